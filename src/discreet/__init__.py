@@ -1,0 +1,36 @@
+"""discreet: private question answering over other people's documents, with a receipt that is true.
+
+import discreet
+
+vault = discreet.Vault.create("hospital", epsilon=20, delta=1e-6, unit_field="patient")
+vault.add("notes.jsonl")
+answer = vault.ask("What helps against numb thumbs?", algorithm=discreet.DPSparseVoteRAG(voters=40, epsilon=5))
+print(answer.text, answer.receipt.epsilon, vault.budget().left)
+"""
+
+from discreet.algorithms import RAG, DPSparseVoteRAG, DPVoteRAG, NonRAG, VoteRAG
+from discreet.algorithms.answer import Answer
+from discreet.errors import BadData, BudgetExhausted, DiscreetError, UsageError
+from discreet.privacy.accounting import Budget
+from discreet.privacy.filter import Receipt
+from discreet.retrieval.documents import Document
+from discreet.vault import Vault
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "RAG",
+    "Answer",
+    "BadData",
+    "Budget",
+    "BudgetExhausted",
+    "DPSparseVoteRAG",
+    "DPVoteRAG",
+    "DiscreetError",
+    "Document",
+    "NonRAG",
+    "Receipt",
+    "UsageError",
+    "Vault",
+    "VoteRAG",
+]

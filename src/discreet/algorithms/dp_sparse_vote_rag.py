@@ -1,0 +1,84 @@
+"""DPSparseVoteRAG: pay only for the tokens that need the documents.
+
+Koga, Wu and Chaudhuri, "Privacy-Preserving Retrieval-Augmented Generation with Differential Privacy",
+Algorithm 3. Ours differs where privacy-spec corrects it (see `dp_vote_rag`), and in how a token's budget is split
+between the sparse vector and the selection: the second has bounded range and composes at a quarter of the price.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from operator import eq
+from typing import ClassVar
+
+from discreet.algorithms.answer import Draft, Stopped
+from discreet.algorithms.voting import Majority, Voting, split_total
+from discreet.errors import UsageError
+from discreet.generation.model import LanguageModel
+from discreet.privacy.change import Change
+from discreet.privacy.filter import PrivacyFilter
+from discreet.privacy.mechanisms.sparse_vector import SparseVector
+from discreet.retrieval.retriever import Corpus
+
+
+@dataclass(frozen=True, kw_only=True)
+class DPSparseVoteRAG(Voting):
+    """Algorithm 3. Parameters: see `Voting`, and two more.
+
+    Attributes:
+        threshold: the private vote is held if no more voters than this agree with the public token (tau); half of
+            the voters if not given.
+        selection_share: the part of a token's epsilon that the selection gets (the paper: 1/2).
+    """
+
+    name: ClassVar[str] = "dp-sparse-vote-rag"
+    private: ClassVar[bool] = True
+
+    threshold: int | None = None
+    selection_share: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.selection_share < 1:
+            raise UsageError(f"selection_share lies between 0 and 1, not {self.selection_share}. The paper has 0.5.")
+        if self.threshold is not None and not 0 <= self.threshold <= self.voters:
+            raise UsageError(f"The threshold lies between 0 and the number of voters, not {self.threshold}.")
+
+    def mechanisms(
+        self, epsilon: float, delta: float, change: Change, vocabulary: int
+    ) -> tuple[SparseVector, Majority]:
+        """A private token is one run of the sparse vector and one selection (line 2)."""
+        threshold = self.voters // 2 if self.threshold is None else self.threshold
+        return (
+            SparseVector.calibrated((1 - self.selection_share) * epsilon, threshold, change),
+            self.majority(self.selection_share * epsilon, delta, change, vocabulary),
+        )
+
+    def answer(self, question: str, corpus: Corpus, model: LanguageModel, privacy: PrivacyFilter) -> Draft:
+        """Answer with the public model's tokens where the voters agree with them, by private votes elsewhere."""
+        token_budget = split_total(self, privacy.ceiling.delta, model.vocabulary_size)  # lines 2-3
+        documents = corpus.top_units(question, self.voters, self.units_per_voter)  # lines 6-7
+        voters = self.start_voters(question, documents, model)
+        disagreement, majority = round_ = self.mechanisms(
+            token_budget.epsilon, token_budget.delta, documents.change, model.vocabulary_size
+        )
+        answer: list[int] = []
+        paid, run = 0, None
+        stopped: Stopped = "length"
+        for _ in range(self.max_tokens):  # line 8
+            if run is None:  # lines 4, 20: a new run, with a threshold of its own
+                if not privacy.fits(round_, documents.change):
+                    stopped = "budget"  # line 25
+                    break
+                run = privacy.start(disagreement, over=documents)
+            public, votes = voters.public_token(), voters.votes()  # lines 10-15
+            if run.ask(votes.map(partial(eq, public))):  # line 17: few agree
+                token = privacy.release(majority, votes)  # line 18
+                paid, run = paid + 1, None
+            else:
+                token = public  # line 22
+            if token is None or token in model.end_tokens:  # line 25
+                stopped = "undecided" if token is None else "end"
+                break
+            answer.append(token)
+            voters.append(token)
+        return Draft(self.prefix + model.decode(answer), stopped, len(answer), paid)

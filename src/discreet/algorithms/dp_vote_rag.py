@@ -1,0 +1,49 @@
+"""DPVoteRAG: every token by a private vote.
+
+Koga, Wu and Chaudhuri, "Privacy-Preserving Retrieval-Augmented Generation with Differential Privacy",
+Algorithm 2. Ours differs where privacy-spec corrects it: top-k retrieval makes one unit replace another, so the
+selection is calibrated for replacement, and the number of tokens comes from a Rényi filter.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from discreet.algorithms.answer import Draft, Stopped
+from discreet.algorithms.voting import Majority, Voting, split_total
+from discreet.generation.model import LanguageModel
+from discreet.privacy.change import Change
+from discreet.privacy.filter import PrivacyFilter
+from discreet.retrieval.retriever import Corpus
+
+
+@dataclass(frozen=True, kw_only=True)
+class DPVoteRAG(Voting):
+    """Algorithm 2. Parameters: see `Voting`."""
+
+    name: ClassVar[str] = "dp-vote-rag"
+    private: ClassVar[bool] = True
+
+    def mechanisms(self, epsilon: float, delta: float, change: Change, vocabulary: int) -> tuple[Majority]:
+        """A token is one selection."""
+        return (self.majority(epsilon, delta, change, vocabulary),)
+
+    def answer(self, question: str, corpus: Corpus, model: LanguageModel, privacy: PrivacyFilter) -> Draft:
+        """Answer by private votes."""
+        token_budget = split_total(self, privacy.ceiling.delta, model.vocabulary_size)  # line 1
+        documents = corpus.top_units(question, self.voters, self.units_per_voter)  # lines 3-4
+        voters = self.start_voters(question, documents, model)
+        (majority,) = self.mechanisms(token_budget.epsilon, token_budget.delta, documents.change, model.vocabulary_size)
+        answer: list[int] = []
+        stopped: Stopped = "length"
+        for _ in range(self.max_tokens):  # line 5
+            if not privacy.fits([majority], documents.change):
+                stopped = "budget"
+                break
+            votes = voters.votes()  # lines 7-10
+            token = privacy.release(majority, votes)  # line 12
+            if token is None or token in model.end_tokens:  # line 14
+                stopped = "undecided" if token is None else "end"
+                break
+            answer.append(token)
+            voters.append(token)
+        return Draft(self.prefix + model.decode(answer), stopped, len(answer), len(answer))

@@ -1,0 +1,46 @@
+"""Plain RAG: the nearest passages in one prompt. No guarantee: the answer may repeat any of them."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from discreet.algorithms.answer import Draft
+from discreet.algorithms.greedy import write
+from discreet.generation.model import LanguageModel
+from discreet.generation.prompts import DOCUMENT_TOKENS, layout
+from discreet.privacy.filter import PrivacyFilter
+from discreet.retrieval.retriever import Corpus
+
+
+@dataclass(frozen=True, kw_only=True)
+class RAG:
+    """Greedy decoding with documents in the prompt.
+
+    Attributes:
+        units: how many units' passages are read.
+        max_tokens: the longest answer.
+        prefix: how the answer begins.
+    """
+
+    name: ClassVar[str] = "rag"
+    private: ClassVar[bool] = False
+
+    units: int = 1
+    max_tokens: int = 32
+    prefix: str = ""
+
+    def plan(self, delta: float, vocabulary: int) -> None:
+        """Nothing is paid, and nothing is promised."""
+
+    def answer(self, question: str, corpus: Corpus, model: LanguageModel, privacy: PrivacyFilter) -> Draft:
+        """Answer from the nearest passages."""
+        passages = corpus.unsealed_passages(question, self.units)
+        laid_out = layout(
+            model,
+            question,
+            prefix=self.prefix,
+            document_tokens=DOCUMENT_TOKENS * self.units,
+            max_tokens=self.max_tokens,
+        )
+        tokens = [token for passage in passages for token in model.encode(passage.text)[:DOCUMENT_TOKENS]]
+        prompt = laid_out.with_documents(tokens) if passages else laid_out.without_documents()
+        return write(model, prompt, self.prefix, self.max_tokens)

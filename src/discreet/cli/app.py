@@ -1,0 +1,238 @@
+"""`discreet`: init, add, remove, ask, budget, eval, demo."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from discreet.algorithms import ALGORITHMS, DEFAULT, make_algorithm
+from discreet.algorithms.answer import Answer
+from discreet.cli.output import err, explained, out, print_json, progress_bar, working
+from discreet.errors import BadData, UsageError
+from discreet.vault import Vault
+
+app = typer.Typer(
+    help="Answers questions about private documents, and proves to each individual that nothing about them shows.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,  # a traceback may show private values
+    add_completion=False,
+)
+
+VaultPath = Annotated[Path, typer.Argument(metavar="VAULT", help="The folder of the vault.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+_NAMES = ", ".join(ALGORITHMS)
+
+
+@app.command()
+@explained
+def init(
+    vault: VaultPath,
+    epsilon: Annotated[float, typer.Option(help="The whole budget. It cannot be raised later.")],
+    delta: Annotated[float, typer.Option(help="Probability that the bound fails; far below 1/individuals.")],
+    unit_field: Annotated[str, typer.Option(help="The field that names the individual.")] = "unit",
+    model: Annotated[str, typer.Option(help="Language model: packaged name, path or hub name.")] = "smollm2-135m",
+    embedder: Annotated[
+        str, typer.Option(help="Embedder: minilm+words, minilm, hashing, path or hub name.")
+    ] = "minilm+words",
+    log_questions: Annotated[bool, typer.Option(help="Keep the text of questions in the ledger.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Make a vault: a folder with settings, a store and a ledger."""
+    made = Vault.create(
+        vault,
+        epsilon=epsilon,
+        delta=delta,
+        unit_field=unit_field,
+        model=model,
+        embedder=embedder,
+        log_questions=log_questions,
+    )
+    if as_json:
+        print_json({"vault": str(made.path), "epsilon": epsilon, "delta": delta, "unit_field": unit_field})
+    else:
+        out.print(f"Made the vault {made.path}: epsilon {epsilon:g}, delta {delta:g}, unit '{unit_field}'.")
+        out.print(f"Next: discreet add {made.path} FILES", markup=False)
+
+
+@app.command()
+@explained
+def add(
+    vault: VaultPath,
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH...", help="JSONL(.gz), CSV, Parquet, .txt, .md, folders.")
+    ],
+    text_field: Annotated[str, typer.Option(help="The field with the text.")] = "text",
+    unit_field: Annotated[str | None, typer.Option(help="The field that names the individual.")] = None,
+    id_field: Annotated[str, typer.Option(help="The field with the document's id.")] = "id",
+    as_json: Json = False,
+) -> int:
+    """Add documents: new ones are added, changed ones replaced."""
+    opened = Vault.open(vault)
+    with progress_bar("Reading and embedding documents") as progress:
+        added = opened.add(*paths, text_field=text_field, unit_field=unit_field, id_field=id_field, progress=progress)
+    units = opened.store.count_units()
+    warnings = _warnings(opened, added.own_unit, units)
+    if as_json:
+        print_json(
+            {
+                "added": added.added,
+                "replaced": added.replaced,
+                "unchanged": added.unchanged,
+                "own_unit": added.own_unit,
+                "units": units,
+                "bad": [{"where": bad.where, "reason": bad.reason} for bad in added.bad],
+                "conflicts": list(added.conflicts),
+                "warnings": warnings,
+            }
+        )
+    else:
+        out.print(
+            f"{added.added} added, {added.replaced} replaced, {added.unchanged} unchanged; "
+            f"the vault holds {opened.store.count_documents()} documents of {units} units."
+        )
+        for warning in warnings:
+            err.print(f"[yellow]Note:[/] {warning}")
+        for bad in added.bad:
+            err.print(f"[red]Not added:[/] {bad.where}: {bad.reason}")
+        for conflict in added.conflicts:
+            err.print(f"[red]Not added:[/] the id '{conflict}' came twice with different text; the first was kept.")
+    return BadData.exit_code if added.bad or added.conflicts else 0
+
+
+@app.command()
+@explained
+def remove(
+    vault: VaultPath,
+    document: Annotated[str | None, typer.Option("--id", help="Erase this document.")] = None,
+    unit: Annotated[str | None, typer.Option("--unit", help="Erase all documents of this individual.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Erase a document, or an individual: gone from answers at once, and from the disk."""
+    if (document is None) == (unit is None):
+        raise UsageError("Name what to erase: either --id ID or --unit NAME.")
+    opened = Vault.open(vault)
+    count = opened.remove(document) if document is not None else opened.remove_unit(unit or "")
+    if as_json:
+        print_json({"removed": count})
+    else:
+        out.print(f"{count} document{'s' if count != 1 else ''} erased.")
+
+
+@app.command()
+@explained
+def ask(
+    vault: VaultPath,
+    question: Annotated[str, typer.Argument(help="The question.")],
+    algorithm: Annotated[str, typer.Option(help=f"One of: {_NAMES}.")] = DEFAULT,
+    epsilon: Annotated[float | None, typer.Option(help="The most that this question may cost.")] = None,
+    delta: Annotated[float | None, typer.Option(help="Its delta; the vault's if not given.")] = None,
+    voters: Annotated[int | None, typer.Option(help="How many voters.")] = None,
+    units_per_voter: Annotated[int | None, typer.Option(help="How many units each voter reads.")] = None,
+    private_tokens: Annotated[int | None, typer.Option(help="How many private tokens epsilon should buy.")] = None,
+    epsilon_token: Annotated[float | None, typer.Option(help="Epsilon of a private token, instead.")] = None,
+    selection: Annotated[str | None, typer.Option(help="observed, limited-domain or vocabulary.")] = None,
+    threshold: Annotated[int | None, typer.Option(help="Vote if no more voters agree with the public token.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="The longest answer, in tokens.")] = None,
+    prefix: Annotated[str | None, typer.Option(help="How the answer begins: public, and free.")] = None,
+    not_private: Annotated[bool, typer.Option("--not-private", help="Allow a baseline without guarantee.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Ask a question, and pay for the answer."""
+    options: dict[str, Any] = {
+        "epsilon": epsilon,
+        "delta": delta,
+        "voters": voters,
+        "units_per_voter": units_per_voter,
+        "private_tokens": private_tokens,
+        "epsilon_token": epsilon_token,
+        "selection": selection,
+        "threshold": threshold,
+        "max_tokens": max_tokens,
+        "prefix": prefix,
+    }
+    opened = Vault.open(vault)
+    with working("Asking the voters"):
+        answer = opened.ask(question, make_algorithm(algorithm, options), not_private=not_private)
+    if as_json:
+        print_json(answer.describe())
+    else:
+        print_answer(answer)
+
+
+@app.command()
+@explained
+def budget(vault: VaultPath, as_json: Json = False) -> None:
+    """Show what was granted, spent and is left, and the questions that paid."""
+    report = Vault.open(vault).budget()
+    if as_json:
+        print_json(report.describe())
+        return
+    out.print(
+        f"Granted: epsilon {report.granted:g} at delta {report.delta:g}, for each '{report.unit}'. "
+        f"Spent: {report.spent:.4g}. Left: {report.left:.4g}."
+    )
+    table = Table("time (UTC)", "algorithm", "epsilon", "charges", "stopped", "question")
+    for question in report.questions:
+        cost = f"{question.epsilon:.4g}" if question.private else "no guarantee"
+        table.add_row(
+            question.time[:19].replace("T", " "),
+            question.algorithm,
+            cost,
+            str(question.charges),
+            question.stopped or "interrupted",
+            question.text or "(not kept)",
+        )
+    if report.questions:
+        out.print(table)
+    if any(not question.private for question in report.questions):
+        err.print("[yellow]Note:[/] answers without a guarantee were given; the budget does not cover them.")
+
+
+def print_answer(answer: Answer) -> None:
+    """An answer with its receipt, for a person."""
+    out.print(answer.text.strip() or "(no answer)", markup=False, style="bold")
+    out.print(f"  stopped: {answer.stopped} ({_REASONS[answer.stopped]})")
+    print_receipt(answer)
+    out.print(f"  left in the vault: epsilon {answer.remaining:.4g}")
+
+
+def print_receipt(answer: Answer) -> None:
+    """One line on what an answer cost."""
+    receipt = answer.receipt
+    if receipt is None or not receipt.private:
+        out.print("  [bold red]NOT PRIVATE[/]: this answer has no guarantee and may repeat any document.")
+        return
+    out.print(
+        f"  receipt: epsilon {receipt.epsilon:.4g}, delta {receipt.delta:g}; {receipt.relation} of one "
+        f"'{receipt.unit}'; {len(receipt.charges)} charges for {answer.private_tokens} private "
+        f"of {answer.tokens} tokens"
+    )
+
+
+_REASONS = {
+    "end": "the model ended it",
+    "length": "the longest answer was reached",
+    "budget": "the question's budget was used up",
+    "undecided": "the voters did not agree",
+}
+
+
+def _warnings(vault: Vault, own_unit: int, units: int) -> list[str]:
+    warnings = []
+    if own_unit:
+        warnings.append(
+            f"{own_unit} documents carry no '{vault.settings.unit_field}' and were taken as a unit each. If several "
+            "are about one person, that person is protected less than the receipt says: name the field with --unit-field."
+        )
+    if units and vault.settings.delta > 1 / units:
+        warnings.append(
+            f"Delta {vault.settings.delta:g} is above 1/{units}, one over the number of units: it would allow a method "
+            "that publishes somebody's document outright. Make a vault with a delta far below that."
+        )
+    return warnings
+
+
+def main() -> None:
+    """Entry point of the command line."""
+    app()

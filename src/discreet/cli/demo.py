@@ -1,0 +1,81 @@
+"""`discreet demo`: three ways to answer, side by side."""
+
+import tempfile
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from discreet.cli.app import Json, app, print_receipt
+from discreet.cli.output import err, explained, out, print_json, progress_bar
+from discreet.demo import run
+
+
+@app.command()
+@explained
+def demo(
+    folder: Annotated[Path | None, typer.Argument(help="Keep the vault here; else it is temporary.")] = None,
+    epsilon: Annotated[float, typer.Option(help="The most that a private question may cost.")] = run.EPSILON,
+    as_json: Json = False,
+) -> None:
+    """Ask a made-up hospital without documents, with plain RAG, and privately, and compare."""
+    start = time.perf_counter()
+    with ExitStack() as stack:
+        if folder is None:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "hospital"
+        progress = stack.enter_context(progress_bar("Building a vault from made-up notes"))
+        vault = run.build_vault(folder, progress)
+        stored = (vault.store.count_documents(), vault.store.count_units())
+        stack.enter_context(err.status("Loading the language model"))
+        assert vault.model.name
+        status = stack.enter_context(err.status("Asking"))
+        shown = run.compare(vault, epsilon, lambda question: status.update(f"Asking: {question}"))
+        budget = vault.budget()
+        seconds = time.perf_counter() - start
+    if as_json:
+        print_json(
+            {
+                "documents": stored[0],
+                "units": stored[1],
+                "questions": [comparison.describe() for comparison in shown],
+                "budget": budget.describe(),
+                "seconds": seconds,
+            }
+        )
+        return
+    out.print(
+        f"A made-up hospital: {stored[0]} notes of {stored[1]} patients, about diseases that exist nowhere else. "
+        f"Granted: epsilon {budget.granted:g} at delta {budget.delta:g}.\n"
+    )
+    for comparison in shown:
+        _print(comparison)
+    out.print(
+        f"Budget: epsilon {budget.spent:.3g} of {budget.granted:g} spent, {budget.left:.3g} left. "
+        f"Total time: {seconds:.0f} s."
+    )
+
+
+def _print(comparison: run.Shown) -> None:
+    out.print(f"[bold]{comparison.asked.question}[/]  [dim]({comparison.asked.note})[/]")
+    table = Table("", "answer", "", show_lines=False)
+    rows = (
+        ("no documents", comparison.without, ()),
+        ("plain RAG", comparison.plain, comparison.leaked),
+        ("private", comparison.private, comparison.leaked_privately),
+    )
+    for name, answer, leaked in rows:
+        table.add_row(name, answer.text.strip(), _verdict(comparison.correct(answer), leaked))
+    out.print(table)
+    print_receipt(comparison.private)
+    out.print()
+
+
+def _verdict(correct: bool | None, leaked: tuple[str, ...]) -> str:
+    if leaked:
+        return f"[red]leaked: {', '.join(leaked)}[/]"
+    if correct is None:
+        return "[green]names nobody[/]"
+    return "[green]right[/]" if correct else "wrong"

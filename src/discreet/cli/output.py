@@ -1,0 +1,93 @@
+"""How commands speak: tables for a person, one JSON object for a program, errors with an exit code."""
+
+import functools
+import json
+import math
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, ParamSpec
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from discreet.errors import BudgetExhausted, DiscreetError
+
+P = ParamSpec("P")
+
+out = Console(soft_wrap=True, highlight=False)
+err = Console(stderr=True, soft_wrap=True, highlight=False)
+
+
+def print_json(content: dict[str, Any]) -> None:
+    """One JSON object on standard output; numbers that JSON lacks become null."""
+    sys.stdout.write(json.dumps(_finite(content), ensure_ascii=False) + "\n")
+    sys.stdout.flush()
+
+
+def explained(command: Callable[P, int | None]) -> Callable[P, None]:
+    """Turn what goes wrong into a message and an exit code; a command's own return value is its exit code."""
+
+    @functools.wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        as_json = bool(kwargs.get("as_json"))
+        try:
+            code = command(*args, **kwargs) or 0
+        except DiscreetError as error:
+            _report(error, as_json)
+            code = error.exit_code
+        except KeyboardInterrupt:
+            err.print("Interrupted. What was done so far is kept; run the command again to go on.")
+            code = 1
+        except Exception as error:
+            # The message or traceback of an unforeseen error may hold a document: only its type is shown.
+            _report(
+                DiscreetError(f"Something unforeseen failed ({type(error).__name__}). Details are withheld."),
+                as_json,
+            )
+            code = 1
+        raise typer.Exit(code)
+
+    return run
+
+
+@contextmanager
+def progress_bar(description: str) -> Iterator[Callable[[str, int], None]]:
+    """A counter on standard error, for work that takes more than a moment."""
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}"))
+    with Progress(*columns, TimeElapsedColumn(), console=err, transient=True) as progress:
+        task = progress.add_task(description, total=None)
+        yield lambda _what, count: progress.advance(task, count)
+
+
+@contextmanager
+def working(description: str) -> Iterator[None]:
+    """A spinner on standard error."""
+    with err.status(description):
+        yield
+
+
+def _report(error: DiscreetError, as_json: bool) -> None:
+    if as_json:
+        content: dict[str, Any] = {
+            "error": type(error).__name__,
+            "message": str(error),
+            "exit_code": error.exit_code,
+        }
+        if isinstance(error, BudgetExhausted):
+            content |= {"asked": error.asked, "left": error.left, "would_fit": error.would_fit}
+        print_json(content)
+    else:
+        err.print(f"[bold red]{type(error).__name__}[/]: ", end="")
+        err.print(str(error), markup=False)
+
+
+def _finite(content: Any) -> Any:
+    if isinstance(content, dict):
+        return {key: _finite(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_finite(value) for value in content]
+    if isinstance(content, float) and not math.isfinite(content):
+        return None
+    return content

@@ -1,0 +1,1 @@
+"""A demonstration on a corpus that the project makes up itself."""

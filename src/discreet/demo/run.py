@@ -1,0 +1,71 @@
+"""The demonstration: the same questions without documents, with plain RAG, and privately."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from discreet.algorithms import RAG, DPSparseVoteRAG, NonRAG
+from discreet.algorithms.answer import Answer
+from discreet.demo.corpus import QUESTIONS, DemoQuestion, documents
+from discreet.evaluation.metrics import matches
+from discreet.vault import Progress, Vault
+
+GRANT = 30.0
+DELTA = 1e-6
+EPSILON = 8.0
+VOTERS = 60
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One question, its three answers, and the names of patients that occur in them."""
+
+    asked: DemoQuestion
+    without: Answer
+    plain: Answer
+    private: Answer
+    leaked: tuple[str, ...]
+    leaked_privately: tuple[str, ...]
+
+    def correct(self, answer: Answer) -> bool | None:
+        """Whether an answer is right; None if the question has none."""
+        return matches(answer.text, self.asked.answers) if self.asked.answers else None
+
+    def describe(self) -> dict[str, Any]:
+        """The comparison as plain data."""
+        return {
+            "question": self.asked.question,
+            "note": self.asked.note,
+            "non-rag": self.without.describe(),
+            "rag": self.plain.describe(),
+            "private": self.private.describe(),
+            "leaked_by_rag": list(self.leaked),
+            "leaked_privately": list(self.leaked_privately),
+        }
+
+
+def build_vault(folder: Path, progress: Progress | None = None) -> Vault:
+    """A vault with the made-up hospital."""
+    vault = Vault.create(folder, epsilon=GRANT, delta=DELTA, unit_field="patient", log_questions=True)
+    vault.add_documents(documents(), progress)
+    return vault
+
+
+def compare(vault: Vault, epsilon: float = EPSILON, tell: Callable[[str], None] = lambda _: None) -> list[Shown]:
+    """Ask every question of the demonstration in three ways. `tell` hears what is being done."""
+    names = [document.unit for document in documents()]
+    shown = []
+    for asked in QUESTIONS:
+        tell(asked.question)
+        private = DPSparseVoteRAG(epsilon=epsilon, voters=VOTERS, max_tokens=16, prefix=asked.prefix)
+        answers = (
+            vault.ask(asked.question, NonRAG(max_tokens=16, prefix=asked.prefix)),
+            vault.ask(asked.question, RAG(max_tokens=16, prefix=asked.prefix), not_private=True),
+            vault.ask(asked.question, private),
+        )
+        leaked, leaked_privately = (
+            tuple(name for name in names if name in answer.text) for answer in (answers[1], answers[2])
+        )
+        shown.append(Shown(asked, *answers, leaked, leaked_privately))
+    return shown

@@ -1,0 +1,1 @@
+"""Data sets, metrics and experiments: for the custodian."""

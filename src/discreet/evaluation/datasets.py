@@ -1,0 +1,58 @@
+"""Questions with known answers."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from discreet.errors import BadData, UsageError
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question, the answers that count (any one does), and how many units support them, if known."""
+
+    id: str
+    question: str
+    answers: tuple[str, ...]
+    support: int | None = None
+    kind: str = ""
+
+
+def read_questions(path: Path, limit: int | None = None) -> list[Question]:
+    """The questions of a JSONL file; with `limit`, so many of them, spread evenly over the file.
+
+    Raises:
+        UsageError: there is no such file.
+        BadData: a line is not a question; it is named.
+    """
+    if not path.is_file():
+        raise UsageError(f"There is no file {path}. It should hold one question a line, as JSON.")
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise BadData(f"{path} is not UTF-8. Save it as UTF-8.") from error
+    questions = [_parse(path, number, line) for number, line in enumerate(lines, 1) if line.strip()]
+    if not questions:
+        raise BadData(f"{path} holds no question.")
+    if limit is None or limit >= len(questions):
+        return questions
+    return [questions[index * len(questions) // limit] for index in range(limit)]
+
+
+def _parse(path: Path, number: int, line: str) -> Question:
+    try:
+        record = json.loads(line)
+        answers = record["answers"]
+        if not (isinstance(answers, list) and answers and all(isinstance(answer, str) for answer in answers)):
+            raise TypeError
+        return Question(
+            id=str(record.get("id", number)),
+            question=str(record["question"]),
+            answers=tuple(answers),
+            support=record.get("support"),
+            kind=str(record.get("kind", "")),
+        )
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise BadData(
+            f'{path.name} line {number} is not a question: expected {{"question": "...", "answers": ["..."]}}.'
+        ) from None

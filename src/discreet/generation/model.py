@@ -1,0 +1,72 @@
+"""What the algorithms need of a language model: token ids in, the best next tokens out.
+
+All prompts of a question form one batch with one KV cache. The contract that every guarantee rests on:
+
+    **Row i of what a `Decoding` returns is a function of prompt i and of the appended tokens alone, bit for bit**,
+    whatever the other prompts say. All prompts of a batch have one public length, and their number is public.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Tokens = NDArray[np.int64]
+Logits = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A prompt laid out to a public length.
+
+    Attributes:
+        tokens: token ids, padding included.
+        padding: how many of the first tokens are padding, to be ignored.
+    """
+
+    tokens: tuple[int, ...] = field(repr=False)
+    padding: int = field(repr=False)
+
+
+class Decoding(Protocol):
+    """A batch of prompts being continued."""
+
+    def best(self) -> Tokens:
+        """The most likely next token of each row, shape (rows,). Equal ones: the lowest id."""
+
+    def append(self, token: int) -> None:
+        """Continue every row with `token`."""
+
+    def append_each(self, tokens: Sequence[int]) -> None:
+        """Continue every row with a token of its own."""
+
+    def truncate(self, length: int) -> None:
+        """Forget all but the first `length` appended tokens. `best` is undefined until the next append."""
+
+
+class LanguageModel(Protocol):
+    """A language model with its tokenizer."""
+
+    name: str
+    vocabulary_size: int
+    context: int
+    """The longest sequence, in tokens."""
+    end_tokens: frozenset[int]
+    """Tokens that end an answer."""
+    pad_token: int
+
+    def encode(self, text: str) -> list[int]:
+        """Token ids of plain text; nothing in it is taken for a control token."""
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """The text of token ids."""
+
+    def turns(self, system: str, user: str) -> tuple[list[int], list[int], list[int]]:
+        """The chat template as token ids: before the user's text, the text itself, and after it, where the
+        assistant begins to speak.
+        """
+
+    def start(self, prompts: Sequence[Prompt], max_tokens: int) -> Decoding:
+        """Begin to continue `prompts`, all of the same length, by at most `max_tokens` tokens."""

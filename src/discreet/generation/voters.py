@@ -1,0 +1,82 @@
+"""Voters: one sealed prompt each, and the public prompt beside them, continued in one batch by the same tokens."""
+
+from collections.abc import Sequence
+
+from discreet.generation.model import Decoding, LanguageModel, Prompt
+from discreet.generation.prompts import DOCUMENT_TOKENS, Layout, layout
+from discreet.privacy.private import Private
+
+
+class Voters:
+    """The voters of one question.
+
+    The batch has a row for each voter and a last one for the public prompt, always; a voter without a document, or
+    whose prompt cannot be built, gets the public prompt: neither the shape nor an error tells.
+    """
+
+    __slots__ = ("__decoding", "__rows")
+
+    def __init__(
+        self,
+        model: LanguageModel,
+        question: str,
+        documents: Private[tuple[str, ...]],
+        *,
+        prefix: str = "",
+        max_tokens: int = 32,
+        units_per_voter: int = 1,
+        document_tokens: int = 0,
+    ) -> None:
+        """Lay out the prompts and begin decoding.
+
+        Args:
+            model: the language model.
+            question: the question, public.
+            documents: a voter's texts in each share.
+            prefix: how the answer begins, public.
+            max_tokens: the longest answer.
+            units_per_voter: how many texts a share holds at most, public.
+            document_tokens: public number of tokens for each text; a default if 0.
+        """
+        tokens = (document_tokens or DOCUMENT_TOKENS) * units_per_voter
+        laid_out = layout(model, question, prefix=prefix, document_tokens=tokens, max_tokens=max_tokens)
+        begun: list[Decoding] = []
+
+        def begin(shares: Sequence[tuple[str, ...]]) -> list[int]:
+            prompts = [_prompt(model, laid_out, texts, units_per_voter) for texts in shares]
+            begun.append(model.start([*prompts, laid_out.without_documents()], max_tokens))
+            return list(range(len(shares)))
+
+        self.__rows = documents.map_batch(begin)
+        self.__decoding = begun[0]
+
+    def votes(self) -> Private[int]:
+        """Each voter's best next token."""
+        best = self.__decoding.best()
+        return self.__rows.map(lambda row: int(best[row]))
+
+    def public_token(self) -> int:
+        """The best next token without documents: public."""
+        return int(self.__decoding.best()[-1])
+
+    def append(self, token: int) -> None:
+        """Continue every prompt with a released token."""
+        self.__decoding.append(token)
+
+    def __repr__(self) -> str:
+        return "Voters(sealed)"
+
+    def __reduce__(self) -> str:
+        raise TypeError("Voters hold private values and cannot be pickled.")
+
+
+def _prompt(model: LanguageModel, laid_out: Layout, texts: Sequence[str], units: int) -> Prompt:
+    if not texts:
+        return laid_out.without_documents()
+    try:
+        each = laid_out.document_tokens // units
+        tokens = [token for text in texts for token in model.encode(text)[:each]]
+        return laid_out.with_documents(tokens)
+    except Exception:
+        # Whatever a document does to a tokenizer must not show as an error.
+        return laid_out.without_documents()

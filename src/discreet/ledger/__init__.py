@@ -1,0 +1,1 @@
+"""Durable ledgers: who has paid what."""

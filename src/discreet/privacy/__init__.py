@@ -1,0 +1,1 @@
+"""The mathematics of privacy: no documents, no models, no stores, no files."""

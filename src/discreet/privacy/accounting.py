@@ -1,0 +1,210 @@
+"""Adding costs up, converting them to (epsilon, delta), and fitting them into a budget.
+
+`Spending` is a sum of costs. It is kept in integers rounded up (billionths of a nat for the curve, 1e-18 for
+delta), so that sums are exact and do not depend on order, in memory as in a ledger.
+
+`Budget` is what may be spent: the rule by which a filter admits a cost or refuses it (Feldman and Zrnic 2021).
+"""
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.privacy.costs import ORDERS, Cost, Curve
+
+NANO = 10**9
+ATTO = 10**18
+# A curve is cut here (a million nats), far above any budget: sums of two still fit into 64 bits.
+_CAP = 10**15
+
+
+@dataclass(frozen=True, eq=False)
+class Spending:
+    """A sum of costs: `nano`, the curve in billionths of a nat at `ORDERS`, and `atto`, delta in 1e-18."""
+
+    nano: NDArray[np.int64]
+    atto: int
+
+    @staticmethod
+    def nothing() -> "Spending":
+        """Nothing spent."""
+        return Spending(np.zeros(len(ORDERS), dtype=np.int64), 0)
+
+    @staticmethod
+    def of(cost: Cost, times: int = 1) -> "Spending":
+        """`times` releases that cost `cost` each."""
+        nano = np.minimum(np.ceil(np.minimum(cost.curve, _CAP / NANO) * NANO), _CAP).astype(np.int64)
+        atto = math.ceil(cost.delta * ATTO)
+        return Spending(np.minimum(nano.astype(object) * times, _CAP).astype(np.int64), min(atto * times, ATTO))
+
+    def __add__(self, other: "Spending") -> "Spending":
+        return Spending(np.minimum(self.nano + other.nano, _CAP), min(self.atto + other.atto, ATTO))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Spending) and self.atto == other.atto and bool(np.array_equal(self.nano, other.nano))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def curve(self) -> Curve:
+        """The curve in nats; infinite where it was cut."""
+        return np.where(self.nano >= _CAP, np.inf, self.nano / NANO)
+
+    @property
+    def delta(self) -> float:
+        """The sum of the failure probabilities."""
+        return self.atto / ATTO
+
+    def epsilon(self, delta: float) -> float:
+        """The smallest epsilon at `delta` over all orders, for costs that were fixed in advance."""
+        left = delta - self.delta
+        if left < 0:
+            return math.inf
+        return max(0.0, float(np.min(self.curve + conversion(left))))
+
+
+def compose(costs: Iterable[Cost]) -> Spending:
+    """The sum of costs. Valid for costs chosen adaptively, as long as their number and sizes are not."""
+    total = Spending.nothing()
+    for cost in costs:
+        total += Spending.of(cost)
+    return total
+
+
+def conversion(delta: float) -> Curve:
+    """What to add to a curve, at each of `ORDERS`, to get epsilon at `delta`.
+
+    `ln((a-1)/a) - (ln delta + ln a)/(a-1)` (Canonne, Kamath and Steinke 2020); 0 at order infinity.
+    """
+    if delta <= 0:
+        return np.append(np.full(len(ORDERS) - 1, np.inf), 0.0)
+    return np.append(_convert(ORDERS[:-1], delta), 0.0)
+
+
+def zcdp_epsilon(rho: float, delta: float) -> float:
+    """The smallest epsilon at `delta` of rho-zCDP, over all real orders (not only those of the grid)."""
+    if rho == 0:
+        return 0.0
+    centre = 1 + math.sqrt(math.log(1 / delta) / rho)
+    low, high = 1 + (centre - 1) / 20, 1 + (centre - 1) * 4
+    return max(0.0, _minimum(lambda order: rho * order + float(_convert(np.float64(order), delta)), low, high))
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What may be spent: `epsilon` at `delta`, with `failures` of delta kept for costs that can fail.
+
+    A filter may not pick the best order after the fact: with costs that depend on released values, the order at
+    which the sum happens to be smallest depends on them too. So a budget looks at two orders fixed in advance: one
+    finite, and infinity. They may be combined freely, since order infinity bounds the loss for certain and needs
+    no delta of its own (docs/privacy.md, "The filter").
+
+    Attributes:
+        epsilon: the largest loss, over everything admitted.
+        delta: the probability that the loss is larger, failures included.
+        failures: the part of `delta` that costs may use up as failure probabilities.
+        order: the finite order; by default the best one for Gaussian-like costs that fill the budget.
+    """
+
+    epsilon: float
+    delta: float
+    failures: float = 0.0
+    order: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not (self.epsilon > 0 and math.isfinite(self.epsilon)):
+            raise ValueError(f"Epsilon is a finite number above 0, not {self.epsilon}.")
+        if not 0 <= self.failures <= self.delta < 1:
+            raise ValueError(f"0 <= failures <= delta < 1 does not hold: {self.failures}, {self.delta}.")
+        if self.order == 0.0:
+            object.__setattr__(self, "order", gaussian_order(self.epsilon, self.delta - self.failures))
+
+    @cached_property
+    def _index(self) -> int:
+        return int(np.argmin(np.abs(ORDERS[:-1] - self.order)))
+
+    @cached_property
+    def _offset(self) -> float:
+        return float(conversion(self.delta - self.failures)[self._index])
+
+    def spent(self, spending: Spending) -> float:
+        """The epsilon that `spending` amounts to under this budget; infinite if it failed too often."""
+        if spending.atto > round(self.failures * ATTO):
+            return math.inf
+        curve = spending.curve
+        return float(min(curve[-1], curve[self._index] + self._offset))
+
+    def admits(self, spending: Spending) -> bool:
+        """Whether `spending` as a whole stays within the budget."""
+        return self.spent(spending) <= self.epsilon
+
+    def left(self, spending: Spending) -> float:
+        """The epsilon not yet spent."""
+        return max(0.0, self.epsilon - self.spent(spending))
+
+    def affordable(self, cost: Cost, spent: Spending | None = None, most: int = 100_000) -> int:
+        """How many releases of `cost` fit on top of `spent`; at most `most`."""
+        start = spent or Spending.nothing()
+
+        def fits(times: int) -> bool:
+            return self.admits(start + Spending.of(cost, times))
+
+        return _last(fits, most)
+
+
+def budget_for(cost: Cost, epsilon: float, delta: float, failures: float = 0.0) -> Budget:
+    """The budget whose finite order affords most releases of `cost`: public, fixed before anything is drawn."""
+    spent = Spending.of(cost)
+    offsets = conversion(delta - failures)[:-1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rounds = (epsilon - offsets) / spent.curve[:-1]
+    return Budget(epsilon, delta, failures, float(ORDERS[int(np.nanargmax(rounds))]))
+
+
+def gaussian_order(epsilon: float, delta: float) -> float:
+    """The order at which zCDP costs that fill (epsilon, delta) are converted best."""
+    if delta <= 0:
+        return float(ORDERS[-2])
+    # The largest rho that an order affords is (epsilon - conversion) / order.
+    rho = (epsilon - conversion(delta)[:-1]) / ORDERS[:-1]
+    return float(ORDERS[int(np.argmax(rho))])
+
+
+def largest(fits: Callable[[float], bool], low: float, high: float) -> float:
+    """The largest number in [low, high] that fits, or nearly; `low` if none does."""
+    if fits(high):
+        return high
+    for _ in range(40):
+        middle = math.sqrt(low * high) if low > 0 else high / 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
+def _convert(orders: Curve | np.float64, delta: float) -> Curve:
+    return np.asarray(
+        np.log((orders - 1) / orders) - (math.log(delta) + np.log(orders)) / (orders - 1), dtype=np.float64
+    )
+
+
+def _minimum(function: Callable[[float], float], low: float, high: float) -> float:
+    """The least value of a function with one valley, by golden section."""
+    ratio = (math.sqrt(5) - 1) / 2
+    for _ in range(200):
+        left, right = high - ratio * (high - low), low + ratio * (high - low)
+        low, high = (low, right) if function(left) < function(right) else (left, high)
+    return function((low + high) / 2)
+
+
+def _last(fits: Callable[[int], bool], most: int) -> int:
+    """The largest whole number up to `most` that fits, where every smaller one fits too; 0 if none does."""
+    if fits(most):
+        return most
+    low, high = 0, most
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low

@@ -1,0 +1,188 @@
+"""What a release costs: a Rényi curve on a fixed grid of orders, and a probability of failure.
+
+Every cost is described by `curve`, the Rényi divergence at each of `ORDERS` (the last order is infinity, that is
+pure epsilon), and by `delta`, the probability of an event that must be removed before the curve holds (Bun and
+Steinke 2016). Costs are plain frozen data: what ran, and with which noise. Formulas: privacy-spec, part 1.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Curve = NDArray[np.float64]
+
+ORDERS: Curve = np.concatenate(
+    [
+        np.arange(101, 200) / 100,  # 1.01 .. 1.99
+        np.arange(20, 160) / 10,  # 2.0 .. 15.9
+        np.arange(16, 65),  # 16 .. 64
+        [80, 96, 128, 192, 256, 384, 512, 768, 1024],
+        [np.inf],
+    ]
+).astype(np.float64)
+"""The orders at which curves are kept. The last one is infinity."""
+
+# Below this epsilon the closed forms lose their digits to cancellation, and their simple upper bounds, which
+# differ from them by a factor of 1 + O(epsilon), are used instead.
+_SMALL = 1e-3
+
+
+class Cost(Protocol):
+    """What one release costs."""
+
+    @property
+    def curve(self) -> Curve:
+        """Rényi divergence at each of `ORDERS`, in nats."""
+
+    @property
+    def delta(self) -> float:
+        """Probability of the event outside which the curve holds."""
+
+    def describe(self) -> dict[str, float | str]:
+        """The cost as plain data, for a receipt."""
+
+
+@dataclass(frozen=True)
+class Pure:
+    """Pure epsilon-DP, after removing an event of probability at most `delta`."""
+
+    epsilon: float
+    delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check(self.epsilon, self.delta)
+
+    @property
+    def curve(self) -> Curve:
+        """The curve of randomised response, which dominates every epsilon-DP release."""
+        return pure_curve(self.epsilon)
+
+    def describe(self) -> dict[str, float | str]:
+        """The cost as plain data."""
+        return {"kind": "pure", "epsilon": self.epsilon, "delta": self.delta}
+
+
+@dataclass(frozen=True)
+class BoundedRange:
+    """Bounded range: all log-ratios of output probabilities lie within an interval of length `epsilon`.
+
+    Implies epsilon-DP and epsilon^2/8-zCDP (Cesar and Rogers 2021). What the exponential mechanism has.
+    """
+
+    epsilon: float
+    delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check(self.epsilon, self.delta)
+
+    @property
+    def curve(self) -> Curve:
+        """The largest divergence of any pair of outputs with that range."""
+        return bounded_range_curve(self.epsilon)
+
+    def describe(self) -> dict[str, float | str]:
+        """The cost as plain data."""
+        return {"kind": "bounded-range", "epsilon": self.epsilon, "delta": self.delta}
+
+
+@dataclass(frozen=True)
+class ZeroConcentrated:
+    """rho-zCDP: divergence at most rho times the order (Bun and Steinke 2016)."""
+
+    rho: float
+    delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check(self.rho, self.delta)
+
+    @property
+    def curve(self) -> Curve:
+        """A line through the origin; unbounded at order infinity unless rho is 0."""
+        return self.rho * ORDERS if self.rho > 0 else np.zeros_like(ORDERS)
+
+    def describe(self) -> dict[str, float | str]:
+        """The cost as plain data."""
+        return {"kind": "zCDP", "rho": self.rho, "delta": self.delta}
+
+
+@dataclass(frozen=True)
+class NonPrivate:
+    """No bound at all: for baselines. Every budget refuses it."""
+
+    @property
+    def curve(self) -> Curve:
+        """Infinite at every order."""
+        return np.full_like(ORDERS, np.inf)
+
+    @property
+    def delta(self) -> float:
+        """The curve, being infinite, always holds."""
+        return 0.0
+
+    def describe(self) -> dict[str, float | str]:
+        """The cost as plain data."""
+        return {"kind": "not private", "epsilon": math.inf, "delta": 0.0}
+
+
+@dataclass(frozen=True)
+class Together:
+    """Several releases that are paid for as one round."""
+
+    costs: tuple[Cost, ...]
+
+    @property
+    def curve(self) -> Curve:
+        """The sum of the curves."""
+        return np.asarray(np.sum([cost.curve for cost in self.costs], axis=0), dtype=np.float64)
+
+    @property
+    def delta(self) -> float:
+        """The sum of the failure probabilities."""
+        return sum(cost.delta for cost in self.costs)
+
+    def describe(self) -> dict[str, float | str]:
+        """The cost as plain data."""
+        return {"kind": "together", "costs": "; ".join(str(cost.describe()) for cost in self.costs)}
+
+
+def pure_curve(epsilon: float) -> Curve:
+    """Divergence of randomised response at each of `ORDERS` (privacy-spec, part 1)."""
+    finite = ORDERS[:-1]
+    simple = np.minimum(epsilon, finite * epsilon**2 / 2)
+    if epsilon < _SMALL:
+        return np.append(simple, epsilon)
+    log_p, log_q = -np.log1p(np.exp(-epsilon)), -np.log1p(np.exp(epsilon))
+    moments = np.logaddexp(
+        finite * log_p + (1 - finite) * log_q,
+        finite * log_q + (1 - finite) * log_p,
+    )
+    return np.append(np.minimum(simple, np.maximum(moments / (finite - 1), 0.0)), epsilon)
+
+
+def bounded_range_curve(epsilon: float) -> Curve:
+    """Largest divergence of a pair with bounded range `epsilon`, at each of `ORDERS`.
+
+    By convexity the worst pair has two outcomes, with log-ratios t and t - epsilon. Its moment of order a is
+    proportional to `A x^(a-1) - B x^a` with x = e^t, A = 1 - e^(-a epsilon), B = e^(-epsilon) - e^(-a epsilon),
+    which is largest at x = (a-1)A / (aB); there it equals x^(a-1) A / a, and the factor left out is
+    1 / (1 - e^(-epsilon)).
+    """
+    finite = ORDERS[:-1]
+    simple = np.minimum(epsilon, finite * epsilon**2 / 8)
+    if epsilon < _SMALL:
+        return np.append(simple, epsilon)
+    a = -np.expm1(-finite * epsilon)
+    log_b = -epsilon + np.log(-np.expm1(-(finite - 1) * epsilon))
+    t = np.log((finite - 1) / finite) + np.log(a) - log_b
+    log_moment = (finite - 1) * t + np.log(a / finite) - np.log(-np.expm1(-epsilon))
+    return np.append(np.minimum(simple, np.maximum(log_moment / (finite - 1), 0.0)), epsilon)
+
+
+def _check(size: float, delta: float) -> None:
+    if not (size >= 0 and math.isfinite(size)):
+        raise ValueError(f"A cost is a finite number of at least 0, not {size}.")
+    if not 0 <= delta < 1:
+        raise ValueError(f"A probability of failure lies in [0, 1), not {delta}.")

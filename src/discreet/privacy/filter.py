@@ -1,0 +1,189 @@
+"""The only door to a private value: pay, durably, and only then draw.
+
+`PrivacyFilter` belongs to one question. It has a budget of its own (the question's ceiling) and pays into a
+ledger, which has the vault's. Both must admit a charge.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, Protocol, TypeVar
+
+from discreet.errors import DiscreetError, PrivateValueError
+from discreet.privacy.accounting import Budget, Spending
+from discreet.privacy.change import Change
+from discreet.privacy.costs import Cost
+from discreet.privacy.ledger import Charge, Ledger, exhausted
+from discreet.privacy.noise import Noise, SystemNoise
+from discreet.privacy.private import Private, open_for_mechanism
+
+S = TypeVar("S")
+S_in = TypeVar("S_in", contravariant=True)
+R = TypeVar("R")
+R_out = TypeVar("R_out", covariant=True)
+
+
+class Mechanism(Protocol[S_in, R_out]):
+    """A random function of shares, whose cost follows from what may change in them. `str()` of it is public."""
+
+    def cost(self, change: Change) -> Cost:
+        """The cost of one draw, when neighbouring shares differ by `change`."""
+
+    def draw(self, shares: Sequence[S_in], noise: Noise) -> R_out:
+        """One draw."""
+
+
+class Interactive(Protocol[S_in, R_out]):
+    """A mechanism that is paid once and asked until it stops."""
+
+    def cost(self, change: Change) -> Cost:
+        """The cost of one whole run."""
+
+    def start(self, noise: Noise) -> Callable[[Sequence[S_in]], tuple[R_out, bool]]:
+        """Begin a run: a function from shares to (answer, whether the run is over)."""
+
+
+class Priced(Protocol):
+    """Anything with a cost."""
+
+    def cost(self, change: Change) -> Cost:
+        """The cost under `change`."""
+
+
+class Run(Generic[S, R]):
+    """A paid run of an interactive mechanism. Once over, it refuses."""
+
+    def __init__(self, ask: Callable[[Sequence[S]], tuple[R, bool]], change: Change) -> None:
+        self._ask, self._change, self._over = ask, change, False
+
+    def ask(self, private: Private[S]) -> R:
+        """Ask about shares that change no more than those the run was paid for.
+
+        Raises:
+            PrivateValueError: the run is over, or the shares may change in another way.
+        """
+        if self._over:
+            raise PrivateValueError("This run is over; start and pay for a new one.")
+        if private.change != self._change:
+            raise PrivateValueError(f"This run was paid for {self._change}, not for {private.change}.")
+        answer, self._over = self._ask(open_for_mechanism(private))
+        return answer
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What an answer cost, and what that means.
+
+    Attributes:
+        epsilon, delta: the loss that the charges amount to. (0, 0) if nothing was charged.
+        relation: how neighbouring vaults differ; always the presence of one unit.
+        unit: what a unit is.
+        charges: every payment, in order.
+        accountant: how the charges were added up.
+        noise: where the noise came from.
+        private: False if the answer has no guarantee at all.
+    """
+
+    epsilon: float
+    delta: float
+    relation: str
+    unit: str
+    charges: tuple[Charge, ...]
+    accountant: str
+    noise: str
+    private: bool = True
+
+    def describe(self) -> dict[str, Any]:
+        """The receipt as plain data."""
+        return {
+            "epsilon": self.epsilon if self.private else None,
+            "delta": self.delta if self.private else None,
+            "relation": self.relation,
+            "unit": self.unit,
+            "charges": [charge.describe() for charge in self.charges],
+            "accountant": self.accountant,
+            "noise": self.noise,
+            "private": self.private,
+        }
+
+
+class PrivacyFilter:
+    """Lets mechanisms open private values, after payment, within a question's ceiling and a ledger's budget."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        ceiling: Budget,
+        question: str,
+        *,
+        unit: str = "document",
+        noise: Noise | None = None,
+    ) -> None:
+        self._noise = noise or SystemNoise()
+        if not (self._noise.secure or ledger.simulation):
+            raise DiscreetError("Insecure noise is for simulations; a real vault draws from the operating system.")
+        self._ledger, self.ceiling, self._question, self._unit = ledger, ceiling, question, unit
+        self._charges: list[Charge] = []
+        self._spent = Spending.nothing()
+
+    @property
+    def noise(self) -> Noise:
+        """The source of randomness, for public choices (a partition)."""
+        return self._noise
+
+    def release(self, mechanism: Mechanism[S, R], private: Private[S]) -> R:
+        """Pay for one draw of `mechanism`, then make it.
+
+        Raises:
+            BudgetExhausted: the ceiling or the ledger refuses. Nothing was charged or drawn.
+        """
+        self._pay(mechanism, private.change)
+        return mechanism.draw(open_for_mechanism(private), self._noise)
+
+    def start(self, mechanism: Interactive[S, R], over: Private[Any]) -> Run[S, R]:
+        """Pay for one run of `mechanism` on values made from `over`, then begin it.
+
+        Raises:
+            BudgetExhausted: the ceiling or the ledger refuses. Nothing was charged or drawn.
+        """
+        self._pay(mechanism, over.change)
+        return Run(mechanism.start(self._noise), over.change)
+
+    def fits(self, mechanisms: Sequence[Priced], change: Change) -> bool:
+        """Whether all of `mechanisms` can be paid for now, so that a round is not begun in vain."""
+        costs = [Spending.of(mechanism.cost(change)) for mechanism in mechanisms]
+        extra = sum(costs, Spending.nothing())
+        return self.ceiling.admits(self._spent + extra) and self._ledger.budget.admits(self._ledger.spent() + extra)
+
+    def receipt(self) -> Receipt:
+        """What was paid so far."""
+        paid = bool(self._charges)
+        return Receipt(
+            epsilon=self.ceiling.spent(self._spent) if paid else 0.0,
+            delta=self.ceiling.delta if paid else 0.0,
+            relation="add-remove",
+            unit=self._unit,
+            charges=tuple(self._charges),
+            accountant=f"Renyi filter at orders {self.ceiling.order:g} and infinity",
+            noise=type(self._noise).__name__,
+        )
+
+    def _pay(self, mechanism: Priced, change: Change) -> None:
+        charge = Charge(self._question, len(self._charges), str(mechanism), change, mechanism.cost(change))
+        total = self._spent + Spending.of(charge.cost)
+        if not self.ceiling.admits(total):
+            raise exhausted(self.ceiling, self._spent, total)
+        self._ledger.charge(charge)
+        self._charges.append(charge)
+        self._spent = total
+
+
+class NotPrivateFilter(PrivacyFilter):
+    """Opens private values without paying: for baselines that have no guarantee, and say so on their receipt."""
+
+    def receipt(self) -> Receipt:
+        """A receipt that promises nothing."""
+        return replace(super().receipt(), epsilon=math.inf, delta=1.0, accountant="none", private=False)
+
+    def _pay(self, mechanism: Priced, change: Change) -> None:
+        self._charges.append(Charge(self._question, len(self._charges), str(mechanism), change, mechanism.cost(change)))

@@ -1,0 +1,99 @@
+"""Where randomness comes from.
+
+Real noise is drawn by OpenDP's samplers from the operating system: exact, free of floating-point leaks (Mironov
+2012), and not seedable. A seeded source exists for tests and simulations and says so in its name.
+"""
+
+import math
+import secrets
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+import opendp.prelude as dp
+
+dp.enable_features("contrib")  # laplace and noisy-max samplers; our own tests check their frequencies
+
+
+class Noise(Protocol):
+    """A source of the random draws that mechanisms need."""
+
+    secure: bool
+    """Whether a real vault may use it."""
+
+    def laplace(self, scale: float) -> int:
+        """A whole number z with probability proportional to exp(-|z| / scale)."""
+
+    def select(self, scores: Sequence[float], scale: float) -> int:
+        """An index i with probability proportional to exp(scores[i] / scale)."""
+
+    def permute_and_flip(self, scores: Sequence[float], scale: float) -> int:
+        """An index by permute-and-flip (McKenna and Sheldon 2020) at the given scale."""
+
+    def below(self, bound: int) -> int:
+        """A uniformly random whole number in [0, bound)."""
+
+
+class SystemNoise:
+    """Randomness of the operating system, through OpenDP's exact samplers."""
+
+    secure = True
+
+    def laplace(self, scale: float) -> int:
+        """Discrete Laplace noise."""
+        return int(_laplace(scale)(0))
+
+    def select(self, scores: Sequence[float], scale: float) -> int:
+        """The exponential mechanism: `make_noisy_max` under the zCDP measure (a frequency test keeps that so)."""
+        return int(_selector(scale, "exponential")(np.asarray(scores, dtype=np.float64)))
+
+    def permute_and_flip(self, scores: Sequence[float], scale: float) -> int:
+        """Permute-and-flip: `make_noisy_max` under the pure measure."""
+        return int(_selector(scale, "flip")(np.asarray(scores, dtype=np.float64)))
+
+    def below(self, bound: int) -> int:
+        """A uniformly random whole number."""
+        return secrets.randbelow(bound)
+
+
+class InsecureSeededNoise:
+    """Reproducible noise from a seed, for tests and simulations. A real vault refuses it."""
+
+    secure = False
+
+    def __init__(self, seed: int) -> None:
+        self._generator = np.random.default_rng(seed)
+
+    def laplace(self, scale: float) -> int:
+        """Discrete Laplace noise, as the difference of two geometric draws."""
+        success = -math.expm1(-1 / scale)
+        first, second = self._generator.geometric(success, size=2)
+        return int(first - second)
+
+    def select(self, scores: Sequence[float], scale: float) -> int:
+        """The exponential mechanism, by adding Gumbel noise."""
+        array = np.asarray(scores, dtype=np.float64)
+        return int(np.argmax(array + self._generator.gumbel(0, scale, size=len(array))))
+
+    def permute_and_flip(self, scores: Sequence[float], scale: float) -> int:
+        """Permute-and-flip, by adding exponential noise (Ding et al. 2021)."""
+        array = np.asarray(scores, dtype=np.float64)
+        return int(np.argmax(array + self._generator.exponential(scale, size=len(array))))
+
+    def below(self, bound: int) -> int:
+        """A uniformly random whole number."""
+        return int(self._generator.integers(bound))
+
+
+@lru_cache(maxsize=64)
+def _laplace(scale: float) -> Any:
+    return dp.m.make_laplace(dp.atom_domain(T="i64"), dp.absolute_distance(T="i64"), scale=scale)
+
+
+@lru_cache(maxsize=64)
+def _selector(scale: float, kind: str) -> Any:
+    # The output measure decides which mechanism OpenDP builds: dependencies.md, finding 1.
+    measure = dp.zero_concentrated_divergence() if kind == "exponential" else dp.max_divergence()
+    domain = dp.vector_domain(dp.atom_domain(T="f64", nan=False))
+    return dp.m.make_noisy_max(domain, dp.linf_distance(T="f64"), measure, scale=scale)

@@ -1,0 +1,81 @@
+"""Private values: sealed, transformed share by share, opened by a mechanism alone.
+
+A `Private[S]` holds one share a voter (or a document). It has no length, truth value, order, iterator, printable
+content or pickle, so that nothing about it can be read by accident. `open_for_mechanism` is the one door; only
+`privacy.filter` may use it, and a test looks for any other use.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Generic, NoReturn, TypeVar
+
+from discreet.errors import PrivateValueError
+from discreet.privacy.change import Change
+
+S = TypeVar("S")
+R = TypeVar("R")
+
+
+class Private(Generic[S]):
+    """Sealed shares, together with what one privacy unit can change in them.
+
+    The number of shares must be public (the number of voters): a mechanism's time follows it.
+    """
+
+    __slots__ = ("__change", "__shares")
+
+    def __init__(self, shares: Sequence[S], change: Change) -> None:
+        self.__shares = tuple(shares)
+        self.__change = change
+
+    @property
+    def change(self) -> Change:
+        """What one privacy unit can do to these shares: public."""
+        return self.__change
+
+    def map(self, transform: Callable[[S], R]) -> "Private[R]":
+        """Transform every share by itself.
+
+        Raises:
+            PrivateValueError: `transform` failed on some share. It names the type of the error and nothing else.
+        """
+        return self.map_batch(lambda shares: [transform(share) for share in shares])
+
+    def map_batch(self, transform: Callable[[Sequence[S]], Sequence[R]]) -> "Private[R]":
+        """Transform all shares at once, for work that a batch makes faster.
+
+        `transform` must make of each share what it would make of it beside any other shares, bit for bit: the
+        sensitivity of everything that follows rests on it (privacy-spec, part 0).
+
+        Raises:
+            PrivateValueError: `transform` failed, or returned another number of shares.
+        """
+        results, failure = _run(transform, self.__shares)
+        if failure is not None:
+            raise PrivateValueError(f"A step on private values failed with {failure}; its message is withheld.")
+        if len(results) != len(self.__shares):
+            raise PrivateValueError("A step on private values returned another number of shares.")
+        return Private(results, self.__change)
+
+    def __repr__(self) -> str:
+        return "Private(sealed)"
+
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
+        raise PrivateValueError("A private value is sealed: only a mechanism that was paid for can open it.")
+
+    __bool__ = __len__ = __iter__ = __getitem__ = __contains__ = _refuse
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __hash__ = _refuse
+    __reduce__ = __reduce_ex__ = __getstate__ = __copy__ = __deepcopy__ = _refuse
+
+
+def open_for_mechanism(private: Private[S]) -> tuple[S, ...]:
+    """The shares themselves. For `privacy.filter` alone, after the charge is durable."""
+    shares: tuple[S, ...] = private._Private__shares  # type: ignore[attr-defined]
+    return shares
+
+
+def _run(transform: Callable[[Sequence[S]], Sequence[R]], shares: tuple[S, ...]) -> tuple[Sequence[R], str | None]:
+    # Returning the failure, rather than raising inside `except`, drops the traceback whose frames hold the shares.
+    try:
+        return transform(shares), None
+    except Exception as error:
+        return (), type(error).__name__

@@ -1,0 +1,92 @@
+"""Documents, the individuals they are about, and the pieces they are cut into."""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from discreet.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Document:
+    """A text about one individual.
+
+    Attributes:
+        id: its name in the vault.
+        unit: the individual: all documents with the same unit are protected together. `id` and `unit` are put in
+            canonical spelling, so that one individual is one unit.
+        text: what it says.
+        own_unit: whether it came without a unit and was made one of its own.
+
+    Raises:
+        UsageError: `id` or `unit` is empty, or something in it is not valid Unicode.
+    """
+
+    id: str
+    unit: str
+    text: str = field(repr=False)
+    own_unit: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("id", "unit"):
+            object.__setattr__(self, name, canonical_name(getattr(self, name)))
+            if not getattr(self, name):
+                raise UsageError(f"A document needs a name as its {name}; this one has none. Give it one.")
+        if not all(is_unicode(part) for part in (self.id, self.unit, self.text)):
+            raise UsageError("A document holds half a character (a lone surrogate). Decode its text again.")
+
+
+@dataclass(frozen=True)
+class Passage:
+    """The piece of a unit's documents that fits a question best: what a voter reads."""
+
+    unit: str = field(repr=False)
+    text: str = field(repr=False)
+
+
+def canonical_name(name: str) -> str:
+    """A name in Unicode's composed form, without white space around it."""
+    return unicodedata.normalize("NFC", name).strip()
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a text can be written as UTF-8: whether it is free of halves of characters."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+_BREAK = re.compile(r"(?<=[.!?])\s+|\n+")
+_LONGEST_WORD = 16
+
+
+def chunk(text: str, max_words: int = 120) -> list[str]:
+    """Cut a text into pieces of at most `max_words` words, at the ends of sentences and lines where they allow it.
+
+    Words are kept in order, and white space becomes one space. A word of more than 16 characters counts as several
+    and may be cut, so a piece is never longer than 17 * `max_words` characters. Linear in the length of the text.
+    """
+    pieces: list[str] = []
+    current: list[str] = []
+    for sentence in _BREAK.split(text):
+        words = list(_words(sentence))
+        for start in range(0, len(words), max_words):
+            group = words[start : start + max_words]
+            if current and len(current) + len(group) > max_words:
+                pieces.append("".join(current).strip())
+                current = []
+            current += group
+    if current:
+        pieces.append("".join(current).strip())
+    return pieces
+
+
+def _words(sentence: str) -> Iterator[str]:
+    """Words, each with the space before it; the parts of a long word have none, so they fit together again."""
+    for word in sentence.split():
+        yield " " + word[:_LONGEST_WORD]
+        for start in range(_LONGEST_WORD, len(word), _LONGEST_WORD):
+            yield word[start : start + _LONGEST_WORD]

@@ -1,0 +1,33 @@
+"""What goes wrong with a database or a disk, in words that hold nothing of the documents."""
+
+import errno
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from discreet.errors import StoreError
+
+_FULL = "The disk is full. Nothing that was stored before is lost: free some space and run the command again."
+_DAMAGED = "The store is damaged. Restore the vault from a copy, or make a new one and add the documents again."
+_BY_CODE = {
+    sqlite3.SQLITE_FULL: _FULL,
+    sqlite3.SQLITE_CORRUPT: _DAMAGED,
+    sqlite3.SQLITE_NOTADB: _DAMAGED,
+    sqlite3.SQLITE_BUSY: "Another process is writing to the store. Wait for it to end and run the command again.",
+    sqlite3.SQLITE_READONLY: "The store cannot be written. Check the permissions of the vault's folder.",
+    sqlite3.SQLITE_CANTOPEN: "The store cannot be opened. Check the permissions of the vault's folder.",
+}
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Turn errors of SQLite and of files into `StoreError`s that say what to do."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", None)
+        other = f"The store cannot be used ({type(error).__name__}). If it is damaged, restore the vault from a copy."
+        raise StoreError(other if code is None else _BY_CODE.get(code & 0xFF, other)) from error
+    except OSError as error:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        raise StoreError(_FULL if full else f"The store cannot be used: {error.strerror}.") from error

@@ -1,0 +1,185 @@
+"""From files and folders to documents. What cannot be read is reported by its place, and reading goes on."""
+
+import csv
+import gzip
+import hashlib
+import json
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import BadData, MissingPart, UsageError
+from discreet.retrieval.documents import Document, canonical_name, is_unicode
+
+KINDS = (".jsonl", ".jsonl.gz", ".csv", ".parquet", ".txt", ".md")
+
+
+@dataclass(frozen=True)
+class Fields:
+    """The names of a record's fields: its text, the individual it is about, its id."""
+
+    text: str = "text"
+    unit: str = "unit"
+    id: str = "id"
+
+
+@dataclass(frozen=True)
+class BadRecord:
+    """What could not be read: where, and why. Never what it says."""
+
+    where: str
+    reason: str
+
+
+def read_documents(path: Path, fields: Fields | None = None) -> Iterator[Document | BadRecord]:
+    """The documents of a file or folder, one at a time.
+
+    Raises:
+        UsageError: there is nothing at `path`, or it is of no known kind.
+        BadData: the file as a whole cannot be read.
+    """
+    fields = fields or Fields()
+    if path.is_dir():
+        return _folder(path)
+    if not path.is_file():
+        raise UsageError(f"There is no file or folder at {path}. Check the path.")
+    name = path.name.lower()
+    if name.endswith((".jsonl", ".jsonl.gz")):
+        return _jsonl(path, fields)
+    if name.endswith(".csv"):
+        return _csv(path, fields)
+    if name.endswith(".parquet"):
+        return _parquet(path, fields)
+    if name.endswith((".txt", ".md")):
+        return iter([_text_file(path, path.name)])
+    raise UsageError(f"{path.name} is of no known kind. Known: {', '.join(KINDS)}, and folders of .txt and .md.")
+
+
+def _jsonl(path: Path, fields: Fields) -> Iterator[Document | BadRecord]:
+    with gzip.open(path, "rb") if path.name.lower().endswith(".gz") else path.open("rb") as file:
+        lines = enumerate(file, 1)
+        while True:
+            try:
+                number, line = next(lines)
+            except StopIteration:
+                return
+            except (OSError, EOFError, zlib.error) as error:
+                raise BadData(
+                    f"{path.name} is damaged and cannot be read further. Replace it and run the command again."
+                ) from error
+            if line.strip():
+                yield _json_line(line, f"{path.name} line {number}", fields)
+
+
+def _json_line(line: bytes, where: str, fields: Fields) -> Document | BadRecord:
+    try:
+        record = json.loads(line.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        return BadRecord(where, "not UTF-8")
+    except (ValueError, RecursionError):
+        return BadRecord(where, "not well-formed JSON")
+    if not isinstance(record, dict):
+        return BadRecord(where, "not a JSON object")
+    return _document(record, where, fields)
+
+
+def _csv(path: Path, fields: Fields) -> Iterator[Document | BadRecord]:
+    csv.field_size_limit(2**31 - 1)
+    # Bytes that are not UTF-8 are marked rather than stopping the whole file.
+    with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
+        reader = csv.DictReader(file)
+        if fields.text not in (reader.fieldnames or ()):
+            # What its first line does say is not shown: a file without a header begins with a document.
+            raise BadData(
+                f"{path.name} has no column '{fields.text}' in its first line. Name the right one with --text-field."
+            )
+        while True:
+            try:
+                record = next(reader)
+            except StopIteration:
+                return
+            except csv.Error:
+                yield BadRecord(f"{path.name} line {reader.line_num}", "not well-formed CSV")
+                continue
+            yield _document(record, f"{path.name} line {reader.line_num}", fields)
+
+
+def _parquet(path: Path, fields: Fields) -> Iterator[Document | BadRecord]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise MissingPart("Parquet files need pyarrow: pip install 'discreet[parquet]'") from error
+    try:
+        file = pyarrow.parquet.ParquetFile(path)
+        names = file.schema_arrow.names
+    except (pyarrow.ArrowException, OSError) as error:
+        raise BadData(f"{path.name} is no Parquet file, or a damaged one.") from error
+    if fields.text not in names:
+        raise BadData(f"{path.name} has no column '{fields.text}'. It has: {', '.join(names)}. Use --text-field.")
+    wanted = [name for name in (fields.text, fields.unit, fields.id) if name in names]
+    number = 0
+    batches = file.iter_batches(batch_size=1000, columns=wanted)
+    while True:
+        try:
+            batch = next(batches, None)
+        except (pyarrow.ArrowException, OSError) as error:
+            raise BadData(
+                f"{path.name} is damaged after row {number}. Replace it and run the command again."
+            ) from error
+        if batch is None:
+            return
+        for record in batch.to_pylist():
+            number += 1
+            yield _document(record, f"{path.name} row {number}", fields)
+
+
+def _folder(path: Path) -> Iterator[Document | BadRecord]:
+    files = sorted(file for file in path.rglob("*") if file.suffix.lower() in (".txt", ".md") and file.is_file())
+    if not files:
+        raise UsageError(f"The folder {path} holds no .txt or .md file. Other kinds are named one by one.")
+    for file in files:
+        yield _text_file(file, file.relative_to(path).as_posix())
+
+
+def _text_file(path: Path, name: str) -> Document | BadRecord:
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return BadRecord(name, "not UTF-8")
+    except OSError as error:
+        return BadRecord(name, f"cannot be read ({error.strerror})")
+    if not is_unicode(name):
+        return BadRecord(ascii(name), "the name of the file is not UTF-8")
+    return _document({"text": text, "id": name}, name, Fields())
+
+
+def _document(record: dict[Any, Any], where: str, fields: Fields) -> Document | BadRecord:
+    text = record.get(fields.text)
+    if text is None:
+        return BadRecord(where, f"no field '{fields.text}'")
+    if not isinstance(text, str):
+        return BadRecord(where, f"the field '{fields.text}' is not a text")
+    if not text.strip():
+        return BadRecord(where, "empty")
+    names = [record.get(name) for name in (fields.id, fields.unit)]
+    for field, name in zip((fields.id, fields.unit), names, strict=True):
+        if isinstance(name, (list, dict, bytes)):
+            return BadRecord(where, f"the field '{field}' is neither a text nor a number")
+    identity, unit = map(_name, names)
+    if not all(map(is_unicode, (text, identity, unit))):
+        return BadRecord(where, "not UTF-8")
+    # Without an id, the text names itself, so that adding a file twice adds nothing.
+    identity = identity or hashlib.sha256(text.encode()).hexdigest()[:32]
+    return Document(identity, unit or identity, text, own_unit=not unit)
+
+
+def _name(value: object) -> str:
+    """A value as a name: two spellings of the same characters, or of one number, are one individual."""
+    if value is None or value != value:  # NaN, as a table has it for nothing
+        return ""
+    if isinstance(value, float) and value.is_integer():  # a table with gaps has 7 as 7.0
+        value = int(value)
+    return canonical_name(str(value))

@@ -1,0 +1,263 @@
+"""Bad input: a clear message, the right exit code, nothing lost."""
+
+import json
+import os
+import shutil
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from discreet.cli.app import app
+from discreet.vault import Vault
+
+NOTES = [{"id": f"n{i}", "patient": f"p{i}", "text": f"The disease of number {i} is Winter Hand."} for i in range(6)]
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def said(result: Result) -> str:
+    return " ".join((result.stdout + result.stderr).split())
+
+
+def lines(path: Path, *content: str | bytes) -> Path:
+    path.write_bytes(b"".join((c if isinstance(c, bytes) else c.encode()) + b"\n" for c in content))
+    return path
+
+
+def notes(path: Path, records: Sequence[dict[str, Any]] = NOTES) -> Path:
+    return lines(path, *(json.dumps(record) for record in records))
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--epsilon", "0"), ("--epsilon", "-1"), ("--epsilon", "nan"), ("--epsilon", "inf"), ("--epsilon", "much")]
+    + [("--delta", "0"), ("--delta", "-1e-6"), ("--delta", "1"), ("--delta", "nan"), ("--delta", "little")],
+)
+def test_a_budget_must_be_a_number_in_range(tmp_path: Path, option: str, value: str) -> None:
+    numbers = {"--epsilon": "10", "--delta": "1e-6"} | {option: value}
+    result = run("init", tmp_path / "v", *(word for pair in numbers.items() for word in pair))
+    assert result.exit_code == 2
+    assert not (tmp_path / "v").exists()
+
+
+def test_init_does_not_touch_what_is_there(tmp_path: Path, vault: Vault) -> None:
+    result = run("init", vault.path, "--epsilon", 99, "--delta", 1e-6)
+    assert result.exit_code == 2
+    assert "already something" in said(result)
+    assert Vault.open(vault.path).budget().granted == 20
+
+
+@pytest.mark.parametrize(
+    "command", [["add", "V", "x"], ["ask", "V", "Why?"], ["budget", "V"], ["remove", "V", "--id", "1"]]
+)
+def test_no_such_vault(tmp_path: Path, command: list[str]) -> None:
+    result = run(*(str(tmp_path / "nowhere") if word == "V" else word for word in command))
+    assert result.exit_code == 2
+    assert "discreet init" in said(result)
+
+
+def test_a_vault_of_another_version(vault: Vault) -> None:
+    settings = vault.path / "vault.json"
+    settings.write_text(json.dumps(json.loads(settings.read_text()) | {"version": 99}))
+    result = run("budget", vault.path)
+    assert result.exit_code == 2
+    assert "99" in said(result)
+
+
+def test_a_corrupt_ledger_stops_everything(vault: Vault) -> None:
+    (vault.path / "ledger.sqlite").write_bytes(os.urandom(8192))
+    for suffix in ("-wal", "-shm"):
+        (vault.path / f"ledger.sqlite{suffix}").unlink(missing_ok=True)
+    result = run("ask", vault.path, "What is the disease?")
+    assert result.exit_code == 1
+    assert "ledger" in said(result).lower()
+
+
+def test_a_missing_ledger_is_not_started_afresh(vault: Vault) -> None:
+    for file in vault.path.glob("ledger.sqlite*"):
+        file.unlink()
+    assert run("ask", vault.path, "What is the disease?").exit_code == 1
+    assert not (vault.path / "ledger.sqlite").exists()
+
+
+def test_a_forged_total_is_noticed(vault: Vault, tmp_path: Path) -> None:
+    run("add", vault.path, notes(tmp_path / "n.jsonl"))
+    assert run("ask", vault.path, "What is it?", "--epsilon", 5, "--voters", 3, "--max-tokens", 2).exit_code == 0
+    with sqlite3.connect(vault.path / "ledger.sqlite") as database:
+        tables = [row[0] for row in database.execute("select name from sqlite_master where type='table'")]
+        charges = next(name for name in tables if "charge" in name)
+        database.execute(f"delete from {charges}")
+    assert run("ask", vault.path, "What is it?").exit_code == 1
+
+
+def test_a_malformed_line_is_named_and_the_rest_is_added(vault: Vault, tmp_path: Path) -> None:
+    path = lines(tmp_path / "n.jsonl", json.dumps(NOTES[0]), "{not json", '{"id": "x"}', '["a"]', json.dumps(NOTES[1]))
+    result = run("add", vault.path, path, "--json")
+    assert result.exit_code == 4
+    report = json.loads(result.stdout)
+    assert report["added"] == 2
+    assert [bad["where"].split()[-1] for bad in report["bad"]] == ["2", "3", "4"]
+
+
+def test_empty_and_whitespace_documents_are_named(vault: Vault, tmp_path: Path) -> None:
+    path = notes(tmp_path / "n.jsonl", [{"id": "a", "text": ""}, {"id": "b", "text": " \n "}, NOTES[0]])
+    result = run("add", vault.path, path, "--json")
+    assert result.exit_code == 4
+    assert json.loads(result.stdout)["added"] == 1
+    assert len(json.loads(result.stdout)["bad"]) == 2
+
+
+def test_the_same_id_with_another_text_is_named(vault: Vault, tmp_path: Path) -> None:
+    path = notes(tmp_path / "n.jsonl", [NOTES[0], NOTES[0] | {"text": "Something else."}])
+    result = run("add", vault.path, path, "--json")
+    assert result.exit_code == 4
+    assert json.loads(result.stdout)["conflicts"] == ["n0"]
+
+
+def test_what_is_not_utf8_is_named(vault: Vault, tmp_path: Path) -> None:
+    path = lines(tmp_path / "n.jsonl", json.dumps(NOTES[0]), b'{"id": "l", "text": "caf\xe9"}')
+    result = run("add", vault.path, path, "--json")
+    assert result.exit_code == 4
+    assert json.loads(result.stdout)["added"] == 1
+
+
+def test_a_file_that_is_not_there_or_of_an_unknown_kind(vault: Vault, tmp_path: Path) -> None:
+    assert run("add", vault.path, tmp_path / "nothing.jsonl").exit_code in (2, 4)
+    assert run("add", vault.path, lines(tmp_path / "image.png", "x")).exit_code in (2, 4)
+
+
+def test_documents_without_a_unit_are_units_of_their_own_and_that_is_said(vault: Vault, tmp_path: Path) -> None:
+    result = run("add", vault.path, notes(tmp_path / "n.jsonl", [{"id": "a", "text": "One."}, NOTES[0]]), "--json")
+    assert result.exit_code == 0
+    report = json.loads(result.stdout)
+    assert report["own_unit"] == 1
+    assert any("carry no 'patient'" in warning for warning in report["warnings"])
+
+
+def test_a_delta_above_one_over_units_is_a_danger(tmp_path: Path) -> None:
+    run("init", tmp_path / "v", "--epsilon", 5, "--delta", 0.5, "--embedder", "hashing", "--unit-field", "patient")
+    result = run("add", tmp_path / "v", notes(tmp_path / "n.jsonl"))
+    assert result.exit_code == 0
+    assert "publishes somebody's document" in said(result)
+
+
+@pytest.mark.parametrize("question", ["", "   \n "])
+def test_an_empty_question(vault: Vault, question: str) -> None:
+    result = run("ask", vault.path, question)
+    assert result.exit_code == 2
+    assert "empty" in said(result)
+
+
+def test_a_question_longer_than_the_context(vault: Vault) -> None:
+    result = run("ask", vault.path, "why " * 20_000)
+    assert result.exit_code == 2
+    assert vault.budget().spent == 0
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--voters", "0"],
+        ["--voters", "-3"],
+        ["--voters", "1000000"],
+        ["--epsilon", "0"],
+        ["--epsilon", "nan"],
+        ["--epsilon", "-2"],
+        ["--delta", "0"],
+        ["--delta", "2"],
+        ["--delta", "1e-3"],  # above the vault's
+        ["--max-tokens", "0"],
+        ["--selection", "observd"],
+        ["--threshold", "41"],
+        ["--epsilon", "1", "--epsilon-token", "50"],
+    ],
+)
+def test_parameters_out_of_range(vault: Vault, options: list[str]) -> None:
+    result = run("ask", vault.path, "Why?", *options)
+    assert result.exit_code == 2
+    assert vault.budget().spent == 0
+
+
+def test_an_unknown_algorithm_offers_the_nearest(vault: Vault) -> None:
+    result = run("ask", vault.path, "Why?", "--algorithm", "dp-vote-rga")
+    assert result.exit_code == 2
+    assert "dp-vote-rag" in said(result)
+
+
+def test_an_unknown_model_is_explained(tmp_path: Path) -> None:
+    run("init", tmp_path / "v", "--epsilon", 5, "--delta", 1e-6, "--model", "smollm2-153m", "--embedder", "hashing")
+    result = run("ask", tmp_path / "v", "Why?")
+    assert result.exit_code == 2
+    assert "smollm2-135m" in said(result)
+
+
+@pytest.mark.parametrize("algorithm", ["rag", "vote-rag"])
+def test_baselines_need_to_be_allowed(vault: Vault, tmp_path: Path, algorithm: str) -> None:
+    run("add", vault.path, notes(tmp_path / "n.jsonl"))
+    result = run("ask", vault.path, "Why?", "--algorithm", algorithm)
+    assert result.exit_code == 2
+    assert "--not-private" in said(result)
+    allowed = run("ask", vault.path, "Why?", "--algorithm", algorithm, "--not-private", "--json", "--max-tokens", 2)
+    assert allowed.exit_code == 0
+    assert json.loads(allowed.stdout)["private"] is False
+
+
+@pytest.mark.parametrize("documents", [0, 1])
+def test_a_vault_with_hardly_any_documents_answers_like_any_other(vault: Vault, tmp_path: Path, documents: int) -> None:
+    if documents:
+        run("add", vault.path, notes(tmp_path / "n.jsonl", NOTES[:documents]))
+    result = run("ask", vault.path, "What is the disease?", "--voters", 5, "--max-tokens", 3, "--json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["receipt"]["epsilon"] > 0
+
+
+def test_when_the_budget_is_gone_the_message_says_what_would_fit(vault: Vault) -> None:
+    result = run("ask", vault.path, "Why?", "--epsilon", 50, "--voters", 3, "--json")
+    assert result.exit_code == 3
+    refusal = json.loads(result.stdout)
+    assert refusal["asked"] == 50
+    assert refusal["left"] == 20
+    assert 0 < refusal["would_fit"] <= 20
+    assert vault.budget().spent == 0
+    fitting = refusal["would_fit"]
+    assert run("ask", vault.path, "Why?", "--epsilon", fitting, "--voters", 3, "--max-tokens", 2).exit_code == 0
+
+
+def test_a_read_only_ledger_releases_nothing(vault: Vault, tmp_path: Path) -> None:
+    # Root ignores file permissions, so the database itself is told to refuse writes.
+    path = vault.path / "ledger.sqlite"
+    with sqlite3.connect(path) as database:
+        database.execute("create trigger no_more before insert on charge begin select raise(fail, 'read-only'); end")
+    result = run("ask", vault.path, "Why?", "--voters", 3, "--max-tokens", 2)
+    assert result.exit_code == 1
+    assert "ledger" in said(result).lower()
+
+
+def test_adding_twice_changes_nothing_and_changes_replace(vault: Vault, tmp_path: Path) -> None:
+    path = notes(tmp_path / "n.jsonl")
+    assert json.loads(run("add", vault.path, path, "--json").stdout)["added"] == len(NOTES)
+    assert json.loads(run("add", vault.path, path, "--json").stdout)["unchanged"] == len(NOTES)
+    changed = [NOTES[0] | {"text": "It was Glass Knee after all."}, *NOTES[1:]]
+    report = json.loads(run("add", vault.path, notes(path, changed), "--json").stdout)
+    assert (report["replaced"], report["unchanged"]) == (1, len(NOTES) - 1)
+
+
+def test_removing_erases(vault: Vault, tmp_path: Path) -> None:
+    run("add", vault.path, notes(tmp_path / "n.jsonl"))
+    assert json.loads(run("remove", vault.path, "--unit", "p3", "--json").stdout) == {"removed": 1}
+    assert json.loads(run("remove", vault.path, "--id", "n3", "--json").stdout) == {"removed": 0}
+    files = b"".join(path.read_bytes() for path in vault.path.rglob("*") if path.is_file())
+    assert b"number 3" not in files
+    assert b"number 4" in files
+
+
+def test_a_copy_of_a_vault_is_a_vault(vault: Vault, tmp_path: Path) -> None:
+    run("add", vault.path, notes(tmp_path / "n.jsonl"))
+    shutil.copytree(vault.path, tmp_path / "copy")
+    assert run("budget", tmp_path / "copy").exit_code == 0

@@ -1,0 +1,30 @@
+import json
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+from discreet.vault import Vault
+
+Record = dict[str, object]
+
+
+@pytest.fixture
+def write_jsonl(tmp_path: Path) -> Callable[[Sequence[Record], str], Path]:
+    """Writes records as JSON lines into the test's folder."""
+
+    def write(records: Sequence[Record], name: str = "notes.jsonl") -> Path:
+        path = tmp_path / name
+        path.write_text("".join(json.dumps(record) + "\n" for record in records))
+        return path
+
+    return write
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Vault:
+    """A vault with the hashing embedder and the packaged model (loaded at the first question)."""
+    return Vault.create(tmp_path / "vault", epsilon=20, delta=1e-5, unit_field="patient", embedder="hashing")

@@ -1,0 +1,92 @@
+"""Row i of a batch is a function of prompt i alone, bit for bit: what every sensitivity rests on."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+import torch
+
+from discreet.generation.loading import load_model
+from discreet.generation.model import Logits, Prompt
+from discreet.generation.prompts import Layout, layout
+from discreet.generation.transformers_model import TransformersModel
+
+QUESTION = "What is the disease?"
+DOCUMENTS = [
+    f"Patient {name} has white hands and numb thumbs. The diagnosis is Winter Hand." * (1 + number % 3)
+    for number, name in enumerate(("Ada Lind", "Bela Voss", "Cora Fink", "Dario Pohl", "Edda Moor", "Fabio Lux"))
+]
+OTHERS = ["", "No.", "A very long story about nothing at all, told twice. " * 60, "\u2603 <|im_end|> \x00 \u00e9" * 9]
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA"))]
+
+
+@pytest.fixture(params=DEVICES)
+def model(request: pytest.FixtureRequest) -> TransformersModel:
+    return load_model(device=request.param)
+
+
+def lay_out(model: TransformersModel, documents: Sequence[str]) -> list[Prompt]:
+    laid: Layout = layout(model, QUESTION, prefix="The", document_tokens=64, max_tokens=8)
+    filled = [laid.with_documents(model.encode(text)) if text else laid.without_documents() for text in documents]
+    return [*filled, laid.without_documents()]
+
+
+def logits(model: TransformersModel, prompts: Sequence[Prompt], steps: int = 3) -> list[Logits]:
+    decoding = model.start(prompts, 8)
+    found = [decoding.logits()]
+    for token in model.encode(" disease is called")[:steps]:
+        decoding.append(token)
+        found.append(decoding.logits())
+    return found
+
+
+def test_replacing_one_document_changes_no_other_row(model: TransformersModel) -> None:
+    before = logits(model, lay_out(model, DOCUMENTS))
+    for place in (0, len(DOCUMENTS) - 1):
+        for other in OTHERS:
+            changed = [other if row == place else text for row, text in enumerate(DOCUMENTS)]
+            for old, new in zip(before, logits(model, lay_out(model, changed)), strict=True):
+                rest = [row for row in range(len(old)) if row != place]
+                assert old[rest].tobytes() == new[rest].tobytes()
+                assert np.isfinite(new).all()
+
+
+def test_no_row_needs_padding_and_yet_the_mask_stays(model: TransformersModel) -> None:
+    """All documents full, against one that is short: the library would drop the mask in the first case."""
+    long = "word " * 200
+    full = [prompt for prompt in lay_out(model, [long] * 4) if prompt.padding == 0]
+    assert len(full) == 4
+    short = [*full[:3], lay_out(model, ["No."])[0]]
+    for old, new in zip(logits(model, full), logits(model, short), strict=True):
+        assert old[:3].tobytes() == new[:3].tobytes()
+
+
+def test_rows_that_change_places_take_their_logits_along(model: TransformersModel) -> None:
+    prompts = lay_out(model, DOCUMENTS)
+    order = [3, 6, 0, 5, 1, 4, 2]
+    for old, new in zip(logits(model, prompts), logits(model, [prompts[row] for row in order]), strict=True):
+        assert old[order].tobytes() == new.tobytes()
+
+
+def test_forgetting_tokens_and_going_another_way_is_as_if_never_gone(model: TransformersModel) -> None:
+    first, second = model.encode(" disease is called")[:2]
+    straight, back = model.start(lay_out(model, DOCUMENTS), 8), model.start(lay_out(model, DOCUMENTS), 8)
+    straight.append(second)
+    back.append(first)
+    back.append(first)
+    back.truncate(0)
+    back.append(second)
+    assert straight.logits().tobytes() == back.logits().tobytes()
+
+
+def test_a_batch_padded_to_its_longest_prompt_is_caught(smollm: TransformersModel) -> None:
+    """The broken twin: with shapes that follow the longest document, other rows' logits change."""
+
+    def padded_to_longest(documents: Sequence[str]) -> list[Prompt]:
+        bare = [tuple(smollm.encode(text)) for text in documents]
+        longest = max(len(tokens) for tokens in bare)
+        return [Prompt((smollm.pad_token,) * (longest - len(t)) + t, longest - len(t)) for t in bare]
+
+    before = logits(smollm, padded_to_longest(DOCUMENTS))
+    after = logits(smollm, padded_to_longest([*DOCUMENTS[:-1], "word " * 90]))
+    assert any(old[:-1].tobytes() != new[:-1].tobytes() for old, new in zip(before, after, strict=True))

@@ -1,0 +1,106 @@
+"""The packaged model: what it says is the argmax of its logits, and nothing else has a hand in it."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from discreet.errors import MissingPart, UnknownName, UsageError
+from discreet.generation import loading
+from discreet.generation.model import Prompt
+from discreet.generation.prompts import DOCUMENT_TOKENS, layout
+from discreet.generation.toy import ToyModel
+from discreet.generation.transformers_model import TransformersModel
+
+
+def test_defaults_of_the_generation_library_do_not_touch_logits(smollm: TransformersModel) -> None:
+    prompt = layout(smollm, "What is one and one?", document_tokens=0, max_tokens=8).without_documents()
+    plain = smollm.start([prompt], 8)
+    kept = smollm._model.generation_config
+    try:
+        smollm._model.generation_config = type(kept)(
+            temperature=0.1, top_k=1, repetition_penalty=9.0, do_sample=True, bad_words_ids=[[int(plain.best()[0])]]
+        )
+        altered = smollm.start([prompt], 8)
+    finally:
+        smollm._model.generation_config = kept
+    assert plain.logits().tobytes() == altered.logits().tobytes()
+    assert plain.best()[0] == np.argmax(plain.logits()[0])
+
+
+def test_decoding_with_a_cache_agrees_with_feeding_everything_anew(smollm: TransformersModel) -> None:
+    prompt = layout(smollm, "Who wrote Faust?", document_tokens=0, max_tokens=8).without_documents()
+    decoding = smollm.start([prompt], 8)
+    for step in range(5):
+        anew = smollm.start([Prompt((*prompt.tokens, *_said(decoding, step)), prompt.padding)], 8)
+        assert np.abs(anew.logits() - decoding.logits()).max() < 0.7  # bfloat16 in another shape
+        decoding.append(int(decoding.best()[0]))
+        decoding.said = [*_said(decoding, step), int(anew.best()[0])]  # type: ignore[attr-defined]
+
+
+def _said(decoding: object, count: int) -> list[int]:
+    return list(getattr(decoding, "said", []))[:count]
+
+
+def test_prompts_of_a_batch_have_one_length(smollm: TransformersModel) -> None:
+    with pytest.raises(UsageError, match="one public length"):
+        smollm.start([Prompt((1, 2), 0), Prompt((1,), 0)], 4)
+
+
+def test_control_tokens_in_a_text_are_spelled_out(smollm: TransformersModel) -> None:
+    ends = smollm.encode("Fine. <|im_end|> <|im_start|>assistant")
+    assert not set(ends) & (set(smollm.end_tokens) | {0, 1, 2})
+    assert smollm.decode(ends) == "Fine. <|im_end|> <|im_start|>assistant"
+
+
+@pytest.mark.parametrize("text", ["", "No.", "word " * 1000, "\u2603\u00e9\x00", "<|im_end|>" * 80])
+def test_every_prompt_of_a_question_has_one_length(smollm: TransformersModel, text: str) -> None:
+    laid = layout(smollm, "What is the disease?", prefix="The disease is", document_tokens=DOCUMENT_TOKENS, max_tokens=8)
+    assert len(laid.with_documents(smollm.encode(text)).tokens) == laid.length == len(laid.without_documents().tokens)
+
+
+def test_a_document_does_not_change_the_tokens_around_it(smollm: TransformersModel) -> None:
+    laid = layout(smollm, "What is it?", prefix="It is", document_tokens=16, max_tokens=8)
+    for text in ("x", "\n\n", "Question: what else?"):
+        prompt = laid.with_documents(smollm.encode(text))
+        body = prompt.tokens[prompt.padding :]
+        assert body[: len(laid.head)] == laid.head
+        assert body[-len(laid.tail) :] == laid.tail
+
+
+def test_a_question_that_does_not_fit_is_explained() -> None:
+    with pytest.raises(UsageError, match="too long"):
+        layout(ToyModel(), "why " * 5000, document_tokens=16, max_tokens=8)
+
+
+def test_the_model_is_converted_once_and_mended_if_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, smollm: TransformersModel
+) -> None:
+    real = loading.converted()
+    monkeypatch.setenv("DISCREET_CACHE", str(tmp_path))
+    made: list[Path] = []
+
+    def convert(folder: Path) -> None:
+        made.append(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "model.safetensors").write_bytes((real / "model.safetensors").read_bytes())
+        (folder / "digest.json").write_text(json.dumps({"sha256": loading._weights_digest(folder)}))
+
+    monkeypatch.setattr(loading, "_convert", convert)
+    folder = loading.converted()
+    assert loading.converted() == folder
+    assert len(made) == 1
+    (folder / "model.safetensors").write_bytes(b"damaged")
+    loading.converted()
+    assert len(made) == 2
+
+
+def test_missing_and_unknown_models_are_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UnknownName, match="smollm2-135m"):
+        loading.load_model("smollm2-153m")
+    with pytest.raises(UnknownName):
+        loading.load_model(str(tmp_path / "nowhere"))
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(MissingPart, match="no-deps"):
+        loading._packaged_file()

@@ -1,0 +1,240 @@
+"""The SQLite ledger under kill -9, races, damage and full disks: never unpaid, never more than granted."""
+
+import os
+import random
+import resource
+import shutil
+import signal
+import sqlite3
+import time
+from pathlib import Path
+
+import pytest
+
+from discreet.errors import BudgetExhausted, LedgerError, VaultVersionError
+from discreet.ledger.sqlite import SqliteLedger
+from discreet.privacy.accounting import Budget, Spending
+from discreet.privacy.change import Change, Relation
+from discreet.privacy.costs import BoundedRange, Pure
+from discreet.privacy.ledger import Charge
+
+CHANGE = Change(1, Relation.REPLACE)
+LARGE = Budget(1e6, 1e-5)
+
+
+def charge(question: str, number: int, epsilon: float = 0.01) -> Charge:
+    return Charge(question, number, "test", CHANGE, Pure(epsilon))
+
+
+def fork(work: object) -> int:
+    """Run `work` in a child that shares nothing but what is on disk."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work()  # type: ignore[operator]
+        finally:
+            os._exit(0)
+    return child
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "ledger.sqlite"
+
+
+def test_a_ledger_is_found_as_it_was_left(path: Path) -> None:
+    budget = Budget(7.3, 1e-5, 1e-6)
+    made = SqliteLedger.create(path, budget, log_questions=True)
+    made.begin("q", "dp-vote-rag", "Why?")
+    made.charge(charge("q", 0))
+    made.finish("q", "end")
+    found = SqliteLedger.open(path)
+    assert found.budget == budget
+    assert found.spent() == Spending.of(Pure(0.01))
+    (question,) = found.questions()
+    assert (question.text, question.stopped, question.charges) == ("Why?", "end", 1)
+    assert question.epsilon == pytest.approx(0.01)
+
+
+def test_the_text_of_a_question_is_kept_on_request_alone(path: Path) -> None:
+    ledger = SqliteLedger.create(path, LARGE)
+    ledger.begin("q", "rag", "Has Ada Lind the fever?", private=False)
+    (question,) = ledger.questions()
+    assert question.text is None
+    assert not question.private
+    assert b"Ada Lind" not in b"".join(file.read_bytes() for file in path.parent.iterdir())
+
+
+def test_nothing_is_released_unpaid_whenever_the_process_is_killed(path: Path, tmp_path: Path) -> None:
+    """200 kills at random moments: each release that was noted outside has its charge, and the ledger is sound."""
+    SqliteLedger.create(path, LARGE)
+    journal = tmp_path / "released"
+    journal.touch()
+    choose = random.Random(5)
+
+    read, write = os.pipe()
+
+    def work() -> None:
+        ledger, name = SqliteLedger.open(path), f"q{os.getpid()}"
+        os.write(write, b".")
+        with journal.open("a") as file:
+            for number in range(10_000):
+                ledger.charge(charge(name, number))
+                file.write(f"{name} {number}\n")  # stands for the release
+                file.flush()
+
+    for _ in range(200):
+        child = fork(work)
+        os.read(read, 1)
+        time.sleep(choose.uniform(0, 0.03))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        SqliteLedger.open(path)  # sound: the total is the sum of the charges
+    with sqlite3.connect(path) as database:
+        charged = set(database.execute("select question, number from charge"))
+    released = {(name, int(number)) for name, number in (line.split() for line in journal.read_text().splitlines())}
+    assert len(released) > 200
+    assert released <= charged
+
+
+@pytest.mark.parametrize("processes", [2, 4])
+def test_processes_that_race_never_spend_more_than_granted(path: Path, processes: int) -> None:
+    budget = Budget(1.0, 1e-5)
+    SqliteLedger.create(path, budget)
+
+    def work() -> None:
+        ledger, name = SqliteLedger.open(path), f"q{os.getpid()}"
+        for number in range(100):
+            try:
+                ledger.charge(charge(name, number, 0.03))
+            except BudgetExhausted:
+                return
+
+    children = [fork(work) for _ in range(processes)]
+    for child in children:
+        assert os.waitpid(child, 0)[1] == 0
+    assert SqliteLedger.open(path).spent() == Spending.of(Pure(0.03), budget.affordable(Pure(0.03)))
+
+
+def test_a_power_cut_loses_nothing_that_was_acknowledged(path: Path, tmp_path: Path) -> None:
+    """The files, copied while another process writes, open and hold every charge acknowledged before the copy."""
+    SqliteLedger.create(path, LARGE)
+    journal = tmp_path / "acknowledged"
+    journal.touch()
+
+    def work() -> None:
+        ledger = SqliteLedger.open(path)
+        with journal.open("a") as file:
+            for number in range(100_000):
+                ledger.charge(charge("q", number))
+                file.write(f"{number}\n")
+                file.flush()
+
+    child = fork(work)
+    try:
+        sound = 0
+        for copy in range(10):
+            time.sleep(0.05)
+            acknowledged = len(journal.read_text().splitlines())
+            target = tmp_path / f"copy{copy}"
+            target.mkdir()
+            # What a disk holds at one moment; the log is copied last, as the database is written from it.
+            shutil.copy(path, target / "l.sqlite")
+            wal = path.with_name("ledger.sqlite-wal")
+            if wal.exists():
+                shutil.copy(wal, target / "l.sqlite-wal")
+            try:
+                found = SqliteLedger.open(target / "l.sqlite")
+            except LedgerError:
+                continue  # a copy is not one moment: it may be torn, and is then refused, not believed
+            sound += 1
+            assert found.spent().nano[-1] >= acknowledged * Spending.of(Pure(0.01)).nano[-1]
+        assert sound >= 5
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+def test_a_full_disk_charges_nothing(path: Path) -> None:
+    SqliteLedger.create(path, LARGE)
+    read, write = os.pipe()
+
+    def work() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
+        ledger = SqliteLedger.open(path)
+        for number in range(1000):
+            try:
+                ledger.charge(charge("q", number))
+            except LedgerError as error:
+                os.write(write, f"{number} {error}".encode())
+                return
+
+    os.waitpid(fork(work), 0)
+    os.close(write)
+    paid, _, said = os.read(read, 10_000).decode().partition(" ")
+    assert "Nothing was charged or released" in said
+    assert SqliteLedger.open(path).spent() == Spending.of(Pure(0.01), int(paid))
+
+
+def test_a_clock_that_goes_backwards_does_no_harm(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = SqliteLedger.create(path, LARGE)
+    for time_ in ("2030-01-01T00:00:00+00:00", "1999-01-01T00:00:00+00:00"):
+        monkeypatch.setattr("discreet.ledger.sqlite._now", lambda time_=time_: time_)
+        ledger.begin(time_, "dp-vote-rag", "Why?")
+        ledger.charge(charge(time_, 0))
+    assert [question.time[:4] for question in ledger.questions()] == ["2030", "1999"]
+    assert ledger.spent() == Spending.of(Pure(0.01), 2)
+
+
+def test_another_cost_under_the_same_number_is_an_error(path: Path) -> None:
+    ledger = SqliteLedger.create(path, LARGE)
+    ledger.charge(charge("q", 0, 0.5))
+    with pytest.raises(LedgerError, match="another cost"):
+        ledger.charge(charge("q", 0, 0.4))
+
+
+def test_the_grant_is_final(path: Path) -> None:
+    SqliteLedger.create(path, Budget(1.0, 1e-5))
+    with sqlite3.connect(path) as database, pytest.raises(sqlite3.Error, match="final"):
+        database.execute("update grant_ set epsilon = '100.0'")
+    with pytest.raises(LedgerError, match="not overwritten"):
+        SqliteLedger.create(path, Budget(100.0, 1e-5))
+
+
+def test_a_copy_is_a_simulation_and_leaves_the_original_alone(path: Path, tmp_path: Path) -> None:
+    ledger = SqliteLedger.create(path, LARGE)
+    ledger.charge(charge("q", 0))
+    copy = ledger.copy(tmp_path / "copy.sqlite")
+    copy.charge(charge("q", 1))
+    assert copy.simulation
+    assert SqliteLedger.open(copy.path).simulation
+    assert not SqliteLedger.open(path).simulation
+    assert ledger.spent() == Spending.of(Pure(0.01))
+
+
+def test_damage_is_noticed(path: Path) -> None:
+    ledger = SqliteLedger.create(path, LARGE)
+    for number in range(20):
+        ledger.charge(charge("q", number))
+    whole = path.read_bytes()
+    for damaged in (whole[: len(whole) // 2], b"\0" * len(whole), os.urandom(len(whole)), b""):
+        for file in path.parent.glob("ledger.sqlite*"):
+            file.unlink()
+        path.write_bytes(damaged)
+        with pytest.raises((LedgerError, VaultVersionError)):
+            SqliteLedger.open(path)
+
+
+def test_a_later_format_is_not_opened(path: Path) -> None:
+    SqliteLedger.create(path, LARGE)
+    with sqlite3.connect(path) as database:
+        database.execute("pragma user_version = 99")
+    with pytest.raises(VaultVersionError, match="99"):
+        SqliteLedger.open(path)
+
+
+def test_failure_probabilities_are_whole_numbers_rounded_up(path: Path) -> None:
+    ledger = SqliteLedger.create(path, Budget(10.0, 1e-5, 1e-6))
+    ledger.charge(Charge("q", 0, "test", CHANGE, BoundedRange(0.1, 1e-7 / 3)))
+    assert ledger.spent().atto == -(-(10**11) // 3)

@@ -1,0 +1,149 @@
+"""Exact output laws of mechanisms, from formulas of their own, and checkers of what a mechanism claims.
+
+A law is a dictionary from outcomes to probabilities. The checkers are given two neighbouring inputs; a mechanism
+passes them and its broken twin does not.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import combinations_with_replacement
+from typing import TypeVar
+
+import numpy as np
+
+from discreet.privacy.change import Change, Relation
+from discreet.privacy.costs import ORDERS, Cost
+
+Law = dict[object, float]
+Votes = tuple[int, ...]
+T = TypeVar("T")
+
+REPLACE = Change(1, Relation.REPLACE)
+ADD_REMOVE = Change(1, Relation.ADD_REMOVE)
+
+
+def softmax(scores: dict[object, float], scale: float) -> Law:
+    top = max(scores.values())
+    weights = {outcome: math.exp((score - top) / scale) for outcome, score in scores.items()}
+    total = sum(weights.values())
+    return {outcome: weight / total for outcome, weight in weights.items()}
+
+
+def exponential_law(votes: Votes, candidates: int, scale: float) -> Law:
+    counts = Counter(votes)
+    return softmax({c: float(counts[c]) for c in range(candidates)}, scale)
+
+
+def observed_law(votes: Votes, scale: float, bottom: float) -> Law:
+    scores: dict[object, float] = {value: float(count) for value, count in Counter(votes).items()}
+    return softmax({**scores, None: bottom}, scale)
+
+
+def limited_domain_law(votes: Votes, epsilon: float, delta: float, domain: int) -> Law:
+    ranked = sorted(Counter(votes).items(), key=lambda item: (-item[1], item[0]))
+    left_out = ranked[domain][1] if len(ranked) > domain else 0
+    scores: dict[object, float] = {value: float(count) for value, count in ranked[:domain]}
+    return softmax({**scores, None: left_out + 1 + math.log(1 / delta) / epsilon}, 1 / epsilon)
+
+
+def permute_and_flip_law(votes: Votes, candidates: int, scale: float) -> Law:
+    """McKenna and Sheldon: accept candidates, in random order, with probability exp((count - best) / scale)."""
+    counts = Counter(votes)
+    best = max(counts[c] for c in range(candidates))
+    accept = {c: math.exp((counts[c] - best) / scale) for c in range(candidates)}
+    law: Law = dict.fromkeys(range(candidates), 0.0)
+
+    def walk(left: tuple[int, ...], probability: float) -> None:
+        for candidate in left:
+            here = probability / len(left)
+            law[candidate] += here * accept[candidate]
+            rest = tuple(c for c in left if c != candidate)
+            if rest:
+                walk(rest, here * (1 - accept[candidate]))
+
+    walk(tuple(range(candidates)), 1.0)
+    return law
+
+
+def neighbours(values: int, votes: int, relation: Relation) -> Iterator[tuple[Votes, Votes]]:
+    """All ordered pairs of neighbouring vote vectors of up to `votes` votes, up to the order of votes."""
+    for count in range(1, votes + 1):
+        for first in combinations_with_replacement(range(values), count):
+            for place in range(count):
+                rest = first[:place] + first[place + 1 :]
+                if relation is Relation.ADD_REMOVE:
+                    yield first, rest
+                    yield rest, first
+                else:
+                    for value in range(values):
+                        if value != first[place]:
+                            yield first, (*rest, value)
+
+
+def common(p: Law, q: Law, delta: float) -> tuple[Law, Law]:
+    """Both laws without the outcomes that only one of them has, whose probability must be at most `delta`."""
+    for law, other in ((p, q), (q, p)):
+        lost = sum(probability for outcome, probability in law.items() if other.get(outcome, 0.0) == 0.0)
+        assert lost <= delta * (1 + 1e-9), f"an event of probability {lost} is not covered by {delta}"
+    shared = {outcome for outcome in p if p[outcome] > 0 and q.get(outcome, 0.0) > 0}
+    p_left, q_left = sum(p[o] for o in shared), sum(q[o] for o in shared)
+    return {o: p[o] / p_left for o in shared}, {o: q[o] / q_left for o in shared}
+
+
+def log_ratios(p: Law, q: Law) -> list[float]:
+    return [math.log(p[outcome] / q[outcome]) for outcome in p]
+
+
+def span(p: Law, q: Law) -> float:
+    ratios = log_ratios(p, q)
+    return max(ratios) - min(ratios)
+
+
+def largest_loss(p: Law, q: Law) -> float:
+    return max(abs(ratio) for ratio in log_ratios(p, q))
+
+
+def hockey_stick(p: Law, q: Law, epsilon: float) -> float:
+    return sum(max(0.0, probability - math.exp(epsilon) * q.get(outcome, 0.0)) for outcome, probability in p.items())
+
+
+def divergence(p: Law, q: Law, order: float) -> float:
+    logs = [order * math.log(p[o]) + (1 - order) * math.log(q[o]) for o in p]
+    return float(np.logaddexp.reduce(logs)) / (order - 1)
+
+
+def check_cost(p: Law, q: Law, cost: Cost) -> float:
+    """Assert that the pair stays within `cost`; returns the largest share of the curve that it reaches."""
+    p, q = common(p, q, cost.delta)
+    reached = largest_loss(p, q) / float(cost.curve[-1])
+    assert reached <= 1 + 1e-9, f"loss {largest_loss(p, q)} above {cost.curve[-1]}"
+    for order in (1.5, 2.0, 4.0, 10.0, 64.0):
+        allowed = float(cost.curve[int(np.argmin(np.abs(ORDERS[:-1] - order)))])
+        seen = divergence(p, q, order)
+        assert seen <= allowed * (1 + 1e-9) + 1e-12, f"order {order}: divergence {seen} above {allowed}"
+    return reached
+
+
+def laplace_law(scale: float, reach: int) -> dict[int, float]:
+    """Discrete Laplace on -reach..reach; `reach` should leave nothing to speak of outside."""
+    weights = {z: math.exp(-abs(z) / scale) for z in range(-reach, reach + 1)}
+    total = (1 + math.exp(-1 / scale)) / (1 - math.exp(-1 / scale))
+    return {z: weight / total for z, weight in weights.items()}
+
+
+def sparse_vector_law(
+    counts: Sequence[int], threshold: int, threshold_scale: float, query_scale: float, reach: int = 200
+) -> Law:
+    """The law of the step at which a run that fires "below" fires first (None: never), for one count a step."""
+    noise = np.array(list(laplace_law(query_scale, 4 * reach).values()))
+    cumulative = np.cumsum(noise)  # P[noise <= z], z from -4 reach
+    law: Law = dict.fromkeys([*range(len(counts)), None], 0.0)
+    for shift, weight in laplace_law(threshold_scale, reach).items():
+        silent = weight
+        for step, count in enumerate(counts):
+            fires = cumulative[np.clip(threshold + shift - count + 4 * reach, 0, 8 * reach)]
+            law[step] = law[step] + silent * float(fires)
+            silent *= 1 - float(fires)
+        law[None] += silent
+    return law

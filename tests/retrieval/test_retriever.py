@@ -1,0 +1,110 @@
+"""From a question to sealed shares: a fixed number, a blind partition, one share a unit."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from discreet.privacy.change import Change, Relation
+from discreet.privacy.private import Private, open_for_mechanism
+from discreet.retrieval.documents import Document, Passage
+from discreet.retrieval.embedding import HashingEmbedder, MiniLM, MiniLMAndWords, load_embedder
+from discreet.retrieval.retriever import Corpus
+from discreet.retrieval.store import EmbeddedStore
+
+
+def corpus(folder: Path, count: int) -> Corpus:
+    made = Corpus(EmbeddedStore(folder, HashingEmbedder.dimension), HashingEmbedder())
+    made.index(Document(f"d{n}", f"u{n}", f"fever number {n}") for n in range(count))
+    return made
+
+
+def units(sealed: Private[tuple[Passage, ...]]) -> list[tuple[str, ...]]:
+    return [tuple(passage.unit for passage in share) for share in open_for_mechanism(sealed)]
+
+
+def test_there_are_always_as_many_shares_as_voters(tmp_path: Path) -> None:
+    for held in (0, 1, 5, 50):
+        sealed = corpus(tmp_path / str(held), held).top_units("fever", voters=10, units_per_voter=2)
+        shares = units(sealed)
+        assert len(shares) == 10
+        assert sorted(len(share) for share in shares)[-1] <= 2
+        assert sum(len(share) for share in shares) == min(held, 20)
+        assert sealed.change == Change(1, Relation.REPLACE)
+
+
+def test_the_partition_is_drawn_anew_and_is_blind(tmp_path: Path) -> None:
+    made = corpus(tmp_path, 6)
+    seen = {tuple(units(made.top_units("fever", 6))) for _ in range(20)}
+    assert len(seen) > 10
+    assert len({frozenset(order) for order in seen}) == 1
+
+
+def test_chunks_of_one_unit_stay_together(tmp_path: Path) -> None:
+    made = Corpus(EmbeddedStore(tmp_path, HashingEmbedder.dimension), HashingEmbedder())
+    long = Document("long", "Ada", "fever and chills. " * 500)
+    made.index([long, Document("other", "Ada", "fever again"), Document("b", "Bela", "fever")])
+    assert sorted(units(made.top_units("fever", 8))) == [(), (), (), (), (), (), ("Ada",), ("Bela",)]
+
+
+def test_indexing_skips_what_is_there_and_goes_on_after_an_interruption(tmp_path: Path) -> None:
+    class Counting(HashingEmbedder):
+        texts = 0
+
+        def embed(self, texts: Sequence[str], progress: object = None) -> np.ndarray:  # type: ignore[type-arg, override]
+            Counting.texts += len(texts)
+            return super().embed(texts)
+
+    made = Corpus(EmbeddedStore(tmp_path, HashingEmbedder.dimension), Counting())
+    documents = [Document(f"d{n}", f"u{n}", f"note {n}") for n in range(30)]
+
+    def interrupted() -> Iterator[Document]:
+        yield from documents[:25]
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        made.index(interrupted(), batch=10)
+    counts = made.index(documents, batch=10)
+    assert (counts.added, counts.unchanged) == (10, 20)
+    assert Counting.texts == 30
+    changed = made.index([Document("d3", "u3", "another note"), Document("d4", "u5", "note 4")])
+    assert (changed.replaced, changed.added) == (2, 0)
+    twice = made.index([Document("x", "u", "one"), Document("x", "u", "two"), Document("x", "u", "one")])
+    assert (twice.added, twice.unchanged, twice.conflicts) == (1, 1, ["x"])
+
+
+@pytest.fixture(scope="module", params=[HashingEmbedder, MiniLM, MiniLMAndWords])
+def embedder(request: pytest.FixtureRequest) -> HashingEmbedder | MiniLM | MiniLMAndWords:
+    return request.param()  # type: ignore[no-any-return]
+
+
+def test_a_vector_depends_on_its_text_alone_bit_for_bit(embedder: MiniLM) -> None:
+    text = "Ada Lind has white hands and a weak grip."
+    short, long = ["No."] * 20, ["word " * 400] * 3
+    alone = embedder.embed([text])[0].tobytes()
+    for others in (short, long, [*short, *long], [text.replace("Ada", "Bela")] * 40):
+        for place in (0, len(others) // 2, len(others)):
+            batch = [*others[:place], text, *others[place:]]
+            assert embedder.embed(batch)[place].tobytes() == alone
+
+
+def test_vectors_have_length_one_and_like_meets_like(embedder: MiniLM) -> None:
+    vectors = embedder.embed(["numb thumbs and white hands", "white hands, numb thumbs", "the price of copper"])
+    assert vectors.shape == (3, embedder.dimension)
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(1, abs=2e-3)
+    assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2]
+
+
+def test_a_batch_padded_to_its_longest_text_is_caught() -> None:
+    """The broken twin: with shapes that follow other texts, the same text gets other bits."""
+    model = MiniLM()
+    ids = model._tokenizer(["Ada Lind has white hands and a weak grip."])["input_ids"]
+    assert model._batch(ids, 16).tobytes() != model._batch(ids, 112).tobytes()
+
+
+def test_unknown_embedders_are_explained() -> None:
+    from discreet.errors import UsageError
+
+    with pytest.raises(UsageError, match="minilm"):
+        load_embedder("minilm-worts")
