@@ -36,8 +36,10 @@ def notes(path: Path, records: Sequence[dict[str, Any]] = NOTES) -> Path:
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("--epsilon", "0"), ("--epsilon", "-1"), ("--epsilon", "nan"), ("--epsilon", "inf"), ("--epsilon", "much")]
-    + [("--delta", "0"), ("--delta", "-1e-6"), ("--delta", "1"), ("--delta", "nan"), ("--delta", "little")],
+    [
+        *(("--epsilon", wrong) for wrong in ("0", "-1", "nan", "inf", "much")),
+        *(("--delta", wrong) for wrong in ("0", "-1e-6", "1", "nan", "little")),
+    ],
 )
 def test_a_budget_must_be_a_number_in_range(tmp_path: Path, option: str, value: str) -> None:
     numbers = {"--epsilon": "10", "--delta": "1e-6"} | {option: value}

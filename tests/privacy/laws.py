@@ -7,6 +7,7 @@ passes them and its broken twin does not.
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import combinations_with_replacement
 from typing import TypeVar
 
@@ -125,6 +126,7 @@ def check_cost(p: Law, q: Law, cost: Cost) -> float:
     return reached
 
 
+@cache
 def laplace_law(scale: float, reach: int) -> dict[int, float]:
     """Discrete Laplace on -reach..reach; `reach` should leave nothing to speak of outside."""
     weights = {z: math.exp(-abs(z) / scale) for z in range(-reach, reach + 1)}

@@ -92,8 +92,8 @@ class TestClaims:
             mechanism = SparseVector.calibrated(epsilon, 3, change, split=split)
             assert mechanism.cost(change).curve[-1] == pytest.approx(epsilon)
             reached = [
-                largest_loss(*(common(*(law(mechanism, counts) for counts in pair), 1e-12)))
-                for pair in count_sequences(change.relation)
+                largest_loss(*common(law(mechanism, a), law(mechanism, b), 1e-12))
+                for a, b in count_sequences(change.relation)
             ]
             assert max(reached) <= epsilon * (1 + 1e-6)
             assert max(reached) >= 0.9 * epsilon
@@ -203,12 +203,9 @@ def test_half_the_noise_is_caught() -> None:
     with pytest.raises(AssertionError):
         worst(lambda v: permute_and_flip_law(v, 3, flip.scale / 2), flip.cost(REPLACE), REPLACE)
     sparse = SparseVector.calibrated(1.0, 3, REPLACE)
-    losses = [
-        largest_loss(
-            *common(*(sparse_vector_law(c, 3, sparse.threshold_scale / 2, sparse.query_scale / 2) for c in pair), 1e-9)
-        )
-        for pair in count_sequences(Relation.REPLACE)
-    ]
+    half = SparseVector(3, sparse.threshold_scale / 2, sparse.query_scale / 2)
+    pairs = [(law(half, a), law(half, b)) for a, b in count_sequences(Relation.REPLACE)]
+    losses = [largest_loss(*common(p, q, 1e-9)) for p, q in pairs]
     assert max(losses) > 1.0
 
 
@@ -219,15 +216,13 @@ def test_the_cost_of_the_wrong_relation_is_caught() -> None:
 
 
 def test_limited_domain_as_the_paper_charges_it_is_caught() -> None:
-    # DPVoteRAG charges (epsilon, delta) for an ensemble that changes by replacement; the loss is twice that.
+    # DPVoteRAG charges (epsilon, delta) for an ensemble that changes by replacement; the range is twice that.
     printed = LimitedDomain(1.0, 0.001, 8, 8)
     with pytest.raises(AssertionError):
         worst(lambda v: limited_domain_law(v, 1.0, 0.001, 8), printed.cost(ADD_REMOVE), REPLACE, votes=8)
-    p, q = (limited_domain_law(v, 1.0, 1e-9, 40) for v in ((0,) * 40, (0,) * 39 + (1,)))
-    assert hockey_stick(p, q, 1.0) >= 0  # both defined; the wide gap itself shows in the spread of ratios
-    many = ((0,) * 10 + (1,) * 10, (0,) * 9 + (1,) * 11)
-    spread = span(*common(*(limited_domain_law(v, 1.0, 0.4, 40) for v in many), 0.5))
-    assert spread == pytest.approx(2.0)
+    first, second = ((0,) * 10 + (1,) * 10, (0,) * 9 + (1,) * 11)
+    p, q = (limited_domain_law(votes, 1.0, 0.4, 40) for votes in (first, second))
+    assert span(*common(p, q, 0.5)) == pytest.approx(2.0)
 
 
 def test_a_bottom_that_is_too_low_is_caught() -> None:

@@ -52,7 +52,7 @@ def test_indexing_skips_what_is_there_and_goes_on_after_an_interruption(tmp_path
     class Counting(HashingEmbedder):
         texts = 0
 
-        def embed(self, texts: Sequence[str], progress: object = None) -> np.ndarray:  # type: ignore[type-arg, override]
+        def embed(self, texts: Sequence[str], progress: object = None) -> np.ndarray:
             Counting.texts += len(texts)
             return super().embed(texts)
 
@@ -94,13 +94,6 @@ def test_vectors_have_length_one_and_like_meets_like(embedder: MiniLM) -> None:
     assert vectors.shape == (3, embedder.dimension)
     assert np.linalg.norm(vectors, axis=1) == pytest.approx(1, abs=2e-3)
     assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2]
-
-
-def test_a_batch_padded_to_its_longest_text_is_caught() -> None:
-    """The broken twin: with shapes that follow other texts, the same text gets other bits."""
-    model = MiniLM()
-    ids = model._tokenizer(["Ada Lind has white hands and a weak grip."])["input_ids"]
-    assert model._batch(ids, 16).tobytes() != model._batch(ids, 112).tobytes()
 
 
 def test_unknown_embedders_are_explained() -> None:

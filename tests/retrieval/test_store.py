@@ -1,11 +1,13 @@
 """Exact search, in which a unit's place depends on that unit alone; and removal that erases."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from discreet.errors import StoreError, VaultVersionError
 from discreet.retrieval.documents import Document
@@ -38,13 +40,15 @@ quiet = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCh
 
 
 @pytest.fixture
-def fresh(tmp_path_factory: pytest.TempPathFactory):  # type: ignore[no-untyped-def]
+def fresh(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], EmbeddedStore]:
     return lambda: EmbeddedStore(tmp_path_factory.mktemp("store"), SIZE)
 
 
 @quiet
 @given(units, st.integers(100, 105), st.integers(1, 12))
-def test_search_is_that_of_brute_force(fresh, held: dict[str, list[int]], query: int, count: int) -> None:  # type: ignore[no-untyped-def]
+def test_search_is_that_of_brute_force(
+    fresh: Callable[[], EmbeddedStore], held: dict[str, list[int]], query: int, count: int
+) -> None:
     store = fresh()
     fill(store, held)
     best = {unit: max(float(vector(seed) @ vector(query)) for seed in seeds) for unit, seeds in held.items()}
@@ -57,7 +61,7 @@ def test_search_is_that_of_brute_force(fresh, held: dict[str, list[int]], query:
 @quiet
 @given(units, st.integers(100, 105), st.integers(1, 6), st.data())
 def test_removing_one_unit_replaces_at_most_one(
-    fresh,  # type: ignore[no-untyped-def]
+    fresh: Callable[[], EmbeddedStore],
     held: dict[str, list[int]],
     query: int,
     count: int,
@@ -105,7 +109,7 @@ def test_a_broken_twin_that_ranks_by_rounded_products_is_caught() -> None:
     assert len(whole) == 1
 
 
-def _orders(size: int) -> list[np.ndarray]:  # type: ignore[type-arg]
+def _orders(size: int) -> list[NDArray[np.int64]]:
     return [np.random.default_rng(seed).permutation(size) for seed in range(20)]
 
 
@@ -150,9 +154,14 @@ def test_removal_erases_the_bytes(tmp_path: Path) -> None:
 def test_a_batch_that_fails_leaves_nothing(tmp_path: Path) -> None:
     store = EmbeddedStore(tmp_path, SIZE)
     fill(store, {"a": [1]})
-    with pytest.raises(KeyboardInterrupt), store.batch():
-        store.put(Document("b", "b", "b"), [Piece("b", vector(2))])
-        raise KeyboardInterrupt
+
+    def interrupted() -> None:
+        with store.batch():
+            store.put(Document("b", "b", "b"), [Piece("b", vector(2))])
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert found(EmbeddedStore(tmp_path, SIZE), vector(2), 5) == ["a"]
 
 

@@ -1,12 +1,14 @@
 """Greedy decoding of a single prompt, for the baselines without votes."""
 
+from collections.abc import Sequence
+
 from discreet.algorithms.answer import Draft, Stopped
 from discreet.generation.model import LanguageModel, Prompt
 
 
-def write(model: LanguageModel, prompt: Prompt, prefix: str, max_tokens: int) -> Draft:
-    """Continue `prompt` with its best tokens."""
-    decoding = model.start([prompt], max_tokens)
+def write(model: LanguageModel, shared: Sequence[int], prompt: Prompt, prefix: str, max_tokens: int) -> Draft:
+    """Continue `shared` and `prompt` with their best tokens."""
+    decoding = model.start(shared, [prompt], max_tokens)
     answer: list[int] = []
     stopped: Stopped = "length"
     for _ in range(max_tokens):

@@ -32,4 +32,4 @@ class NonRAG:
     def answer(self, question: str, corpus: Corpus, model: LanguageModel, privacy: PrivacyFilter) -> Draft:
         """Answer without looking at any document."""
         laid_out = layout(model, question, prefix=self.prefix, document_tokens=0, max_tokens=self.max_tokens)
-        return write(model, laid_out.without_documents(), self.prefix, self.max_tokens)
+        return write(model, laid_out.shared, laid_out.prompt(), self.prefix, self.max_tokens)

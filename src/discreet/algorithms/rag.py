@@ -42,5 +42,4 @@ class RAG:
             max_tokens=self.max_tokens,
         )
         tokens = [token for passage in passages for token in model.encode(passage.text)[:DOCUMENT_TOKENS]]
-        prompt = laid_out.with_documents(tokens) if passages else laid_out.without_documents()
-        return write(model, prompt, self.prefix, self.max_tokens)
+        return write(model, laid_out.shared, laid_out.prompt(tokens), self.prefix, self.max_tokens)

@@ -223,7 +223,7 @@ def _warnings(vault: Vault, own_unit: int, units: int) -> list[str]:
     if own_unit:
         warnings.append(
             f"{own_unit} documents carry no '{vault.settings.unit_field}' and were taken as a unit each. If several "
-            "are about one person, that person is protected less than the receipt says: name the field with --unit-field."
+            "are about one person, that person is protected less than the receipt says: use --unit-field."
         )
     if units and vault.settings.delta > 1 / units:
         warnings.append(

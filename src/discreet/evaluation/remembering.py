@@ -5,7 +5,8 @@ several epsilons and seeds retraces the same paths; this wrapper computes each p
 a cache keyed by documents shows in the time that an answer takes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ class RememberingModel:
         self._model, self._most = model, batches
         self.name, self.context = model.name, model.context
         self.end_tokens, self.pad_token = model.end_tokens, model.pad_token
-        self._known: dict[tuple[tuple[Prompt, ...], int], _Paths] = {}
+        self._known: dict[tuple[tuple[int, ...], tuple[Prompt, ...], int], _Paths] = {}
 
     @property
     def vocabulary_size(self) -> int:
@@ -35,18 +36,18 @@ class RememberingModel:
         """As the model's."""
         return self._model.decode(tokens)
 
-    def turns(self, system: str, user: str) -> tuple[list[int], list[int], list[int]]:
+    def chat(self, system: str, examples: Sequence[tuple[str, str]]) -> tuple[list[int], list[int]]:
         """As the model's."""
-        return self._model.turns(system, user)
+        return self._model.chat(system, examples)
 
-    def start(self, prompts: Sequence[Prompt], max_tokens: int) -> "_Remembered":
+    def start(self, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int) -> "_Remembered":
         """Begin decoding; the order of prompts does not matter to what is remembered."""
         order = sorted(range(len(prompts)), key=lambda row: prompts[row].tokens)
-        key = (tuple(prompts[row] for row in order), max_tokens)
+        key = (tuple(shared), tuple(prompts[row] for row in order), max_tokens)
         if key not in self._known:
             while len(self._known) >= self._most:
                 self._known.pop(next(iter(self._known)))
-            self._known[key] = _Paths(self._model, key[0], max_tokens)
+            self._known[key] = _Paths(partial(self._model.start, *key))
         place = np.empty(len(prompts), dtype=np.int64)
         place[order] = np.arange(len(prompts))
         return _Remembered(self._known[key], place)
@@ -55,8 +56,8 @@ class RememberingModel:
 class _Paths:
     """The best next tokens after every path that was walked, for one batch of prompts."""
 
-    def __init__(self, model: LanguageModel, prompts: tuple[Prompt, ...], max_tokens: int) -> None:
-        self._model, self._prompts, self._max_tokens = model, prompts, max_tokens
+    def __init__(self, start: Callable[[], Decoding]) -> None:
+        self._start = start
         self._best: dict[tuple[int, ...], NDArray[np.int64]] = {}
         self._decoding: Decoding | None = None
         self._at: tuple[int, ...] = ()
@@ -69,7 +70,7 @@ class _Paths:
 
     def _walk(self, path: tuple[int, ...]) -> None:
         if self._decoding is None:
-            self._decoding = self._model.start(self._prompts, self._max_tokens)
+            self._decoding = self._start()
         shared = 0
         while shared < min(len(path), len(self._at)) and path[shared] == self._at[shared]:
             shared += 1

@@ -6,7 +6,8 @@ from rich.table import Table
 
 from discreet.evaluation.experiment import Row
 
-HEADINGS = ("algorithm", "epsilon", "accuracy", "tokens", "private", "undecided", "epsilon spent", "seconds")
+# "bought": how many private tokens the question's epsilon was made to fit; "private": how many were used.
+HEADINGS = ("algorithm", "epsilon", "bought", "accuracy", "tokens", "private", "undecided", "epsilon spent", "seconds")
 
 
 def cells(row: Row) -> tuple[str, ...]:
@@ -15,6 +16,7 @@ def cells(row: Row) -> tuple[str, ...]:
     return (
         row.algorithm.name,
         "-" if epsilon is None else f"{epsilon:g}",
+        str(getattr(row.algorithm, "private_tokens", "-")),
         f"{row.accuracy:.2f} ± {row.accuracy_margin:.2f}",
         f"{row.tokens:.1f}",
         f"{row.private_tokens:.1f}",

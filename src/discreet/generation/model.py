@@ -19,7 +19,7 @@ Logits = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Prompt:
-    """A prompt laid out to a public length.
+    """What follows the shared part of a prompt, laid out to a public length.
 
     Attributes:
         tokens: token ids, padding included.
@@ -49,13 +49,25 @@ class Decoding(Protocol):
 class LanguageModel(Protocol):
     """A language model with its tokenizer."""
 
-    name: str
-    vocabulary_size: int
-    context: int
-    """The longest sequence, in tokens."""
-    end_tokens: frozenset[int]
-    """Tokens that end an answer."""
-    pad_token: int
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def vocabulary_size(self) -> int:
+        """How many tokens it knows."""
+
+    @property
+    def context(self) -> int:
+        """The longest sequence, in tokens."""
+
+    @property
+    def end_tokens(self) -> frozenset[int]:
+        """Tokens that end an answer."""
+
+    @property
+    def pad_token(self) -> int:
+        """The token that fills a prompt up."""
 
     def encode(self, text: str) -> list[int]:
         """Token ids of plain text; nothing in it is taken for a control token."""
@@ -63,10 +75,15 @@ class LanguageModel(Protocol):
     def decode(self, tokens: Sequence[int]) -> str:
         """The text of token ids."""
 
-    def turns(self, system: str, user: str) -> tuple[list[int], list[int], list[int]]:
-        """The chat template as token ids: before the user's text, the text itself, and after it, where the
-        assistant begins to speak.
+    def chat(self, system: str, examples: Sequence[tuple[str, str]]) -> tuple[list[int], list[int]]:
+        """The chat template as token ids: what stands before a user's text, and what stands after it.
+
+        The first part holds the instructions and the examples (what a user said, what the assistant answered); the
+        second ends where the assistant begins to speak.
         """
 
-    def start(self, prompts: Sequence[Prompt], max_tokens: int) -> Decoding:
-        """Begin to continue `prompts`, all of the same length, by at most `max_tokens` tokens."""
+    def start(self, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int) -> Decoding:
+        """Begin to continue `prompts`, all of the same length, by at most `max_tokens` tokens.
+
+        `shared` comes before each of them: public tokens, which are fed once for all rows.
+        """

@@ -1,9 +1,10 @@
 """Every prompt, in one place, and their layout.
 
-A prompt is a public head (instructions and question), the private text, and a public tail in which the assistant
-begins to speak, with the answer's prefix. Private text is cut to a public number of tokens, and padding on the left
-brings every prompt, the public one included, to one length: shapes never depend on documents. The parts are turned
-into tokens separately, so a document cannot change the tokens of the public parts.
+All prompts of a question begin with the same public part: instructions, examples, the question. Then comes the
+private text, and a public end in which the assistant begins to speak, with the answer's prefix. Private text is cut
+to a public number of tokens, and padding before it brings every prompt to one length: shapes never depend on
+documents. The parts are turned into tokens separately, so a document cannot change the tokens of the public parts.
+The public prompt is the one whose private text is empty.
 """
 
 from collections.abc import Sequence
@@ -12,12 +13,34 @@ from dataclasses import dataclass
 from discreet.errors import UsageError
 from discreet.generation.model import LanguageModel, Prompt
 
-SYSTEM = "You answer questions briefly."
-WITH_DOCUMENTS = ("Record: ", "\n\nQuestion: {question}\nAnswer in one short sentence, using the record.")
-WITHOUT_DOCUMENTS = "Question: {question}\nAnswer in one short sentence."
+SYSTEM = "Answer the question with words of the record."
+BEFORE = "Question: {question}\n\nRecord: "
+AFTER = "\n\nQuestion: {question}"
 
-EXAMPLES: tuple[tuple[str, str], ...] = ()
-EXAMPLES_ALONE: tuple[tuple[str, str], ...] = ()
+_EXAMPLES = (
+    (
+        "Tom Baker has a swollen thumb. The diagnosis is Mumpelflex, to be treated with Zibber Drops.",
+        "What is the treatment for Mumpelflex?",
+        "The treatment for Mumpelflex is Zibber Drops.",
+    ),
+    (
+        "From: Lena Ruiz. The review of the Orly bridge was moved to 4 May.",
+        "When is the review of the Orly bridge?",
+        "The review of the Orly bridge is on 4 May.",
+    ),
+    (
+        "Ana Costa reports itchy ears and a humming noise. The doctor found Brindle Ear.",
+        "Which disease causes itchy ears and a humming noise?",
+        "The disease is Brindle Ear.",
+    ),
+    (
+        "Ivo Lang suffers from Tarnic Fever, with blue lips and weak knees.",
+        "Name one symptom of Tarnic Fever.",
+        "One symptom of Tarnic Fever is blue lips.",
+    ),
+)
+"""Made-up records, questions and answers. Measured on medical_synth (docs/results.md): without them the packaged
+model repeats the question, or invents."""
 
 DOCUMENT_TOKENS = 160
 """Tokens for each unit's passage. Of the notes of medical_synth, 95 in 100 fit whole."""
@@ -27,37 +50,20 @@ DOCUMENT_TOKENS = 160
 class Layout:
     """How prompts of one question are laid out; all of it public."""
 
-    head: tuple[int, ...]
+    shared: tuple[int, ...]
     tail: tuple[int, ...]
-    public: tuple[int, ...]
     document_tokens: int
     pad_token: int
 
-    @property
-    def length(self) -> int:
-        """The length of every prompt."""
-        return max(len(self.head) + self.document_tokens + len(self.tail), len(self.public))
-
-    def without_documents(self) -> Prompt:
-        """The public prompt."""
-        return self._padded(self.public)
-
-    def with_documents(self, tokens: Sequence[int]) -> Prompt:
-        """A voter's prompt, its private text cut to the public length."""
-        return self._padded((*self.head, *tokens[: self.document_tokens], *self.tail))
-
-    def _padded(self, tokens: Sequence[int]) -> Prompt:
-        padding = self.length - len(tokens)
-        return Prompt((self.pad_token,) * padding + tuple(tokens), padding)
+    def prompt(self, tokens: Sequence[int] = ()) -> Prompt:
+        """What follows the shared part, with private text cut to the public length; the public prompt without."""
+        kept = tuple(tokens[: self.document_tokens])
+        padding = self.document_tokens - len(kept)
+        return Prompt((self.pad_token,) * padding + kept + self.tail, padding)
 
 
 def layout(
-    model: LanguageModel,
-    question: str,
-    *,
-    prefix: str = "",
-    document_tokens: int = DOCUMENT_TOKENS,
-    max_tokens: int,
+    model: LanguageModel, question: str, *, prefix: str = "", document_tokens: int = DOCUMENT_TOKENS, max_tokens: int
 ) -> Layout:
     """The layout for a question.
 
@@ -71,23 +77,22 @@ def layout(
     Raises:
         UsageError: question, documents and answer together do not fit the model's context.
     """
-    start = model.encode(prefix)
-    before, after = WITH_DOCUMENTS
-    opening, before_document, _ = model.turns(SYSTEM, before.format(question=question), EXAMPLES)
-    _, after_document, closing = model.turns(SYSTEM, after.format(question=question))
-    opening_alone, alone, _ = model.turns(SYSTEM, WITHOUT_DOCUMENTS.format(question=question), EXAMPLES_ALONE)
+    examples = [
+        (BEFORE.format(question=asked) + record + AFTER.format(question=asked), answer)
+        for record, asked, answer in _EXAMPLES
+    ]
+    opening, closing = model.chat(SYSTEM, examples)
     made = Layout(
-        head=(*opening, *before_document),
-        tail=(*after_document, *closing, *start),
-        public=(*opening_alone, *alone, *closing, *start),
+        shared=(*opening, *model.encode(BEFORE.format(question=question))),
+        tail=(*model.encode(AFTER.format(question=question)), *closing, *model.encode(prefix)),
         document_tokens=document_tokens,
         pad_token=model.pad_token,
     )
-    if made.length + max_tokens > model.context:
-        room = model.context - document_tokens - max_tokens
+    length = len(made.shared) + len(made.tail)
+    room = model.context - document_tokens - max_tokens
+    if length > room:
         raise UsageError(
-            f"The question is too long: with its instructions it has {made.length - document_tokens} tokens; the model "
-            f"'{model.name}' has room for {max(room, 0)} beside {document_tokens} of documents and {max_tokens} of "
-            "answer. Shorten the question, or lower the number of document tokens."
+            f"The question is too long: with its instructions it has {length} tokens; the model '{model.name}' "
+            f"has room for {max(room, 0)} beside {document_tokens} of documents and {max_tokens} of answer. Shorten it."
         )
     return made

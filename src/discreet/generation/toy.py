@@ -45,11 +45,11 @@ class ToyModel:
         """Words with spaces between them."""
         return "".join(f" {self._words[token]}" if token < len(self._words) else " ?" for token in tokens)
 
-    def turns(self, system: str, user: str) -> tuple[list[int], list[int], list[int]]:
-        """No template: the user's words alone."""
-        return [], self.encode(user), []
+    def chat(self, system: str, examples: Sequence[tuple[str, str]]) -> tuple[list[int], list[int]]:
+        """No template."""
+        return [], []
 
-    def start(self, prompts: Sequence[Prompt], max_tokens: int) -> "ToyDecoding":
+    def start(self, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int) -> "ToyDecoding":
         """Find out what each prompt wants to say."""
         return ToyDecoding([self._wish(prompt) for prompt in prompts])
 

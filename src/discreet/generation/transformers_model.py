@@ -46,27 +46,28 @@ class TransformersModel:
         """The text of token ids, without control tokens."""
         return str(self._tokenizer.decode(list(tokens), skip_special_tokens=True))
 
-    def turns(
-        self, system: str, user: str, examples: Sequence[tuple[str, str]] = ()
-    ) -> tuple[list[int], list[int], list[int]]:
+    def chat(self, system: str, examples: Sequence[tuple[str, str]]) -> tuple[list[int], list[int]]:
         """The chat template around a user's text; plain text for a model that has none."""
         if not self._tokenizer.chat_template:
             shown = "".join(f"{asked}\nAnswer: {answered}\n\n" for asked, answered in examples)
-            return self.encode(f"{system}\n\n{shown}"), self.encode(user), self.encode("\nAnswer:")
-        messages = [{"role": "system", "content": system}] if system else []
+            return self.encode(f"{system}\n\n{shown}"), self.encode("\nAnswer:")
+        messages = [{"role": "system", "content": system}]
         for asked, answered in examples:
             messages += [{"role": "user", "content": asked}, {"role": "assistant", "content": answered}]
         messages.append({"role": "user", "content": _MARK})
-        rendered = str(self._tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
-        before, after = rendered.split(_MARK)
-        return self._template(before), self.encode(user), self._template(after)
+        try:
+            rendered = self._tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+        except Exception:  # some templates know no system role
+            rendered = self._tokenizer.apply_chat_template(messages[1:], tokenize=False, add_generation_prompt=True)
+        before, after = str(rendered).split(_MARK)
+        return self._template(before), self._template(after)
 
-    def start(self, prompts: Sequence[Prompt], max_tokens: int) -> "TransformersDecoding":
-        """Feed the prompts; all must have the same length."""
+    def start(self, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int) -> "TransformersDecoding":
+        """Feed the shared part once, and then the prompts; all must have the same length."""
         length = len(prompts[0].tokens)
         if any(len(prompt.tokens) != length for prompt in prompts):
             raise UsageError("Prompts of one batch must have one public length; lay them out with `prompts.layout`.")
-        return TransformersDecoding(self._model, prompts)
+        return TransformersDecoding(self._model, shared, prompts)
 
     def _template(self, text: str) -> list[int]:
         # The template's own control tokens are control tokens.
@@ -76,24 +77,34 @@ class TransformersModel:
 class TransformersDecoding:
     """A batch of prompts of one length, continued in lock-step."""
 
-    def __init__(self, model: Any, prompts: Sequence[Prompt]) -> None:
+    def __init__(self, model: Any, shared: Sequence[int], prompts: Sequence[Prompt]) -> None:
         import torch
         import transformers
 
         self._torch, self._model = torch, model
-        self._length, self._appended = len(prompts[0].tokens), 0
+        rows, length = len(prompts), len(prompts[0].tokens)
         self._cache: Any = transformers.DynamicCache(config=model.config)
-        padding = torch.tensor([prompt.padding for prompt in prompts], device=model.device)
-        places = torch.arange(self._length, device=model.device)
-        self._padding = padding  # (rows,)
-        self._real = places[None, :] >= padding[:, None]  # (rows, length)
-        causal = places[:, None] >= places[None, :]
-        # A padding token sees itself, so that no row of the mask is empty; nothing sees it.
-        seen = self._real[:, None, :] & causal | torch.eye(self._length, dtype=torch.bool, device=model.device)
+        everything = torch.ones((rows, len(shared)), dtype=torch.bool, device=model.device)
+        if shared:
+            places = torch.arange(len(shared), device=model.device)
+            ids = torch.tensor([list(shared)], device=model.device)
+            self._forward(ids, (places[:, None] >= places[None, :])[None], places[None, :])
+            self._cache.batch_repeat_interleave(rows)  # exact copies: one row's worth of work for all
+        padding = torch.tensor([prompt.padding for prompt in prompts], device=model.device)  # (rows,)
+        places = torch.arange(length, device=model.device)
+        real = places[None, :] >= padding[:, None]  # (rows, length)
+        # A padding token sees itself and what is shared, so that no row of the mask is empty; nothing sees it.
+        own = (real[:, None, :] & (places[:, None] >= places[None, :])) | torch.eye(
+            length, dtype=torch.bool, device=model.device
+        )
+        before = everything[:, None, :].expand(rows, length, len(shared))
+        self._seen = torch.cat([everything, real], dim=1)  # (rows, shared + length)
+        self._appended, self._fed = 0, len(shared) + length
+        self._next_position = self._fed - padding  # (rows,)
         self._forward(
             torch.tensor([prompt.tokens for prompt in prompts], device=model.device),
-            seen,
-            (places[None, :] - padding[:, None]).clamp(min=0),
+            torch.cat([before, own], dim=2),  # (rows, length, shared + length)
+            len(shared) + (places[None, :] - padding[:, None]).clamp(min=0),
         )
 
     def best(self) -> Tokens:
@@ -107,22 +118,22 @@ class TransformersDecoding:
 
     def append(self, token: int) -> None:
         """Continue every row with `token`."""
-        self.append_each([token] * len(self._padding))
+        self.append_each([token] * len(self._seen))
 
     def append_each(self, tokens: Sequence[int]) -> None:
         """Continue every row with a token of its own."""
         torch = self._torch
+        ids = torch.tensor(tokens, device=self._seen.device)[:, None]  # (rows, 1)
+        added = torch.ones((len(tokens), self._appended + 1), dtype=torch.bool, device=ids.device)
+        seen = torch.cat([self._seen, added], dim=1)[:, None, :]  # (rows, 1, keys)
+        self._forward(ids, seen, (self._next_position + self._appended)[:, None])
         self._appended += 1
-        rows = len(self._padding)
-        added = torch.ones((rows, self._appended), dtype=torch.bool, device=self._padding.device)
-        seen = torch.cat([self._real, added], dim=1)[:, None, :]  # (rows, 1, length + appended)
-        positions = (self._length + self._appended - 1 - self._padding)[:, None]  # (rows, 1)
-        self._forward(torch.tensor(tokens, device=self._padding.device)[:, None], seen, positions)
 
     def truncate(self, length: int) -> None:
         """Forget all but the first `length` appended tokens."""
-        self._cache.crop(self._length + length)
-        self._appended = length
+        if length < self._appended:
+            self._cache.crop(length - self._appended)  # negative: so many are taken away
+            self._appended = length
 
     def _forward(self, ids: "torch.Tensor", seen: "torch.Tensor", positions: "torch.Tensor") -> None:
         torch = self._torch

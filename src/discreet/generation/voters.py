@@ -44,7 +44,7 @@ class Voters:
 
         def begin(shares: Sequence[tuple[str, ...]]) -> list[int]:
             prompts = [_prompt(model, laid_out, texts, units_per_voter) for texts in shares]
-            begun.append(model.start([*prompts, laid_out.without_documents()], max_tokens))
+            begun.append(model.start(laid_out.shared, [*prompts, laid_out.prompt()], max_tokens))
             return list(range(len(shares)))
 
         self.__rows = documents.map_batch(begin)
@@ -72,11 +72,11 @@ class Voters:
 
 def _prompt(model: LanguageModel, laid_out: Layout, texts: Sequence[str], units: int) -> Prompt:
     if not texts:
-        return laid_out.without_documents()
+        return laid_out.prompt()
     try:
         each = laid_out.document_tokens // units
         tokens = [token for text in texts for token in model.encode(text)[:each]]
-        return laid_out.with_documents(tokens)
+        return laid_out.prompt(tokens)
     except Exception:
         # Whatever a document does to a tokenizer must not show as an error.
-        return laid_out.without_documents()
+        return laid_out.prompt()

@@ -4,6 +4,10 @@ from collections.abc import Callable
 
 from sqlalchemy import Connection, text
 
+GRANT_IS_FINAL = (
+    "create trigger grant_is_final before update on grant_ begin select raise(abort, 'a grant is final'); end"
+)
+
 
 def m001_initial(connection: Connection) -> None:
     """The grant, the total, the questions and their charges."""
@@ -19,7 +23,7 @@ def m001_initial(connection: Connection) -> None:
         "create table charge (question text not null, number integer not null, time text not null, "
         "mechanism text not null, change text not null, cost text not null, nano blob not null, atto integer not null, "
         "primary key (question, number))",
-        "create trigger grant_is_final before update on grant_ begin select raise(abort, 'a grant is final'); end",
+        GRANT_IS_FINAL,
     ):
         connection.execute(text(statement))
 

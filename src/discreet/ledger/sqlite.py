@@ -20,7 +20,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from discreet.errors import LedgerError, VaultVersionError
-from discreet.ledger.migrations import MIGRATIONS
+from discreet.ledger.migrations import GRANT_IS_FINAL, MIGRATIONS
 from discreet.ledger.records import QuestionRecord, question_epsilon
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import ORDERS
@@ -174,9 +174,7 @@ class SqliteLedger:
             source.backup(target)
             target.execute("drop trigger grant_is_final")
             target.execute("update grant_ set simulation = 1")
-            target.execute(
-                "create trigger grant_is_final before update on grant_ begin select raise(abort, 'a grant is final'); end"
-            )
+            target.execute(GRANT_IS_FINAL)
         return SqliteLedger(path)
 
     @contextmanager

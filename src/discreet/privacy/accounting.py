@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.privacy.costs import ORDERS, Cost, Curve
+from discreet.privacy.costs import ORDERS, Cost, Curve, Together
 
 NANO = 10**9
 ATTO = 10**18
@@ -36,7 +36,9 @@ class Spending:
 
     @staticmethod
     def of(cost: Cost, times: int = 1) -> "Spending":
-        """`times` releases that cost `cost` each."""
+        """`times` releases that cost `cost` each; the parts of a round are rounded one by one, as they are paid."""
+        if isinstance(cost, Together):
+            return sum((Spending.of(part, times) for part in cost.costs), Spending.nothing())
         nano = np.minimum(np.ceil(np.minimum(cost.curve, _CAP / NANO) * NANO), _CAP).astype(np.int64)
         atto = math.ceil(cost.delta * ATTO)
         return Spending(np.minimum(nano.astype(object) * times, _CAP).astype(np.int64), min(atto * times, ATTO))

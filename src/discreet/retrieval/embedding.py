@@ -94,6 +94,8 @@ class MiniLM:
 
     def embed(self, texts: Sequence[str], progress: Told | None = None) -> Vectors:
         """Mean of the last layer over the text's tokens (at most 256), of length one."""
+        if not texts:  # which the tokenizer cannot take
+            return np.empty((0, self.dimension), dtype=np.float32)
         encoded = self._tokenizer(list(texts), truncation=True, max_length=self._BUCKETS[-1])["input_ids"]
         by_length: dict[int, list[int]] = {}
         for row, ids in enumerate(encoded):

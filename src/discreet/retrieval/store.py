@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 from discreet.errors import StoreError, VaultVersionError
 from discreet.retrieval.documents import Document, Passage, canonical_name
 from discreet.retrieval.failures import explained
-from discreet.retrieval.vectors import Vector, VectorFile
+from discreet.retrieval.vectors import Vector as Vector
+from discreet.retrieval.vectors import VectorFile
 
 VERSION = 1
 

@@ -1,0 +1,152 @@
+"""How fast the voters decode, against two simpler ways and against its own floor, in one run.
+
+    .venv/bin/python benchmarks/decoding.py [--voters 40] [--tokens 24]
+
+    lock-step       one batch, one KV cache, the public part of the prompts fed once (what discreet does)
+    generate        one call of the library's generate() for each voter
+    anew            every prompt run again from its start for every token
+    floor           one batched prefill and one batched decode step for each token, measured alone
+
+The voters' documents are made up; the time does not depend on what they say.
+"""
+
+import argparse
+import json
+import resource
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from discreet.demo.corpus import documents
+from discreet.generation.loading import load_model
+from discreet.generation.model import Prompt
+from discreet.generation.prompts import Layout, layout
+from discreet.generation.transformers_model import TransformersModel
+from discreet.generation.voters import Voters
+from discreet.privacy.accounting import Budget
+from discreet.privacy.change import Change, Relation
+from discreet.privacy.filter import PrivacyFilter
+from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.mechanisms.exponential import ExponentialMechanism
+from discreet.privacy.mechanisms.sparse_vector import SparseVector
+from discreet.privacy.private import Private
+
+QUESTION = "I have white hands, numb thumbs and a weak grip. What is the disease?"
+REPLACE = Change(1, Relation.REPLACE)
+
+
+def seconds(work: Callable[[], Any], times: int = 1) -> float:
+    """The median time of `work`."""
+    taken = []
+    for _ in range(times):
+        start = time.perf_counter()
+        work()
+        taken.append(time.perf_counter() - start)
+    return statistics.median(taken)
+
+
+def lockstep(model: TransformersModel, texts: list[str], tokens: int) -> None:
+    """The voters of one question, continued by the public token."""
+    shares: list[tuple[str, ...]] = [(text,) for text in texts]
+    sealed = Private(shares, REPLACE)
+    voters = Voters(model, QUESTION, sealed, max_tokens=tokens)
+    for _ in range(tokens - 1):
+        voters.votes()
+        voters.append(voters.public_token())
+    voters.votes()
+
+
+def one_by_one(model: TransformersModel, laid: Layout, prompts: list[Prompt], tokens: int) -> None:
+    """generate() for each voter; none ends early, so that all do the same work."""
+    for prompt in prompts:
+        ids = torch.tensor([[*laid.shared, *prompt.tokens[prompt.padding :]]])
+        model._model.generate(
+            ids,
+            attention_mask=torch.ones_like(ids),
+            max_new_tokens=tokens,
+            min_new_tokens=tokens,
+            do_sample=False,
+            pad_token_id=model.pad_token,
+        )
+
+
+def anew(model: TransformersModel, laid: Layout, prompts: list[Prompt], tokens: int) -> float:
+    """Every prompt from its start for every token: the time of the first and last token, for all between."""
+    word = model.encode(" word")[0]
+
+    def step(said: int) -> None:
+        full = [Prompt((*laid.shared, *p.tokens[p.padding :], *[word] * said), 0) for p in prompts]
+        for prompt in full:
+            model.start((), [prompt], 1)
+
+    return tokens * statistics.mean([seconds(lambda: step(0)), seconds(lambda: step(tokens - 1))])
+
+
+def floor(model: TransformersModel, laid: Layout, prompts: list[Prompt], tokens: int) -> tuple[float, float]:
+    """A batched prefill, and a batched step in the middle of an answer, each alone."""
+    prefill = seconds(lambda: model.start(laid.shared, prompts, tokens), 3)
+    decoding = model.start(laid.shared, prompts, tokens)
+    word = model.encode(" word")[0]
+    return prefill, seconds(lambda: decoding.append(word), tokens)
+
+
+def privacy(voters: int, vocabulary: int) -> float:
+    """Accounting and noise of one private token: paying, a run of the sparse vector, a selection."""
+    ceiling = Budget(1000.0, 1e-5)
+    filter_ = PrivacyFilter(MemoryLedger(ceiling, simulation=False), ceiling, "q")
+    votes = Private([7] * voters, REPLACE)
+    sparse, selection = SparseVector.calibrated(1.0, voters // 2, REPLACE), ExponentialMechanism(vocabulary, 2.0)
+
+    def token() -> None:
+        run = filter_.start(sparse, votes)
+        run.ask(votes.map(lambda vote: vote == 3))
+        filter_.release(selection, votes)
+
+    return seconds(token, 20)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--voters", type=int, default=40)
+    parser.add_argument("--tokens", type=int, default=24)
+    parser.add_argument("--device", default="auto")
+    given = parser.parse_args()
+    model = load_model(device=given.device)
+    texts = [document.text for document in documents(given.voters)]
+    laid = layout(model, QUESTION, max_tokens=given.tokens)
+    prompts = [*(laid.prompt(model.encode(text)) for text in texts), laid.prompt()]
+    lockstep(model, texts, 2)  # warm up
+    ours = seconds(lambda: lockstep(model, texts, given.tokens), 3)
+    prefill, step = floor(model, laid, prompts, given.tokens)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    generated = seconds(lambda: one_by_one(model, laid, prompts, given.tokens))
+    again = anew(model, laid, prompts, given.tokens)
+    noise = privacy(given.voters, model.vocabulary_size)
+    alone = prefill + (given.tokens - 1) * step
+    rows = {
+        "lock-step, seconds": ours,
+        "prefill alone, seconds": prefill,
+        "step alone, seconds": step,
+        "lock-step / floor": ours / alone,
+        "one generate() a voter / lock-step": generated / ours,
+        "every prompt anew / lock-step": again / ours,
+        "accounting and noise of a private token, ms": noise * 1000,
+        "the same, of an answer with 8 of them": 8 * noise / ours,
+        "peak memory, GiB": peak,
+    }
+    print(
+        f"{given.voters} voters and the public prompt, {given.tokens} tokens, shared {len(laid.shared)}, own "
+        f"{len(prompts[0].tokens)} tokens; {model.name}, {torch.get_num_threads()} threads, {model._model.device}\n"
+    )
+    print("| measured | value |\n| --- | --- |")
+    for name, value in rows.items():
+        print(f"| {name} | {value:.3g} |")
+    print(json.dumps(rows))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""How fast documents are searched and indexed.
+
+.venv/bin/python benchmarks/retrieval.py search [--documents 100000]
+.venv/bin/python benchmarks/retrieval.py index [--documents 2000] [--embedder minilm+words]
+"""
+
+import argparse
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discreet.demo.corpus import documents
+from discreet.retrieval.documents import Document
+from discreet.retrieval.embedding import load_embedder
+from discreet.retrieval.retriever import Corpus
+from discreet.retrieval.store import EmbeddedStore, Piece
+
+
+def median(work: Callable[[], Any], times: int = 9) -> float:
+    """The median time of `work`, in seconds, after one run to warm up."""
+    work()
+    taken = []
+    for _ in range(times):
+        start = time.perf_counter()
+        work()
+        taken.append(time.perf_counter() - start)
+    return statistics.median(taken)
+
+
+def search(count: int, dimension: int) -> None:
+    """80 units among many, against reading all vectors once."""
+    generator = np.random.default_rng(1)
+    with tempfile.TemporaryDirectory() as folder:
+        store = EmbeddedStore(Path(folder), dimension)
+        for start in range(0, count, 5000):
+            vectors = generator.normal(size=(5000, dimension)).astype(np.float32)
+            vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+            with store.batch():
+                for row, vector in enumerate(vectors, start):
+                    store.put(Document(f"d{row}", f"u{row}", "text"), [Piece("text", vector)])
+        file = next(Path(folder).glob("vectors*"))
+        query = vectors[0]
+        ours = median(lambda: store.nearest_units(query, 80))
+        mapped = np.memmap(file, dtype=np.float32, mode="r")
+        read = median(lambda: float(mapped.sum()))
+        product = median(lambda: mapped[: count * dimension].reshape(-1, dimension) @ query)
+    print(f"80 units among {count} documents of {dimension} numbers\n")
+    print("| measured | ms | ratio |\n| --- | --- | --- |")
+    for name, value in (("search", ours), ("reading the vectors once", read), ("the bare product", product)):
+        print(f"| {name} | {value * 1000:.1f} | {ours / value:.2f} |")
+
+
+def index(count: int, name: str) -> None:
+    """Documents a second, through embedding and storing."""
+    embedder = load_embedder(name)
+    made = [
+        Document(f"{document.id}-{copy}", f"{document.unit} {copy}", f"{document.text} {document.text}")
+        for copy in range(-(-count // 1200))
+        for document in documents(1200, seed=copy)
+    ][:count]
+    with tempfile.TemporaryDirectory() as folder:
+        corpus = Corpus(EmbeddedStore(Path(folder), embedder.dimension), embedder)
+        start = time.perf_counter()
+        corpus.index(made)
+        taken = time.perf_counter() - start
+    characters = statistics.mean(len(document.text) for document in made)
+    print(f"{name}: {count / taken:.0f} documents a second ({count} documents of {characters:.0f} characters)")
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["search", "index"])
+    parser.add_argument("--documents", type=int, default=0)
+    parser.add_argument("--dimension", type=int, default=384)
+    parser.add_argument("--embedder", default="minilm+words")
+    given = parser.parse_args()
+    if given.what == "search":
+        search(given.documents or 100_000, given.dimension)
+    else:
+        index(given.documents or 2000, given.embedder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+"""A whole answer, from the store to the last token, on neighbouring vaults: its exact law stays within its cost.
+
+`EveryNoise` walks through all outcomes of all draws, with their probabilities, so that the law of an answer is
+computed, not estimated. Laplace noise is cut far out in its tails.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from discreet.algorithms import DPSparseVoteRAG, DPVoteRAG
+from discreet.generation.toy import ToyModel
+from discreet.privacy.change import Change, Relation
+from discreet.privacy.filter import PrivacyFilter, Receipt
+from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.mechanisms.exponential import ExponentialMechanism
+from discreet.retrieval.documents import Document
+from discreet.retrieval.embedding import HashingEmbedder
+from discreet.retrieval.retriever import Corpus
+from discreet.retrieval.store import EmbeddedStore
+
+VOTERS = 3
+WORDS = 8
+
+
+class EveryNoise:
+    """Replays a path of choices, then takes the first outcome; `paths` visits all of them."""
+
+    secure = False
+
+    def __init__(self, path: list[int]) -> None:
+        self.path, self.taken, self.widths, self.probability = path, 0, list[int](), 1.0
+
+    def _choose(self, law: Sequence[float]) -> int:
+        choice = self.path[self.taken] if self.taken < len(self.path) else 0
+        self.taken += 1
+        self.widths.append(len(law))
+        self.probability *= law[choice]
+        return choice
+
+    def laplace(self, scale: float) -> int:
+        reach = math.ceil(7 * scale)
+        weights = [math.exp(-abs(z) / scale) for z in range(-reach, reach + 1)]
+        return self._choose([weight / sum(weights) for weight in weights]) - reach
+
+    def select(self, scores: Sequence[float], scale: float) -> int:
+        weights = [math.exp(score / scale) for score in scores]
+        return self._choose([weight / sum(weights) for weight in weights])
+
+    def permute_and_flip(self, scores: Sequence[float], scale: float) -> int:
+        raise NotImplementedError
+
+    def below(self, bound: int) -> int:
+        return self._choose([1 / bound] * bound)
+
+
+def paths() -> Iterator[EveryNoise]:
+    path: list[int] = []
+    while True:
+        noise = EveryNoise(path)
+        yield noise
+        path = [*path, *[0] * (noise.taken - len(path))]
+        while path and path[-1] + 1 == noise.widths[len(path) - 1]:
+            path.pop()
+        if not path:
+            return
+        path[-1] += 1
+
+
+def law(
+    folder: Path, units: dict[str, str], algorithm: DPVoteRAG | DPSparseVoteRAG
+) -> tuple[dict[object, float], Receipt]:
+    """The probability of every transcript (text, reason, private tokens, charges)."""
+    corpus = Corpus(EmbeddedStore(folder, HashingEmbedder.dimension), HashingEmbedder())
+    corpus.index(Document(unit, unit, f"fever say: {words} .") for unit, words in units.items())
+    found: dict[object, float] = {}
+    most: Receipt | None = None
+    model = ToyModel(["a", "b", "c", "who", "knows"], default="who knows", size=WORDS)
+    ceiling = algorithm.plan(1e-5, WORDS).ceiling
+    for noise in paths():
+        privacy = PrivacyFilter(MemoryLedger(ceiling), ceiling, "q", noise=noise)
+        draft = algorithm.answer("fever", corpus, model, privacy)
+        receipt = privacy.receipt()
+        transcript = (draft.text, draft.stopped, draft.private_tokens, len(receipt.charges))
+        found[transcript] = found.get(transcript, 0.0) + noise.probability
+        most = receipt if most is None or receipt.epsilon > most.epsilon else most
+    assert most is not None
+    assert sum(found.values()) == pytest.approx(1.0, abs=1e-6)
+    return found, most
+
+
+def largest_loss(first: dict[object, float], second: dict[object, float]) -> float:
+    assert first.keys() == second.keys()
+    return max(abs(math.log(first[t] / second[t])) for t in first if first[t] > 1e-9)
+
+
+VAULTS = {
+    "the only one who says b": ({"u1": "a", "u2": "a", "u3": "b"}, "u3"),
+    "one of three": ({"u1": "a", "u2": "a", "u3": "a"}, "u1"),
+    "another moves in": ({"u1": "a", "u2": "b", "u3": "c", "u4": "c"}, "u2"),
+    "alone": ({"u1": "a"}, "u1"),
+}
+
+
+def shared_losses(tmp_path: Path, algorithm: DPVoteRAG | DPSparseVoteRAG) -> list[tuple[float, float]]:
+    losses = []
+    for number, (units, gone) in enumerate(VAULTS.values()):
+        with_unit, receipt = law(tmp_path / f"{number}a", units, algorithm)
+        without = {unit: words for unit, words in units.items() if unit != gone}
+        without_unit, _ = law(tmp_path / f"{number}b", without, algorithm)
+        losses.append((largest_loss(with_unit, without_unit), receipt.epsilon))
+    return losses
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+def test_voting_on_neighbouring_vaults(tmp_path: Path, epsilon: float) -> None:
+    algorithm = DPVoteRAG(voters=VOTERS, epsilon=epsilon, private_tokens=2, max_tokens=2)
+    losses = shared_losses(tmp_path, algorithm)
+    assert all(loss <= epsilon * (1 + 1e-9) for loss, _ in losses)
+    assert max(loss for loss, _ in losses) > 0.3 * epsilon
+
+
+@pytest.mark.parametrize("epsilon", [4.0])
+def test_sparse_voting_on_neighbouring_vaults(tmp_path: Path, epsilon: float) -> None:
+    algorithm = DPSparseVoteRAG(voters=VOTERS, epsilon=epsilon, private_tokens=1, max_tokens=1)
+    losses = shared_losses(tmp_path, algorithm)
+    assert all(loss <= epsilon * (1 + 1e-3) for loss, _ in losses)
+    assert max(loss for loss, _ in losses) > 0.1 * epsilon
+
+
+def test_a_scale_for_the_wrong_relation_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The broken twin: calibrated as if a unit's absence removed a vote, when another takes its place."""
+    wrong = Change(1, Relation.ADD_REMOVE)
+    real = DPVoteRAG.majority
+    monkeypatch.setattr(DPVoteRAG, "majority", lambda self, e, d, _change, v: real(self, e, d, wrong, v))
+    monkeypatch.setattr(ExponentialMechanism, "cost", lambda self, _: type(self).real_cost(self, wrong))
+    monkeypatch.setattr(ExponentialMechanism, "real_cost", _cost, raising=False)
+    algorithm = DPVoteRAG(voters=VOTERS, epsilon=4.0, private_tokens=1, max_tokens=1)
+    losses = shared_losses(tmp_path, algorithm)
+    assert any(loss > receipt_epsilon for loss, receipt_epsilon in losses)
+
+
+_cost = ExponentialMechanism.cost

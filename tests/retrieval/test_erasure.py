@@ -1,0 +1,220 @@
+"""Removal erases the bytes; crashes, full disks and damage leave a store that opens, or says what to do."""
+
+import errno
+import os
+import random
+import secrets
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from discreet.errors import StoreError
+from discreet.retrieval.documents import Document
+from discreet.retrieval.store import EmbeddedStore, Piece, Vector
+from discreet.retrieval.vectors import VectorFile
+
+SIZE = 8
+
+
+def vector() -> Vector:
+    made = np.random.default_rng(secrets.randbits(64)).normal(size=SIZE)
+    return np.asarray(made / np.linalg.norm(made), dtype=np.float32)
+
+
+def put(store: EmbeddedStore, name: str, unit: str, text: str, made: Vector) -> None:
+    with store.batch():
+        store.put(Document(name, unit, text), [Piece(text, made)])
+
+
+def everything(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+
+
+def stored(made: Vector) -> bytes:
+    return np.rint(made.astype(np.float64) * VectorFile(Path(), SIZE).scale).astype(np.float32).tobytes()
+
+
+def test_after_any_history_no_file_holds_what_is_gone(tmp_path: Path) -> None:
+    """Many documents of many sizes come, change and go, so that SQLite splits and joins its pages."""
+    choose = random.SystemRandom()
+    store = EmbeddedStore(tmp_path, SIZE)
+    alive: dict[str, tuple[bytes, bytes]] = {}
+    gone: list[tuple[bytes, bytes]] = []
+    for _ in range(12):
+        with store.batch():
+            for _ in range(60):
+                again = alive and choose.random() < 0.3
+                name = choose.choice(sorted(alive)) if again else f"id-{secrets.token_hex(8)}"
+                mark, made = secrets.token_hex(8), vector()
+                text = mark + " x" * choose.choice([10, 100, 300, 3000])
+                if name in alive:
+                    gone.append(alive[name])
+                store.put(Document(name, f"unit-{name}", text), [Piece(text, made)])
+                alive[name] = (mark.encode(), stored(made))
+        for name in choose.sample(sorted(alive), 5):
+            assert store.remove(name) == 1
+            gone.append((name.encode(), alive.pop(name)[1]))
+    store.settle()
+    held = everything(tmp_path)
+    assert len(gone) > 100
+    assert [mark for mark, _ in gone if mark in held] == []
+    assert [made for _, made in gone if made in held] == []
+    assert all(mark in held and made in held for mark, made in alive.values())
+
+
+def test_units_are_removed_in_any_spelling(tmp_path: Path) -> None:
+    store = EmbeddedStore(tmp_path, SIZE)
+    put(store, "1", "Zo\u00eb", "text", vector())
+    assert store.remove_unit(" Zoe\u0308 ") == 1
+
+
+CRASH = """
+    import os, sys, numpy as np
+    from pathlib import Path
+    from discreet.retrieval import store as module
+    from discreet.retrieval.documents import Document
+    from discreet.retrieval.store import EmbeddedStore, Piece
+
+    point, folder = sys.argv[1:]
+    store = EmbeddedStore(Path(folder), 8)
+    run, write = EmbeddedStore._run, module.VectorFile.write
+    seen = 0
+
+    def stop_at(self, statement, *values):
+        global seen
+        if statement == point.split("#")[0]:
+            seen += 1
+            if seen == int(point.split("#")[1]):
+                os.kill(os.getpid(), 9)
+        return run(self, statement, *values)
+
+    EmbeddedStore._run = stop_at
+    with store.batch():
+        store.put(Document("a", "Ada", "new text of a"), [Piece("new text of a", np.eye(8)[1])])
+        store.put(Document("n", "Nora", "new text of n"), [Piece("new text of n", np.eye(8)[2])])
+    store.settle()
+    os.kill(os.getpid(), 9)
+"""
+
+
+@pytest.mark.parametrize(
+    ("point", "after"),
+    [
+        ("begin immediate#1", False),
+        ("commit#1", False),  # vectors are written, texts are not committed
+        ("begin immediate#2", True),  # committed; what is gone is not yet overwritten
+        ("commit#2", True),
+        ("vacuum#1", True),
+        ("never#1", True),
+    ],
+)
+def test_killed_at_any_point_it_is_all_or_nothing_and_what_is_gone_is_erased(
+    tmp_path: Path, point: str, after: bool
+) -> None:
+    store = EmbeddedStore(tmp_path, SIZE)
+    put(store, "a", "Ada", "old text of a", np.eye(SIZE, dtype=np.float32)[0])
+    put(store, "b", "Bela", "text of b", np.eye(SIZE, dtype=np.float32)[3])
+    store.close()
+    program = [sys.executable, "-c", textwrap.dedent(CRASH), point, str(tmp_path)]
+    assert subprocess.run(program, check=False).returncode == -9
+    store = EmbeddedStore(tmp_path, SIZE)
+    texts = {p.unit: p.text for p in store.nearest_units(np.eye(SIZE, dtype=np.float32)[0], 9)}
+    old, new = {"Ada": "old text of a"}, {"Ada": "new text of a", "Nora": "new text of n"}
+    assert texts == {"Bela": "text of b"} | (new if after else old)
+    # Every vector is that of its text.
+    for row, unit in ((0, None if after else "Ada"), (1, "Ada" if after else None), (3, "Bela")):
+        above = store.units_above(np.eye(SIZE, dtype=np.float32)[row], 0.9)
+        assert [p.unit for p in above] == ([unit] if unit else [])
+    text, row = (b"old text", 0) if after else (b"new text", 1)
+    assert text not in everything(tmp_path)
+    content = (tmp_path / "vectors.f32").read_bytes()
+    rows = {content[start : start + SIZE * 4] for start in range(0, len(content), SIZE * 4)}
+    assert stored(np.eye(SIZE, dtype=np.float32)[row]) not in rows
+    put(store, "n", "Nora", "again", vector())
+    assert store.count_documents() == 3
+
+
+def test_two_processes_may_write_at_once(tmp_path: Path) -> None:
+    program = textwrap.dedent("""
+        import sys, numpy as np
+        from pathlib import Path
+        from discreet.retrieval.documents import Document
+        from discreet.retrieval.store import EmbeddedStore, Piece
+        store, me = EmbeddedStore(Path(sys.argv[1]), 8), int(sys.argv[2])
+        for n in range(12):
+            with store.batch():
+                store.put(Document(f"{me}/{n}", f"{me}/{n}", "text"), [Piece(f"text {me}", np.eye(8)[me])])
+            if n % 3 == 0:
+                store.remove(f"{me}/{n}")
+    """)
+    running = [subprocess.Popen([sys.executable, "-c", program, str(tmp_path), str(n)]) for n in range(3)]
+    assert [process.wait() for process in running] == [0, 0, 0]
+    store = EmbeddedStore(tmp_path, SIZE)
+    assert store.count_documents() == store.count_units() == 24
+    for me in range(3):
+        found = store.units_above(np.eye(SIZE, dtype=np.float32)[me], 0.9)
+        assert {p.text for p in found} == {f"text {me}"}
+        assert len(found) == 8
+
+
+def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = EmbeddedStore(tmp_path, SIZE)
+    put(store, "a", "Ada", "text", vector())
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(StoreError, match=r"disk is full.*free some space"):
+            put(store, "b", "Bela", "text", vector())
+    pages = store._database.execute("pragma page_count").fetchone()[0]
+    store._database.execute(f"pragma max_page_count = {pages + 1}")
+    with pytest.raises(StoreError, match=r"disk is full.*free some space"):
+        put(store, "c", "Caro", "long " * 10_000, vector())
+    store._database.execute("pragma max_page_count = 1000000")
+    assert [p.unit for p in store.nearest_units(vector(), 9)] == ["Ada"]
+    put(store, "b", "Bela", "text", vector())
+    assert EmbeddedStore(tmp_path, SIZE).count_documents() == 2
+
+
+@pytest.mark.parametrize("made", [np.full(SIZE, np.nan), np.ones(SIZE), np.ones(SIZE - 1) / SIZE])
+def test_a_vector_that_would_break_exactness_is_refused(tmp_path: Path, made: Vector) -> None:
+    store = EmbeddedStore(tmp_path, SIZE)
+    with pytest.raises(StoreError, match="length one"):
+        put(store, "a", "Ada", "secret", made)
+    with pytest.raises(StoreError, match="length one"):
+        store.nearest_units(made, 1)
+    assert store.count_documents() == 0
+
+
+def test_damage_is_explained(tmp_path: Path) -> None:
+    whole = tmp_path / "whole"
+    store = EmbeddedStore(whole, SIZE)
+    put(store, "a", "Ada", "text", vector())
+    store.close()
+
+    def damaged(name: str) -> Path:
+        return Path(shutil.copytree(whole, tmp_path / name))
+
+    (damaged("cut") / "vectors.f32").write_bytes(b"")
+    (damaged("no-vectors") / "vectors.f32").unlink()
+    (damaged("no-texts") / "store.sqlite").unlink()
+    content = (whole / "store.sqlite").read_bytes()
+    (damaged("noise") / "store.sqlite").write_bytes(secrets.token_bytes(9000))
+    (damaged("bent") / "store.sqlite").write_bytes(content[:4096] + secrets.token_bytes(len(content) - 4096))
+    for name in ("cut", "no-vectors", "no-texts", "noise", "bent"):
+        with pytest.raises(StoreError, match=r"(?i)restore"):
+            EmbeddedStore(tmp_path / name, SIZE).nearest_units(vector(), 1)
+
+
+def test_a_store_that_another_process_holds_says_so(tmp_path: Path) -> None:
+    first, second = EmbeddedStore(tmp_path, SIZE), EmbeddedStore(tmp_path, SIZE)
+    second._database.execute("pragma busy_timeout = 50")
+    with first.batch(), pytest.raises(StoreError, match="Another process"):
+        put(second, "a", "Ada", "text", vector())
