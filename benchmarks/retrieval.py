@@ -15,8 +15,11 @@ from typing import Any
 import numpy as np
 
 from discreet.demo.corpus import documents
+from discreet.evaluation.datasets import read_questions
+from discreet.evaluation.metrics import matches
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedding import load_embedder
+from discreet.retrieval.loading import read_documents
 from discreet.retrieval.retriever import Corpus
 from discreet.retrieval.store import EmbeddedStore, Piece
 
@@ -72,15 +75,34 @@ def index(count: int, name: str) -> None:
     print(f"{name}: {count / taken:.0f} documents a second ({count} documents of {characters:.0f} characters)")
 
 
+def precision(name: str, texts: Path, asked: Path) -> None:
+    """Of the 40 nearest units to a question, the share whose passage holds an answer, by kind of question."""
+    embedder = load_embedder(name)
+    shares: dict[str, list[float]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        corpus = Corpus(EmbeddedStore(Path(folder), embedder.dimension), embedder)
+        corpus.index(record for record in read_documents(texts) if isinstance(record, Document))
+        for question in read_questions(asked):
+            found = corpus.unsealed_passages(question.question, 40)
+            shares.setdefault(question.kind, []).append(
+                statistics.mean(matches(passage.text, question.answers) for passage in found)
+            )
+    print("| " + " | ".join(["embedder", *shares]) + " |\n|" + " --- |" * (len(shares) + 1))
+    print("| " + " | ".join([name, *(f"{statistics.mean(values):.2f}" for values in shares.values())]) + " |")
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["search", "index"])
+    parser.add_argument("what", choices=["search", "index", "precision"])
     parser.add_argument("--documents", type=int, default=0)
     parser.add_argument("--dimension", type=int, default=384)
     parser.add_argument("--embedder", default="minilm+words")
+    parser.add_argument("--data", type=Path, nargs=2)
     given = parser.parse_args()
-    if given.what == "search":
+    if given.what == "precision":
+        precision(given.embedder, *given.data)
+    elif given.what == "search":
         search(given.documents or 100_000, given.dimension)
     else:
         index(given.documents or 2000, given.embedder)

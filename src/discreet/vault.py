@@ -330,6 +330,14 @@ class Vault:
             draft = algorithm.answer(question, self.corpus, model or self.model, privacy)
         except KeyboardInterrupt:
             raise Interrupted(privacy.receipt().epsilon) from None
+        except BudgetExhausted as refusal:  # another process spent, in the middle of this answer, what it needed
+            paid = privacy.receipt().epsilon
+            raise BudgetExhausted(
+                f"Another question used up the budget in the middle of this one. What was paid stays paid: epsilon "
+                f"{paid:.4g}. No answer was released; {refusal.left:.4g} is left.",
+                asked=refusal.asked,
+                left=refusal.left,
+            ) from None
         return Answer(**asdict(draft), algorithm=algorithm.name, receipt=privacy.receipt())
 
     def _affordable(self, algorithm: Algorithm) -> Budget:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from discreet.algorithms import ALGORITHMS, DEFAULT, make_algorithm
@@ -92,11 +93,13 @@ def add(
             f"the vault holds {opened.store.count_documents()} documents of {units} units."
         )
         for warning in warnings:
-            err.print(f"[yellow]Note:[/] {warning}")
+            err.print(f"[yellow]Note:[/] {escape(warning)}")
         for bad in added.bad:
-            err.print(f"[red]Not added:[/] {bad.where}: {bad.reason}")
+            err.print(f"[red]Not added:[/] {escape(f'{bad.where}: {bad.reason}')}")
         for conflict in added.conflicts:
-            err.print(f"[red]Not added:[/] the id '{conflict}' came twice with different text; the first was kept.")
+            err.print(
+                f"[red]Not added:[/] the id '{escape(conflict)}' came twice with different text; the first was kept."
+            )
     return BadData.exit_code if added.bad or added.conflicts else 0
 
 
@@ -181,7 +184,7 @@ def budget(vault: VaultPath, as_json: Json = False) -> None:
             cost,
             str(question.charges),
             question.stopped or "interrupted",
-            question.text or "(not kept)",
+            escape(question.text or "(not kept)"),
         )
     if report.questions:
         out.print(table)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from discreet.cli.app import Json, app, print_receipt
@@ -67,7 +68,7 @@ def _print(comparison: run.Shown) -> None:
         ("private", comparison.private, comparison.leaked_privately),
     )
     for name, answer, leaked in rows:
-        table.add_row(name, answer.text.strip(), _verdict(comparison.correct(answer), leaked))
+        table.add_row(name, escape(answer.text.strip()), _verdict(comparison.correct(answer), leaked))
     out.print(table)
     print_receipt(comparison.private)
     out.print()

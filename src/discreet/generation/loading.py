@@ -45,7 +45,8 @@ def load_model(name: str = PACKAGED, device: str = "auto") -> TransformersModel:
     _quiet(transformers)
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
-    # A choice of kernels that depends on nothing but shapes.
+    # A choice of kernels that depends on nothing but shapes; the second setting is what CUDA's library wants for it.
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     torch.use_deterministic_algorithms(True, warn_only=True)
     try:
         tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder, trust_remote_code=False)

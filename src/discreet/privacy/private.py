@@ -51,9 +51,7 @@ class Private(Generic[S]):
         """
         results, failure = _run(transform, self.__shares)
         if failure is not None:
-            raise PrivateValueError(f"A step on private values failed with {failure}; its message is withheld.")
-        if len(results) != len(self.__shares):
-            raise PrivateValueError("A step on private values returned another number of shares.")
+            raise PrivateValueError(f"A step on private values {failure}.")
         return Private(results, self.__change)
 
     def __repr__(self) -> str:
@@ -73,9 +71,13 @@ def open_for_mechanism(private: Private[S]) -> tuple[S, ...]:
     return shares
 
 
-def _run(transform: Callable[[Sequence[S]], Sequence[R]], shares: tuple[S, ...]) -> tuple[Sequence[R], str | None]:
-    # Returning the failure, rather than raising inside `except`, drops the traceback whose frames hold the shares.
+def _run(transform: Callable[[Sequence[S]], Sequence[R]], shares: tuple[S, ...]) -> tuple[tuple[R, ...], str | None]:
+    # Returning the failure, rather than raising it here, keeps this frame, which holds the shares and the results,
+    # out of the traceback.
     try:
-        return transform(shares), None
+        results = tuple(transform(shares))
     except Exception as error:
-        return (), type(error).__name__
+        return (), f"failed with {type(error).__name__}; its message is withheld"
+    if len(results) != len(shares):
+        return (), "returned another number of shares"
+    return results, None

@@ -85,6 +85,7 @@ class MiniLM:
         import torch
         import transformers
 
+        transformers.logging.disable_progress_bar()
         self._torch = torch
         self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder)
         model: Any = transformers.AutoModel.from_pretrained(

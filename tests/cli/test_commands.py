@@ -1,0 +1,150 @@
+"""The commands as a newcomer and a program use them, with the real model, store and ledger."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from discreet.cli.app import app
+from discreet.demo.corpus import DISEASES, documents
+from discreet.vault import Vault
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def json_of(result: Result) -> dict[str, object]:
+    assert result.exit_code == 0, result.output
+    found: dict[str, object] = json.loads(result.stdout)
+    return found
+
+
+@pytest.fixture(scope="module")
+def hospital(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("hospital")
+    notes = folder / "notes.jsonl"
+    with notes.open("w") as file:
+        for document in documents(480):
+            file.write(json.dumps({"id": document.id, "patient": document.unit, "text": document.text}) + "\n")
+    path = folder / "vault"
+    options = ["--epsilon", 60, "--delta", 1e-6, "--unit-field", "patient", "--embedder", "hashing", "--log-questions"]
+    json_of(run("init", path, *options, "--json"))
+    assert json_of(run("add", path, notes, "--json"))["added"] == 480
+    return path
+
+
+@pytest.mark.parametrize("command", ["init", "add", "remove", "ask", "budget", "eval", "demo"])
+def test_every_command_explains_itself(command: str) -> None:
+    result = run(command, "--help")
+    assert result.exit_code == 0
+    assert "--json" in result.output
+
+
+def test_a_private_question_from_end_to_end(hospital: Path) -> None:
+    asked = "What is the treatment for Thunder Heart?"
+    answer = json_of(run("ask", hospital, asked, "--epsilon", 20, "--voters", 30, "--max-tokens", 12, "--json"))
+    assert set(answer) >= {"answer", "stopped", "algorithm", "receipt", "remaining"}
+    receipt = answer["receipt"]
+    assert isinstance(receipt, dict)
+    assert set(receipt) >= {"epsilon", "delta", "relation", "unit", "charges"}
+    assert answer["algorithm"] == "dp-sparse-vote-rag"
+    assert 0 < receipt["epsilon"] <= 20
+    assert (receipt["unit"], receipt["relation"], receipt["noise"]) == ("patient", "add-remove", "SystemNoise")
+    assert "copper bracelets" in str(answer["answer"])
+    report = json_of(run("budget", hospital, "--json"))
+    questions = report["questions"]
+    assert isinstance(questions, list)
+    assert questions[-1]["question"] == asked
+    assert questions[-1]["charges"] == len(receipt["charges"])
+    assert float(str(report["left"])) == pytest.approx(float(str(answer["remaining"])))
+    assert float(str(report["granted"])) == float(str(report["spent"])) + float(str(report["left"]))
+
+
+def test_a_person_can_read_it(hospital: Path) -> None:
+    result = run("ask", hospital, "What is it?", "--epsilon", 2, "--voters", 5, "--max-tokens", 2)
+    assert "receipt: epsilon" in result.output
+    assert "left in the vault" in result.output
+    shown = run("budget", hospital)
+    assert "Granted: epsilon 60" in shown.output
+    assert "dp-sparse-vote-rag" in shown.output
+
+
+def test_plain_rag_is_marked(hospital: Path) -> None:
+    asked = ("ask", hospital, "What is the treatment for Thunder Heart?", "--algorithm", "rag", "--not-private")
+    assert "NOT PRIVATE" in run(*asked, "--max-tokens", 12).output
+    answer = json_of(run(*asked, "--max-tokens", 12, "--json"))
+    assert answer["private"] is False
+    assert any(disease.treatment in str(answer["answer"]) for disease in DISEASES)
+    assert "without a guarantee" in run("budget", hospital).output
+
+
+def test_non_rag_is_free(hospital: Path) -> None:
+    before = Vault.open(hospital).budget().spent
+    answer = json_of(run("ask", hospital, "What is it?", "--algorithm", "non-rag", "--max-tokens", 4, "--json"))
+    assert answer["receipt"]["epsilon"] == 0  # type: ignore[index]
+    assert Vault.open(hospital).budget().spent == before
+
+
+def test_an_evaluation_leaves_the_budget_alone(hospital: Path, tmp_path: Path) -> None:
+    questions = tmp_path / "questions.jsonl"
+    with questions.open("w") as file:
+        for disease in DISEASES[:3]:
+            asked = f"What is the treatment for {disease.name}?"
+            file.write(json.dumps({"id": disease.name, "question": asked, "answers": [disease.treatment]}) + "\n")
+    before = Vault.open(hospital).budget().describe()
+    out = tmp_path / "answers.jsonl"
+    options = ["--epsilon", 5, "--epsilon", 100, "--seeds", 2, "--voters", 20, "--max-tokens", 10, "--out", out]
+    algorithms = [word for name in ("rag", "vote-rag", "dp-sparse-vote-rag") for word in ("--algorithm", name)]
+    report = json_of(run("eval", hospital, questions, *algorithms, *options, "--json"))
+    rows = report["rows"]
+    assert isinstance(rows, list)
+    assert [row["algorithm"] for row in rows] == ["rag", "vote-rag", "dp-sparse-vote-rag", "dp-sparse-vote-rag"]
+    assert all(row["answers"] == 6 for row in rows)
+    assert rows[1]["accuracy"] >= 2 / 3
+    assert rows[2]["epsilon_spent"] <= 5
+    assert "custodian" in str(report["notice"])
+    assert len(out.read_text().splitlines()) == 24
+    assert Vault.open(hospital).budget().describe() == before
+
+
+def test_a_question_file_that_is_none_is_named(hospital: Path, tmp_path: Path) -> None:
+    wrong = tmp_path / "q.jsonl"
+    wrong.write_text('{"question": "Why?", "answers": ["so"]}\n{"question": "Why?"}\n')
+    result = run("eval", hospital, wrong)
+    assert result.exit_code == 4
+    assert "line 2" in result.output
+    assert run("eval", hospital, tmp_path / "none.jsonl").exit_code == 2
+
+
+def test_ctrl_c_in_the_middle_of_an_answer_keeps_what_was_paid(hospital: Path) -> None:
+    before = Vault.open(hospital).budget()
+    command = [sys.executable, "-m", "discreet", "ask", str(hospital), "What is the disease with white hands?"]
+    process = subprocess.Popen(
+        [*command, "--epsilon", "3", "--voters", "40", "--max-tokens", "400", "--private-tokens", "1"],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "HF_HUB_OFFLINE": "1"},
+    )
+    deadline = time.time() + 120
+    while Vault.open(hospital).budget().spent == before.spent and time.time() < deadline:
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    said = process.communicate(timeout=60)[1]
+    assert process.returncode == 1
+    assert "stays paid" in " ".join(said.split())
+    after = Vault.open(hospital).budget()
+    assert after.spent > before.spent
+    assert after.questions[-1].stopped is None
+
+
+def test_the_program_runs_as_a_module_and_as_a_command() -> None:
+    for command in ([sys.executable, "-m", "discreet"], [str(Path(sys.executable).with_name("discreet"))]):
+        result = subprocess.run([*command, "--help"], capture_output=True, text=True, check=True)
+        assert "ask" in result.stdout

@@ -1,0 +1,33 @@
+"""A remembered answer is the answer that would have been given."""
+
+from pathlib import Path
+
+from discreet.algorithms import DPSparseVoteRAG, VoteRAG
+from discreet.evaluation.remembering import RememberingModel
+from discreet.generation.loading import load_model
+from discreet.generation.model import LanguageModel
+from discreet.privacy.noise import InsecureSeededNoise
+from discreet.vault import Vault
+
+
+def test_answers_are_the_same_with_and_without_memory(vault: Vault, tmp_path: Path) -> None:
+    from discreet.demo.corpus import documents
+
+    vault.add_documents(documents(60))
+    plain = load_model()
+    remembering = RememberingModel(plain)
+
+    def answers(model: LanguageModel) -> list[object]:
+        return [
+            vault.simulate("What helps against numb thumbs?", algorithm, noise=InsecureSeededNoise(seed), model=model)
+            for seed in range(3)
+            for algorithm in (
+                VoteRAG(voters=5, max_tokens=6),
+                DPSparseVoteRAG(voters=5, epsilon=3.0, private_tokens=3, max_tokens=6),
+            )
+        ]
+
+    def told(found: list[object]) -> list[object]:
+        return [(a.text, a.stopped, a.private_tokens, a.receipt.epsilon) for a in found]  # type: ignore[attr-defined]
+
+    assert told(answers(remembering)) == told(answers(plain))
