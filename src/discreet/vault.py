@@ -12,6 +12,7 @@ import secrets
 import tempfile
 import uuid
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -326,10 +327,11 @@ class Vault:
     ) -> Answer:
         kind = PrivacyFilter if algorithm.private else NotPrivateFilter
         privacy = kind(ledger, ceiling, question_id, unit=self.settings.unit_field, noise=noise)
+        draft = None
         try:
-            draft = algorithm.answer(question, self.corpus, model or self.model, privacy)
-        except KeyboardInterrupt:
-            raise Interrupted(privacy.receipt().epsilon) from None
+            # Suppressed rather than chained: the frames of an interruption hold private values.
+            with suppress(KeyboardInterrupt):
+                draft = algorithm.answer(question, self.corpus, model or self.model, privacy)
         except BudgetExhausted as refusal:  # another process spent, in the middle of this answer, what it needed
             paid = privacy.receipt().epsilon
             raise BudgetExhausted(
@@ -338,6 +340,8 @@ class Vault:
                 asked=refusal.asked,
                 left=refusal.left,
             ) from None
+        if draft is None:
+            raise Interrupted(privacy.receipt().epsilon)
         return Answer(**asdict(draft), algorithm=algorithm.name, receipt=privacy.receipt())
 
     def _affordable(self, algorithm: Algorithm) -> Budget:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.errors import BudgetExhausted, DiscreetError, PrivateValueError
+from discreet.errors import BudgetExhausted, DiscreetError, LedgerError, PrivateValueError
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.change import Change, Relation
 from discreet.privacy.costs import BoundedRange, Cost, Pure
@@ -145,3 +145,13 @@ def test_a_refusal_says_asked_and_left() -> None:
         ledger.charge(Charge("q", 1, "test", CHANGE, Pure(0.6)))
     assert refusal.value.left == pytest.approx(0.3)
     assert refusal.value.asked == pytest.approx(0.6)
+
+
+def test_a_question_that_was_paid_and_drawn_for_is_not_drawn_again() -> None:
+    ledger = MemoryLedger(LARGE)
+    PrivacyFilter(ledger, LARGE, "q").release(Recording(Pure(1.0)), sealed())
+    again = Recording(Pure(1.0))
+    with pytest.raises(LedgerError, match="not drawn again"):
+        PrivacyFilter(ledger, LARGE, "q").release(again, sealed())
+    assert again.draws == []
+    assert ledger.spent() == Spending.of(Pure(1.0))

@@ -52,11 +52,11 @@ class Voting(ABC):
         document_tokens: public length to which a unit's passage is cut or padded; the model's default if 0.
     """
 
-    epsilon: float = 8.0
+    epsilon: float = 10.0
     delta: float | None = None
     voters: int = 40
     units_per_voter: int = 1
-    private_tokens: int = 6
+    private_tokens: int = 8
     epsilon_token: float | None = None
     selection: str = "vocabulary"
     max_tokens: int = 32

@@ -11,10 +11,11 @@ from discreet.demo.corpus import QUESTIONS, DemoQuestion, documents
 from discreet.evaluation.metrics import matches
 from discreet.vault import Progress, Vault
 
-GRANT = 30.0
+GRANT = 20.0
 DELTA = 1e-6
-EPSILON = 8.0
+EPSILON = 6.0
 VOTERS = 60
+PRIVATE_TOKENS = 4
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,9 @@ def compare(vault: Vault, epsilon: float = EPSILON, tell: Callable[[str], None] 
     shown = []
     for asked in QUESTIONS:
         tell(asked.question)
-        private = DPSparseVoteRAG(epsilon=epsilon, voters=VOTERS, max_tokens=16, prefix=asked.prefix)
+        private = DPSparseVoteRAG(
+            epsilon=epsilon, voters=VOTERS, private_tokens=PRIVATE_TOKENS, max_tokens=16, prefix=asked.prefix
+        )
         answers = (
             vault.ask(asked.question, NonRAG(max_tokens=16, prefix=asked.prefix)),
             vault.ask(asked.question, RAG(max_tokens=16, prefix=asked.prefix), not_private=True),

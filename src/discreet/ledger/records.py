@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.privacy.accounting import Budget, Spending
-
 
 @dataclass(frozen=True)
 class QuestionRecord:
@@ -18,7 +16,7 @@ class QuestionRecord:
         private: whether its answer has a guarantee.
         stopped: why the answer ended; None if it never did (a crash, an interruption).
         charges: how many payments it made.
-        epsilon: what they amount to at the vault's delta.
+        epsilon: what they amount to under the vault's budget, taken by themselves.
     """
 
     id: str
@@ -42,8 +40,3 @@ class QuestionRecord:
             "epsilon": self.epsilon if self.private else None,
         }
         return content | ({"question": self.text} if self.text is not None else {})
-
-
-def question_epsilon(budget: Budget, spending: Spending) -> float:
-    """What a question's own spending amounts to: at order infinity, or at the best order it has on its own."""
-    return min(float(spending.curve[-1]), spending.epsilon(budget.delta))

@@ -21,7 +21,7 @@ from sqlalchemy.pool import NullPool
 
 from discreet.errors import LedgerError, VaultVersionError
 from discreet.ledger.migrations import GRANT_IS_FINAL, MIGRATIONS
-from discreet.ledger.records import QuestionRecord, question_epsilon
+from discreet.ledger.records import QuestionRecord
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import ORDERS
 from discreet.privacy.ledger import Charge, exhausted
@@ -92,8 +92,8 @@ class SqliteLedger:
         with self._reading() as connection:
             return _total(connection)
 
-    def charge(self, charge: Charge) -> None:
-        """Record a charge durably, or refuse it. Idempotent under (question, number)."""
+    def charge(self, charge: Charge) -> bool:
+        """Record a charge durably, or refuse it. Idempotent under (question, number); returns whether it is new."""
         spending = Spending.of(charge.cost)
         with self._writing() as connection:
             key = {"question": charge.question, "number": charge.number}
@@ -103,7 +103,7 @@ class SqliteLedger:
             if found is not None:
                 if _unpack(found) != spending:
                     raise LedgerError("This charge was recorded before with another cost. Nothing was released.")
-                return
+                return False
             spent = _total(connection)
             total = spent + spending
             if not self.budget.admits(total):
@@ -120,6 +120,7 @@ class SqliteLedger:
                 },
             )
             connection.execute(text("update total set nano = :nano, atto = :atto"), _pack(total))
+        return True
 
     def begin(self, question: str, algorithm: str, asked: str, *, private: bool = True) -> None:
         """Note that a question begins; its text only if the vault keeps questions."""
@@ -161,7 +162,7 @@ class SqliteLedger:
                 private=bool(question["private"]),
                 stopped=question["stopped"],
                 charges=count.get(question["id"], 0),
-                epsilon=question_epsilon(self.budget, spent[question["id"]]) if question["id"] in spent else 0.0,
+                epsilon=self.budget.spent(spent[question["id"]]) if question["id"] in spent else 0.0,
             )
             for question in questions
         ]

@@ -36,9 +36,15 @@ class Spending:
 
     @staticmethod
     def of(cost: Cost, times: int = 1) -> "Spending":
-        """`times` releases that cost `cost` each; the parts of a round are rounded one by one, as they are paid."""
+        """`times` releases that cost `cost` each; the parts of a round are rounded one by one, as they are paid.
+
+        Raises:
+            ValueError: the cost is not one: a curve of another length, or something that is not a number >= 0.
+        """
         if isinstance(cost, Together):
             return sum((Spending.of(part, times) for part in cost.costs), Spending.nothing())
+        if cost.curve.shape != ORDERS.shape or not (cost.curve >= 0).all() or not cost.delta >= 0 or times < 0:
+            raise ValueError("A cost has a curve of numbers of at least 0 at every order, and such a delta.")
         nano = np.minimum(np.ceil(np.minimum(cost.curve, _CAP / NANO) * NANO), _CAP).astype(np.int64)
         atto = math.ceil(cost.delta * ATTO)
         return Spending(np.minimum(nano.astype(object) * times, _CAP).astype(np.int64), min(atto * times, ATTO))
@@ -138,7 +144,7 @@ class Budget:
         if spending.atto > round(self.failures * ATTO):
             return math.inf
         curve = spending.curve
-        return float(min(curve[-1], curve[self._index] + self._offset))
+        return max(0.0, float(min(curve[-1], curve[self._index] + self._offset)))
 
     def admits(self, spending: Spending) -> bool:
         """Whether `spending` as a whole stays within the budget."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
-from discreet.errors import DiscreetError, PrivateValueError
+from discreet.errors import DiscreetError, LedgerError, PrivateValueError
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.change import Change
 from discreet.privacy.costs import Cost
@@ -173,7 +173,9 @@ class PrivacyFilter:
         total = self._spent + Spending.of(charge.cost)
         if not self.ceiling.admits(total):
             raise exhausted(self.ceiling, self._spent, total)
-        self._ledger.charge(charge)
+        if not self._ledger.charge(charge):
+            # Drawing again for one payment would average the noise away.
+            raise LedgerError("This question was paid and drawn for before; it is not drawn again. Ask a new one.")
         self._charges.append(charge)
         self._spent = total
 

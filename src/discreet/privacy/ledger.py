@@ -6,7 +6,7 @@ A charge must be durable before noise is drawn: a crash may lose an answer, neve
 from dataclasses import dataclass
 from typing import Protocol
 
-from discreet.errors import BudgetExhausted
+from discreet.errors import BudgetExhausted, LedgerError
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.change import Change
 from discreet.privacy.costs import Cost
@@ -50,8 +50,10 @@ class Ledger(Protocol):
     def spent(self) -> Spending:
         """Everything charged so far."""
 
-    def charge(self, charge: Charge) -> None:
+    def charge(self, charge: Charge) -> bool:
         """Record a charge durably, or refuse it; nothing in between. Idempotent under (question, number).
+
+        Returns whether it is new: False means that it was paid, and drawn for, before.
 
         Raises:
             BudgetExhausted: the sum would exceed the budget. Nothing was recorded.
@@ -72,15 +74,18 @@ class MemoryLedger:
         """Everything charged so far."""
         return self._spent
 
-    def charge(self, charge: Charge) -> None:
+    def charge(self, charge: Charge) -> bool:
         """Record a charge, or refuse it."""
         key = (charge.question, charge.number)
         if key in self.charges:
-            return
+            if Spending.of(self.charges[key].cost) != Spending.of(charge.cost):
+                raise LedgerError("This charge was recorded before with another cost. Nothing was released.")
+            return False
         total = self._spent + Spending.of(charge.cost)
         if not self.budget.admits(total):
             raise exhausted(self.budget, self._spent, total)
         self.charges[key], self._spent = charge, total
+        return True
 
 
 def exhausted(budget: Budget, spent: Spending, total: Spending) -> BudgetExhausted:

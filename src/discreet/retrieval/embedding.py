@@ -85,7 +85,8 @@ class MiniLM:
         import torch
         import transformers
 
-        transformers.logging.disable_progress_bar()
+        quiet: Any = transformers.logging
+        quiet.disable_progress_bar()
         self._torch = torch
         self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder)
         model: Any = transformers.AutoModel.from_pretrained(

@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from discreet.privacy.change import Change, Relation
 from discreet.privacy.costs import BoundedRange, Cost, Pure
 from discreet.privacy.mechanisms.exponential import vote_range, vote_scale
@@ -33,21 +35,18 @@ class ObservedSelection:
 
     @staticmethod
     def calibrated(epsilon: float, delta: float, change: Change) -> "ObservedSelection":
-        """The mechanism that costs (epsilon, delta) under `change`: bottom = 1 + scale ln(1/delta - 1)."""
+        """The mechanism that costs (epsilon, delta) under `change`: bottom = 1 + scale ln(1/delta - 1) for a share."""
         scale = vote_scale(change, epsilon)
-        return ObservedSelection(scale, change.shares + scale * math.log(1 / delta - 1))
+        return ObservedSelection(scale, scale * (_own_weight(change.shares, scale) + math.log(1 / delta - 1)))
 
     def cost(self, change: Change) -> Cost:
         """Bounded range, unless a value that only one neighbour holds is drawn: probability at most delta.
 
-        Such a value has at most `change.shares` votes, against the weight of the bottom alone:
-        delta = 1 / (1 + exp((bottom - shares) / scale)).
+        Such values weigh at most `_own_weight`, against the weight of the bottom alone; for one share,
+        delta = 1 / (1 + exp((bottom - 1) / scale)).
         """
-        # With several shares a unit may bring several values of its own; together they weigh at most `shares`
-        # values of one vote each, or fewer of more votes.
-        weight = max(math.log(change.shares / votes) + votes / self.scale for votes in range(1, change.shares + 1))
-        delta = 1 / (1 + math.exp(self.bottom / self.scale - weight))
-        return BoundedRange(vote_range(change, self.scale), delta)
+        ahead = self.bottom / self.scale - _own_weight(change.shares, self.scale)
+        return BoundedRange(vote_range(change, self.scale), float(np.exp(-np.logaddexp(0.0, ahead))))
 
     def draw(self, shares: Sequence[int], noise: Noise) -> int | None:
         """An observed value, or None."""
@@ -98,9 +97,19 @@ class LimitedDomain:
 
     def draw(self, shares: Sequence[int], noise: Noise) -> int | None:
         """An observed value among the `domain` most frequent, or None."""
+        if len(shares) > self.votes:
+            raise ValueError(f"This mechanism is for at most {self.votes} votes; their number is public.")
         # Ties at the boundary go by the value itself, a public order.
         ranked = sorted(Counter(shares).items(), key=lambda item: (-item[1], item[0]))
         kept, rest = ranked[: self.domain], ranked[self.domain :]
         bottom = (rest[0][1] if rest else 0) + 1 + math.log(1 / self.delta) / self.epsilon
         chosen = noise.select([*(float(count) for _, count in kept), bottom], 1 / self.epsilon)
         return kept[chosen][0] if chosen < len(kept) else None
+
+
+def _own_weight(shares: int, scale: float) -> float:
+    """At most the logarithm of what values that only one neighbour holds can weigh together.
+
+    `shares` votes on values of v votes each weigh (shares / v) exp(v / scale); a mixture is no heavier than the best v.
+    """
+    return max(math.log(shares / votes) + votes / scale for votes in range(1, shares + 1))

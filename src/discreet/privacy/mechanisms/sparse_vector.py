@@ -60,7 +60,7 @@ class SparseVector:
         noisy_threshold = self.threshold + noise.laplace(self.threshold_scale)
 
         def ask(shares: Sequence[bool]) -> tuple[bool, bool]:
-            noisy_count = sum(shares) + noise.laplace(self.query_scale)
+            noisy_count = sum(map(bool, shares)) + noise.laplace(self.query_scale)
             fired = noisy_count <= noisy_threshold if self.fires == "below" else noisy_count >= noisy_threshold
             return fired, fired
 
