@@ -116,7 +116,7 @@ def main() -> None:
     parser.add_argument("--device", default="auto")
     given = parser.parse_args()
     model = load_model(device=given.device)
-    texts = [document.text for document in documents(given.voters)]
+    texts = [f"{document.text} {document.text}" for document in documents(given.voters)]  # as long as a real note
     laid = layout(model, QUESTION, max_tokens=given.tokens)
     prompts = [*(laid.prompt(model.encode(text)) for text in texts), laid.prompt()]
     lockstep(model, texts, 2)  # warm up
