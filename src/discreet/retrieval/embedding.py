@@ -161,7 +161,7 @@ class MiniLMAndWords:
         return np.hstack([np.sqrt(self.SHARE) * meaning, np.sqrt(1 - self.SHARE) * words]).astype(np.float32)
 
     def _weight(self, word: str) -> float:
-        """From less than a tenth for single letters, through about a half for the commonest words, to 1 for the rarest."""
+        """From 0 for what is no word, through about a half for the commonest words, to 1 for the rarest."""
         place = self._rank.get(word, len(self._rank)) - 1000
         return min(1.0, math.log1p(max(place, 0) / 20) / math.log(len(self._rank) / 20))
 
