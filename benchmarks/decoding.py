@@ -1,16 +1,20 @@
 """How fast the voters decode, against two simpler ways and against its own floor, in one run.
 
-    .venv/bin/python benchmarks/decoding.py [--voters 40] [--tokens 24]
+    .venv/bin/python benchmarks/decoding.py [--voters 40] [--tokens 32]
 
     lock-step       one batch, one KV cache, the public part of the prompts fed once (what discreet does)
     generate        one call of the library's generate() for each voter
     anew            every prompt run again from its start for every token
     floor           one batched prefill and one batched decode step for each token, measured alone
+    arithmetic      the prefill's products with the model's weights, at the machine's best rate for such products
+    bytes           weights, and keys and values, read once for a step at the machine's best rate for reading
 
-The voters' documents are made up; the time does not depend on what they say.
+32 tokens is the longest answer unless told otherwise. The two simpler ways use the library's own attention. The
+voters' documents are made up; the time does not depend on what they say.
 """
 
 import argparse
+import copy
 import json
 import resource
 import statistics
@@ -59,28 +63,28 @@ def lockstep(model: TransformersModel, texts: list[str], tokens: int) -> None:
     voters.votes()
 
 
-def one_by_one(model: TransformersModel, laid: Layout, prompts: list[Prompt], tokens: int) -> None:
+def one_by_one(model: Any, pad: int, laid: Layout, prompts: list[Prompt], tokens: int) -> None:
     """generate() for each voter; none ends early, so that all do the same work."""
     for prompt in prompts:
         ids = torch.tensor([[*laid.shared, *prompt.tokens[prompt.padding :]]])
-        model._model.generate(
+        model.generate(
             ids,
             attention_mask=torch.ones_like(ids),
             max_new_tokens=tokens,
             min_new_tokens=tokens,
             do_sample=False,
-            pad_token_id=model.pad_token,
+            pad_token_id=pad,
         )
 
 
-def anew(model: TransformersModel, laid: Layout, prompts: list[Prompt], tokens: int) -> float:
+def anew(model: Any, word: int, laid: Layout, prompts: list[Prompt], tokens: int) -> float:
     """Every prompt from its start for every token: the time of the first and last token, for all between."""
-    word = model.encode(" word")[0]
 
     def step(said: int) -> None:
-        full = [Prompt((*laid.shared, *p.tokens[p.padding :], *[word] * said), 0) for p in prompts]
-        for prompt in full:
-            model.start((), [prompt], 1)
+        with torch.inference_mode():
+            for prompt in prompts:
+                text = [*laid.shared, *prompt.tokens[prompt.padding :], *[word] * said]
+                model(input_ids=torch.tensor([text]), use_cache=False, logits_to_keep=1)
 
     return tokens * statistics.mean([seconds(lambda: step(0)), seconds(lambda: step(tokens - 1))])
 
@@ -91,6 +95,25 @@ def floor(model: TransformersModel, laid: Layout, prompts: list[Prompt], tokens:
     decoding = model.start(laid.shared, prompts, tokens)
     word = model.encode(" word")[0]
     return prefill, seconds(lambda: decoding.append(word), tokens)
+
+
+def arithmetic(model: Any, laid: Layout, prompts: list[Prompt]) -> float:
+    """Seconds for the prefill's products with weights, at the best rate of such a product."""
+    layers: int = sum(weight.numel() for name, weight in model.named_parameters() if ".layers." in name)
+    fed = len(laid.shared) + len(prompts) * len(prompts[0].tokens)
+    left, right = torch.ones(1400, 2048, dtype=model.dtype), torch.ones(2048, 2048, dtype=model.dtype)
+    rate = 2 * left.numel() * 2048 / seconds(lambda: left @ right, 20)
+    return 2 * layers * fed / rate
+
+
+def reading(model: Any, laid: Layout, prompts: list[Prompt], tokens: int) -> float:
+    """Seconds to read once what a step needs."""
+    config = model.config
+    held: int = len(laid.shared) + len(prompts) * (len(prompts[0].tokens) + tokens)
+    numbers: int = sum(weight.numel() for weight in model.parameters())
+    numbers += 2 * config.num_hidden_layers * config.num_key_value_heads * config.head_dim * held
+    large = torch.ones(1 << 26)
+    return 2 * numbers / (4 * large.numel()) * seconds(large.sum, 5)
 
 
 def privacy(voters: int, vocabulary: int) -> float:
@@ -112,19 +135,22 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--voters", type=int, default=40)
-    parser.add_argument("--tokens", type=int, default=24)
+    parser.add_argument("--tokens", type=int, default=32)
     parser.add_argument("--device", default="auto")
     given = parser.parse_args()
     model = load_model(device=given.device)
     texts = [f"{document.text} {document.text}" for document in documents(given.voters)]  # as long as a real note
     laid = layout(model, QUESTION, max_tokens=given.tokens)
     prompts = [*(laid.prompt(model.encode(text)) for text in texts), laid.prompt()]
+    word = model.encode(" word")[0]
     lockstep(model, texts, 2)  # warm up
     ours = seconds(lambda: lockstep(model, texts, given.tokens), 3)
     prefill, step = floor(model, laid, prompts, given.tokens)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    generated = seconds(lambda: one_by_one(model, laid, prompts, given.tokens))
-    again = anew(model, laid, prompts, given.tokens)
+    library = copy.deepcopy(model._model)
+    library.set_attn_implementation("sdpa")
+    generated = seconds(lambda: one_by_one(library, model.pad_token, laid, prompts[:-1], given.tokens))
+    again = anew(library, word, laid, prompts[:-1], given.tokens)
     noise = privacy(given.voters, model.vocabulary_size)
     alone = prefill + (given.tokens - 1) * step
     rows = {
@@ -134,6 +160,8 @@ def main() -> None:
         "lock-step / floor": ours / alone,
         "one generate() a voter / lock-step": generated / ours,
         "every prompt anew / lock-step": again / ours,
+        "prefill / arithmetic": prefill / arithmetic(model._model, laid, prompts),
+        "step / bytes": step / reading(model._model, laid, prompts, given.tokens),
         "accounting and noise of a private token, ms": noise * 1000,
         "the same, of an answer with 8 of them": 8 * noise / ours,
         "peak memory, GiB": peak,

@@ -1,0 +1,186 @@
+"""Keys and values of rows that begin alike, and attention over them.
+
+All rows of a batch have a shared beginning. Its keys and values are held once, not once a row; each row's own are
+written into memory of a constant, public size. For one new token of every row, the scores over the shared part are
+one product of matrices for all rows together, the scores over its own part one for each row, and one softmax runs
+over both. Measured with SmolLM2-135M, 41 rows (`benchmarks/decoding.py`): a step takes half the time of the
+library's attention over a growing cache, and a prefill in blocks that fit the processor's caches half of one at once.
+
+Everything here has public shapes, and no row's numbers enter another's.
+"""
+
+from typing import Any
+
+import torch
+
+ATTENTION = "discreet-lockstep"
+
+
+class LockstepCache:
+    """What a transformers model calls its cache (`past_key_values`), for one batch.
+
+    It is filled in three phases: the shared part, fed as one row; the rows' own parts, fed in blocks of rows; then
+    one token for every row at a time. `update` is called by each layer, with its new keys and values.
+
+    Attributes:
+        rows: how many rows there are.
+        room: how many tokens of its own a row may have.
+        split: whether `attend` reads the shared part here in the last phase; otherwise it is put beside each row's
+            own, for models that bring an attention of their own.
+    """
+
+    def __init__(self, rows: int, room: int, *, split: bool) -> None:
+        self.rows, self.room, self.split = rows, room, split
+        self._phase = "shared"
+        self._place = 0  # the first row of the block being fed; the token being fed
+        self._shared: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}  # by layer: (1, heads, shared tokens, size)
+        self._own: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}  # by layer: (rows, heads, room, size)
+        self._scores: torch.Tensor | None = None
+
+    def feed_rows(self, first: int) -> None:
+        """Next comes a block of rows, from `first` on. What it has beyond the last row is not kept."""
+        self._phase, self._place = "rows", first
+
+    def feed_token(self, place: int) -> None:
+        """Next comes one token for every row, as the one at `place` of its own."""
+        self._phase, self._place = "token", place
+
+    def splits(self) -> bool:
+        """Whether what `update` returns is to be read together with `shared`."""
+        return self.split and self._phase == "token"
+
+    def shared(self, layer: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Keys and values of the shared part, shape (1, heads, shared tokens, size)."""
+        return self._shared[layer]
+
+    def update(
+        self, keys: torch.Tensor, values: torch.Tensor, layer_idx: int, *_: Any, **__: Any
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Keep a layer's new keys and values, shape (rows, heads, tokens, size); what its queries are to attend to."""
+        if self._phase == "shared":
+            self._shared[layer_idx] = (keys, values)
+            return keys, values
+        shared = self._shared.setdefault(layer_idx, (keys[:1, :, :0], values[:1, :, :0]))
+        own = self._keep(layer_idx, (keys, values))
+        if self.splits():
+            return own
+        recent = (keys, values) if self._phase == "rows" else own
+        return _beside(shared[0], recent[0]), _beside(shared[1], recent[1])
+
+    def scores(self, shape: tuple[int, ...], like: torch.Tensor) -> torch.Tensor:
+        """Memory for scores, used anew by each layer: fetching fresh memory takes as long as a softmax."""
+        if self._scores is None or self._scores.shape != shape:
+            self._scores = like.new_empty(shape)
+        return self._scores
+
+    def get_seq_length(self, *_: Any, **__: Any) -> int:
+        """Some models ask; positions and mask are always given to them, so the answer does not matter."""
+        return 0
+
+    def _keep(self, layer: int, new: tuple[torch.Tensor, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
+        if layer not in self._own:
+            # Zeros, since a masked place still enters a product: nothing times not-a-number is not nothing.
+            self._own[layer] = tuple(
+                part.new_zeros((self.rows, part.shape[1], self.room, part.shape[3])) for part in new
+            )  # type: ignore[assignment]
+        own = self._own[layer]
+        for held, part in zip(own, new, strict=True):
+            if self._phase == "token":
+                held[:, :, self._place] = part[:, :, 0]
+            else:
+                block = held[self._place : self._place + len(part), :, : part.shape[2]]
+                block.copy_(part[: len(block)])
+        return own
+
+
+def attend(
+    module: Any,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: torch.Tensor,
+    *,
+    lockstep: LockstepCache,
+    scaling: float | None = None,
+    **_: Any,
+) -> tuple[torch.Tensor, None]:
+    """Attention of a transformers model: its interface, with `lockstep` given through the model's call.
+
+    Args:
+        module: the layer's attention module.
+        query: shape (rows, query heads, queries, size).
+        key: shape (rows, heads, keys, size); each head serves several query heads.
+        value: shape (rows, heads, keys, size of a value).
+        attention_mask: to be added to the scores, shape (rows, 1, queries, keys).
+        lockstep: the cache.
+        scaling: factor of the scores; one over the root of the size if None.
+
+    Returns:
+        shape (rows, queries, query heads, size of a value); and None, for the weights.
+    """
+    rows, heads, queries, size = query.shape
+    groups = key.shape[1]
+    scale = size**-0.5 if scaling is None else scaling
+    # The query heads of one key head stand below one another: (rows, groups, heads / groups * queries, size).
+    packed = query.reshape(rows, groups, -1, size)
+    work = _attend_split if lockstep.splits() else _attend_whole
+    mixed = work(packed, key, value, attention_mask, scale, lockstep, int(module.layer_idx))
+    return mixed.reshape(rows, heads, queries, value.shape[3]).transpose(1, 2), None
+
+
+def _attend_whole(
+    packed: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    mask: torch.Tensor,
+    scale: float,
+    lockstep: LockstepCache,
+    _: int,
+) -> torch.Tensor:
+    rows, groups, below, size = packed.shape
+    queries, keys = mask.shape[2], key.shape[2]
+    scores = lockstep.scores((rows * groups, below, keys), packed)
+    torch.baddbmm(
+        scores,
+        packed.reshape(rows * groups, below, size),
+        key.reshape(rows * groups, keys, size).transpose(1, 2),
+        beta=0,
+        alpha=scale,
+        out=scores,
+    )
+    scores.view(rows, groups, -1, queries, keys).add_(mask[:, :, None])
+    torch.softmax(scores, -1, out=scores)
+    return torch.bmm(scores, value.reshape(rows * groups, keys, -1))
+
+
+def _attend_split(
+    packed: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    mask: torch.Tensor,
+    scale: float,
+    lockstep: LockstepCache,
+    layer: int,
+) -> torch.Tensor:
+    rows, groups, below, size = packed.shape
+    shared_key, shared_value = lockstep.shared(layer)
+    shared, own = shared_key.shape[2], key.shape[2]
+    packed = packed * scale
+    together = packed.transpose(0, 1).reshape(groups, rows * below, size)
+    scores = torch.cat(
+        [
+            torch.bmm(together, shared_key[0].transpose(1, 2)).view(groups, rows, below, shared).transpose(0, 1),
+            torch.bmm(
+                packed.reshape(rows * groups, below, size), key.view(rows * groups, own, size).transpose(1, 2)
+            ).view(rows, groups, below, own),
+        ],
+        dim=3,
+    )
+    weights = scores.add_(mask).softmax(-1)
+    of_shared = torch.bmm(weights[..., :shared].transpose(0, 1).reshape(groups, rows * below, shared), shared_value[0])
+    of_own = torch.bmm(weights[..., shared:].reshape(rows * groups, below, own), value.view(rows * groups, own, -1))
+    return of_shared.view(groups, rows, below, -1).transpose(0, 1) + of_own.view(rows, groups, below, -1)
+
+
+def _beside(shared: torch.Tensor, own: torch.Tensor) -> torch.Tensor:
+    return torch.cat([shared.expand(len(own), -1, -1, -1), own], dim=2)
