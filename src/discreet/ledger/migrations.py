@@ -1,5 +1,6 @@
 """The ledger's tables, as numbered steps. A step is never changed once released; a new one is added."""
 
+import hashlib
 from collections.abc import Callable
 
 from sqlalchemy import Connection, text
@@ -28,5 +29,26 @@ def m001_initial(connection: Connection) -> None:
         connection.execute(text(statement))
 
 
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (m001_initial,)
+def m002_sealed_grant(connection: Connection) -> None:
+    """A digest of the grant, so that damage to it is noticed: one changed byte would turn epsilon 5 into 9.
+
+    Against damage alone, not against whoever may write the file. Also, a grant cannot be deleted.
+    """
+    connection.execute(text("create table seal (only integer primary key check (only = 1), digest text not null)"))
+    connection.execute(
+        text("create trigger grant_stays before delete on grant_ begin select raise(abort, 'a grant is final'); end")
+    )
+    if connection.execute(text("select 1 from grant_")).scalar() is not None:
+        connection.execute(text("insert into seal values (1, :digest)"), {"digest": grant_digest(connection)})
+
+
+def grant_digest(connection: Connection) -> str:
+    """A digest of every column of the grant."""
+    row = connection.execute(
+        text("select epsilon, delta, failures, finite_order, orders, log_questions, simulation from grant_")
+    ).one()
+    return hashlib.sha256(repr(tuple(row)).encode()).hexdigest()
+
+
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (m001_initial, m002_sealed_grant)
 """In order; the number of those that ran is the version of a ledger."""

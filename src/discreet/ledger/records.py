@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+from discreet.privacy.accounting import Spending
+
 
 @dataclass(frozen=True)
 class QuestionRecord:
@@ -17,6 +19,7 @@ class QuestionRecord:
         stopped: why the answer ended; None if it never did (a crash, an interruption).
         charges: how many payments it made.
         epsilon: what they amount to under the vault's budget, taken by themselves.
+        spending: what they add up to.
     """
 
     id: str
@@ -27,6 +30,7 @@ class QuestionRecord:
     stopped: str | None
     charges: int
     epsilon: float
+    spending: Spending
 
     def describe(self) -> dict[str, Any]:
         """The record as plain data."""

@@ -1,0 +1,131 @@
+"""The file under a ledger: how it is opened, and what its errors mean.
+
+A connection lasts for one transaction, so that nothing of it is left to a forked child (SQLite's locks do not
+survive a fork) or to another thread.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.exc import DBAPIError, MultipleResultsFound, NoResultFound, SQLAlchemyError
+from sqlalchemy.pool import NullPool
+
+from discreet.errors import LedgerError
+
+PATIENCE = 30
+"""Seconds to wait while another process writes."""
+
+CORRUPT = "The ledger is corrupt. Nothing is released without it; restore it from a copy."
+
+_READ_ONLY = "The ledger cannot be written. Nothing was charged or released; allow writing to it and to its folder."
+_EXPLAINED = {
+    "SQLITE_READONLY": _READ_ONLY,
+    "SQLITE_CANTOPEN": _READ_ONLY,
+    "SQLITE_PERM": _READ_ONLY,
+    "SQLITE_FULL": "The disk is full, so the ledger cannot be written. Nothing was charged or released; make room.",
+    "SQLITE_BUSY": f"Another process has held the ledger for {PATIENCE} s. Nothing was charged or released; try again.",
+    "SQLITE_IOERR_WRITE": "The ledger's disk does not take more. Nothing was charged or released; make room.",
+    "SQLITE_IOERR": "The disk under the ledger does not work. Nothing was released; look after the disk.",
+    "SQLITE_CORRUPT": CORRUPT,
+    "SQLITE_NOTADB": CORRUPT,
+    "SQLITE_ERROR": CORRUPT,  # our statements are fixed: if one does not fit the tables, the tables are damaged
+}
+_UNWRITABLE = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")
+
+
+def new_file(path: Path) -> None:
+    """An empty file at `path`.
+
+    Raises:
+        LedgerError: there is something already, or it cannot be made.
+    """
+    try:
+        path.touch(exist_ok=False)
+    except FileExistsError:
+        raise LedgerError(
+            f"There is something at {path} already; it is not overwritten. Choose another name."
+        ) from None
+    except OSError as error:
+        raise LedgerError(f"No ledger can be made at {path}: {error.strerror}. Choose another folder.") from error
+
+
+def engine(path: Path) -> Engine:
+    """An engine whose transactions take the write lock first, unless their connection says `reading=True`."""
+    made = create_engine("sqlite://", creator=lambda: connect(path), poolclass=NullPool)
+
+    @event.listens_for(made, "begin")
+    def begin(connection: Connection) -> None:
+        reading = connection.get_execution_options().get("reading", False)
+        connection.exec_driver_sql("begin" if reading else "begin immediate")
+
+    return made
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """A connection to the existing file at `path`, whose commits are on disk when they return.
+
+    Where nothing can be written (a read-only folder), the file can be read all the same if no log lies beside it.
+    """
+    connection = _opened(path, "mode=rw")
+    try:
+        connection.execute("pragma synchronous = full")
+        connection.execute("pragma schema_version").fetchone()
+    except sqlite3.Error as error:
+        connection.close()
+        if not _name(error).startswith(_UNWRITABLE) or _log_of(path).exists():
+            raise
+        connection = _opened(path, "mode=ro&immutable=1")
+    return connection
+
+
+def keep_log(path: Path) -> None:
+    """Have the file at `path` written by way of a log (WAL), for good: readers and a writer do not wait."""
+    connection = _opened(path, "mode=rw")
+    try:
+        connection.execute("pragma journal_mode = wal")
+    finally:
+        connection.close()
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turn what goes wrong in the file at `path` into a `LedgerError` that says what to do."""
+    try:
+        yield
+    except (SQLAlchemyError, sqlite3.Error, UnicodeDecodeError) as error:
+        if not path.is_file():
+            raise missing(path) from error
+        raise LedgerError(_meaning(error)) from error
+
+
+def missing(path: Path) -> LedgerError:
+    """The error of a ledger that is not there: it is never begun afresh, since that would forget what was spent."""
+    return LedgerError(f"The ledger {path} is missing. Nothing is released without it; restore it from a copy.")
+
+
+def _opened(path: Path, how: str) -> sqlite3.Connection:
+    # As an address, because it can forbid making the file, and takes names with any characters. Transactions are
+    # begun by the engine, not by the driver.
+    return sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=PATIENCE, isolation_level=None)
+
+
+def _log_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}-wal")
+
+
+def _meaning(error: Exception) -> str:
+    if isinstance(error, (NoResultFound, MultipleResultsFound, UnicodeDecodeError)):
+        return CORRUPT  # a row that must be there is not, is there twice, or cannot be read
+    name = _name(error.orig if isinstance(error, DBAPIError) else error)
+    return next((said for start, said in _EXPLAINED.items() if name.startswith(start)), _unknown(error))
+
+
+def _name(error: BaseException | None) -> str:
+    return str(getattr(error, "sqlite_errorname", ""))
+
+
+def _unknown(error: Exception) -> str:
+    return f"The ledger cannot be used ({type(error).__name__}). Nothing was released. If it lasts, restore a copy."
