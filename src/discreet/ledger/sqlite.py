@@ -48,7 +48,12 @@ class SqliteLedger:
                 f"The ledger was kept at Renyi orders {grant['orders']}; this program has {_ORDERS_DIGEST}. "
                 "Open it with the version of discreet that made it."
             )
-        self.budget = Budget(*(float(grant[name]) for name in ("epsilon", "delta", "failures", "finite_order")))
+        self.budget = Budget(
+            epsilon=float(grant["epsilon"]),
+            delta=float(grant["delta"]),
+            failures=float(grant["failures"]),
+            order=float(grant["finite_order"]),
+        )
         self.simulation = bool(grant["simulation"])
         self._log_questions = bool(grant["log_questions"])
 

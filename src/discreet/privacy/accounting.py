@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +52,13 @@ class Spending:
 
     def __add__(self, other: "Spending") -> "Spending":
         return Spending(np.minimum(self.nano + other.nano, _CAP), min(self.atto + other.atto, ATTO))
+
+    def __sub__(self, other: "Spending") -> "Spending":
+        return Spending(self.nano - other.nano, self.atto - other.atto)
+
+    def within(self, most: "Spending") -> bool:
+        """Whether this is no more than `most`, at every order and in failures."""
+        return bool((self.nano <= most.nano).all()) and self.atto <= most.atto
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Spending) and self.atto == other.atto and bool(np.array_equal(self.nano, other.nano))
@@ -95,11 +103,41 @@ def conversion(delta: float) -> Curve:
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
     """The smallest epsilon at `delta` of rho-zCDP, over all real orders (not only those of the grid)."""
-    if rho == 0:
-        return 0.0
+    if rho == 0 or math.isinf(rho):
+        return rho
+    if delta <= 0:
+        return math.inf
     centre = 1 + math.sqrt(math.log(1 / delta) / rho)
     low, high = 1 + (centre - 1) / 20, 1 + (centre - 1) * 4
     return max(0.0, _minimum(lambda order: rho * order + float(_convert(np.float64(order), delta)), low, high))
+
+
+@dataclass(frozen=True)
+class Meter:
+    """What a filter looks at, of what one individual has spent: three whole numbers, which a database can add.
+
+    Attributes:
+        curve: the divergence at the budget's finite order (or, of a zCDP budget, rho), in billionths.
+        pure: the divergence at order infinity, in billionths of a nat.
+        failures: the sum of failure probabilities, in 1e-18.
+    """
+
+    curve: int = 0
+    pure: int = 0
+    failures: int = 0
+
+    def __add__(self, other: "Meter") -> "Meter":
+        return Meter(
+            min(self.curve + other.curve, _CAP),
+            min(self.pure + other.pure, _CAP),
+            min(self.failures + other.failures, ATTO),
+        )
+
+    def __sub__(self, other: "Meter") -> "Meter":
+        return Meter(self.curve - other.curve, self.pure - other.pure, self.failures - other.failures)
+
+
+Accountant = Literal["renyi", "zcdp", "pure"]
 
 
 @dataclass(frozen=True)
@@ -116,12 +154,16 @@ class Budget:
         delta: the probability that the loss is larger, failures included.
         failures: the part of `delta` that costs may use up as failure probabilities.
         order: the finite order; by default the best one for Gaussian-like costs that fill the budget.
+        accountant: which filter it is (Feldman and Zrnic 2021; Whitehouse et al. 2023). "renyi" looks at the
+            divergence at `order`; "zcdp" at the smallest rho that bounds the curve at every order; "pure" at
+            nothing but the sum of epsilons. All of them admit what order infinity alone admits.
     """
 
     epsilon: float
     delta: float
     failures: float = 0.0
     order: float = 0.0
+    accountant: Accountant = "renyi"
 
     def __post_init__(self) -> None:
         if not (self.epsilon > 0 and math.isfinite(self.epsilon)):
@@ -139,20 +181,57 @@ class Budget:
     def _offset(self) -> float:
         return float(conversion(self.delta - self.failures)[self._index])
 
+    @cached_property
+    def limit(self) -> Meter:
+        """The largest readings that are admitted; the curve's is below 0 if that reading admits nothing."""
+        if self.accountant == "pure":
+            curve = -1
+        elif self.accountant == "zcdp":
+            curve = math.floor(_largest_rho(self.epsilon, self.delta - self.failures) * NANO)
+        else:
+            curve = math.floor(max(self.epsilon - self._offset, -1.0) * NANO)
+        pure = math.floor(self.epsilon * NANO)
+        return Meter(min(curve, _CAP - 1), min(pure, _CAP - 1), round(self.failures * ATTO))
+
+    def meter(self, spending: Spending) -> Meter:
+        """What `spending` adds to an individual's reading."""
+        if self.accountant == "zcdp":
+            curve = math.ceil(float(np.max(spending.nano[:-1] / ORDERS[:-1])))
+        else:
+            curve = int(spending.nano[self._index])
+        return Meter(curve, int(spending.nano[-1]), spending.atto)
+
+    def admits_meter(self, meter: Meter) -> bool:
+        """Whether an individual with this reading has stayed within the budget."""
+        limit = self.limit
+        return meter.failures <= limit.failures and (meter.curve <= limit.curve or meter.pure <= limit.pure)
+
+    def spent_meter(self, meter: Meter) -> float:
+        """The epsilon that a reading amounts to; infinite if it failed too often."""
+        if meter.failures > self.limit.failures:
+            return math.inf
+        pure, curve = (reading / NANO if reading < _CAP else math.inf for reading in (meter.pure, meter.curve))
+        if self.accountant == "pure":
+            return pure
+        if self.accountant == "zcdp":
+            return min(pure, zcdp_epsilon(curve, self.delta - self.failures))
+        return min(pure, max(0.0, curve + self._offset))
+
     def spent(self, spending: Spending) -> float:
         """The epsilon that `spending` amounts to under this budget; infinite if it failed too often."""
-        if spending.atto > round(self.failures * ATTO):
-            return math.inf
-        curve = spending.curve
-        return max(0.0, float(min(curve[-1], curve[self._index] + self._offset)))
+        return self.spent_meter(self.meter(spending))
 
     def admits(self, spending: Spending) -> bool:
         """Whether `spending` as a whole stays within the budget."""
-        return self.spent(spending) <= self.epsilon
+        return self.admits_meter(self.meter(spending))
 
     def left(self, spending: Spending) -> float:
         """The epsilon not yet spent."""
         return max(0.0, self.epsilon - self.spent(spending))
+
+    def left_meter(self, meter: Meter) -> float:
+        """The epsilon that an individual with this reading has not yet spent."""
+        return max(0.0, self.epsilon - self.spent_meter(meter))
 
     def affordable(self, cost: Cost, spent: Spending | None = None, most: int = 100_000) -> int:
         """How many releases of `cost` fit on top of `spent`; at most `most`."""
@@ -190,6 +269,11 @@ def largest(fits: Callable[[float], bool], low: float, high: float) -> float:
         middle = math.sqrt(low * high) if low > 0 else high / 2
         low, high = (middle, high) if fits(middle) else (low, middle)
     return low
+
+
+def _largest_rho(epsilon: float, delta: float) -> float:
+    """The largest rho whose zCDP stays within (epsilon, delta); a bit below it."""
+    return 0.0 if delta <= 0 else largest(lambda rho: zcdp_epsilon(rho, delta) <= epsilon, 0.0, epsilon)
 
 
 def _convert(orders: Curve | np.float64, delta: float) -> Curve:

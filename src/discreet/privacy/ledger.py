@@ -3,11 +3,13 @@
 A charge must be durable before noise is drawn: a crash may lose an answer, never an entry.
 """
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from discreet.errors import BudgetExhausted, LedgerError
-from discreet.privacy.accounting import Budget, Spending
+from discreet.privacy.accounting import Budget, Meter, Spending
 from discreet.privacy.change import Change
 from discreet.privacy.costs import Cost
 
@@ -61,14 +63,58 @@ class Ledger(Protocol):
         """
 
 
+class UnitLedger(Ledger, Protocol):
+    """A ledger that also knows what single units have paid (per-unit payment; Feldman and Zrnic 2021).
+
+    A unit is named by a key that tells nothing about it (a keyed hash). It has spent what everybody has (`spent`)
+    and what it has paid by itself. Who can pay is decided for each unit by itself; nothing here may make it depend
+    on another unit. What one unit has paid, and who was admitted, is private.
+
+    A question pays in parts, each reserved at its ceiling before noise is drawn, and settled when it is over.
+    """
+
+    def reserve(self, question: str, part: int, most: Spending, units: Sequence[bytes]) -> frozenset[bytes]:
+        """Have those of `units` pay `most` that can, durably. Returns them; the others pay nothing.
+
+        Raises:
+            LedgerError: this part of the question was reserved before, or the ledger cannot be written.
+        """
+
+    def reserve_all(self, question: str, part: int, most: Spending) -> frozenset[bytes]:
+        """Have everybody pay `most`, durably, those included who join later. Returns the units that cannot.
+
+        Raises:
+            BudgetExhausted: not even a unit that never paid by itself could pay (public). Nothing was recorded.
+            LedgerError: this part of the question was reserved before, or the ledger cannot be written.
+        """
+
+    def settle(self, question: str, part: int, spent: Spending, charges: Sequence[Charge] = ()) -> None:
+        """Return to all who paid for a part what was reserved beyond `spent`; keep what was charged.
+
+        `spent` must follow from released values alone. Settling again with the same `spent` changes nothing. It
+        need not be durable: if it is lost, more counts as spent than was.
+
+        Raises:
+            LedgerError: the part was never reserved, was settled with another sum, or spent more than reserved.
+        """
+
+    def readings(self) -> Sequence[tuple[Meter, int]]:
+        """What units have paid by themselves: (reading, how many units have it), for those that paid anything.
+
+        For the custodian alone.
+        """
+
+
 class MemoryLedger:
-    """A ledger that forgets, for tests and simulations."""
+    """A ledger that forgets, for tests and simulations. Knows units, too."""
 
     def __init__(self, budget: Budget, *, simulation: bool = True) -> None:
         self.budget = budget
         self.simulation = simulation
         self.charges: dict[tuple[str, int], Charge] = {}
         self._spent = Spending.nothing()
+        self._units: dict[bytes, Meter] = {}
+        self._parts: dict[tuple[str, int], _Part] = {}
 
     def spent(self) -> Spending:
         """Everything charged so far."""
@@ -86,6 +132,72 @@ class MemoryLedger:
             raise exhausted(self.budget, self._spent, total)
         self.charges[key], self._spent = charge, total
         return True
+
+    def reserve(self, question: str, part: int, most: Spending, units: Sequence[bytes]) -> frozenset[bytes]:
+        """Have those of `units` pay that can."""
+        self._new(question, part)
+        cost = self.budget.meter(most)
+        everybody = self.budget.meter(self._spent) + cost
+        paying = frozenset(u for u in units if self.budget.admits_meter(everybody + self._units.get(u, Meter())))
+        for unit in paying:
+            self._units[unit] = self._units.get(unit, Meter()) + cost
+        self._parts[question, part] = _Part(most, paying)
+        return paying
+
+    def reserve_all(self, question: str, part: int, most: Spending) -> frozenset[bytes]:
+        """Have everybody pay."""
+        self._new(question, part)
+        total = self._spent + most
+        if not self.budget.admits(total):
+            raise exhausted(self.budget, self._spent, total)
+        self._spent = total
+        self._parts[question, part] = _Part(most, None)
+        everybody = self.budget.meter(total)
+        return frozenset(u for u, own in self._units.items() if not self.budget.admits_meter(everybody + own))
+
+    def settle(self, question: str, part: int, spent: Spending, charges: Sequence[Charge] = ()) -> None:
+        """Return what was reserved and not spent."""
+        held = self._parts.get((question, part))
+        if held is None:
+            raise LedgerError(f"Part {part} of the question {question} was never reserved, so it cannot be settled.")
+        check_settlement(held.most, held.spent, spent)
+        if held.spent is not None:
+            return
+        held.spent = spent
+        if held.paying is None:
+            self._spent = self._spent - held.most + spent
+        else:
+            back = self.budget.meter(held.most) - self.budget.meter(spent)
+            for unit in held.paying:
+                self._units[unit] = self._units[unit] - back
+
+    def readings(self) -> list[tuple[Meter, int]]:
+        """What units have paid by themselves."""
+        return list(Counter(self._units.values()).items())
+
+    def _new(self, question: str, part: int) -> None:
+        if (question, part) in self._parts:
+            raise reserved_before(question, part)
+
+
+@dataclass
+class _Part:
+    most: Spending
+    paying: frozenset[bytes] | None  # None: everybody
+    spent: Spending | None = None
+
+
+def check_settlement(most: Spending, settled: Spending | None, spent: Spending) -> None:
+    """Refuse to settle a part with more than was reserved, or with another sum than before."""
+    if not spent.within(most):
+        raise LedgerError("More was spent than reserved. Nothing was returned.")
+    if settled is not None and settled != spent:
+        raise LedgerError("This part was settled before with another sum. Nothing was changed.")
+
+
+def reserved_before(question: str, part: int) -> LedgerError:
+    """The refusal of a reservation that was made before: drawing again for it would average the noise away."""
+    return LedgerError(f"Part {part} of the question {question} was reserved before. Ask a new question.")
 
 
 def exhausted(budget: Budget, spent: Spending, total: Spending) -> BudgetExhausted:
