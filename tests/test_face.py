@@ -31,5 +31,6 @@ def test_the_python_face_in_a_few_lines(tmp_path: Path) -> None:
     again = discreet.Vault.open(tmp_path / "v")
     assert again.budget().spent == vault.budget().spent
     with pytest.raises(discreet.BudgetExhausted):
-        again.ask("What is the disease?", algorithm=discreet.DPVoteRAG(epsilon=19))
+        again.ask("Which disease was it?", algorithm=discreet.DPVoteRAG(epsilon=19))
+    assert again.ask("What was the disease?").text == answer.text  # released before: free
     assert vault.remove_unit("p3") == 1

@@ -4,11 +4,21 @@ import discreet
 
 vault = discreet.Vault.create("hospital", epsilon=20, delta=1e-6, unit_field="patient")
 vault.add("notes.jsonl")
-answer = vault.ask("What helps against numb thumbs?", algorithm=discreet.DPSparseVoteRAG(voters=40, epsilon=5))
+answer = vault.ask("What helps against numb thumbs?", algorithm=discreet.MuRAGAda(uses=2))
 print(answer.text, answer.receipt.epsilon, vault.budget().left)
 """
 
-from discreet.algorithms import RAG, DPSparseVoteRAG, DPVoteRAG, NonRAG, VoteRAG
+from discreet.algorithms import (
+    RAG,
+    DPRAGPure,
+    DPSparseVoteRAG,
+    DPVoteRAG,
+    MuRAG,
+    MuRAGAda,
+    NaiveMultiRAG,
+    NonRAG,
+    VoteRAG,
+)
 from discreet.algorithms.answer import Answer
 from discreet.errors import BadData, BudgetExhausted, DiscreetError, UsageError
 from discreet.privacy.accounting import Budget
@@ -24,10 +34,14 @@ __all__ = [
     "BadData",
     "Budget",
     "BudgetExhausted",
+    "DPRAGPure",
     "DPSparseVoteRAG",
     "DPVoteRAG",
     "DiscreetError",
     "Document",
+    "MuRAG",
+    "MuRAGAda",
+    "NaiveMultiRAG",
     "NonRAG",
     "Receipt",
     "UsageError",

@@ -1,67 +1,56 @@
 """A vault: a folder with documents about people, and a ledger of what has been told about them.
 
 VAULT/vault.json      the settings, fixed when the vault is made
+VAULT/units.key       the secret from which units get their names in the ledger
 VAULT/store/          texts and vectors
-VAULT/ledger.sqlite   the grant, and every charge against it
+VAULT/ledger.sqlite   the grant, and every charge against it (or in a PostgreSQL database)
+VAULT/history.jsonl   released answers
 """
 
-import json
-import math
 import os
 import secrets
 import tempfile
 import uuid
-from collections.abc import Callable, Iterable
-from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
-from discreet.algorithms.answer import Algorithm, Answer, Plan
+from discreet.affording import affordable, affords
+from discreet.algorithms.answer import Algorithm, Answer
 from discreet.algorithms.dp_sparse_vote_rag import DPSparseVoteRAG
-from discreet.algorithms.voting import Voting, check_number
-from discreet.errors import BudgetExhausted, Interrupted, NoSuchVault, StoreError, UsageError, VaultVersionError
+from discreet.algorithms.multi import ManyQuestions
+from discreet.algorithms.murag_ada import MuRAGAda
+from discreet.algorithms.tuning import Tuning, suggestion
+from discreet.algorithms.voting import check_number
+from discreet.asking import Asked, answer, paid_by_units
+from discreet.balance import BudgetReport, by_everybody, by_units
+from discreet.errors import StoreError, UsageError
 from discreet.generation.model import LanguageModel
-from discreet.ledger.records import QuestionRecord
-from discreet.ledger.sqlite import SqliteLedger
-from discreet.privacy.accounting import Budget, largest
-from discreet.privacy.filter import NotPrivateFilter, PrivacyFilter
-from discreet.privacy.ledger import Ledger, MemoryLedger
+from discreet.history import History, Released, as_record
+from discreet.keeping import create_ledger, open_ledger
+from discreet.ledger.sql import SqlLedger
+from discreet.privacy.accounting import Budget, Spending
+from discreet.privacy.costs import Pure
+from discreet.privacy.filter import Receipt, nothing_paid
+from discreet.privacy.individual import UnitFilter
+from discreet.privacy.ledger import MemoryLedger, UnitLedger
 from discreet.privacy.noise import Noise
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedding import Embedder, load_embedder
 from discreet.retrieval.loading import BadRecord, Fields, read_documents
 from discreet.retrieval.retriever import Corpus
 from discreet.retrieval.store import EmbeddedStore
+from discreet.settings import VERSION, Settings, converted, read_secret, read_settings, write_settings
 
-VERSION = 1
 # Of the vault's delta, this part is for failure probabilities, the rest for converting Renyi curves.
 FAILURE_SHARE = 0.5
+_ANY_VOCABULARY = 1000  # costs do not depend on it
+# So many released answers go into the public prompt, if their questions are so similar to the one asked.
+RELATED, ALIKE = 3, 0.5
 Progress = Callable[[str, int], None]
 """Told (what is done, how many more are done): for a progress bar."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What a vault is made with; it cannot be changed afterwards.
-
-    Attributes:
-        version: of the vault's format.
-        epsilon, delta: the grant.
-        unit_field: the field of a record that names the individual it is about.
-        model: the language model, by name or path.
-        embedder: the embedder, by name or path.
-        log_questions: whether the ledger keeps the text of questions.
-    """
-
-    version: int
-    epsilon: float
-    delta: float
-    unit_field: str
-    model: str
-    embedder: str
-    log_questions: bool
 
 
 @dataclass(frozen=True)
@@ -83,33 +72,10 @@ class Added:
     conflicts: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class BudgetReport:
-    """What was granted, spent and is left, and the questions that paid."""
-
-    granted: float
-    delta: float
-    spent: float
-    left: float
-    unit: str
-    questions: tuple[QuestionRecord, ...]
-
-    def describe(self) -> dict[str, Any]:
-        """The report as plain data; the keys are those of `discreet budget --json`."""
-        return {
-            "granted": self.granted,
-            "delta": self.delta,
-            "spent": self.spent,
-            "left": self.left,
-            "unit": self.unit,
-            "questions": [question.describe() for question in self.questions],
-        }
-
-
 class Vault:
     """A collection of documents that answers questions, and keeps account of it."""
 
-    def __init__(self, path: Path, settings: Settings, ledger: SqliteLedger) -> None:
+    def __init__(self, path: Path, settings: Settings, ledger: SqlLedger) -> None:
         self.path, self.settings, self.ledger = path, settings, ledger
 
     @classmethod
@@ -123,8 +89,24 @@ class Vault:
         model: str = "smollm2-135m",
         embedder: str = "minilm+words",
         log_questions: bool = False,
+        payment: str = "unit",
+        history: bool = True,
+        ledger: str = "",
     ) -> Self:
         """Make a vault. Its budget is fixed for good.
+
+        Args:
+            path: a new folder.
+            epsilon: what all answers together may reveal about any one unit.
+            delta: the probability of revealing more.
+            unit_field: the field of a record that names the individual it is about.
+            model: the language model, by name or path.
+            embedder: the embedder, by name or path.
+            log_questions: whether the ledger keeps the text of questions.
+            payment: "unit" (those pay whose documents a question could have used) or "corpus" (everybody does).
+            history: whether released answers are kept, with their questions, to be used again.
+            ledger: "postgresql://user@host/database" to keep the ledger there, where several machines can share it;
+                a file in the vault if empty. No password: it comes from where PostgreSQL's clients look for one.
 
         Raises:
             UsageError: epsilon or delta is no such number, or something is already at `path`.
@@ -135,7 +117,10 @@ class Vault:
             raise UsageError(f"Delta is a probability between 0 and 1, not {delta}. Try 1e-6.")
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise UsageError(f"There is already something at {path}. Choose a new folder for the vault.")
-        settings = Settings(VERSION, epsilon, delta, unit_field, model, embedder, log_questions)
+        name = f"vault_{secrets.token_hex(8)}" if ledger else ""
+        settings = Settings(
+            VERSION, epsilon, delta, unit_field, model, embedder, log_questions, payment, history, ledger, name
+        )
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             # Made beside its place and renamed, so that a vault is there as a whole or not at all.
@@ -143,12 +128,8 @@ class Vault:
                 folder = Path(made) / "vault"
                 folder.mkdir(mode=0o700)
                 (folder / "store").mkdir()
-                (folder / "vault.json").write_text(json.dumps(asdict(settings), indent=2) + "\n")
-                SqliteLedger.create(
-                    folder / "ledger.sqlite",
-                    Budget(epsilon, delta, FAILURE_SHARE * delta),
-                    log_questions=log_questions,
-                )
+                write_settings(folder, settings)
+                create_ledger(folder, settings, Budget(epsilon, delta, FAILURE_SHARE * delta))
                 os.replace(folder, path)
         except OSError as error:
             raise StoreError(f"The vault could not be made at {path}: {error.strerror}.") from error
@@ -162,24 +143,21 @@ class Vault:
             NoSuchVault, VaultVersionError, LedgerError: it is not there, not of this version, or not sound.
         """
         path = Path(path)
-        file = path / "vault.json"
-        if not file.is_file():
-            raise NoSuchVault(f"There is no vault at {path}. Make one with: discreet init {path}")
-        try:
-            content = json.loads(file.read_text())
-            version = content["version"]
-        except (ValueError, KeyError, TypeError, OSError) as error:
-            raise StoreError(f"{file} cannot be read. Restore it from a copy.") from error
-        if version != VERSION:
-            raise VaultVersionError(
-                f"The vault at {path} has format {version}; this program reads format {VERSION}. "
-                "Open it with the version of discreet that made it."
-            )
-        try:
-            settings = Settings(**content)
-        except TypeError as error:
-            raise StoreError(f"{file} lacks settings, or has unknown ones. Restore it from a copy.") from error
-        return cls(path, settings, SqliteLedger.open(path / "ledger.sqlite"))
+        settings = read_settings(path)
+        return cls(path, settings, open_ledger(path, settings))
+
+    def convert(self) -> None:
+        """Let units pay by themselves from now on, in a vault in which everybody paid. Cannot be taken back.
+
+        What everybody has paid stays paid by everybody, those included who join later.
+
+        Raises:
+            UsageError: units pay by themselves already.
+        """
+        if self.settings.payment == "unit":
+            raise UsageError(f"In the vault at {self.path} units pay by themselves already. There is nothing to do.")
+        self.settings = converted(self.settings)
+        write_settings(self.path, self.settings)
 
     @cached_property
     def model(self) -> LanguageModel:
@@ -201,7 +179,16 @@ class Vault:
     @cached_property
     def corpus(self) -> Corpus:
         """The documents, to be searched."""
-        return Corpus(self.store, self.embedder)
+        return Corpus(self.store, self.embedder, self._secret)
+
+    @cached_property
+    def history(self) -> History:
+        """The answers that were released."""
+        return History(self.path / "history.jsonl", self.embedder)
+
+    @cached_property
+    def _secret(self) -> bytes:
+        return read_secret(self.path) if self.settings.payment == "unit" else b""
 
     def add(
         self,
@@ -257,134 +244,133 @@ class Vault:
     def ask(
         self,
         question: str,
-        algorithm: Algorithm | None = None,
+        algorithm: Algorithm | ManyQuestions | None = None,
         *,
         not_private: bool = False,
+        reuse: bool = True,
     ) -> Answer:
-        """Answer a question, and pay for it.
+        """Answer a question, and pay for it; a question that was answered before costs nothing.
 
         Args:
             question: the question.
-            algorithm: how to answer it; `DPSparseVoteRAG()` if not given.
+            algorithm: how to answer it; `default_algorithm()` if not given.
             not_private: must be true for the baselines that have no guarantee.
+            reuse: whether answers that were released before may be used.
 
         Raises:
             UsageError: an empty question, or a baseline without `not_private`.
             BudgetExhausted: the budget cannot pay. Nothing was released or charged.
             Interrupted: Ctrl-C; what was paid stays paid.
         """
-        algorithm = algorithm or DPSparseVoteRAG()
+        named = algorithm or self.default_algorithm()
+        algorithm = self._payable(named)
         question = _checked(question)
         if not (algorithm.private or not_private):
             raise UsageError(
                 f"'{algorithm.name}' gives no guarantee: its answer may repeat any document. It is refused unless "
                 "you say so: --not-private (in Python: not_private=True)."
             )
-        question_id = uuid.uuid4().hex
-        ceiling = self._affordable(algorithm)
-        self.ledger.begin(question_id, algorithm.name, question, private=algorithm.private)
-        answer = self._answer(question_id, question, algorithm, ceiling, self.ledger, None)
-        self.ledger.finish(question_id, answer.stopped)
-        return replace(answer, remaining=self.ledger.budget.left(self.ledger.spent()))
+        remembering = reuse and self.settings.history and algorithm.private
+        if remembering and (known := self.history.same(question)):
+            return self._again(known)
+        related = self.history.related(question, RELATED, ALIKE) if remembering else []
+        asked = Asked(uuid.uuid4().hex, question, named.name, algorithm, self._ceiling(algorithm))
+        self.ledger.begin(asked.id, named.name, question, private=algorithm.private)
+        corpus = self.corpus.knowing(as_record(related))
+        answered = answer(asked, corpus, self.model, self.ledger, unit=self.settings.unit_field)
+        self.ledger.finish(asked.id, answered.stopped)
+        if self.settings.history and algorithm.private and answered.receipt and answered.receipt.charges:
+            self.history.add(Released(question, answered.text, answered.stopped, answered.algorithm, answered.tokens))
+        return replace(answered, remaining=self._left(), reused=len(related))
+
+    def _again(self, known: Released) -> Answer:
+        """An answer that was released before: public, so it costs nothing."""
+        return Answer(
+            known.answer,
+            known.stopped,  # type: ignore[arg-type]
+            known.tokens,
+            algorithm=known.algorithm,
+            receipt=nothing_paid(self.settings.unit_field, reused=True),
+            remaining=self._left(),
+            reused=1,
+        )
+
+    def _ceiling(self, algorithm: Algorithm | ManyQuestions) -> Budget:
+        return affordable(algorithm, self.ledger.budget, self.ledger.spent(), self.model.vocabulary_size)
+
+    def _left(self) -> float:
+        return self.ledger.budget.left(self.ledger.spent())
 
     def simulate(
-        self, question: str, algorithm: Algorithm, *, noise: Noise | None = None, model: LanguageModel | None = None
+        self,
+        question: str,
+        algorithm: Algorithm | ManyQuestions,
+        *,
+        noise: Noise | None = None,
+        model: LanguageModel | None = None,
+        ledger: UnitLedger | None = None,
     ) -> Answer:
-        """Answer as `ask` would in a vault with budget enough, without paying. For the custodian's eyes only.
+        """Answer as `ask` would, without paying. For the custodian's eyes only.
 
         Args:
             question: the question.
             algorithm: how to answer it.
             noise: may be seeded, since nothing is released.
             model: in place of the vault's.
+            ledger: one marked as a simulation, to pay into; if not given, one with budget enough.
         """
-        plan = algorithm.plan(self.settings.delta, (model or self.model).vocabulary_size)
+        model = model or self.model
+        plan = algorithm.plan(ledger.budget if ledger else self.ledger.budget, model.vocabulary_size)
         ceiling = plan.ceiling if plan else Budget(1.0, self.settings.delta)
-        ledger = MemoryLedger(ceiling, simulation=True)
-        return self._answer(secrets.token_hex(8), _checked(question), algorithm, ceiling, ledger, noise, model)
+        if ledger is None:
+            ledger = MemoryLedger(ceiling, simulation=True)
+        asked = Asked(secrets.token_hex(8), _checked(question), algorithm.name, algorithm, ceiling)
+        return answer(asked, self.corpus, model, ledger, unit=self.settings.unit_field, noise=noise)
+
+    def default_algorithm(self) -> Algorithm | ManyQuestions:
+        """How a question is answered if nothing else is said."""
+        return MuRAGAda() if self.settings.payment == "unit" else DPSparseVoteRAG()
 
     def budget(self) -> BudgetReport:
-        """What was granted, spent and is left."""
-        spending, budget = self.ledger.spent(), self.ledger.budget
-        return BudgetReport(
-            granted=budget.epsilon,
-            delta=budget.delta,
-            spent=budget.spent(spending),
-            left=budget.left(spending),
-            unit=self.settings.unit_field,
-            questions=tuple(self.ledger.questions()),
-        )
+        """What was granted, spent and is left: for the custodian."""
+        budget, questions = self.ledger.budget, self.ledger.questions()
+        algorithm = self.default_algorithm()
+        plan = algorithm.plan(budget, _ANY_VOCABULARY)
+        if isinstance(algorithm, ManyQuestions) and plan is not None:
+            units, places = self.store.count_units(), algorithm.inner.voters * algorithm.inner.units_per_voter
+            return by_units(self.ledger, self.settings.unit_field, questions, units, plan, places)
+        return by_everybody(budget, self.ledger.spent(), self.settings.unit_field, questions, plan)
 
-    def _answer(
-        self,
-        question_id: str,
-        question: str,
-        algorithm: Algorithm,
-        ceiling: Budget,
-        ledger: Ledger,
-        noise: Noise | None,
-        model: LanguageModel | None = None,
-    ) -> Answer:
-        kind = PrivacyFilter if algorithm.private else NotPrivateFilter
-        privacy = kind(ledger, ceiling, question_id, unit=self.settings.unit_field, noise=noise)
-        draft = None
-        try:
-            # Suppressed rather than chained: the frames of an interruption hold private values.
-            with suppress(KeyboardInterrupt):
-                draft = algorithm.answer(question, self.corpus, model or self.model, privacy)
-        except BudgetExhausted as refusal:  # another process spent, in the middle of this answer, what it needed
-            paid = privacy.receipt().epsilon
-            raise BudgetExhausted(
-                f"Another question used up the budget in the middle of this one. What was paid stays paid: epsilon "
-                f"{paid:.4g}. No answer was released; {refusal.left:.4g} is left.",
-                asked=refusal.asked,
-                left=refusal.left,
-            ) from None
-        if draft is None:
-            raise Interrupted(privacy.receipt().epsilon)
-        return Answer(**asdict(draft), algorithm=algorithm.name, receipt=privacy.receipt())
+    def tune(self, questions: Sequence[str], tuning: Tuning | None = None) -> tuple[float, Receipt]:
+        """A threshold of similarity for `MuRAG`, released privately from public questions, and what it cost.
 
-    def _affordable(self, algorithm: Algorithm) -> Budget:
-        """The question's ceiling, if the vault can pay all of it."""
-        plan = algorithm.plan(self.settings.delta, self.model.vocabulary_size)
-        if plan is None:
-            return Budget(1.0, self.settings.delta)
-        if plan.ceiling.delta > self.settings.delta:
+        Raises:
+            UsageError: everybody pays in this vault, or there is no question.
+            BudgetExhausted: everybody has less left than it costs.
+        """
+        tuning = tuning or Tuning()
+        if self.settings.payment != "unit" or not questions:
+            raise UsageError("Tuning needs a vault in which units pay by themselves, and at least one question.")
+        affords(self.ledger.budget, self.ledger.spent(), Spending.of(Pure(tuning.epsilon)))
+        question_id = uuid.uuid4().hex
+        self.ledger.begin(question_id, "tune", f"{len(questions)} public questions")
+        privacy = UnitFilter(self.ledger, question_id, unit=self.settings.unit_field)
+        released = tuning.release(questions, self.corpus, privacy)
+        privacy.settle()
+        self.ledger.finish(question_id, "end")
+        return suggestion(released), privacy.receipt()
+
+    def _payable(self, algorithm: Algorithm | ManyQuestions) -> Algorithm | ManyQuestions:
+        """The algorithm as this vault runs it."""
+        if self.settings.payment == "unit":
+            return paid_by_units(algorithm)
+        if isinstance(algorithm, ManyQuestions):
             raise UsageError(
-                f"The question's delta, {plan.ceiling.delta:g}, is above the vault's, {self.settings.delta:g}."
+                f"'{algorithm.name}' has units pay by themselves; in the vault at {self.path} everybody pays for every "
+                f"question. Choose another algorithm, or let units pay from now on: discreet budget {self.path} "
+                "--convert. What everybody has paid stays paid."
             )
-        spent, budget = self.ledger.spent(), self.ledger.budget
-        if not budget.admits(spent + plan.most):
-            left, fit = budget.left(spent), self._would_fit(algorithm)
-            advice = (
-                f"A question of epsilon {fit:.3g} would fit." if fit else "No question fits any more; non-rag is free."
-            )
-            asked = getattr(algorithm, "epsilon", math.nan)
-            raise BudgetExhausted(
-                f"The budget cannot pay: epsilon {asked:.4g} was asked, {left:.4g} of {budget.epsilon:.4g} is left. "
-                f"Nothing was released or charged. {advice}",
-                asked=asked,
-                left=left,
-                would_fit=fit,
-            )
-        return plan.ceiling
-
-    def _would_fit(self, algorithm: Algorithm) -> float:
-        """The largest epsilon of such a question that the vault can still pay; 0 if below a hundredth."""
-        if not isinstance(algorithm, Voting):
-            return 0.0
-        spent, budget = self.ledger.spent(), self.ledger.budget
-
-        def fits(epsilon: float) -> bool:
-            smaller = replace(algorithm, epsilon=epsilon, epsilon_token=None)
-            plan: Plan = smaller.plan(self.settings.delta, self.model.vocabulary_size)
-            return budget.admits(spent + plan.most)
-
-        smallest = 0.01
-        if not fits(smallest):
-            return 0.0
-        # Rounded down to what the message shows, so that asking for it succeeds.
-        return math.floor(largest(fits, smallest, algorithm.epsilon) * 100) / 100
+        return algorithm
 
 
 def _checked(question: str) -> str:

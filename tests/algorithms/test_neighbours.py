@@ -5,13 +5,13 @@ computed, not estimated. Laplace noise is cut far out in its tails.
 """
 
 import math
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from discreet.algorithms import DPSparseVoteRAG, DPVoteRAG
 from discreet.generation.toy import ToyModel
+from discreet.privacy.accounting import Budget
 from discreet.privacy.change import Change, Relation
 from discreet.privacy.filter import PrivacyFilter, Receipt
 from discreet.privacy.ledger import MemoryLedger
@@ -20,53 +20,10 @@ from discreet.retrieval.documents import Document
 from discreet.retrieval.embedding import HashingEmbedder
 from discreet.retrieval.retriever import Corpus
 from discreet.retrieval.store import EmbeddedStore
+from tests.exact import paths
 
 VOTERS = 3
 WORDS = 8
-
-
-class EveryNoise:
-    """Replays a path of choices, then takes the first outcome; `paths` visits all of them."""
-
-    secure = False
-
-    def __init__(self, path: list[int]) -> None:
-        self.path, self.taken, self.widths, self.probability = path, 0, list[int](), 1.0
-
-    def _choose(self, law: Sequence[float]) -> int:
-        choice = self.path[self.taken] if self.taken < len(self.path) else 0
-        self.taken += 1
-        self.widths.append(len(law))
-        self.probability *= law[choice]
-        return choice
-
-    def laplace(self, scale: float) -> int:
-        reach = math.ceil(7 * scale)
-        weights = [math.exp(-abs(z) / scale) for z in range(-reach, reach + 1)]
-        return self._choose([weight / sum(weights) for weight in weights]) - reach
-
-    def select(self, scores: Sequence[float], scale: float) -> int:
-        weights = [math.exp(score / scale) for score in scores]
-        return self._choose([weight / sum(weights) for weight in weights])
-
-    def permute_and_flip(self, scores: Sequence[float], scale: float) -> int:
-        raise NotImplementedError
-
-    def below(self, bound: int) -> int:
-        return self._choose([1 / bound] * bound)
-
-
-def paths() -> Iterator[EveryNoise]:
-    path: list[int] = []
-    while True:
-        noise = EveryNoise(path)
-        yield noise
-        path = [*path, *[0] * (noise.taken - len(path))]
-        while path and path[-1] + 1 == noise.widths[len(path) - 1]:
-            path.pop()
-        if not path:
-            return
-        path[-1] += 1
 
 
 def law(
@@ -78,7 +35,7 @@ def law(
     found: dict[object, float] = {}
     most: Receipt | None = None
     model = ToyModel(["a", "b", "c", "who", "knows"], default="who knows", size=WORDS)
-    ceiling = algorithm.plan(1e-5, WORDS).ceiling
+    ceiling = algorithm.plan(Budget(1.0, 1e-5), WORDS).ceiling
     for noise in paths():
         privacy = PrivacyFilter(MemoryLedger(ceiling), ceiling, "q", noise=noise)
         draft = algorithm.answer("fever", corpus, model, privacy)

@@ -35,7 +35,7 @@ def say(corpus: Corpus, *phrases: str, each: int = 30) -> None:
 
 
 def answer(algorithm: Algorithm, corpus: Corpus, model: ToyModel, seed: int = 0) -> tuple[Draft, PrivacyFilter]:
-    plan = algorithm.plan(DELTA, model.vocabulary_size)
+    plan = algorithm.plan(Budget(1.0, DELTA), model.vocabulary_size)
     ceiling = plan.ceiling if plan else Budget(1.0, DELTA)
     kind = PrivacyFilter if algorithm.private else NotPrivateFilter
     privacy = kind(MemoryLedger(ceiling), ceiling, "q", noise=InsecureSeededNoise(seed))
@@ -82,7 +82,7 @@ def test_an_answer_never_costs_more_than_it_may(
 ) -> None:
     say(corpus, "a b c d e f g h i j k l")
     algorithm = kind(voters=30, epsilon=epsilon, selection=selection, private_tokens=5)
-    plan = algorithm.plan(DELTA, 1000)
+    plan = algorithm.plan(Budget(1.0, DELTA), 1000)
     assert plan.rounds == 5
     assert plan.ceiling.admits(plan.most)
     for seed in range(3):
@@ -98,14 +98,14 @@ def test_the_budget_of_a_token_is_as_large_as_fits() -> None:
     algorithm = DPSparseVoteRAG(epsilon=10, private_tokens=5)
     tokens = split_total(algorithm, DELTA, 1000)
     more = DPSparseVoteRAG(epsilon=10, epsilon_token=tokens.epsilon * 1.02)
-    assert more.plan(DELTA, 1000).rounds == 4
+    assert more.plan(Budget(1.0, DELTA), 1000).rounds == 4
     assert tokens.epsilon > 10 / 5  # a Renyi filter buys more than a plain sum
 
 
 def test_epsilon_token_sets_the_number_of_tokens() -> None:
-    assert DPVoteRAG(epsilon=10, epsilon_token=1.0, selection="vocabulary").plan(DELTA, 1000).rounds == 16
+    assert DPVoteRAG(epsilon=10, epsilon_token=1.0, selection="vocabulary").plan(Budget(1.0, DELTA), 1000).rounds == 16
     with pytest.raises(UsageError, match="does not fit"):
-        DPVoteRAG(epsilon=1, epsilon_token=2.0).plan(DELTA, 1000)
+        DPVoteRAG(epsilon=1, epsilon_token=2.0).plan(Budget(1.0, DELTA), 1000)
 
 
 def test_the_length_and_the_prefix_are_public(corpus: Corpus) -> None:

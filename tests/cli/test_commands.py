@@ -54,7 +54,7 @@ def test_a_private_question_from_end_to_end(hospital: Path) -> None:
     receipt = answer["receipt"]
     assert isinstance(receipt, dict)
     assert set(receipt) >= {"epsilon", "delta", "relation", "unit", "charges"}
-    assert answer["algorithm"] == "dp-sparse-vote-rag"
+    assert answer["algorithm"] == "murag-ada"
     assert 0 < receipt["epsilon"] <= 20
     assert (receipt["unit"], receipt["relation"], receipt["noise"]) == ("patient", "add-remove", "SystemNoise")
     assert "copper bracelets" in str(answer["answer"])
@@ -70,10 +70,10 @@ def test_a_private_question_from_end_to_end(hospital: Path) -> None:
 def test_a_person_can_read_it(hospital: Path) -> None:
     result = run("ask", hospital, "What is it?", "--epsilon", 2, "--voters", 5, "--max-tokens", 2)
     assert "receipt: epsilon" in result.output
-    assert "left in the vault" in result.output
+    assert "left to everybody" in result.output
     shown = run("budget", hospital)
     assert "Granted: epsilon 60" in shown.output
-    assert "dp-sparse" in shown.output  # the rest may not fit a narrow terminal
+    assert "murag" in shown.output  # the rest may not fit a narrow terminal
 
 
 def test_plain_rag_is_marked(hospital: Path) -> None:
@@ -123,9 +123,12 @@ def test_a_question_file_that_is_none_is_named(hospital: Path, tmp_path: Path) -
     assert run("eval", hospital, tmp_path / "none.jsonl").exit_code == 2
 
 
-def test_ctrl_c_in_the_middle_of_an_answer_keeps_what_was_paid(hospital: Path) -> None:
-    before = Vault.open(hospital).budget()
-    command = [sys.executable, "-m", "discreet", "ask", str(hospital), "What is the disease with white hands?"]
+def test_ctrl_c_in_the_middle_of_an_answer_keeps_what_was_paid(tmp_path: Path) -> None:
+    path = tmp_path / "vault"
+    made = Vault.create(path, epsilon=60, delta=1e-6, unit_field="patient", embedder="hashing", payment="corpus")
+    made.add_documents(documents(120))
+    before = made.budget()
+    command = [sys.executable, "-m", "discreet", "ask", str(path), "What is the disease with white hands?"]
     process = subprocess.Popen(
         [*command, "--epsilon", "3", "--voters", "40", "--max-tokens", "400", "--private-tokens", "1"],
         stderr=subprocess.PIPE,
@@ -133,13 +136,13 @@ def test_ctrl_c_in_the_middle_of_an_answer_keeps_what_was_paid(hospital: Path) -
         env={**os.environ, "HF_HUB_OFFLINE": "1"},
     )
     deadline = time.time() + 120
-    while Vault.open(hospital).budget().spent == before.spent and time.time() < deadline:
+    while Vault.open(path).budget().spent == before.spent and time.time() < deadline:
         time.sleep(0.1)
     process.send_signal(signal.SIGINT)
     said = process.communicate(timeout=60)[1]
     assert process.returncode == 1
     assert "stays paid" in " ".join(said.split())
-    after = Vault.open(hospital).budget()
+    after = Vault.open(path).budget()
     assert after.spent > before.spent
     assert after.questions[-1].stopped is None
 

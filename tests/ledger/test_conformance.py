@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import BudgetExhausted
+from discreet.ledger.postgres import PostgresLedger
 from discreet.ledger.sqlite import SqliteLedger
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.change import Change, Relation
@@ -23,12 +24,15 @@ def pay(ledger: Ledger, question: str, number: int, epsilon: float, delta: float
     ledger.charge(Charge(question, number, "test", CHANGE, BoundedRange(epsilon, delta)))
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
 def make(request: pytest.FixtureRequest, tmp_path: Path) -> Make:
     numbers = iter(range(10_000))
     if request.param == "memory":
         return lambda: MemoryLedger(BUDGET)
-    return lambda: SqliteLedger.create(tmp_path / f"{next(numbers)}.sqlite", BUDGET)
+    if request.param == "sqlite":
+        return lambda: SqliteLedger.create(tmp_path / f"{next(numbers)}.sqlite", BUDGET)
+    url, name = request.getfixturevalue("url"), request.getfixturevalue("name")
+    return lambda: PostgresLedger.create(url, f"{name}{next(numbers):x}", BUDGET)
 
 
 def test_charges_add_up(make: Make) -> None:

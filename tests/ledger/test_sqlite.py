@@ -177,7 +177,7 @@ def test_a_full_disk_charges_nothing(path: Path) -> None:
 def test_a_clock_that_goes_backwards_does_no_harm(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = SqliteLedger.create(path, LARGE)
     for time_ in ("2030-01-01T00:00:00+00:00", "1999-01-01T00:00:00+00:00"):
-        monkeypatch.setattr("discreet.ledger.sqlite._now", lambda time_=time_: time_)
+        monkeypatch.setattr("discreet.ledger.sql._now", lambda time_=time_: time_)
         ledger.begin(time_, "dp-vote-rag", "Why?")
         ledger.charge(charge(time_, 0))
     assert [question.time[:4] for question in ledger.questions()] == ["2030", "1999"]

@@ -9,7 +9,7 @@ from dp_accounting.pld import privacy_loss_distribution
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.privacy.accounting import Budget, Spending, budget_for, compose, largest, zcdp_epsilon
+from discreet.privacy.accounting import Accountant, Budget, Meter, Spending, budget_for, compose, largest, zcdp_epsilon
 from discreet.privacy.costs import ORDERS, BoundedRange, Cost, NonPrivate, Pure, Together, ZeroConcentrated
 
 ADD_REMOVE = privacy_accountant.NeighboringRelation.ADD_OR_REMOVE_ONE
@@ -200,3 +200,36 @@ def test_largest_finds_the_edge() -> None:
     assert largest(lambda x: x <= 1.234, 0.1, 10) == pytest.approx(1.234)
     assert largest(lambda x: True, 0.1, 10) == 10
     assert largest(lambda x: x < 0, 0.1, 10) == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("accountant", ["pure", "zcdp", "renyi"])
+@given(
+    costs=st.lists(st.sampled_from([Pure(0.1), Pure(0.7), BoundedRange(0.3), BoundedRange(1.1)]), max_size=40),
+    epsilon=st.floats(0.3, 12.0),
+)
+def test_what_a_filter_admits_is_worth_no_more_than_its_epsilon(
+    accountant: Accountant, costs: list[Cost], epsilon: float
+) -> None:
+    """Every filter: what it admits converts, at its order or in sum, to at most epsilon; and readings add up."""
+    budget = Budget(epsilon, 1e-5, accountant=accountant)
+    spent, reading = Spending.nothing(), Meter()
+    for cost in costs:
+        total = reading + budget.meter(Spending.of(cost))
+        if budget.admits_meter(total):
+            spent, reading = spent + Spending.of(cost), total
+    assert budget.admits_meter(reading)
+    assert budget.spent_meter(reading) <= epsilon * (1 + 1e-9)
+    if accountant == "pure":
+        assert spent.nano[-1] <= epsilon * 1e9 * (1 + 1e-9)
+    else:  # as converted at the best order, which is never above the order that the filter looks at
+        assert spent.epsilon(1e-5) <= epsilon * (1 + 1e-9)
+
+
+def test_filters_that_look_at_more_admit_more() -> None:
+    cost = Spending.of(BoundedRange(0.2))
+    admitted = [
+        max(n for n in range(400) if Budget(5.0, 1e-5, accountant=kind).admits(cost.times(n)))
+        for kind in ("pure", "zcdp", "renyi")
+    ]
+    assert admitted[0] == 25
+    assert admitted[0] < admitted[1] <= admitted[2]

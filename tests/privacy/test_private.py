@@ -74,15 +74,16 @@ def test_a_change_is_of_at_least_one_share() -> None:
         Change(0, Relation.REPLACE)
 
 
-def test_only_the_filter_opens_private_values() -> None:
+def test_only_the_filters_open_private_values() -> None:
     users = {path.name for path in SOURCES if "open_for_mechanism" in path.read_text()}
-    assert users == {"private.py", "filter.py"}
+    assert users == {"private.py", "filter.py", "individual.py"}
+    assert {p.name for p in SOURCES if "unsealed_once" in p.read_text()} == {"private.py", "individual.py"}
     assert not [path for path in SOURCES if "_Private__" in path.read_text() and path.name != "private.py"]
 
 
 def test_only_the_vault_lets_a_baseline_pass_unpaid() -> None:
     users = {path.name for path in SOURCES if "NotPrivateFilter" in path.read_text()}
-    assert users == {"filter.py", "vault.py"}
+    assert users == {"filter.py", "asking.py"}
 
 
 def test_no_noise_but_opendp_and_the_operating_system() -> None:

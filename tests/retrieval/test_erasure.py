@@ -95,8 +95,8 @@ CRASH = """
 
     EmbeddedStore._run = stop_at
     with store.batch():
-        store.put(Document("a", "Ada", "new text of a"), [Piece("new text of a", np.eye(8)[1])])
-        store.put(Document("n", "Nora", "new text of n"), [Piece("new text of n", np.eye(8)[2])])
+        store.put(Document("a", "ada", "new text of a"), [Piece("new text of a", np.eye(8)[1])])
+        store.put(Document("n", "nora", "new text of n"), [Piece("new text of n", np.eye(8)[2])])
     store.settle()
     os.kill(os.getpid(), 9)
 """
@@ -117,17 +117,17 @@ def test_killed_at_any_point_it_is_all_or_nothing_and_what_is_gone_is_erased(
     tmp_path: Path, point: str, after: bool
 ) -> None:
     store = EmbeddedStore(tmp_path, SIZE)
-    put(store, "a", "Ada", "old text of a", np.eye(SIZE, dtype=np.float32)[0])
-    put(store, "b", "Bela", "text of b", np.eye(SIZE, dtype=np.float32)[3])
+    put(store, "a", "ada", "old text of a", np.eye(SIZE, dtype=np.float32)[0])
+    put(store, "b", "bela", "text of b", np.eye(SIZE, dtype=np.float32)[3])
     store.close()
     program = [sys.executable, "-c", textwrap.dedent(CRASH), point, str(tmp_path)]
     assert subprocess.run(program, check=False).returncode == -9
     store = EmbeddedStore(tmp_path, SIZE)
     texts = {p.unit: p.text for p in store.nearest_units(np.eye(SIZE, dtype=np.float32)[0], 9)}
-    old, new = {"Ada": "old text of a"}, {"Ada": "new text of a", "Nora": "new text of n"}
-    assert texts == {"Bela": "text of b"} | (new if after else old)
+    old, new = {"ada": "old text of a"}, {"ada": "new text of a", "nora": "new text of n"}
+    assert texts == {"bela": "text of b"} | (new if after else old)
     # Every vector is that of its text.
-    for row, unit in ((0, None if after else "Ada"), (1, "Ada" if after else None), (3, "Bela")):
+    for row, unit in ((0, None if after else "ada"), (1, "ada" if after else None), (3, "bela")):
         above = store.units_above(np.eye(SIZE, dtype=np.float32)[row], 0.9)
         assert [p.unit for p in above] == ([unit] if unit else [])
     text, row = (b"old text", 0) if after else (b"new text", 1)
@@ -135,7 +135,7 @@ def test_killed_at_any_point_it_is_all_or_nothing_and_what_is_gone_is_erased(
     content = (tmp_path / "vectors.f32").read_bytes()
     rows = {content[start : start + SIZE * 4] for start in range(0, len(content), SIZE * 4)}
     assert stored(np.eye(SIZE, dtype=np.float32)[row]) not in rows
-    put(store, "n", "Nora", "again", vector())
+    put(store, "n", "nora", "again", vector())
     assert store.count_documents() == 3
 
 
@@ -164,7 +164,7 @@ def test_two_processes_may_write_at_once(tmp_path: Path) -> None:
 
 def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = EmbeddedStore(tmp_path, SIZE)
-    put(store, "a", "Ada", "text", vector())
+    put(store, "a", "ada", "text", vector())
 
     def full(_: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -172,14 +172,14 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
         with pytest.raises(StoreError, match=r"disk is full.*free some space"):
-            put(store, "b", "Bela", "text", vector())
+            put(store, "b", "bela", "text", vector())
     pages = store._database.execute("pragma page_count").fetchone()[0]
     store._database.execute(f"pragma max_page_count = {pages + 1}")
     with pytest.raises(StoreError, match=r"disk is full.*free some space"):
         put(store, "c", "Caro", "long " * 10_000, vector())
     store._database.execute("pragma max_page_count = 1000000")
-    assert [p.unit for p in store.nearest_units(vector(), 9)] == ["Ada"]
-    put(store, "b", "Bela", "text", vector())
+    assert [p.unit for p in store.nearest_units(vector(), 9)] == ["ada"]
+    put(store, "b", "bela", "text", vector())
     assert EmbeddedStore(tmp_path, SIZE).count_documents() == 2
 
 
@@ -187,7 +187,7 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_a_vector_that_would_break_exactness_is_refused(tmp_path: Path, made: Vector) -> None:
     store = EmbeddedStore(tmp_path, SIZE)
     with pytest.raises(StoreError, match="length one"):
-        put(store, "a", "Ada", "secret", made)
+        put(store, "a", "ada", "secret", made)
     with pytest.raises(StoreError, match="length one"):
         store.nearest_units(made, 1)
     assert store.count_documents() == 0
@@ -196,7 +196,7 @@ def test_a_vector_that_would_break_exactness_is_refused(tmp_path: Path, made: Ve
 def test_damage_is_explained(tmp_path: Path) -> None:
     whole = tmp_path / "whole"
     store = EmbeddedStore(whole, SIZE)
-    put(store, "a", "Ada", "text", vector())
+    put(store, "a", "ada", "text", vector())
     store.close()
 
     def damaged(name: str) -> Path:
@@ -217,4 +217,4 @@ def test_a_store_that_another_process_holds_says_so(tmp_path: Path) -> None:
     first, second = EmbeddedStore(tmp_path, SIZE), EmbeddedStore(tmp_path, SIZE)
     second._database.execute("pragma busy_timeout = 50")
     with first.batch(), pytest.raises(StoreError, match="Another process"):
-        put(second, "a", "Ada", "text", vector())
+        put(second, "a", "ada", "text", vector())

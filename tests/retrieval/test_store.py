@@ -145,10 +145,10 @@ def test_removal_erases_the_bytes(tmp_path: Path) -> None:
     assert any(coded in file.read_bytes() for file in tmp_path.iterdir())
     assert store.remove_unit("Ada Lind") == 1
     everything = b"".join(file.read_bytes() for file in tmp_path.iterdir())
-    assert b"Ada Lind" not in everything
+    assert b"ada lind" not in everything.lower()
     assert coded not in everything
-    assert b"Bela Voss" in everything
-    assert found(store, vector(1), 5) == ["Bela Voss"]
+    assert b"bela voss" in everything
+    assert found(store, vector(1), 5) == ["bela voss"]
 
 
 def test_a_batch_that_fails_leaves_nothing(tmp_path: Path) -> None:
@@ -183,3 +183,17 @@ def test_another_embedder_or_version_or_damage_is_explained(tmp_path: Path) -> N
     (tmp_path / "d" / "store.sqlite").write_bytes(b"no database" * 1000)
     with pytest.raises(StoreError):
         EmbeddedStore(tmp_path / "d", SIZE)
+
+
+def test_a_store_of_the_first_version_makes_one_unit_of_several_spellings(tmp_path: Path) -> None:
+    store = EmbeddedStore(tmp_path, SIZE)
+    with store.batch():
+        for number, name in enumerate(("ada lind", "bela voss", "cora fink")):
+            store.put(Document(f"d{number}", name, "text"), [Piece(f"text {number}", vector(number))])
+    for name, old in (("ada lind", "Ada Lind"), ("bela voss", "ADA  Lind"), ("cora fink", "Cora Fink")):
+        store._run("update unit set name = ? where name = ?", old, name)
+    store._run("update meta set value = 1 where name = 'version'")
+    again = EmbeddedStore(tmp_path, SIZE)
+    assert (again.count_units(), again.count_documents()) == (2, 3)
+    assert again.remove_unit("Ada Lind") == 2
+    assert found(again, vector(2), 5) == ["cora fink"]

@@ -59,7 +59,9 @@ class PlainStore:
     def units_above(self, vector: Vector, threshold: float) -> list[Passage]:
         best = self._best(vector)
         above = [unit for unit in best if -best[unit][0] >= threshold * SCALE**2]
-        return [Passage(unit, best[unit][1]) for unit in sorted(above, key=self.tie)]
+        return [
+            Passage(unit, best[unit][1]) for unit in sorted(above, key=lambda unit: (best[unit][0], self.tie(unit)))
+        ]
 
     def tie(self, unit: str) -> bytes:
         return hashlib.blake2b(unit.encode(), key=self._key, digest_size=16).digest()

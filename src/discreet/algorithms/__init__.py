@@ -4,39 +4,71 @@ from dataclasses import fields
 from typing import Any
 
 from discreet.algorithms.answer import Algorithm
+from discreet.algorithms.dp_rag_pure import DPRAGPure
 from discreet.algorithms.dp_sparse_vote_rag import DPSparseVoteRAG
 from discreet.algorithms.dp_vote_rag import DPVoteRAG
+from discreet.algorithms.multi import ManyQuestions
+from discreet.algorithms.murag import MuRAG
+from discreet.algorithms.murag_ada import MuRAGAda
+from discreet.algorithms.naive_multi_rag import NaiveMultiRAG
 from discreet.algorithms.non_rag import NonRAG
 from discreet.algorithms.rag import RAG
 from discreet.algorithms.vote_rag import VoteRAG
+from discreet.algorithms.voting import Voting
 from discreet.errors import UnknownName, UsageError
 
-ALGORITHMS = {kind.name: kind for kind in (NonRAG, RAG, VoteRAG, DPVoteRAG, DPSparseVoteRAG)}
+ALGORITHMS: dict[str, type[Algorithm] | type[ManyQuestions]] = {
+    kind.name: kind
+    for kind in (NonRAG, RAG, VoteRAG, DPVoteRAG, DPSparseVoteRAG, DPRAGPure, NaiveMultiRAG, MuRAG, MuRAGAda)
+}
 """By the names that the command line uses."""
-DEFAULT = DPSparseVoteRAG.name
 
 
-def make_algorithm(name: str, options: dict[str, Any], *, strict: bool = True) -> Algorithm:
+def make_algorithm(name: str, options: dict[str, Any], *, strict: bool = True) -> Algorithm | ManyQuestions:
     """The algorithm called `name`, with those of `options` that are not None.
 
     Args:
         name: one of `ALGORITHMS`.
-        options: parameters by the names of its fields.
+        options: parameters by the names of its fields. For an algorithm that has another one answer: `inner`, by
+            name, and the parameters of that one.
         strict: whether to refuse parameters that it does not have, or to leave them out.
 
     Raises:
         UnknownName, UsageError: no such algorithm or parameter, or a value out of range.
     """
-    if name not in ALGORITHMS:
-        raise UnknownName("algorithm", name, ALGORITHMS)
-    kind = ALGORITHMS[name]
-    known = {field.name for field in fields(kind)}
+    kind = _kind(name)
     given = {key: value for key, value in options.items() if value is not None}
+    known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    inner: set[str] = set()
+    if issubclass(kind, ManyQuestions):
+        answering = _kind(given.pop("inner", DPSparseVoteRAG.name))
+        if not issubclass(answering, Voting):
+            raise UsageError(f"'{answering.name}' cannot answer for '{name}'; dp-sparse-vote-rag can.")
+        inner = {field.name for field in fields(answering)} - known
+        given["inner"] = answering(**{key: given.pop(key) for key in inner & given.keys()})
     strange = sorted(given.keys() - known)
     if strange and strict:
-        raise UsageError(f"'{name}' has no {', '.join(strange)}. It has: {', '.join(sorted(known))}.")
-    algorithm: Algorithm = kind(**{key: value for key, value in given.items() if key in known})
+        raise UsageError(f"'{name}' has no {', '.join(strange)}. It has: {', '.join(sorted(known | inner))}.")
+    algorithm: Algorithm | ManyQuestions = kind(**{key: value for key, value in given.items() if key in known})
     return algorithm
 
 
-__all__ = ["ALGORITHMS", "DEFAULT", "RAG", "DPSparseVoteRAG", "DPVoteRAG", "NonRAG", "VoteRAG", "make_algorithm"]
+def _kind(name: str) -> type[Algorithm] | type[ManyQuestions]:
+    if name not in ALGORITHMS:
+        raise UnknownName("algorithm", name, ALGORITHMS)
+    return ALGORITHMS[name]
+
+
+__all__ = [
+    "ALGORITHMS",
+    "RAG",
+    "DPRAGPure",
+    "DPSparseVoteRAG",
+    "DPVoteRAG",
+    "MuRAG",
+    "MuRAGAda",
+    "NaiveMultiRAG",
+    "NonRAG",
+    "VoteRAG",
+    "make_algorithm",
+]

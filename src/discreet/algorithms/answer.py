@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal, Protocol
 
 from discreet.generation.model import LanguageModel
 from discreet.privacy.accounting import Budget, Spending
-from discreet.privacy.costs import Cost
+from discreet.privacy.costs import Cost, Pure
 from discreet.privacy.filter import PrivacyFilter, Receipt
 from discreet.retrieval.retriever import Corpus
 
@@ -37,12 +37,14 @@ class Answer(Draft):
     Attributes:
         algorithm: the name of the algorithm.
         receipt: what was paid, and what that means.
-        remaining: the epsilon left in the vault.
+        remaining: the epsilon that everybody has left (single units may have less).
+        reused: how many answers that were released before it rests on.
     """
 
     algorithm: str = ""
     receipt: Receipt | None = None
     remaining: float = 0.0
+    reused: int = 0
 
     def describe(self) -> dict[str, Any]:
         """The answer as plain data; the keys are those of `discreet ask --json`."""
@@ -55,6 +57,7 @@ class Answer(Draft):
             "private_tokens": self.private_tokens,
             "receipt": self.receipt.describe() if self.receipt else None,
             "remaining": self.remaining,
+            "reused": self.reused,
         }
 
 
@@ -66,15 +69,22 @@ class Plan:
         ceiling: the question's own budget.
         round: the cost of one private token.
         rounds: how many private tokens the ceiling affords.
+        entry: pure epsilon that is paid before the first token.
     """
 
     ceiling: Budget
     round: Cost
     rounds: int
+    entry: float = 0.0
 
     @property
     def most(self) -> Spending:
         """The most that the question can spend."""
+        return self.answering + (Spending.of(Pure(self.entry)) if self.entry else Spending.nothing())
+
+    @property
+    def answering(self) -> Spending:
+        """The most that its tokens can cost."""
         return Spending.of(self.round, self.rounds)
 
 
@@ -85,8 +95,8 @@ class Algorithm(Protocol):
     private: ClassVar[bool]
     """Whether its answers carry a guarantee."""
 
-    def plan(self, delta: float, vocabulary: int) -> Plan | None:
-        """What a question may cost, given the vault's delta and the model's vocabulary; None if nothing."""
+    def plan(self, budget: Budget, vocabulary: int) -> Plan | None:
+        """What a question may cost, given the vault's budget and the model's vocabulary; None if nothing."""
 
     def answer(self, question: str, corpus: Corpus, model: LanguageModel, privacy: PrivacyFilter) -> Draft:
         """Answer `question`; every release goes through `privacy`."""

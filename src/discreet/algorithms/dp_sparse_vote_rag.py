@@ -11,13 +11,14 @@ from operator import eq
 from typing import ClassVar
 
 from discreet.algorithms.answer import Draft, Stopped
-from discreet.algorithms.voting import Majority, Voting, split_total
+from discreet.algorithms.voting import Majority, Tokens, Voting
 from discreet.errors import UsageError
 from discreet.generation.model import LanguageModel
 from discreet.privacy.change import Change
 from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.mechanisms.sparse_vector import SparseVector
-from discreet.retrieval.retriever import Corpus
+from discreet.privacy.private import Private
+from discreet.retrieval.documents import Passage
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,13 +54,19 @@ class DPSparseVoteRAG(Voting):
             self.majority(self.selection_share * epsilon, delta, change, vocabulary),
         )
 
-    def answer(self, question: str, corpus: Corpus, model: LanguageModel, privacy: PrivacyFilter) -> Draft:
+    def respond(
+        self,
+        question: str,
+        documents: Private[tuple[Passage, ...]],  # lines 6-7
+        model: LanguageModel,
+        privacy: PrivacyFilter,
+        tokens: Tokens,  # lines 2-3
+        known: str = "",
+    ) -> Draft:
         """Answer with the public model's tokens where the voters agree with them, by private votes elsewhere."""
-        token_budget = split_total(self, privacy.ceiling.delta, model.vocabulary_size)  # lines 2-3
-        documents = corpus.top_units(question, self.voters, self.units_per_voter)  # lines 6-7
-        voters = self.start_voters(question, documents, model)
+        voters = self.start_voters(question, documents, model, known)
         disagreement, majority = round_ = self.mechanisms(
-            token_budget.epsilon, token_budget.delta, documents.change, model.vocabulary_size
+            tokens.epsilon, tokens.delta, documents.change, model.vocabulary_size
         )
         answer: list[int] = []
         paid, run = 0, None

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from discreet.algorithms.answer import Draft, Stopped
-from discreet.algorithms.voting import Majority, Voting, split_total
+from discreet.algorithms.voting import Majority, Tokens, Voting
 from discreet.generation.model import LanguageModel
 from discreet.privacy.change import Change
 from discreet.privacy.filter import PrivacyFilter
-from discreet.retrieval.retriever import Corpus
+from discreet.privacy.private import Private
+from discreet.retrieval.documents import Passage
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,12 +28,18 @@ class DPVoteRAG(Voting):
         """A token is one selection."""
         return (self.majority(epsilon, delta, change, vocabulary),)
 
-    def answer(self, question: str, corpus: Corpus, model: LanguageModel, privacy: PrivacyFilter) -> Draft:
+    def respond(
+        self,
+        question: str,
+        documents: Private[tuple[Passage, ...]],  # lines 3-4
+        model: LanguageModel,
+        privacy: PrivacyFilter,
+        tokens: Tokens,  # line 1
+        known: str = "",
+    ) -> Draft:
         """Answer by private votes."""
-        token_budget = split_total(self, privacy.ceiling.delta, model.vocabulary_size)  # line 1
-        documents = corpus.top_units(question, self.voters, self.units_per_voter)  # lines 3-4
-        voters = self.start_voters(question, documents, model)
-        (majority,) = self.mechanisms(token_budget.epsilon, token_budget.delta, documents.change, model.vocabulary_size)
+        voters = self.start_voters(question, documents, model, known)
+        (majority,) = self.mechanisms(tokens.epsilon, tokens.delta, documents.change, model.vocabulary_size)
         answer: list[int] = []
         stopped: Stopped = "length"
         for _ in range(self.max_tokens):  # line 5

@@ -7,6 +7,7 @@ from discreet.algorithms.answer import Draft
 from discreet.algorithms.greedy import write
 from discreet.generation.model import LanguageModel
 from discreet.generation.prompts import DOCUMENT_TOKENS, layout
+from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import PrivacyFilter
 from discreet.retrieval.retriever import Corpus
 
@@ -28,7 +29,7 @@ class RAG:
     max_tokens: int = 32
     prefix: str = ""
 
-    def plan(self, delta: float, vocabulary: int) -> None:
+    def plan(self, budget: Budget, vocabulary: int) -> None:
         """Nothing is paid, and nothing is promised."""
 
     def answer(self, question: str, corpus: Corpus, model: LanguageModel, privacy: PrivacyFilter) -> Draft:

@@ -9,6 +9,7 @@ from discreet.algorithms.answer import Draft, Stopped
 from discreet.errors import UsageError
 from discreet.generation.model import LanguageModel
 from discreet.generation.voters import Voters
+from discreet.privacy.accounting import Budget
 from discreet.privacy.change import Change
 from discreet.privacy.costs import Cost, NonPrivate
 from discreet.privacy.filter import PrivacyFilter
@@ -38,6 +39,7 @@ class VoteRAG:
         units_per_voter: how many units each reads (k).
         max_tokens: the longest answer.
         prefix: how the answer begins.
+        document_tokens: public length to which a unit's passage is cut or padded; the model's default if 0.
     """
 
     name: ClassVar[str] = "vote-rag"
@@ -47,12 +49,13 @@ class VoteRAG:
     units_per_voter: int = 1
     max_tokens: int = 32
     prefix: str = ""
+    document_tokens: int = 0
 
     def __post_init__(self) -> None:
         if self.voters < 1:
             raise UsageError(f"The number of voters is at least 1, not {self.voters}. Try 40.")
 
-    def plan(self, delta: float, vocabulary: int) -> None:
+    def plan(self, budget: Budget, vocabulary: int) -> None:
         """Nothing is paid, and nothing is promised."""
 
     def answer(self, question: str, corpus: Corpus, model: LanguageModel, privacy: PrivacyFilter) -> Draft:
@@ -65,6 +68,7 @@ class VoteRAG:
             units_per_voter=self.units_per_voter,
             prefix=self.prefix,
             max_tokens=self.max_tokens,
+            document_tokens=self.document_tokens,
         )
         answer: list[int] = []
         stopped: Stopped = "length"

@@ -9,21 +9,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from discreet.algorithms.answer import Plan
+from discreet.algorithms.answer import Draft, Plan
 from discreet.errors import UnknownName, UsageError
 from discreet.generation.model import LanguageModel
 from discreet.generation.voters import Voters
-from discreet.privacy.accounting import budget_for, largest
-from discreet.privacy.change import Change, Relation
-from discreet.privacy.costs import Together
-from discreet.privacy.filter import Mechanism, Priced
+from discreet.privacy.accounting import Budget, Spending, budget_for, largest
+from discreet.privacy.change import Change
+from discreet.privacy.costs import Cost, Pure, Together
+from discreet.privacy.filter import Mechanism, Priced, PrivacyFilter
 from discreet.privacy.mechanisms.exponential import ExponentialMechanism, vote_scale
 from discreet.privacy.mechanisms.limited_domain import LimitedDomain, ObservedSelection
 from discreet.privacy.private import Private
 from discreet.retrieval.documents import Passage
-
-TOP_UNITS = Change(1, Relation.REPLACE)
-"""What one unit changes after retrieval of the nearest units: another unit takes the place of one."""
+from discreet.retrieval.retriever import TOP_UNITS, Corpus
 
 SELECTIONS = ("observed", "limited-domain", "vocabulary")
 MOST_VOTERS = 1000
@@ -85,15 +83,42 @@ class Voting(ABC):
             return LimitedDomain.calibrated(epsilon, delta, change, self.voters)
         return ObservedSelection.calibrated(epsilon, delta, change)
 
+    def ceiling(self, cost: Cost, delta: float, failures: float) -> Budget:
+        """The budget of a question whose private tokens cost `cost` each."""
+        return budget_for(cost, self.epsilon, delta, failures)
+
     @abstractmethod
     def mechanisms(self, epsilon: float, delta: float, change: Change, vocabulary: int) -> Sequence[Priced]:
         """What one private token of budget (epsilon, delta) runs, in order."""
 
-    def plan(self, delta: float, vocabulary: int) -> Plan:
-        """What a question may cost, given the vault's delta and the size of the model's vocabulary."""
-        return split_total(self, self.delta or delta, vocabulary).plan
+    def plan(self, budget: Budget, vocabulary: int) -> Plan:
+        """What a question may cost, given the vault's budget and the size of the model's vocabulary."""
+        return split_total(self, self.delta or budget.delta, vocabulary).plan
 
-    def start_voters(self, question: str, documents: Private[tuple[Passage, ...]], model: LanguageModel) -> Voters:
+    def answer(self, question: str, corpus: Corpus, model: LanguageModel, privacy: PrivacyFilter) -> Draft:
+        """Answer from the nearest units of the whole vault."""
+        tokens = split_total(self, privacy.ceiling.delta, model.vocabulary_size)
+        documents = corpus.top_units(question, self.voters, self.units_per_voter)
+        return self.respond(question, documents, model, privacy, tokens, corpus.public)
+
+    @abstractmethod
+    def respond(
+        self,
+        question: str,
+        documents: Private[tuple[Passage, ...]],
+        model: LanguageModel,
+        privacy: PrivacyFilter,
+        tokens: "Tokens",
+        known: str = "",
+    ) -> Draft:
+        """Answer from what each voter was dealt, with a budget for each private token.
+
+        `known` is what the public prompt knows: answers that were released before.
+        """
+
+    def start_voters(
+        self, question: str, documents: Private[tuple[Passage, ...]], model: LanguageModel, public: str = ""
+    ) -> Voters:
         """One prompt a voter and the public prompt, in one batch."""
         texts = documents.map(lambda passages: tuple(passage.text for passage in passages))
         return Voters(
@@ -104,6 +129,7 @@ class Voting(ABC):
             prefix=self.prefix,
             max_tokens=self.max_tokens,
             document_tokens=self.document_tokens,
+            public=public,
         )
 
 
@@ -131,7 +157,7 @@ def split_total(voting: Voting, delta: float, vocabulary: int) -> Tokens:
         each = failures / wanted * (1 - 1e-9)  # so that their sum, rounded up, stays below
         mechanisms = voting.mechanisms(epsilon, each, TOP_UNITS, vocabulary)
         cost = Together(tuple(mechanism.cost(TOP_UNITS) for mechanism in mechanisms))
-        ceiling = budget_for(cost, voting.epsilon, delta, failures)
+        ceiling = voting.ceiling(cost, delta, failures)
         return Tokens(Plan(ceiling, cost, ceiling.affordable(cost, most=wanted)), epsilon, each)
 
     wanted = min(voting.private_tokens, voting.max_tokens)
@@ -145,6 +171,45 @@ def split_total(voting: Voting, delta: float, vocabulary: int) -> Tokens:
             "Lower epsilon_token or raise epsilon."
         )
     return split(voting.epsilon_token, tokens.plan.rounds)
+
+
+@lru_cache(maxsize=128)
+def split_uses(voting: Voting, budget: Budget, uses: int, entry: float, vocabulary: int) -> Tokens:
+    """Share a unit's budget out among `uses` questions: each private token as precise as that allows.
+
+    Args:
+        voting: how a question is answered.
+        budget: what a unit may spend in all.
+        uses: how many questions each unit may take part in (M).
+        entry: pure epsilon that a question costs before its first token.
+        vocabulary: how many tokens the model knows.
+
+    Raises:
+        UsageError: the budget cannot pay for so many.
+    """
+    wanted = min(voting.private_tokens, voting.max_tokens)
+    each = budget.failures / (uses * wanted) * (1 - 1e-9)
+
+    def cost(epsilon: float) -> Together:
+        mechanisms = voting.mechanisms(epsilon, each, TOP_UNITS, vocabulary)
+        return Together(tuple(mechanism.cost(TOP_UNITS) for mechanism in mechanisms))
+
+    def fits(epsilon: float, rounds: int) -> bool:
+        once = Spending.of(cost(epsilon), rounds) + (Spending.of(Pure(entry)) if entry else Spending.nothing())
+        return budget.admits(once.times(uses))
+
+    if voting.epsilon_token is None:
+        rounds, smallest = wanted, budget.epsilon / wanted / uses / 100
+        epsilon = largest(lambda each: fits(each, wanted), smallest, budget.epsilon)
+    else:
+        epsilon = voting.epsilon_token
+        rounds = max((n for n in range(1, voting.max_tokens + 1) if fits(epsilon, n)), default=0)
+    if not rounds or not fits(epsilon, rounds):
+        raise UsageError(
+            f"A unit's budget of epsilon {budget.epsilon:g} does not pay for {uses} questions like this. Use fewer "
+            "`uses`, fewer private tokens, or a smaller epsilon_token."
+        )
+    return Tokens(Plan(budget, cost(epsilon), rounds, entry), epsilon, each)
 
 
 def check_number(name: str, value: float) -> None:

@@ -1,13 +1,12 @@
-"""`discreet`: init, add, remove, ask, budget, eval, demo."""
+"""`discreet`: init, add, remove, ask. The other commands have files of their own."""
 
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
-from discreet.algorithms import ALGORITHMS, DEFAULT, make_algorithm
+from discreet.algorithms import ALGORITHMS, make_algorithm
 from discreet.algorithms.answer import Answer
 from discreet.cli.output import err, explained, out, print_json, progress_bar, working
 from discreet.errors import BadData, UsageError
@@ -37,6 +36,11 @@ def init(
         str, typer.Option(help="Embedder: minilm+words, minilm, hashing, path or hub name.")
     ] = "minilm+words",
     log_questions: Annotated[bool, typer.Option(help="Keep the text of questions in the ledger.")] = False,
+    payment: Annotated[
+        str, typer.Option(help="Who pays for a question: unit (those who could have taken part) or corpus (everybody).")
+    ] = "unit",
+    history: Annotated[bool, typer.Option(help="Keep released answers, to use them again for nothing.")] = True,
+    ledger: Annotated[str, typer.Option(help="Keep the ledger in a database: postgresql://user@host/database.")] = "",
     as_json: Json = False,
 ) -> None:
     """Make a vault: a folder with settings, a store and a ledger."""
@@ -48,11 +52,23 @@ def init(
         model=model,
         embedder=embedder,
         log_questions=log_questions,
+        payment=payment,
+        history=history,
+        ledger=ledger,
     )
     if as_json:
-        print_json({"vault": str(made.path), "epsilon": epsilon, "delta": delta, "unit_field": unit_field})
+        print_json(
+            {
+                "vault": str(made.path),
+                "epsilon": epsilon,
+                "delta": delta,
+                "unit_field": unit_field,
+                "payment": payment,
+            }
+        )
     else:
-        out.print(f"Made the vault {made.path}: epsilon {epsilon:g}, delta {delta:g}, unit '{unit_field}'.")
+        payers = "units pay by themselves" if payment == "unit" else "everybody pays for every question"
+        out.print(f"Made the vault {made.path}: epsilon {epsilon:g}, delta {delta:g}, unit '{unit_field}'; {payers}.")
         out.print(f"Next: discreet add {made.path} FILES", markup=False)
 
 
@@ -127,7 +143,7 @@ def remove(
 def ask(
     vault: VaultPath,
     question: Annotated[str, typer.Argument(help="The question.")],
-    algorithm: Annotated[str, typer.Option(help=f"One of: {_NAMES}.")] = DEFAULT,
+    algorithm: Annotated[str | None, typer.Option(help=f"One of: {_NAMES}.")] = None,
     epsilon: Annotated[float | None, typer.Option(help="The most that this question may cost.")] = None,
     delta: Annotated[float | None, typer.Option(help="Its delta; the vault's if not given.")] = None,
     voters: Annotated[int | None, typer.Option(help="How many voters.")] = None,
@@ -138,6 +154,10 @@ def ask(
     threshold: Annotated[int | None, typer.Option(help="Vote if no more voters agree with the public token.")] = None,
     max_tokens: Annotated[int | None, typer.Option(help="The longest answer, in tokens.")] = None,
     prefix: Annotated[str | None, typer.Option(help="How the answer begins: public, and free.")] = None,
+    inner: Annotated[str | None, typer.Option(help="murag and its kin: how the question itself is answered.")] = None,
+    uses: Annotated[int | None, typer.Option(help="In how many questions each unit may take part.")] = None,
+    similarity: Annotated[float | None, typer.Option(help="murag: how similar a unit must be; see `tune`.")] = None,
+    reuse: Annotated[bool, typer.Option(help="Use answers that were released before.")] = True,
     not_private: Annotated[bool, typer.Option("--not-private", help="Allow a baseline without guarantee.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -153,43 +173,18 @@ def ask(
         "threshold": threshold,
         "max_tokens": max_tokens,
         "prefix": prefix,
+        "inner": inner,
+        "uses": uses,
+        "similarity": similarity,
     }
     opened = Vault.open(vault)
     with working("Asking the voters"):
-        answer = opened.ask(question, make_algorithm(algorithm, options), not_private=not_private)
+        chosen = make_algorithm(algorithm or opened.default_algorithm().name, options)
+        answer = opened.ask(question, chosen, not_private=not_private, reuse=reuse)
     if as_json:
         print_json(answer.describe())
     else:
         print_answer(answer)
-
-
-@app.command()
-@explained
-def budget(vault: VaultPath, as_json: Json = False) -> None:
-    """Show what was granted, spent and is left, and the questions that paid."""
-    report = Vault.open(vault).budget()
-    if as_json:
-        print_json(report.describe())
-        return
-    out.print(
-        f"Granted: epsilon {report.granted:g} at delta {report.delta:g}, for each '{report.unit}'. "
-        f"Spent: {report.spent:.4g}. Left: {report.left:.4g}."
-    )
-    table = Table("time (UTC)", "algorithm", "epsilon", "charges", "stopped", "question")
-    for question in report.questions:
-        cost = f"{question.epsilon:.4g}" if question.private else "no guarantee"
-        table.add_row(
-            question.time[:19].replace("T", " "),
-            question.algorithm,
-            cost,
-            str(question.charges),
-            question.stopped or "interrupted",
-            escape(question.text or "(not kept)"),
-        )
-    if report.questions:
-        out.print(table)
-    if any(not question.private for question in report.questions):
-        err.print("[yellow]Note:[/] answers without a guarantee were given; the budget does not cover them.")
 
 
 def print_answer(answer: Answer) -> None:
@@ -197,7 +192,7 @@ def print_answer(answer: Answer) -> None:
     out.print(answer.text.strip() or "(no answer)", markup=False, style="bold")
     out.print(f"  stopped: {answer.stopped} ({_REASONS[answer.stopped]})")
     print_receipt(answer)
-    out.print(f"  left in the vault: epsilon {answer.remaining:.4g}")
+    out.print(f"  left to everybody: epsilon {answer.remaining:.4g}")
 
 
 def print_receipt(answer: Answer) -> None:
@@ -206,10 +201,15 @@ def print_receipt(answer: Answer) -> None:
     if receipt is None or not receipt.private:
         out.print("  [bold red]NOT PRIVATE[/]: this answer has no guarantee and may repeat any document.")
         return
+    if receipt.reused:
+        out.print("  receipt: nothing was paid; this answer was released before")
+        return
+    if answer.reused:
+        out.print(f"  with the help of {answer.reused} answers that were released before")
     out.print(
         f"  receipt: epsilon {receipt.epsilon:.4g}, delta {receipt.delta:g}; {receipt.relation} of one "
         f"'{receipt.unit}'; {len(receipt.charges)} charges for {answer.private_tokens} private "
-        f"of {answer.tokens} tokens"
+        f"of {answer.tokens} tokens; paid by {receipt.payment}"
     )
 
 

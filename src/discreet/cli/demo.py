@@ -53,8 +53,10 @@ def demo(
     )
     for comparison in shown:
         _print(comparison)
+    untouched = sum(level.units for level in budget.levels if level.high >= budget.granted)
     out.print(
-        f"Budget: epsilon {budget.spent:.3g} of {budget.granted:g} spent, {budget.left:.3g} left. "
+        f"Budget: of {budget.granted:g}, {untouched} patients still have at least "
+        f"{budget.levels[-1].low:.3g}; the other {stored[1] - untouched} took part in an answer and have paid for it. "
         f"Total time: {seconds:.0f} s."
     )
 

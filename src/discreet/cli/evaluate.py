@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.algorithms import DEFAULT, make_algorithm
+from discreet.algorithms import make_algorithm
 from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import err, explained, out, print_json, progress_bar
 from discreet.evaluation.datasets import read_questions
@@ -43,8 +43,9 @@ def evaluate(
         "max_tokens": max_tokens,
         "prefix": prefix,
     }
-    algorithms = [made for name in algorithm or [DEFAULT] for made in _variants(name, epsilon or [None], options)]
     opened = Vault.open(vault)
+    names = algorithm or [opened.default_algorithm().name]
+    algorithms = [made for name in names for made in _variants(name, epsilon or [None], options)]
     asked = read_questions(questions, limit)
     with progress_bar("Answers") as progress:
         rows = run_experiment(opened, asked, algorithms, seeds, output, lambda: progress("answers", 1))

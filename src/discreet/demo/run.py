@@ -1,11 +1,11 @@
 """The demonstration: the same questions without documents, with plain RAG, and privately."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from discreet.algorithms import RAG, DPSparseVoteRAG, NonRAG
+from discreet.algorithms import RAG, DPSparseVoteRAG, MuRAGAda, NonRAG
 from discreet.algorithms.answer import Answer
 from discreet.demo.corpus import QUESTIONS, DemoQuestion, documents
 from discreet.evaluation.metrics import matches
@@ -16,6 +16,7 @@ DELTA = 1e-6
 EPSILON = 6.0
 VOTERS = 60
 PRIVATE_TOKENS = 4
+ENTRY = 0.5
 
 
 @dataclass(frozen=True)
@@ -59,16 +60,19 @@ def compare(vault: Vault, epsilon: float = EPSILON, tell: Callable[[str], None] 
     shown = []
     for asked in QUESTIONS:
         tell(asked.question)
-        private = DPSparseVoteRAG(
-            epsilon=epsilon, voters=VOTERS, private_tokens=PRIVATE_TOKENS, max_tokens=16, prefix=asked.prefix
-        )
+        inner = DPSparseVoteRAG(voters=VOTERS, private_tokens=PRIVATE_TOKENS, max_tokens=16, prefix=asked.prefix)
+        private = MuRAGAda(inner=inner, epsilon=epsilon, epsilon_threshold=ENTRY)
         answers = (
             vault.ask(asked.question, NonRAG(max_tokens=16, prefix=asked.prefix)),
             vault.ask(asked.question, RAG(max_tokens=16, prefix=asked.prefix), not_private=True),
             vault.ask(asked.question, private),
         )
-        leaked, leaked_privately = (
-            tuple(name for name in names if name in answer.text) for answer in (answers[1], answers[2])
-        )
+        leaked, leaked_privately = (_names_in(answer.text, names) for answer in (answers[1], answers[2]))
         shown.append(Shown(asked, *answers, leaked, leaked_privately))
     return shown
+
+
+def _names_in(text: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Those of the names that occur in a text, as it spells them."""
+    found = ((name, text.casefold().find(name)) for name in names)
+    return tuple(text[start : start + len(name)] for name, start in found if start >= 0)

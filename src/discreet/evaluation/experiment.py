@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.algorithms.answer import Algorithm
+from discreet.algorithms.multi import ManyQuestions
 from discreet.evaluation.datasets import Question
 from discreet.evaluation.metrics import matches, mean_and_margin
 from discreet.evaluation.remembering import RememberingModel
@@ -34,7 +35,7 @@ class Outcome:
 class Row:
     """One algorithm over all questions and seeds; margins are half-widths of 95 % confidence intervals."""
 
-    algorithm: Algorithm
+    algorithm: Algorithm | ManyQuestions
     accuracy: float
     accuracy_margin: float
     tokens: float
@@ -53,7 +54,7 @@ class Row:
 def run_experiment(
     vault: Vault,
     questions: Sequence[Question],
-    algorithms: Sequence[Algorithm],
+    algorithms: Sequence[Algorithm | ManyQuestions],
     seeds: int,
     output: Path | None = None,
     progress: Callable[[], None] = lambda: None,
@@ -64,7 +65,7 @@ def run_experiment(
     (`RememberingModel`), which changes its time and nothing else.
     """
     model = RememberingModel(vault.model)
-    outcomes: dict[Algorithm, list[list[Outcome]]] = {algorithm: [] for algorithm in algorithms}
+    outcomes: dict[Algorithm | ManyQuestions, list[list[Outcome]]] = {algorithm: [] for algorithm in algorithms}
     for question in questions:
         for algorithm in algorithms:
             outcomes[algorithm].append(
@@ -75,16 +76,16 @@ def run_experiment(
     return [_row(algorithm, groups) for algorithm, groups in outcomes.items()]
 
 
-def parameters(algorithm: Algorithm) -> dict[str, Any]:
+def parameters(algorithm: Algorithm | ManyQuestions) -> dict[str, Any]:
     """An algorithm's parameters by name."""
-    return asdict(algorithm)  # type: ignore[call-overload, no-any-return]
+    return asdict(algorithm)  # type: ignore[arg-type]
 
 
 def _answer(
     vault: Vault,
     model: RememberingModel,
     question: Question,
-    algorithm: Algorithm,
+    algorithm: Algorithm | ManyQuestions,
     seed: int,
     progress: Callable[[], None],
 ) -> Outcome:
@@ -107,14 +108,14 @@ def _answer(
     )
 
 
-def hash_seed(question: str, algorithm: Algorithm, seed: int) -> int:
+def hash_seed(question: str, algorithm: Algorithm | ManyQuestions, seed: int) -> int:
     """A seed of its own for every (question, algorithm, seed), the same in every process."""
     import zlib
 
     return zlib.crc32(f"{question}|{algorithm!r}|{seed}".encode())
 
 
-def _row(algorithm: Algorithm, groups: Sequence[Sequence[Outcome]]) -> Row:
+def _row(algorithm: Algorithm | ManyQuestions, groups: Sequence[Sequence[Outcome]]) -> Row:
     accuracy, margin = mean_and_margin([[float(outcome.correct) for outcome in group] for group in groups])
     flat = [outcome for group in groups for outcome in group]
 
@@ -135,7 +136,7 @@ def _row(algorithm: Algorithm, groups: Sequence[Sequence[Outcome]]) -> Row:
     )
 
 
-def _write(path: Path, outcomes: dict[Algorithm, list[list[Outcome]]]) -> None:
+def _write(path: Path, outcomes: dict[Algorithm | ManyQuestions, list[list[Outcome]]]) -> None:
     with path.open("w", encoding="utf-8") as file:
         for algorithm, groups in outcomes.items():
             for outcome in (outcome for group in groups for outcome in group):

@@ -26,6 +26,7 @@ class Voters:
         max_tokens: int = 32,
         units_per_voter: int = 1,
         document_tokens: int = 0,
+        public: str = "",
     ) -> None:
         """Lay out the prompts and begin decoding.
 
@@ -37,14 +38,16 @@ class Voters:
             max_tokens: the longest answer.
             units_per_voter: how many texts a share holds at most, public.
             document_tokens: public number of tokens for each text; a default if 0.
+            public: what the public prompt has in place of a document: released before, or nothing.
         """
         tokens = (document_tokens or DOCUMENT_TOKENS) * units_per_voter
         laid_out = layout(model, question, prefix=prefix, document_tokens=tokens, max_tokens=max_tokens)
+        alone = laid_out.prompt(model.encode(public)) if public else laid_out.prompt()
         begun: list[Decoding] = []
 
         def begin(shares: Sequence[tuple[str, ...]]) -> list[int]:
             prompts = [_prompt(model, laid_out, texts, units_per_voter) for texts in shares]
-            begun.append(model.start(laid_out.shared, [*prompts, laid_out.prompt()], max_tokens))
+            begun.append(model.start(laid_out.shared, [*prompts, alone], max_tokens))
             return list(range(len(shares)))
 
         self.__rows = documents.map_batch(begin)

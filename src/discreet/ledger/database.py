@@ -1,7 +1,7 @@
 """The file under a ledger: how it is opened, and what its errors mean.
 
-A connection lasts for one transaction, so that nothing of it is left to a forked child (SQLite's locks do not
-survive a fork) or to another thread.
+Connections are kept between transactions (closing the last one would move the log into the file, and wait for the
+disk), but not across a fork (engines.py), nor once the file or its log is another one than it was.
 """
 
 import sqlite3
@@ -10,15 +10,18 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine, create_engine, event
-from sqlalchemy.exc import DBAPIError, MultipleResultsFound, NoResultFound, SQLAlchemyError
-from sqlalchemy.pool import NullPool
+from sqlalchemy.exc import DBAPIError, DisconnectionError, MultipleResultsFound, NoResultFound, SQLAlchemyError
+from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from discreet.errors import LedgerError
+from discreet.ledger.engines import kept
+from discreet.ledger.rows import CORRUPT
 
 PATIENCE = 30
 """Seconds to wait while another process writes."""
 
-CORRUPT = "The ledger is corrupt. Nothing is released without it; restore it from a copy."
+_PAGE = 1024
+_LOG = 2**22  # bytes after which the log is moved into the file
 
 _READ_ONLY = "The ledger cannot be written. Nothing was charged or released; allow writing to it and to its folder."
 _EXPLAINED = {
@@ -31,6 +34,7 @@ _EXPLAINED = {
     "SQLITE_IOERR": "The disk under the ledger does not work. Nothing was released; look after the disk.",
     "SQLITE_CORRUPT": CORRUPT,
     "SQLITE_NOTADB": CORRUPT,
+    "SQLITE_CONSTRAINT": CORRUPT,  # it holds what it must not
     "SQLITE_ERROR": CORRUPT,  # our statements are fixed: if one does not fit the tables, the tables are damaged
 }
 _UNWRITABLE = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")
@@ -53,13 +57,38 @@ def new_file(path: Path) -> None:
 
 
 def engine(path: Path) -> Engine:
-    """An engine whose transactions take the write lock first, unless their connection says `reading=True`."""
-    made = create_engine("sqlite://", creator=lambda: connect(path), poolclass=NullPool)
+    """An engine whose transactions take the write lock first, unless their connection says `reading=True`.
+
+    Their commits are on disk when they return, unless their connection says `durable=False`: then they may be lost
+    in a power cut, though not in part.
+    """
+    made = kept(
+        create_engine(
+            "sqlite://",
+            creator=lambda: connect(path),
+            poolclass=QueuePool,
+            max_overflow=-1,
+            hide_parameters=True,  # an error shows no question, and no unit
+        )
+    )
+
+    @event.listens_for(made, "connect")
+    def connected(database: sqlite3.Connection, record: ConnectionPoolEntry) -> None:
+        record.info.update(new=True, files=_files(path))
+
+    @event.listens_for(made, "checkout")
+    def taken(database: sqlite3.Connection, record: ConnectionPoolEntry, _: object) -> None:
+        if not record.info.pop("new", False) and record.info["files"] != (_files(path) or "not kept"):
+            raise DisconnectionError  # taken away or put back from a copy: connect anew
 
     @event.listens_for(made, "begin")
     def begin(connection: Connection) -> None:
-        reading = connection.get_execution_options().get("reading", False)
-        connection.exec_driver_sql("begin" if reading else "begin immediate")
+        options, database = connection.get_execution_options(), _driver(connection)
+        if options.get("reading", False):
+            database.execute("begin")
+            return
+        database.execute(f"pragma synchronous = {'full' if options.get('durable', True) else 'normal'}")
+        database.execute("begin immediate")
 
     return made
 
@@ -72,6 +101,7 @@ def connect(path: Path) -> sqlite3.Connection:
     connection = _opened(path, "mode=rw")
     try:
         connection.execute("pragma synchronous = full")
+        connection.execute(f"pragma wal_autocheckpoint = {_LOG // _PAGE}")
         connection.execute("pragma schema_version").fetchone()
     except sqlite3.Error as error:
         connection.close()
@@ -82,9 +112,13 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def keep_log(path: Path) -> None:
-    """Have the file at `path` written by way of a log (WAL), for good: readers and a writer do not wait."""
+    """Have the file at `path` written by way of a log (WAL), for good: readers and a writer do not wait.
+
+    An empty file gets small pages, too: the units of a question lie all over it, and each page is written whole.
+    """
     connection = _opened(path, "mode=rw")
     try:
+        connection.execute(f"pragma page_size = {_PAGE}")
         connection.execute("pragma journal_mode = wal")
     finally:
         connection.close()
@@ -109,7 +143,23 @@ def missing(path: Path) -> LedgerError:
 def _opened(path: Path, how: str) -> sqlite3.Connection:
     # As an address, because it can forbid making the file, and takes names with any characters. Transactions are
     # begun by the engine, not by the driver.
-    return sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=PATIENCE, isolation_level=None)
+    return sqlite3.connect(
+        f"{path.absolute().as_uri()}?{how}", uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+    )
+
+
+def _driver(connection: Connection) -> sqlite3.Connection:
+    driver = connection.connection.dbapi_connection
+    assert isinstance(driver, sqlite3.Connection)
+    return driver
+
+
+def _files(path: Path) -> tuple[tuple[int, int], ...]:
+    """Which files a ledger has; nothing without a log, since then a connection does not see what others write."""
+    try:
+        return tuple((found.st_dev, found.st_ino) for found in (path.stat(), _log_of(path).stat()))
+    except OSError:
+        return ()
 
 
 def _log_of(path: Path) -> Path:

@@ -1,9 +1,15 @@
-"""The ledger's tables, as numbered steps. A step is never changed once released; a new one is added."""
+"""The tables of a ledger in SQLite, as numbered steps. A step is never changed once released; a new one is added.
+
+The same tables in PostgreSQL: postgres_tables.py.
+"""
 
 import hashlib
 from collections.abc import Callable
 
 from sqlalchemy import Connection, text
+
+from discreet.errors import LedgerError
+from discreet.ledger.rows import CORRUPT
 
 GRANT_IS_FINAL = (
     "create trigger grant_is_final before update on grant_ begin select raise(abort, 'a grant is final'); end"
@@ -39,16 +45,46 @@ def m002_sealed_grant(connection: Connection) -> None:
         text("create trigger grant_stays before delete on grant_ begin select raise(abort, 'a grant is final'); end")
     )
     if connection.execute(text("select 1 from grant_")).scalar() is not None:
-        connection.execute(text("insert into seal values (1, :digest)"), {"digest": grant_digest(connection)})
+        connection.execute(text("insert into seal values (1, :digest)"), {"digest": _digest(connection, _GRANT_2)})
+
+
+def m003_units(connection: Connection) -> None:
+    """What single units paid, the parts in which questions pay, and which filter was granted.
+
+    Raises:
+        LedgerError: the grant is not the sealed one; it would get a new seal otherwise.
+    """
+    sealed = connection.execute(text("select digest from seal")).scalar()
+    if sealed is not None and sealed != _digest(connection, _GRANT_2):
+        raise LedgerError(f"The ledger's grant is not the one that was made. {CORRUPT}")
+    for statement in (
+        "alter table grant_ add column accountant text not null default 'renyi'",
+        # Units that ever paid by themselves: a keyed hash, and the three numbers of a `Meter`.
+        "create table unit (key blob primary key check (length(key) = 16), curve bigint not null check (curve >= 0), "
+        "pure bigint not null check (pure >= 0), failures bigint not null check (failures >= 0)) without rowid",
+        # What is reserved before noise is drawn. Spent: null until it is settled. Paying: the keys of the units
+        # that pay, one after the other, unless everybody does. Charges: what was released, as JSON, for the record.
+        "create table part (question text not null, part integer not null, most_nano blob not null, "
+        "most_atto bigint not null, spent_nano blob, spent_atto bigint, everybody boolean not null, paying blob, "
+        "charges text, primary key (question, part), check (everybody = (paying is null)))",
+    ):
+        connection.execute(text(statement))
+    if sealed is not None:
+        connection.execute(text("update seal set digest = :digest"), {"digest": grant_digest(connection)})
+
+
+_GRANT_2 = "epsilon, delta, failures, finite_order, orders, log_questions, simulation"
 
 
 def grant_digest(connection: Connection) -> str:
     """A digest of every column of the grant."""
-    row = connection.execute(
-        text("select epsilon, delta, failures, finite_order, orders, log_questions, simulation from grant_")
-    ).one()
+    return _digest(connection, f"{_GRANT_2}, accountant")
+
+
+def _digest(connection: Connection, columns: str) -> str:
+    row = connection.execute(text(f"select {columns} from grant_")).one()
     return hashlib.sha256(repr(tuple(row)).encode()).hexdigest()
 
 
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (m001_initial, m002_sealed_grant)
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (m001_initial, m002_sealed_grant, m003_units)
 """In order; the number of those that ran is the version of a ledger."""

@@ -21,6 +21,8 @@ NANO = 10**9
 ATTO = 10**18
 # A curve is cut here (a million nats), far above any budget: sums of two still fit into 64 bits.
 _CAP = 10**15
+CUT = _CAP
+"""Where readings are cut, in billionths: one that large says no more than "at least a million nats"."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,13 +50,23 @@ class Spending:
             raise ValueError("A cost has a curve of numbers of at least 0 at every order, and such a delta.")
         nano = np.minimum(np.ceil(np.minimum(cost.curve, _CAP / NANO) * NANO), _CAP).astype(np.int64)
         atto = math.ceil(cost.delta * ATTO)
-        return Spending(np.minimum(nano.astype(object) * times, _CAP).astype(np.int64), min(atto * times, ATTO))
+        return Spending(nano, atto).times(times)
 
     def __add__(self, other: "Spending") -> "Spending":
         return Spending(np.minimum(self.nano + other.nano, _CAP), min(self.atto + other.atto, ATTO))
 
+    def times(self, times: int) -> "Spending":
+        """So many times the same."""
+        nano = np.minimum(self.nano.astype(object) * times, _CAP).astype(np.int64)
+        return Spending(nano, min(self.atto * times, ATTO))
+
     def __sub__(self, other: "Spending") -> "Spending":
-        return Spending(self.nano - other.nano, self.atto - other.atto)
+        """What is left when `other`, a part of this, is taken back. What was cut stays cut: its size is forgotten."""
+        return Spending(np.where(self.nano >= _CAP, _CAP, self.nano - other.nano), self.atto - other.atto)
+
+    def or_more(self, other: "Spending") -> "Spending":
+        """The larger of two sums at every order: what bounds either."""
+        return Spending(np.maximum(self.nano, other.nano), max(self.atto, other.atto))
 
     def within(self, most: "Spending") -> bool:
         """Whether this is no more than `most`, at every order and in failures."""
@@ -134,7 +146,12 @@ class Meter:
         )
 
     def __sub__(self, other: "Meter") -> "Meter":
-        return Meter(self.curve - other.curve, self.pure - other.pure, self.failures - other.failures)
+        """What is left when `other`, a part of this, is taken back. What was cut stays cut: its size is forgotten."""
+        return Meter(
+            _CAP if self.curve >= _CAP else self.curve - other.curve,
+            _CAP if self.pure >= _CAP else self.pure - other.pure,
+            self.failures - other.failures,
+        )
 
 
 Accountant = Literal["renyi", "zcdp", "pure"]
@@ -214,7 +231,7 @@ class Budget:
         if self.accountant == "pure":
             return pure
         if self.accountant == "zcdp":
-            return min(pure, zcdp_epsilon(curve, self.delta - self.failures))
+            return min(pure, _rho_epsilon(curve, self.delta - self.failures))
         return min(pure, max(0.0, curve + self._offset))
 
     def spent(self, spending: Spending) -> float:
@@ -272,8 +289,16 @@ def largest(fits: Callable[[float], bool], low: float, high: float) -> float:
 
 
 def _largest_rho(epsilon: float, delta: float) -> float:
-    """The largest rho whose zCDP stays within (epsilon, delta); a bit below it."""
-    return 0.0 if delta <= 0 else largest(lambda rho: zcdp_epsilon(rho, delta) <= epsilon, 0.0, epsilon)
+    """The largest rho that stays within (epsilon, delta) at one of the orders; -1 if none does.
+
+    The order is the same for every sum, so that this is a filter at an order fixed in advance.
+    """
+    return float(np.max((epsilon - conversion(delta)[:-1]) / ORDERS[:-1], initial=-1.0))
+
+
+def _rho_epsilon(rho: float, delta: float) -> float:
+    """The epsilon of a rho that holds at `ORDERS`."""
+    return max(0.0, float(np.min(rho * ORDERS[:-1] + conversion(delta)[:-1])))
 
 
 def _convert(orders: Curve | np.float64, delta: float) -> Curve:

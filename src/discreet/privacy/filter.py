@@ -82,6 +82,8 @@ class Receipt:
         accountant: how the charges were added up.
         noise: where the noise came from.
         private: False if the answer has no guarantee at all.
+        payment: who paid: every unit of the vault, or each unit that took part.
+        reused: whether the answer was released before, and cost nothing anew.
     """
 
     epsilon: float
@@ -92,6 +94,8 @@ class Receipt:
     accountant: str
     noise: str
     private: bool = True
+    payment: str = "every unit"
+    reused: bool = False
 
     def describe(self) -> dict[str, Any]:
         """The receipt as plain data."""
@@ -104,7 +108,14 @@ class Receipt:
             "accountant": self.accountant,
             "noise": self.noise,
             "private": self.private,
+            "payment": self.payment,
+            "reused": self.reused,
         }
+
+
+def nothing_paid(unit: str, *, reused: bool = False) -> Receipt:
+    """The receipt of an answer that cost nothing."""
+    return Receipt(0.0, 0.0, "add-remove", unit, (), "none", "none", payment="nobody", reused=reused)
 
 
 class PrivacyFilter:
@@ -153,7 +164,7 @@ class PrivacyFilter:
         """Whether all of `mechanisms` can be paid for now, so that a round is not begun in vain."""
         costs = [Spending.of(mechanism.cost(change)) for mechanism in mechanisms]
         extra = sum(costs, Spending.nothing())
-        return self.ceiling.admits(self._spent + extra) and self._ledger.budget.admits(self._ledger.spent() + extra)
+        return self.ceiling.admits(self._spent + extra) and self._ledger.affords(extra)
 
     def receipt(self) -> Receipt:
         """What was paid so far."""

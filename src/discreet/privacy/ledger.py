@@ -52,6 +52,9 @@ class Ledger(Protocol):
     def spent(self) -> Spending:
         """Everything charged so far."""
 
+    def affords(self, extra: Spending) -> bool:
+        """Whether `extra` could be charged now."""
+
     def charge(self, charge: Charge) -> bool:
         """Record a charge durably, or refuse it; nothing in between. Idempotent under (question, number).
 
@@ -61,6 +64,10 @@ class Ledger(Protocol):
             BudgetExhausted: the sum would exceed the budget. Nothing was recorded.
             LedgerError: the ledger cannot be written. Nothing was recorded.
         """
+
+
+APART = 1_000_000
+"""Parts of a question from this number on have no unit in common: they cost any unit what the dearest of them does."""
 
 
 class UnitLedger(Ledger, Protocol):
@@ -120,6 +127,10 @@ class MemoryLedger:
         """Everything charged so far."""
         return self._spent
 
+    def affords(self, extra: Spending) -> bool:
+        """Whether `extra` could be charged now."""
+        return self.budget.admits(self._spent + extra)
+
     def charge(self, charge: Charge) -> bool:
         """Record a charge, or refuse it."""
         key = (charge.question, charge.number)
@@ -159,7 +170,7 @@ class MemoryLedger:
         """Return what was reserved and not spent."""
         held = self._parts.get((question, part))
         if held is None:
-            raise LedgerError(f"Part {part} of the question {question} was never reserved, so it cannot be settled.")
+            raise never_reserved(question, part)
         check_settlement(held.most, held.spent, spent)
         if held.spent is not None:
             return
@@ -198,6 +209,11 @@ def check_settlement(most: Spending, settled: Spending | None, spent: Spending) 
 def reserved_before(question: str, part: int) -> LedgerError:
     """The refusal of a reservation that was made before: drawing again for it would average the noise away."""
     return LedgerError(f"Part {part} of the question {question} was reserved before. Ask a new question.")
+
+
+def never_reserved(question: str, part: int) -> LedgerError:
+    """The refusal to settle what was not reserved."""
+    return LedgerError(f"Part {part} of the question {question} was never reserved, so it cannot be settled.")
 
 
 def exhausted(budget: Budget, spent: Spending, total: Spending) -> BudgetExhausted:

@@ -71,6 +71,27 @@ def open_for_mechanism(private: Private[S]) -> tuple[S, ...]:
     return shares
 
 
+def unsealed_once(private: Private[S], rearrange: Callable[[list[S]], Sequence[R]], change: Change) -> Private[R]:
+    """The shares rearranged as a whole, sealed again under another change. For `privacy.individual` alone.
+
+    Whoever calls it answers for `change`: it must say what one unit does to the result.
+
+    Raises:
+        PrivateValueError: `rearrange` failed. The error names its type and nothing else.
+    """
+    results, failure = _tried(rearrange, list(open_for_mechanism(private)))
+    if failure is not None:
+        raise PrivateValueError(f"A step on private values {failure}.")
+    return Private(results, change)
+
+
+def _tried(work: Callable[[list[S]], Sequence[R]], shares: list[S]) -> tuple[Sequence[R], str | None]:
+    try:
+        return tuple(work(shares)), None
+    except Exception as error:
+        return (), f"failed with {type(error).__name__}; its message is withheld"
+
+
 def _run(transform: Callable[[Sequence[S]], Sequence[R]], shares: tuple[S, ...]) -> tuple[tuple[R, ...], str | None]:
     # Returning the failure, rather than raising it here, keeps this frame, which holds the shares and the results,
     # out of the traceback.

@@ -29,8 +29,9 @@ class Document:
     own_unit: bool = False
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "id", canonical_name(self.id))
+        object.__setattr__(self, "unit", canonical_unit(self.unit))
         for name in ("id", "unit"):
-            object.__setattr__(self, name, canonical_name(getattr(self, name)))
             if not getattr(self, name):
                 raise UsageError(f"A document needs a name as its {name}; this one has none. Give it one.")
         if not all(is_unicode(part) for part in (self.id, self.unit, self.text)):
@@ -48,6 +49,14 @@ class Passage:
 def canonical_name(name: str) -> str:
     """A name in Unicode's composed form, without white space around it."""
     return unicodedata.normalize("NFC", name).strip()
+
+
+def canonical_unit(name: str) -> str:
+    """A unit's name without case and with single spaces: spelled in several ways, one individual stays one unit.
+
+    Two individuals whose names differ in nothing else are protected together, as if they were one.
+    """
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
 def is_unicode(text: str) -> bool:

@@ -1,20 +1,23 @@
 """From a question to sealed documents, and from documents to an index."""
 
-import random
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
 import numpy as np
 
-from discreet.privacy.change import Change, Relation
+from discreet.privacy.change import Change
+from discreet.privacy.individual import PLACE, PRESENCE, Member, deal
 from discreet.privacy.private import Private
 from discreet.retrieval.documents import Document, Passage, chunk
 from discreet.retrieval.embedding import Embedder
-from discreet.retrieval.store import Piece, Store, digest
+from discreet.retrieval.store import Piece, Store, Vector, digest
 
-TOP_UNITS = Change(1, Relation.REPLACE)
+TOP_UNITS = PLACE
 """What one unit changes in the nearest units: without it, another takes its place, in one share."""
+
+Found = Member[Passage]
 
 
 @dataclass
@@ -28,10 +31,19 @@ class Counts:
 
 
 class Corpus:
-    """A store together with the embedder that its vectors come from."""
+    """A store together with the embedder that its vectors come from.
 
-    def __init__(self, store: Store, embedder: Embedder) -> None:
-        self._store, self._embedder = store, embedder
+    Attributes:
+        secret: the vault's key, from which the units' keys in the ledger are made.
+        public: what was released before that may help with the question at hand.
+    """
+
+    def __init__(self, store: Store, embedder: Embedder, secret: bytes = b"", public: str = "") -> None:
+        self._store, self._embedder, self.secret, self.public = store, embedder, secret, public
+
+    def knowing(self, public: str) -> "Corpus":
+        """The same corpus for a question to which this was released before."""
+        return Corpus(self._store, self._embedder, self.secret, public)
 
     def top_units(self, question: str, voters: int, units_per_voter: int = 1) -> Private[tuple[Passage, ...]]:
         """The voters' documents: the nearest units, in a uniformly random partition, sealed.
@@ -39,15 +51,30 @@ class Corpus:
         There are always `voters` shares of `units_per_voter` places. If the vault has fewer units, places stay
         empty; that shows nowhere.
         """
-        places = voters * units_per_voter
-        nearest: list[Passage | None] = list(self._nearest(question, places))
-        nearest += [None] * (places - len(nearest))
-        random.SystemRandom().shuffle(nearest)  # blind to content: coupling two shuffles, one share differs
-        shares = [
-            tuple(sorted((p for p in nearest[start : start + units_per_voter] if p), key=lambda p: (p.text, p.unit)))
-            for start in range(0, places, units_per_voter)
-        ]
-        return Private(shares, TOP_UNITS)
+        return deal_passages(self.nearest(question, voters * units_per_voter), voters, units_per_voter)
+
+    def nearest(self, question: str, count: int) -> Private[Found]:
+        """The nearest units, nearest first, sealed; to be dealt to a public number of places."""
+        return self._sealed(self._nearest(question, count), PLACE)
+
+    def above(self, question: str, similarity: float) -> Private[Found]:
+        """Every unit at least as similar to the question as a public threshold, nearest first, sealed.
+
+        Whether a unit is among them depends on no other unit.
+        """
+        return self._sealed(self._store.units_above(self._embed(question), similarity))
+
+    def bins(self, question: str, edges: Sequence[float]) -> Iterator[Private[Found]]:
+        """The units by similarity: those above the first edge, then those between it and the second, and so on.
+
+        Each is looked for when it is asked for. Every unit is in one bin only. Edges are public, the highest first.
+        """
+        vector, seen = self._embed(question), 0
+        for edge in edges:
+            found = self._store.units_above(vector, edge)
+            # Nearest first, so those above the last edge are the first of these.
+            yield self._sealed(found[seen:])
+            seen = len(found)
 
     def unsealed_passages(self, question: str, count: int) -> list[Passage]:
         """The nearest passages in the clear, for baselines without a guarantee."""
@@ -72,7 +99,14 @@ class Corpus:
         return counts
 
     def _nearest(self, question: str, count: int) -> list[Passage]:
-        return self._store.nearest_units(self._embedder.embed([question])[0], count)
+        return self._store.nearest_units(self._embed(question), count)
+
+    def _embed(self, question: str) -> Vector:
+        vector: Vector = self._embedder.embed([question])[0]
+        return vector
+
+    def _sealed(self, passages: Sequence[Passage], change: Change = PRESENCE) -> Private[Found]:
+        return Private([Member(unit_key(passage.unit, self.secret), passage) for passage in passages], change)
 
     def _fresh(self, group: Sequence[Document], met: dict[str, bytes], counts: Counts) -> list[Document]:
         """Those documents of `group` that have to be stored; counts the others."""
@@ -103,6 +137,16 @@ class Corpus:
                 self._store.put(document, [Piece(text, next(vectors)) for text in texts])
         if progress:
             progress(len(documents))
+
+
+def unit_key(unit: str, secret: bytes) -> bytes:
+    """The name of a unit in the ledger: 16 bytes that say nothing about it without the vault's secret."""
+    return hashlib.blake2b(unit.encode(), key=secret, digest_size=16).digest()
+
+
+def deal_passages(found: Private[Found], voters: int, units_per_voter: int) -> Private[tuple[Passage, ...]]:
+    """The first units dealt to voters, in a uniformly random partition (MuRAG's Algorithm 3)."""
+    return deal(found, voters, units_per_voter, lambda passage: (passage.text, passage.unit))
 
 
 def _groups(documents: Iterable[Document], size: int) -> Iterator[list[Document]]:

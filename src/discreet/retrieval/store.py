@@ -21,12 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import StoreError, VaultVersionError
-from discreet.retrieval.documents import Document, Passage, canonical_name
+from discreet.retrieval.documents import Document, Passage, canonical_name, canonical_unit
 from discreet.retrieval.failures import explained
+from discreet.retrieval.tables import MIGRATIONS, TABLES, VERSION
 from discreet.retrieval.vectors import Vector as Vector
 from discreet.retrieval.vectors import VectorFile
-
-VERSION = 1
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ class Store(Protocol):
         """
 
     def units_above(self, vector: Vector, threshold: float) -> list[Passage]:
-        """The best chunk of every unit whose similarity is at least `threshold`, by a keyed hash of the unit."""
+        """The best chunk of every unit whose similarity is at least `threshold`, nearest first."""
 
     def count_documents(self) -> int:
         """How many documents there are: for the custodian."""
@@ -195,7 +194,7 @@ class EmbeddedStore:
 
     def remove_unit(self, unit: str) -> int:
         """Erase all documents of a unit, also from the files; how many there were."""
-        found = self._rows("select id from unit where name = ?", canonical_name(unit))
+        found = self._rows("select id from unit where name = ?", canonical_unit(unit))
         return self._remove("unit", found[0][0]) if found else 0
 
     def settle(self) -> None:
@@ -279,18 +278,20 @@ class EmbeddedStore:
             if not count:
                 return []
             least = np.partition(best, len(best) - count)[len(best) - count]
-            near = np.flatnonzero(best >= least)
-            ties = self._index.ties[near]
-            order = np.lexsort((ties[:, 1], ties[:, 0], -best[near]))
-            return self._passages(scores, best, near[order[:count]])
+            return self._passages(scores, best, self._ranked(best, best >= least)[:count])
 
     def units_above(self, vector: Vector, threshold: float) -> list[Passage]:
-        """The best chunk of every unit whose similarity is at least `threshold`, by a keyed hash of the unit."""
+        """The best chunk of every unit whose similarity is at least `threshold`, nearest first."""
         with self._reading():
             scores, best = self._scores(vector)
-            above = np.flatnonzero(best >= threshold * self._scale**2)
-            ties = self._index.ties[above]
-            return self._passages(scores, best, above[np.lexsort((ties[:, 1], ties[:, 0]))])
+            return self._passages(scores, best, self._ranked(best, best >= threshold * self._scale**2))
+
+    def _ranked(self, best: Vector, chosen: NDArray[np.bool_]) -> NDArray[np.intp]:
+        """Places of the chosen units, nearest first; equally near ones by a keyed hash of the unit."""
+        places = np.flatnonzero(chosen)
+        ties = self._index.ties[places]
+        order: NDArray[np.intp] = np.lexsort((ties[:, 1], ties[:, 0], -best[places]))
+        return places[order]
 
     def _scores(self, vector: Vector) -> tuple[Vector, Vector]:
         """Exact scores of all rows, shape (rows,), and the best score of each unit, shape (units,)."""
@@ -350,13 +351,15 @@ class EmbeddedStore:
         if not self._rows("select 1 from sqlite_master where name = 'meta'"):
             self._run("begin immediate")
             with self._rolled_back_on_error():
-                for table in _TABLES:
+                for table in TABLES:
                     self._run(f"create {table}")
                 for name, value in (("version", VERSION), ("dimension", dimension), ("key", secrets.token_bytes(32))):
                     self._run("insert or ignore into meta values (?, ?)", name, value)
                 self._run("commit")
         meta = dict(self._rows("select name, value from meta"))
-        if meta.get("version") != VERSION:
+        if meta.get("version") in MIGRATIONS:
+            self._migrate(int(meta["version"]))
+        elif meta.get("version") != VERSION:
             raise VaultVersionError(
                 f"The store has format {meta.get('version')}; this program reads format {VERSION}. "
                 "Open the vault with the version of discreet that made it."
@@ -368,21 +371,18 @@ class EmbeddedStore:
             )
         return bytes(meta["key"])
 
+    def _migrate(self, version: int) -> None:
+        """Bring the tables of an older version to this one, whole or not at all."""
+        self._run("begin immediate")
+        with self._rolled_back_on_error():
+            for step in range(version, VERSION):
+                MIGRATIONS[step](self._database)
+            self._run("update meta set value = ? where name = 'version'", VERSION)
+            self._run("commit")
+
     def _run(self, statement: str, *values: object) -> sqlite3.Cursor:
         return self._database.execute(statement, values)
 
     def _rows(self, statement: str, *values: object) -> list[Any]:
         with explained():
             return self._run(statement, *values).fetchall()
-
-
-_TABLES = (
-    "table if not exists meta (name text primary key, value)",
-    # Numbers are never used again, so that a stale one cannot name another unit.
-    "table if not exists unit (id integer primary key autoincrement, name text unique not null, tie blob not null)",
-    "table if not exists document (id text primary key, unit integer not null, digest blob not null)",
-    "table if not exists chunk (row integer primary key, document text not null, unit integer not null, text text)",
-    "table if not exists free (row integer primary key)",
-    "index if not exists chunk_document on chunk (document)",
-    "index if not exists document_unit on document (unit)",
-)

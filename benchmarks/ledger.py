@@ -1,0 +1,235 @@
+"""How many questions a second a ledger pays for, when each is paid by 80 units drawn at random.
+
+    .venv/bin/python benchmarks/ledger.py [--json] [--postgres URL] [--seconds 10] [--units 10000 1000000]
+
+A question is reserved, durably, and settled. "plain SQL": the least that could be written by hand, on the same disk
+in the same run: one transaction a question, 80 updates by `executemany`, a row for the question, and a commit with
+`synchronous=full` (`synchronous_commit=on`). Every unit has paid before. Memory: by how much the most that the
+process ever held grows while all units pay for the first time, 100,000 at once, and while questions are asked; a
+process for each number of units. Without --postgres, PostgreSQL is started in a temporary folder if it is
+installed (as user postgres, if this is root), and left out if it is not.
+"""
+
+import argparse
+import json
+import multiprocessing
+import random
+import resource
+import secrets
+import statistics
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Engine, create_engine, event
+from sqlalchemy.engine import make_url
+
+from discreet.ledger.postgres import PostgresLedger
+from discreet.ledger.sql import SqlLedger
+from discreet.ledger.sqlite import SqliteLedger
+from discreet.privacy.accounting import Budget, Spending
+from discreet.privacy.costs import BoundedRange
+
+PAYING = 80
+BUDGET = Budget(1e4, 1e-5)
+MOST, SPENT = Spending.of(BoundedRange(0.5)), Spending.of(BoundedRange(0.25))
+Ask = Callable[[list[bytes]], None]
+
+
+def units(count: int) -> list[bytes]:
+    """Names of units, as a keyed hash would name them."""
+    draw = random.Random(count)
+    return [draw.randbytes(16) for _ in range(count)]
+
+
+def of_ledger(ledger: SqlLedger, known: list[bytes]) -> Ask:
+    """Reserve and settle."""
+    for part, start in enumerate(range(0, len(known), 100_000)):
+        ledger.reserve("before", part, SPENT, known[start : start + 100_000])
+
+    def ask(paying: list[bytes]) -> None:
+        question = secrets.token_hex(8)
+        assert len(ledger.reserve(question, 0, MOST, paying)) == PAYING
+        ledger.settle(question, 0, SPENT)
+
+    return ask
+
+
+def of_plain_sql(engine: Engine, known: list[bytes]) -> Ask:
+    """What could be written by hand, without the certainty."""
+    postgres = engine.dialect.name == "postgresql"
+    driver: Any = engine.raw_connection().driver_connection
+    cursor, mark, kind = driver.cursor(), "%s" if postgres else "?", "bytea" if postgres else "blob"
+    cursor.execute(f"create table plain_unit (key {kind} primary key, spent bigint not null)")
+    cursor.execute("create table plain_question (id text primary key, cost bigint not null)")
+    cursor.executemany(f"insert into plain_unit values ({mark}, 0)", [(key,) for key in known])
+    driver.commit()
+
+    def ask(paying: list[bytes]) -> None:
+        if not postgres:
+            cursor.execute("begin immediate")
+        cursor.executemany(
+            f"update plain_unit set spent = spent + 1 where key = {mark} and spent + 1 < 1000000",
+            [(key,) for key in paying],
+        )
+        cursor.execute(f"insert into plain_question values ({mark}, 1)", (secrets.token_hex(8),))
+        driver.commit()
+
+    return ask
+
+
+def sqlite_engine(path: Path) -> Engine:
+    """SQLite as its manual advises: a log, and commits that reach the disk."""
+    engine = create_engine(f"sqlite:///{path}")
+
+    @event.listens_for(engine, "connect")
+    def connected(driver: Any, _: object) -> None:
+        driver.execute("pragma journal_mode = wal")
+        driver.execute("pragma synchronous = full")
+
+    return engine
+
+
+def postgres_engine(url: str, name: str) -> Engine:
+    """PostgreSQL with a schema of its own."""
+    engine = create_engine(make_url(url).set(drivername="postgresql+psycopg"))
+
+    @event.listens_for(engine, "connect")
+    def connected(driver: Any, _: object) -> None:
+        driver.execute(f"create schema {name}")
+        driver.execute(f"set search_path to {name}")
+        driver.execute("set synchronous_commit to on")
+        driver.commit()
+
+    return engine
+
+
+def measured(ask: Ask, known: list[bytes], draw: random.Random, seconds: float) -> list[float]:
+    """How long each question took."""
+    times, started = list[float](), time.perf_counter()
+    while time.perf_counter() - started < seconds:
+        paying = draw.sample(known, PAYING)
+        before = time.perf_counter()
+        ask(paying)
+        times.append(time.perf_counter() - before)
+    return times
+
+
+def both(database: str, count: int, seconds: float, where: str) -> list[dict[str, Any]]:
+    """Two rows of the table: by hand and by the ledger, in turns, since the disk is not the same all the time."""
+    known, draw, name = units(count), random.Random(1), f"vault_{secrets.token_hex(8)}"
+    at_first = _peak()
+    with tempfile.TemporaryDirectory() as folder:
+        if database == "SQLite":
+            ledger: SqlLedger = SqliteLedger.create(Path(folder) / "ledger.sqlite", BUDGET)
+            engine = sqlite_engine(Path(folder) / "plain.sqlite")
+        else:
+            ledger, engine = PostgresLedger.create(where, name, BUDGET), postgres_engine(where, f"plain_{name}")
+        asks = {"discreet": of_ledger(ledger, known)}
+        of_the_ledger = _peak() - at_first
+        asks["plain SQL"] = of_plain_sql(engine, known)
+        filled, times = _peak(), defaultdict[str, list[float]](list)
+        for turn in range(9):
+            for what, ask in asks.items():
+                found = measured(ask, known, draw, seconds / 9)
+                # The first turn is not counted: it moves the log of filling the tables into the file.
+                times[what] += found if turn else []
+        memory = {"filling_mib": of_the_ledger, "asking_mib": _peak() - filled}
+    return [
+        {"database": database, "units": count, "what": what}
+        | rates(times[what])
+        | (memory if what == "discreet" else {})
+        for what in ("plain SQL", "discreet")
+    ]
+
+
+def rates(times: list[float]) -> dict[str, float]:
+    """Questions a second, the median, and what one in a hundred takes at least."""
+    ordered = sorted(times)
+    return {
+        "questions_a_second": len(times) / sum(times),
+        "median_ms": statistics.median(times) * 1000,
+        "p99_ms": ordered[int(len(ordered) * 0.99)] * 1000,
+    }
+
+
+def _peak() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def _send(pipe: Any, arguments: tuple[Any, ...]) -> None:
+    pipe.send(both(*arguments))
+
+
+def alone(*arguments: Any) -> list[dict[str, Any]]:
+    """The rows from a fresh process, whose memory is its own."""
+    context = multiprocessing.get_context("spawn")
+    receive, send = context.Pipe(duplex=False)
+    process = context.Process(target=_send, args=(send, arguments))
+    process.start()
+    send.close()
+    found: list[dict[str, Any]] = receive.recv()
+    process.join()
+    return found
+
+
+@contextmanager
+def own_server() -> Iterator[str | None]:
+    """The address of a PostgreSQL server of our own; None where it is not installed."""
+    import pytest
+
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    from tests.ledger import conftest
+
+    with ExitStack() as stack:
+        try:
+            url = stack.enter_context(conftest.running(durable=True))
+        except pytest.skip.Exception:
+            url = None
+        yield url
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """The rows in Markdown."""
+    plain = {(row["database"], row["units"]): row["questions_a_second"] for row in rows if row["what"] == "plain SQL"}
+    lines = [
+        "| database | units | what | questions/s | of plain SQL | median ms | p99 ms | MiB to fill | MiB to ask |",
+        "|---|---:|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    for row in rows:
+        share = row["questions_a_second"] / plain[row["database"], row["units"]]
+        memory = [f"{row[name]:.1f}" if name in row else "" for name in ("filling_mib", "asking_mib")]
+        lines.append(
+            f"| {row['database']} | {row['units']:,} | {row['what']} | {row['questions_a_second']:.0f} | {share:.0%} "
+            f"| {row['median_ms']:.2f} | {row['p99_ms']:.2f} | {' | '.join(memory)} |"
+        )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--postgres", metavar="URL")
+    parser.add_argument("--seconds", type=float, default=10.0)
+    parser.add_argument("--units", type=int, nargs="+", default=[10_000, 1_000_000])
+    options = parser.parse_args()
+    with ExitStack() as stack:
+        where = options.postgres or stack.enter_context(own_server())
+        rows = [
+            row
+            for database in ("SQLite", *(["PostgreSQL"] if where else []))
+            for count in options.units
+            for row in alone(database, count, options.seconds, where)
+        ]
+    print(json.dumps(rows) if options.json else table(rows))
+    if where is None:
+        print("\nPostgreSQL is not installed here; name a server with --postgres.", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

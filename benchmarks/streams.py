@@ -1,0 +1,171 @@
+"""Streams of questions in which every unit has one budget for all of them: MuRAG's Figures 2 and 3, and its Table 1.
+
+    .venv/bin/python benchmarks/streams.py DOCUMENTS QUESTIONS [--limit 100] [--epsilon 2 5 10 20] [--uses 1 5]
+
+QUESTIONS is a file of questions, or of chains of questions, which are asked one after the other. Prints Markdown;
+`--plot FILE.svg` draws accuracy along the stream. Noise is seeded; the threshold of murag is released privately from
+8 of the questions (epsilon 1, in the simulation, on top of the budget shown).
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from discreet.algorithms import RAG, DPSparseVoteRAG, MuRAG, MuRAGAda, NaiveMultiRAG, NonRAG, VoteRAG
+from discreet.algorithms.tuning import Tuning, suggestion
+from discreet.evaluation.datasets import Question, read_questions
+from discreet.evaluation.stream import Outcome, Setting, run_stream
+from discreet.privacy.accounting import Budget
+from discreet.privacy.individual import UnitFilter
+from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.noise import InsecureSeededNoise
+from discreet.vault import Vault
+
+DELTA = 1e-5
+
+
+def questions_of(path: Path, limit: int) -> list[Question]:
+    """The questions, spread over the file; of a file of chains, the first ones, in order."""
+    if '"hops"' not in path.read_text(encoding="utf-8"):
+        return read_questions(path, limit)
+    chains = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    asked = [question for chain in chains for question in chain["questions"]]
+    return [Question(q["id"], q["question"], tuple(q["answers"])) for q in asked][:limit]
+
+
+def vault_at(folder: Path, documents: Path, embedder: str) -> Vault:
+    """The vault in `folder`, made if it is not there."""
+    if (folder / "vault.json").exists():
+        return Vault.open(folder)
+    vault = Vault.create(folder, epsilon=1.0, delta=DELTA, embedder=embedder)
+    vault.add(documents)
+    return vault
+
+
+def tuned(vault: Vault, questions: list[Question], wanted: int) -> float:
+    """A threshold for murag, as `discreet tune` would release it."""
+    ledger = MemoryLedger(Budget(10.0, DELTA))
+    privacy = UnitFilter(ledger, "tune", noise=InsecureSeededNoise(0))
+    chosen = [question.question for question in questions[:: max(1, len(questions) // 8)]][:8]
+    return suggestion(Tuning(wanted=wanted).release(chosen, vault.corpus, privacy))
+
+
+def settings_of(given: Any, inner: DPSparseVoteRAG, similarity: float, asked: int) -> list[Setting]:
+    """The baselines, and each algorithm at each budget and number of uses."""
+    same: dict[str, Any] = {"max_tokens": inner.max_tokens, "prefix": inner.prefix}
+    made = [
+        Setting(NonRAG(**same)),
+        Setting(RAG(**same)),
+        Setting(VoteRAG(voters=inner.voters, document_tokens=inner.document_tokens, **same)),
+    ]
+    ada = MuRAGAda(inner=inner, epsilon_threshold=given.epsilon_threshold)
+    for epsilon in given.epsilon:
+        made.append(Setting(NaiveMultiRAG(inner=inner, uses=asked), epsilon, DELTA))
+        for uses in given.uses if epsilon in given.all_uses_at else given.uses[:1]:
+            made.append(Setting(MuRAG(inner=inner, uses=uses, similarity=similarity), epsilon, DELTA))
+            if epsilon > uses * given.epsilon_threshold:
+                made.append(Setting(replace(ada, uses=uses), epsilon, DELTA))
+    return made
+
+
+def table(outcomes: list[Outcome]) -> str:
+    """One row a setting."""
+    lines = ["| algorithm | epsilon per unit | accuracy | first half | second half | precision | unpaid |"]
+    lines.append("| --- | --- | --- | --- | --- | --- | --- |")
+    for outcome in outcomes:
+        half = len(outcome.scores) // 2
+        first, second = (sum(part) / len(part) for part in (outcome.scores[:half], outcome.scores[half:]))
+        precision = sum(outcome.precision) / len(outcome.precision) if outcome.precision else None
+        cells = [
+            outcome.setting.label,
+            "-" if outcome.setting.epsilon is None else f"{outcome.setting.epsilon:g}",
+            f"{outcome.accuracy:.2f}",
+            f"{first:.2f}",
+            f"{second:.2f}",
+            "-" if precision is None else f"{precision:.2f}",
+            str(outcome.unpaid),
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def draw(outcomes: list[Outcome], path: Path, epsilon: float) -> None:
+    """Accuracy so far along the stream, for one budget and the baselines."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(7, 4))
+    for outcome in outcomes:
+        if outcome.setting.epsilon in (None, epsilon):
+            scores = outcome.scores
+            so_far = [sum(scores[: n + 1]) / (n + 1) for n in range(len(scores))]
+            axes.plot(range(1, len(scores) + 1), so_far, label=outcome.setting.label)
+    axes.set_xlabel("questions asked")
+    axes.set_ylabel("accuracy so far")
+    axes.set_title(f"epsilon {epsilon:g} per unit for the whole stream")
+    axes.set_ylim(0, 1)
+    axes.legend(fontsize="small")
+    figure.savefig(path, bbox_inches="tight", metadata={"Date": None})
+
+
+def main() -> None:
+    """Run and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("documents", type=Path)
+    parser.add_argument("questions", type=Path)
+    parser.add_argument("--vault", type=Path)
+    parser.add_argument("--embedder", default="minilm+words")
+    parser.add_argument("--limit", type=int, default=100)
+    parser.add_argument("--epsilon", type=float, nargs="+", default=[2.0, 5.0, 10.0, 20.0])
+    parser.add_argument("--uses", type=int, nargs="+", default=[1, 5])
+    parser.add_argument("--all-uses-at", type=float, nargs="+", default=[10.0], help="the others have the first alone")
+    parser.add_argument("--epsilon-threshold", type=float, default=0.5)
+    parser.add_argument("--voters", type=int, default=40)
+    parser.add_argument("--private-tokens", type=int, default=8)
+    parser.add_argument("--max-tokens", type=int, default=16)
+    parser.add_argument("--document-tokens", type=int, default=0)
+    parser.add_argument("--prefix", default="")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--plot", type=Path)
+    parser.add_argument("--out", type=Path, help="everything, as JSON lines")
+    given = parser.parse_args()
+    questions = questions_of(given.questions, given.limit)
+    inner = DPSparseVoteRAG(
+        voters=given.voters,
+        private_tokens=given.private_tokens,
+        max_tokens=given.max_tokens,
+        document_tokens=given.document_tokens,
+        prefix=given.prefix,
+    )
+    with tempfile.TemporaryDirectory() as temporary:
+        vault = vault_at(given.vault or Path(temporary) / "vault", given.documents, given.embedder)
+        similarity = tuned(vault, questions, given.voters)
+        settings = settings_of(given, inner, similarity, len(questions))
+        done = iter(range(1, len(questions) * len(settings) + 1))
+        outcomes = run_stream(
+            vault,
+            questions,
+            settings,
+            given.seed,
+            lambda: print(f"{next(done)} of {len(questions) * len(settings)}", file=sys.stderr, flush=True),
+        )
+    if given.out is not None:
+        given.out.write_text("".join(json.dumps(outcome.describe()) + "\n" for outcome in outcomes))
+    print(table(outcomes))
+    print(
+        f"\n{len(questions)} questions, delta {DELTA:g}, {given.voters} voters, {given.private_tokens} private tokens, "
+        f"similarity {similarity:.3f}, epsilon_thr {given.epsilon_threshold:g}, seed {given.seed}, "
+        f"{vault.settings.model}, {vault.settings.embedder}"
+    )
+    if given.plot is not None:
+        draw(outcomes, given.plot, 10.0)
+
+
+if __name__ == "__main__":
+    main()

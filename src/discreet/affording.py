@@ -1,0 +1,74 @@
+"""Whether a vault can pay for a question, and what it could pay for: all of it public."""
+
+import math
+from dataclasses import replace
+
+from discreet.algorithms.answer import Algorithm, Plan
+from discreet.algorithms.multi import ManyQuestions
+from discreet.algorithms.voting import Voting
+from discreet.errors import BudgetExhausted, UsageError
+from discreet.privacy.accounting import Budget, Spending, largest
+
+
+def affordable(algorithm: Algorithm | ManyQuestions, budget: Budget, spent: Spending, vocabulary: int) -> Budget:
+    """The question's own budget, if all that it may cost can be paid on top of what everybody has `spent`.
+
+    Raises:
+        UsageError: the question's delta is above the vault's.
+        BudgetExhausted: it cannot be paid; says what could.
+    """
+    plan = algorithm.plan(budget, vocabulary)
+    if plan is None:
+        return Budget(1.0, budget.delta)
+    if plan.ceiling.delta > budget.delta:
+        raise UsageError(f"The question's delta, {plan.ceiling.delta:g}, is above the vault's, {budget.delta:g}.")
+    if budget.admits(spent + plan.most):
+        return plan.ceiling
+    asked, left, fit = budget.spent(plan.most), budget.left(spent), _would_fit(algorithm, budget, spent, vocabulary)
+    asked = getattr(algorithm, "epsilon", None) or asked
+    advice = f"A question of epsilon {fit:.3g} would fit." if fit else "No question fits any more; non-rag is free."
+    raise BudgetExhausted(
+        f"The budget cannot pay: epsilon {asked:.4g} was asked, {left:.4g} of {budget.epsilon:.4g} is left. "
+        f"Nothing was released or charged. {advice} Questions that were answered before are free.",
+        asked=asked,
+        left=left,
+        would_fit=fit,
+    )
+
+
+def affords(budget: Budget, spent: Spending, most: Spending) -> None:
+    """Nothing, if `most` can be paid on top of what everybody has `spent`.
+
+    Raises:
+        BudgetExhausted: it cannot.
+    """
+    if not budget.admits(spent + most):
+        asked, left = budget.spent(most), budget.left(spent)
+        raise BudgetExhausted(
+            f"The budget cannot pay: epsilon {asked:.4g} was asked, {left:.4g} of {budget.epsilon:.4g} is left.",
+            asked=asked,
+            left=left,
+        )
+
+
+def _would_fit(algorithm: Algorithm | ManyQuestions, budget: Budget, spent: Spending, vocabulary: int) -> float:
+    """The largest epsilon of such a question that can still be paid; 0 if below a hundredth."""
+    if not isinstance(algorithm, (Voting, ManyQuestions)):
+        return 0.0
+    smallest = 0.01 if isinstance(algorithm, Voting) else algorithm.entry + 0.01
+
+    def fits(epsilon: float) -> bool:
+        plan: Plan = _smaller(algorithm, epsilon).plan(budget, vocabulary)
+        return budget.admits(spent + plan.most)
+
+    if not fits(smallest):
+        return 0.0
+    # Rounded down to what the message shows, so that asking for it succeeds.
+    return math.floor(largest(fits, smallest, algorithm.epsilon or budget.epsilon) * 100) / 100
+
+
+def _smaller(algorithm: Voting | ManyQuestions, epsilon: float) -> Voting | ManyQuestions:
+    """The same algorithm for a question of `epsilon`."""
+    if isinstance(algorithm, Voting):
+        return replace(algorithm, epsilon=epsilon, epsilon_token=None)
+    return replace(algorithm, epsilon=epsilon, inner=replace(algorithm.inner, epsilon_token=None))

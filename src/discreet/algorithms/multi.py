@@ -1,0 +1,63 @@
+"""What the algorithms for many questions share: an inner algorithm, and what a unit pays for each question."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+from discreet.algorithms.answer import Draft, Plan
+from discreet.algorithms.dp_sparse_vote_rag import DPSparseVoteRAG
+from discreet.algorithms.voting import Tokens, Voting, check_number, split_total, split_uses
+from discreet.errors import UsageError
+from discreet.generation.model import LanguageModel
+from discreet.privacy.accounting import Budget
+from discreet.privacy.individual import UnitFilter
+from discreet.retrieval.retriever import Corpus
+
+
+@dataclass(frozen=True, kw_only=True)
+class ManyQuestions(ABC):
+    """Parameters of an algorithm that pays by unit.
+
+    Attributes:
+        inner: how a single question is answered: any algorithm that is private for the units it was dealt.
+        uses: in how many questions each unit may take part (M): its budget is shared out evenly among them.
+        epsilon: what a question may cost a unit, instead of `uses` (epsilon_q).
+    """
+
+    name: ClassVar[str]
+    private: ClassVar[bool] = True
+
+    inner: Voting = field(default_factory=DPSparseVoteRAG)
+    uses: int = 1
+    epsilon: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.uses < 1:
+            raise UsageError(f"A unit takes part in at least 1 question (uses), not {self.uses}.")
+        if self.epsilon is not None:
+            check_number("epsilon", self.epsilon)
+
+    @property
+    def entry(self) -> float:
+        """Pure epsilon that a question costs a unit before its first token."""
+        return 0.0
+
+    def plan(self, budget: Budget, vocabulary: int) -> Plan:
+        """What a question may cost a unit, given what a unit may spend in all."""
+        return self.tokens(budget, vocabulary).plan
+
+    def tokens(self, budget: Budget, vocabulary: int) -> Tokens:
+        """The budget of a private token, and how many there may be."""
+        delta = self.inner.delta or budget.delta
+        if delta > budget.delta:
+            raise UsageError(f"The question's delta, {delta:g}, is above the vault's, {budget.delta:g}.")
+        if self.epsilon is None:
+            return split_uses(self.inner, budget, self.uses, self.entry, vocabulary)
+        if self.epsilon <= self.entry:
+            raise UsageError(f"Epsilon {self.epsilon:g} does not even pay the entry of {self.entry:g}. Raise it.")
+        tokens = split_total(replace(self.inner, epsilon=self.epsilon - self.entry), delta, vocabulary)
+        return replace(tokens, plan=replace(tokens.plan, entry=self.entry))
+
+    @abstractmethod
+    def answer(self, question: str, corpus: Corpus, model: LanguageModel, privacy: UnitFilter) -> Draft:
+        """Answer `question`; every unit that takes part pays through `privacy`."""

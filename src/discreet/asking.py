@@ -1,0 +1,103 @@
+"""One question, answered and paid for: what stands between a vault and an algorithm."""
+
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+
+from discreet.algorithms.answer import Algorithm, Answer, Draft
+from discreet.algorithms.multi import ManyQuestions
+from discreet.algorithms.naive_multi_rag import NaiveMultiRAG
+from discreet.algorithms.voting import Voting
+from discreet.errors import BudgetExhausted, Interrupted
+from discreet.generation.model import LanguageModel
+from discreet.privacy.accounting import Budget
+from discreet.privacy.filter import NotPrivateFilter, PrivacyFilter, Receipt
+from discreet.privacy.individual import UnitFilter
+from discreet.privacy.ledger import UnitLedger
+from discreet.privacy.noise import Noise
+from discreet.retrieval.retriever import Corpus
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question on its way.
+
+    Attributes:
+        id: under which it pays.
+        question: its text.
+        name: what the algorithm is called that was asked for.
+        algorithm: how it is answered.
+        ceiling: what it may cost, where everybody pays.
+    """
+
+    id: str
+    question: str
+    name: str
+    algorithm: Algorithm | ManyQuestions
+    ceiling: Budget
+
+
+def paid_by_units(algorithm: Algorithm | ManyQuestions) -> Algorithm | ManyQuestions:
+    """The algorithm as a vault runs it in which units pay by themselves: what everybody pays is one more way to pay."""
+    if isinstance(algorithm, Voting):
+        return NaiveMultiRAG(inner=algorithm, epsilon=algorithm.epsilon)
+    return algorithm
+
+
+def answer(
+    asked: Asked,
+    corpus: Corpus,
+    model: LanguageModel,
+    ledger: UnitLedger,
+    *,
+    unit: str,
+    noise: Noise | None = None,
+) -> Answer:
+    """Answer a question, paying into `ledger`.
+
+    Raises:
+        BudgetExhausted: another question used up the budget in the middle of this one.
+        Interrupted: Ctrl-C; what was paid stays paid.
+    """
+    if isinstance(asked.algorithm, ManyQuestions):
+        units = UnitFilter(ledger, asked.id, unit=unit, noise=noise)
+        draft = _by_units(asked, asked.algorithm, corpus, model, units)
+        return _finished(asked, draft, units.receipt())
+    kind = PrivacyFilter if asked.algorithm.private else NotPrivateFilter
+    privacy = kind(ledger, asked.ceiling, asked.id, unit=unit, noise=noise)
+    return _finished(asked, _by_everybody(asked, asked.algorithm, corpus, model, privacy), privacy.receipt())
+
+
+def _by_units(
+    asked: Asked, algorithm: ManyQuestions, corpus: Corpus, model: LanguageModel, privacy: UnitFilter
+) -> Draft | None:
+    draft = None
+    # Suppressed rather than chained: the frames of an interruption hold private values.
+    with suppress(KeyboardInterrupt):
+        draft = algorithm.answer(asked.question, corpus, model, privacy)
+    # After an error nothing is returned: when it came may have depended on more than what was released.
+    privacy.settle()
+    return draft
+
+
+def _by_everybody(
+    asked: Asked, algorithm: Algorithm, corpus: Corpus, model: LanguageModel, privacy: PrivacyFilter
+) -> Draft | None:
+    draft = None
+    try:
+        with suppress(KeyboardInterrupt):
+            draft = algorithm.answer(asked.question, corpus, model, privacy)
+    except BudgetExhausted as refusal:  # another process spent, in the middle of this answer, what it needed
+        paid = privacy.receipt().epsilon
+        raise BudgetExhausted(
+            f"Another question used up the budget in the middle of this one. What was paid stays paid: epsilon "
+            f"{paid:.4g}. No answer was released; {refusal.left:.4g} is left.",
+            asked=refusal.asked,
+            left=refusal.left,
+        ) from None
+    return draft
+
+
+def _finished(asked: Asked, draft: Draft | None, receipt: Receipt) -> Answer:
+    if draft is None:
+        raise Interrupted(receipt.epsilon)
+    return Answer(**asdict(draft), algorithm=asked.name, receipt=receipt)

@@ -1,0 +1,120 @@
+"""What a vault has left: for its custodian, and what of that is public."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.algorithms.answer import Plan
+from discreet.ledger.records import QuestionRecord
+from discreet.privacy.accounting import Budget, Meter, Spending
+from discreet.privacy.ledger import UnitLedger
+
+STEPS = 10
+
+
+@dataclass(frozen=True)
+class Level:
+    """How many units have between `low` and `high` of epsilon left."""
+
+    low: float
+    high: float
+    units: int
+
+
+@dataclass(frozen=True)
+class BudgetReport:
+    """What was granted, spent and is left, and the questions that paid.
+
+    Attributes:
+        granted, delta: what all answers together may reveal about any one unit.
+        spent, left: what everybody paid, and what a unit has left that never paid by itself: public.
+        unit: what a unit is.
+        questions: every question, with what it cost a unit that took part.
+        levels: how many units have how much left: private; empty where everybody pays.
+        more: an estimate of how many more questions like the default one fit; None if it cannot be told.
+    """
+
+    granted: float
+    delta: float
+    spent: float
+    left: float
+    unit: str
+    questions: tuple[QuestionRecord, ...]
+    levels: tuple[Level, ...] = ()
+    more: int | None = None
+
+    def public(self) -> dict[str, Any]:
+        """What an analyst may see."""
+        return {
+            "granted": self.granted,
+            "delta": self.delta,
+            "spent": self.spent,
+            "left": self.left,
+            "unit": self.unit,
+            "answered": sum(question.stopped is not None for question in self.questions),
+        }
+
+    def describe(self) -> dict[str, Any]:
+        """The report as plain data; the keys are those of `discreet budget --json`."""
+        return self.public() | {
+            "questions": [question.describe() for question in self.questions],
+            "levels": [{"low": one.low, "high": one.high, "units": one.units} for one in self.levels],
+            "more": self.more,
+        }
+
+
+def by_everybody(
+    budget: Budget, spent: Spending, unit: str, questions: Sequence[QuestionRecord], plan: Plan | None
+) -> BudgetReport:
+    """The report of a vault in which everybody pays for every question."""
+    more = None
+    if plan is not None:
+        more = _times(budget, budget.meter(spent), plan.most)
+    return BudgetReport(
+        budget.epsilon, budget.delta, budget.spent(spent), budget.left(spent), unit, tuple(questions), (), more
+    )
+
+
+def by_units(
+    ledger: UnitLedger, unit: str, questions: Sequence[QuestionRecord], units: int, plan: Plan, places: int
+) -> BudgetReport:
+    """The report of a vault in which units pay by themselves.
+
+    Args:
+        ledger: who has paid what.
+        unit: what a unit is called.
+        questions: every question.
+        units: how many units the vault holds.
+        plan: what another question would cost.
+        places: how many units a question needs at least.
+    """
+    budget, everybody = ledger.budget, ledger.budget.meter(ledger.spent())
+    readings = list(ledger.readings())
+    untouched = max(0, units - sum(count for _, count in readings))
+    counts, uses = [0] * STEPS, 0
+    for own, count in [*readings, (Meter(), untouched)]:
+        left = budget.left_meter(everybody + own)
+        counts[min(STEPS - 1, int(left / budget.epsilon * STEPS))] += count
+        uses += count * _times(budget, everybody + own, plan.most)
+    taking = max(places, _taking_part(readings, questions))
+    report = by_everybody(budget, ledger.spent(), unit, questions, None)
+    width = budget.epsilon / STEPS
+    levels = tuple(Level(step * width, (step + 1) * width, count) for step, count in enumerate(counts))
+    return BudgetReport(**{**vars(report), "levels": levels, "more": uses // taking})
+
+
+def _taking_part(readings: Sequence[tuple[Meter, int]], questions: Sequence[QuestionRecord]) -> int:
+    """How many units paid for a question, on average."""
+    paid = sum(own.pure * count for own, count in readings)
+    asked = sum(int(question.spending.nano[-1]) for question in questions)
+    return round(paid / asked) if asked else 0
+
+
+def _times(budget: Budget, spent: Meter, most: Spending) -> int:
+    """How many more such questions a unit can pay that has spent so much."""
+    low, high, cost = 0, 10_000, budget.meter(most)
+    while high > low:
+        middle = (low + high + 1) // 2
+        times = Meter(cost.curve * middle, cost.pure * middle, cost.failures * middle)
+        low, high = (middle, high) if budget.admits_meter(spent + times) else (low, middle - 1)
+    return low

@@ -1,0 +1,161 @@
+"""Streams of questions: every unit has one budget for all of them, and what a question costs is gone for the next."""
+
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from discreet.algorithms.answer import Algorithm
+from discreet.algorithms.multi import ManyQuestions
+from discreet.algorithms.naive_multi_rag import NaiveMultiRAG
+from discreet.algorithms.non_rag import NonRAG
+from discreet.errors import BudgetExhausted
+from discreet.evaluation.datasets import Question
+from discreet.evaluation.metrics import score
+from discreet.evaluation.remembering import RememberingModel
+from discreet.privacy.accounting import Accountant, Budget, Spending
+from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.noise import InsecureSeededNoise
+from discreet.retrieval.retriever import unit_key
+from discreet.vault import Vault
+
+
+@dataclass(frozen=True)
+class Setting:
+    """An algorithm, and what every unit may spend over the whole stream.
+
+    Attributes:
+        algorithm: how each question is answered.
+        epsilon: every unit's budget; None for what has no guarantee or costs nothing.
+        delta: its delta.
+        accountant: the filter.
+    """
+
+    algorithm: Algorithm | ManyQuestions
+    epsilon: float | None = None
+    delta: float = 1e-5
+    accountant: Accountant = "renyi"
+
+    @property
+    def label(self) -> str:
+        """What it is called in a table."""
+        uses = getattr(self.algorithm, "uses", None)
+        return self.algorithm.name + (f", M={uses}" if uses and not isinstance(self.algorithm, NaiveMultiRAG) else "")
+
+    @property
+    def places(self) -> int:
+        """How many units an answer rests on at most."""
+        inner = getattr(self.algorithm, "inner", self.algorithm)
+        return int(getattr(inner, "voters", 0) * getattr(inner, "units_per_voter", 1))
+
+
+@dataclass
+class Outcome:
+    """What became of a stream.
+
+    Attributes:
+        setting: how it was answered.
+        scores: of each answer, in [0, 1].
+        precision: of each question, the share of its nearest units that were really dealt; empty where it is not
+            known.
+        unpaid: how many questions could not be paid and were answered without documents.
+        texts: the answers.
+    """
+
+    setting: Setting
+    scores: list[float] = field(default_factory=list)
+    precision: list[float] = field(default_factory=list)
+    unpaid: int = 0
+    texts: list[str] = field(default_factory=list)
+
+    @property
+    def accuracy(self) -> float:
+        """The mean score."""
+        return sum(self.scores) / len(self.scores)
+
+    def describe(self) -> dict[str, Any]:
+        """The outcome as plain data."""
+        return {
+            "label": self.setting.label,
+            "epsilon": self.setting.epsilon,
+            "accountant": self.setting.accountant,
+            "accuracy": self.accuracy,
+            "precision": sum(self.precision) / len(self.precision) if self.precision else None,
+            "unpaid": self.unpaid,
+            "scores": self.scores,
+            "texts": self.texts,
+        }
+
+
+class WatchedLedger(MemoryLedger):
+    """A ledger of a simulation that remembers who was admitted last."""
+
+    def __init__(self, budget: Budget) -> None:
+        super().__init__(budget, simulation=True)
+        self.admitted: frozenset[bytes] | None = None
+        self.excluded: frozenset[bytes] = frozenset()
+
+    def reserve(self, question: str, part: int, most: Spending, units: Sequence[bytes]) -> frozenset[bytes]:
+        """As a ledger does."""
+        self.admitted = super().reserve(question, part, most, units)
+        return self.admitted
+
+    def reserve_all(self, question: str, part: int, most: Spending) -> frozenset[bytes]:
+        """As a ledger does."""
+        self.admitted = None
+        self.excluded = super().reserve_all(question, part, most)
+        return self.excluded
+
+
+def run_stream(
+    vault: Vault,
+    questions: Sequence[Question],
+    settings: Sequence[Setting],
+    seed: int = 0,
+    progress: Callable[[], None] = lambda: None,
+) -> list[Outcome]:
+    """Answer the questions in order, in each of the settings. Nothing is paid by the vault; noise is seeded."""
+    model = RememberingModel(vault.model, batches=6)
+    outcomes = [Outcome(setting) for setting in settings]
+    ledgers = [WatchedLedger(_budget(setting)) for setting in settings]
+    secret = vault.corpus.secret
+    for question in questions:
+        ranked = [unit_key(passage.unit, secret) for passage in vault.corpus.unsealed_passages(question.question, 2000)]
+        for outcome, ledger in zip(outcomes, ledgers, strict=True):
+            _answer(vault, model, question, outcome, ledger, seed)
+            places = outcome.setting.places
+            if outcome.setting.epsilon is not None and places:
+                outcome.precision.append(_precision(ledger, ranked, places))
+            progress()
+    return outcomes
+
+
+def _budget(setting: Setting) -> Budget:
+    epsilon = setting.epsilon or 1.0
+    return Budget(epsilon, setting.delta, 0.5 * setting.delta, accountant=setting.accountant)
+
+
+def _answer(
+    vault: Vault, model: RememberingModel, question: Question, outcome: Outcome, ledger: WatchedLedger, seed: int
+) -> None:
+    algorithm = outcome.setting.algorithm
+    # The same noise at every epsilon, as far as it has the same scale.
+    noise = InsecureSeededNoise(zlib.crc32(f"{question.id}|{outcome.setting.label}|{seed}".encode()))
+    used = ledger if isinstance(algorithm, ManyQuestions) else None
+    try:
+        found = vault.simulate(question.question, algorithm, noise=noise, model=model, ledger=used)
+    except BudgetExhausted:
+        outcome.unpaid += 1
+        ledger.admitted = frozenset()
+        inner = getattr(algorithm, "inner", None)
+        found = vault.simulate(question.question, NonRAG(prefix=getattr(inner, "prefix", "")), noise=noise, model=model)
+    outcome.scores.append(score(found.text, question.answers, question.kind))
+    outcome.texts.append(found.text)
+
+
+def _precision(ledger: WatchedLedger, ranked: Sequence[bytes], places: int) -> float:
+    if ledger.admitted is None:
+        dealt = [unit for unit in ranked if unit not in ledger.excluded]
+    else:
+        dealt = [unit for unit in ranked if unit in ledger.admitted]
+    return len(set(dealt[:places]) & set(ranked[:places])) / places

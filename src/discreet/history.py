@@ -1,0 +1,110 @@
+"""Answers that were released before: public, so that they may be used again for nothing.
+
+MuRAG, "historical QA": differential privacy is closed under post-processing. A question that was asked before is
+answered as it was then, and answers to related questions may stand in the public prompt, which makes the voters agree
+with it more often.
+
+VAULT/history.jsonl   one released answer a line, in the order in which they were released
+"""
+
+import json
+import os
+import re
+from base64 import b64decode, b64encode
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from discreet.errors import StoreError
+from discreet.retrieval.embedding import Embedder
+
+# Words that change nothing about what a question asks for.
+_EMPTY = frozenset(
+    "a an the is are was were be do does did can could would will shall please tell me us you i my of for to in on at "
+    "it its this that there what what's whats".split()
+)
+
+
+@dataclass(frozen=True)
+class Released:
+    """An answer that was released.
+
+    Attributes:
+        question: what was asked.
+        answer: what was released.
+        stopped: why the answer ended.
+        algorithm: how it was made.
+        tokens: how long it is.
+        vector: of the question, as `History.add` writes it.
+    """
+
+    question: str
+    answer: str
+    stopped: str
+    algorithm: str
+    tokens: int
+    vector: str = field(default="", repr=False)
+
+
+class History:
+    """The released answers of a vault, in a file to which lines are added."""
+
+    def __init__(self, path: Path, embedder: Embedder) -> None:
+        self._path, self._embedder = path, embedder
+        self._width = len(b64encode(bytes(2 * embedder.dimension)))  # of a vector that was not damaged
+
+    def add(self, released: Released) -> None:
+        """Keep an answer, durably, with its question's vector, so that it is not embedded again."""
+        vector = b64encode(self._embedder.embed([released.question])[0].astype("<f2").tobytes()).decode()
+        try:
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(asdict(released) | {"vector": vector}, ensure_ascii=False) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise StoreError(f"The answer could not be kept in {self._path}: {error.strerror}. It was paid.") from error
+
+    def all(self) -> list[Released]:
+        """Every answer, the first one first. A line that a crash cut off is passed over."""
+        try:
+            lines = self._path.read_text(encoding="utf-8", errors="replace").splitlines()
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise StoreError(f"{self._path} cannot be read: {error.strerror}.") from error
+        return [released for line in lines if (released := _parsed(line))]
+
+    def same(self, question: str) -> Released | None:
+        """The latest answer to the same question, up to case, punctuation and words that say nothing."""
+        wanted = essence(question)
+        return next((one for one in reversed(self.all()) if wanted and essence(one.question) == wanted), None)
+
+    def related(self, question: str, count: int, similarity: float) -> list[Released]:
+        """The answers to the nearest questions at least so similar, nearest first; one for each question."""
+        latest = {essence(one.question): one for one in self.all()}
+        known = [one for one in latest.values() if len(one.vector) == self._width]
+        if not known:
+            return []
+        vectors = np.array([np.frombuffer(b64decode(one.vector), dtype="<f2") for one in known], dtype=np.float32)
+        likeness = vectors @ self._embedder.embed([question])[0]
+        order = [int(place) for place in np.argsort(-likeness, kind="stable")]
+        return [known[place] for place in order if likeness[place] >= similarity][:count]
+
+
+def essence(question: str) -> tuple[str, ...]:
+    """The words of a question that matter, in order."""
+    return tuple(word for word in re.findall(r"[\w']+", question.casefold()) if word not in _EMPTY)
+
+
+def as_record(released: Sequence[Released]) -> str:
+    """Earlier answers as a text for the public prompt."""
+    return " ".join(f"{one.question} {one.answer}".strip() for one in released)
+
+
+def _parsed(line: str) -> Released | None:
+    try:
+        return Released(**json.loads(line))
+    except (ValueError, TypeError):
+        return None

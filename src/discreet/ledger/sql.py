@@ -1,0 +1,269 @@
+"""A ledger in a database that speaks SQL: everything that does not depend on which one.
+
+Every payment is one transaction, which takes the one lock of the ledger first, so that two processes cannot both
+spend what only one can; it is committed so that it survives a power cut; and only then is noise drawn. Sums are
+whole numbers. A kind of database brings its transactions (`_reading`, `_writing`).
+
+What no ledger can notice is that it was put back whole from an older copy: what was charged since is forgotten.
+"""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime
+from typing import Any, ClassVar
+
+from sqlalchemy import Connection, text
+
+from discreet.errors import LedgerError
+from discreet.ledger import units as rows_of_units
+from discreet.ledger.opening import budget_of, read_grant
+from discreet.ledger.records import QuestionRecord
+from discreet.ledger.rows import (
+    checked,
+    counted,
+    pack,
+    set_total,
+    split,
+    stream,
+    total,
+    unpack,
+    unpack_part,
+)
+from discreet.privacy.accounting import Meter, Spending
+from discreet.privacy.ledger import APART, Charge, check_settlement, exhausted, never_reserved, reserved_before
+
+_FIND_CHARGE = text("select nano, atto from charge where question = :question and number = :number")
+_CHARGE = text("insert into charge values (:question, :number, :time, :mechanism, :change, :cost, :nano, :atto)")
+_FIND_PART = text("select 1 from part where question = :question and part = :part")
+_PART = text(
+    "insert into part (question, part, most_nano, most_atto, everybody, paying) "
+    "values (:question, :part, :nano, :atto, :everybody, :paying)"
+)
+_HELD = text(
+    "select most_nano, most_atto, spent_nano, spent_atto, everybody, paying from part "
+    "where question = :question and part = :part"
+)
+_PARTS = "select question, part, most_nano, most_atto, spent_nano, spent_atto, charges from part"
+_SETTLE = text(
+    "update part set spent_nano = :nano, spent_atto = :atto, charges = :charges "
+    "where question = :question and part = :part"
+)
+
+
+class SqlLedger(ABC):
+    """A `UnitLedger` in a database. Its grant never changes.
+
+    May be shared by threads and by forked processes: every call is a transaction of its own.
+    """
+
+    _arrival: ClassVar[str]  # the column that numbers questions as they arrive, whatever the clock says
+
+    def __init__(self) -> None:
+        """For `create` and `open` of the kinds, which check the ledger."""
+        with self._reading() as connection:
+            grant = read_grant(connection)
+        self.budget = budget_of(grant)
+        self.simulation = bool(grant["simulation"])
+        self._log_questions = bool(grant["log_questions"])
+
+    @abstractmethod
+    def _reading(self) -> AbstractContextManager[Connection]:
+        """A transaction that sees one moment and changes nothing; its errors are explained."""
+
+    @abstractmethod
+    def _writing(self, *, durable: bool = True) -> AbstractContextManager[Connection]:
+        """A transaction alone with the ledger; if `durable`, on disk when it ends. Its errors are explained."""
+
+    def spent(self) -> Spending:
+        """Everything that everybody was charged so far."""
+        with self._reading() as connection:
+            return total(connection)
+
+    def affords(self, extra: Spending) -> bool:
+        """Whether everybody could be charged `extra` now."""
+        return self.budget.admits(self.spent() + extra)
+
+    def charge(self, charge: Charge) -> bool:
+        """Record a charge durably, or refuse it. Idempotent under (question, number); returns whether it is new.
+
+        Raises:
+            BudgetExhausted: the sum would exceed the budget. Nothing was recorded.
+            LedgerError: it was recorded before with another cost, or the ledger cannot be written.
+        """
+        spending, cost = Spending.of(charge.cost), json.dumps(charge.cost.describe())
+        key = {"question": charge.question, "number": charge.number}
+        with self._writing() as connection:
+            found = connection.execute(_FIND_CHARGE, key).one_or_none()
+            if found is not None:
+                if unpack(found.nano, found.atto) != spending:
+                    raise LedgerError("This charge was recorded before with another cost. Nothing was released.")
+                return False
+            self._add_to_total(connection, spending)
+            about = {"time": _now(), "mechanism": charge.mechanism, "change": str(charge.change), "cost": cost}
+            connection.execute(_CHARGE, key | about | pack(spending))
+        return True
+
+    def reserve(self, question: str, part: int, most: Spending, units: Sequence[bytes]) -> frozenset[bytes]:
+        """Have those of `units` pay `most` that can, durably. Returns them; the others pay nothing.
+
+        Raises:
+            LedgerError: this part of the question was reserved before, a unit's name has not 16 bytes, or the
+                ledger cannot be written. Nothing was reserved.
+        """
+        named, cost = checked(units), self.budget.meter(most)
+        with self._writing() as connection:
+            _check_new(connection, question, part)
+            everybody = self.budget.meter(total(connection)) + cost
+            paying = self._admitted(connection, everybody, named)
+            rows_of_units.pay(connection, cost, paying)
+            _insert_part(connection, question, part, most, paying)
+        return frozenset(paying)
+
+    def reserve_all(self, question: str, part: int, most: Spending) -> frozenset[bytes]:
+        """Have everybody pay `most`, durably, those included who join later. Returns the units that cannot.
+
+        Raises:
+            BudgetExhausted: not even a unit that never paid by itself could pay (public). Nothing was recorded.
+            LedgerError: this part of the question was reserved before, or the ledger cannot be written.
+        """
+        with self._writing() as connection:
+            _check_new(connection, question, part)
+            everybody = self.budget.meter(self._add_to_total(connection, most))
+            _insert_part(connection, question, part, most, None)
+            return rows_of_units.cannot_pay(connection, self.budget, everybody)
+
+    def settle(self, question: str, part: int, spent: Spending, charges: Sequence[Charge] = ()) -> None:
+        """Return to all who paid for a part what was reserved beyond `spent`; keep what was charged.
+
+        Settling again with the same `spent` changes nothing. It may be lost in a power cut: then more counts as
+        spent than was.
+
+        Raises:
+            LedgerError: the part was never reserved, was settled with another sum, or spent more than reserved.
+        """
+        key = {"question": question, "part": part}
+        with self._writing(durable=False) as connection:
+            held = connection.execute(_HELD, key).one_or_none()
+            if held is None:
+                raise never_reserved(question, part)
+            most, settled = unpack_part(held)
+            check_settlement(most, settled, spent)
+            if settled is not None:
+                return
+            released = json.dumps([charge.describe() for charge in charges])
+            connection.execute(_SETTLE, key | pack(spent) | {"charges": released})
+            if held.everybody:
+                set_total(connection, total(connection) - most + spent)
+            else:
+                back = self.budget.meter(most) - self.budget.meter(spent)
+                rows_of_units.get_back(connection, back, split(held.paying))
+
+    def readings(self) -> list[tuple[Meter, int]]:
+        """What units have paid by themselves, and how many have paid that. For the custodian alone."""
+        with self._reading() as connection:
+            return rows_of_units.readings(connection)
+
+    def begin(self, question: str, algorithm: str, asked: str | None, *, private: bool = True) -> None:
+        """Note that a question begins; its text only if the vault keeps questions.
+
+        Raises:
+            LedgerError: a question with this id began before, or the ledger cannot be written.
+        """
+        # A command line may hold bytes that are no text; they are no reason to lose a question.
+        kept = asked.encode(errors="replace").decode() if asked is not None and self._log_questions else None
+        kept = None if kept is None else kept.replace("\0", "\N{REPLACEMENT CHARACTER}")
+        with self._writing() as connection:
+            if connection.execute(text("select 1 from question where id = :id"), {"id": question}).scalar():
+                raise LedgerError(f"The question {question} began before. Ask it anew, under an id of its own.")
+            connection.execute(
+                text(
+                    "insert into question (id, time, algorithm, text, private) "
+                    "values (:id, :time, :algorithm, :text, :private)"
+                ),
+                {"id": question, "time": _now(), "algorithm": algorithm, "text": kept, "private": private},
+            )
+
+    def finish(self, question: str, stopped: str) -> None:
+        """Note how a question ended.
+
+        Raises:
+            LedgerError: no question with this id began, or the ledger cannot be written.
+        """
+        with self._writing() as connection:
+            ended = connection.execute(
+                text("update question set stopped = :stopped where id = :id"), {"id": question, "stopped": stopped}
+            )
+            if ended.rowcount == 0:
+                raise LedgerError(f"The question {question} never began, so it cannot end. Begin it first.")
+
+    def questions(self) -> list[QuestionRecord]:
+        """All questions in the order in which they were asked, with what they paid, by everybody or by units."""
+        with self._reading() as connection:
+            questions = connection.execute(text(f"select * from question order by {self._arrival}")).mappings().all()
+            paid = _paid(connection)
+        return [self._record(question, *paid.get(question["id"], (0, None))) for question in questions]
+
+    def _record(self, question: Any, charges: int, spending: Spending | None) -> QuestionRecord:
+        return QuestionRecord(
+            id=question["id"],
+            time=question["time"],
+            algorithm=question["algorithm"],
+            text=question["text"],
+            private=bool(question["private"]),
+            stopped=question["stopped"],
+            charges=charges,
+            epsilon=0.0 if spending is None else self.budget.spent(spending),
+            spending=Spending.nothing() if spending is None else spending,
+        )
+
+    def _admitted(self, connection: Connection, everybody: Meter, units: list[bytes]) -> list[bytes]:
+        """Those of `units` that can pay."""
+        return rows_of_units.can_pay(connection, self.budget, everybody, units)
+
+    def _add_to_total(self, connection: Connection, spending: Spending) -> Spending:
+        """Have everybody pay, if a unit that paid nothing by itself can. Returns the new total."""
+        spent = total(connection)
+        new = spent + spending
+        if not self.budget.admits(new):
+            raise exhausted(self.budget, spent, new)
+        set_total(connection, new)
+        return new
+
+
+def _check_new(connection: Connection, question: str, part: int) -> None:
+    if connection.execute(_FIND_PART, {"question": question, "part": part}).scalar():
+        raise reserved_before(question, part)
+
+
+def _insert_part(connection: Connection, question: str, part: int, most: Spending, paying: list[bytes] | None) -> None:
+    """Note who pays for a part; None: everybody."""
+    values = {"everybody": paying is None, "paying": None if paying is None else b"".join(paying)}
+    connection.execute(_PART, {"question": question, "part": part} | pack(most) | values)
+
+
+def _paid(connection: Connection) -> dict[str, tuple[int, Spending]]:
+    """How many payments each question made, and what they cost any unit at most."""
+    paid: dict[str, tuple[int, Spending]] = {}
+    apart: dict[str, Spending] = {}
+
+    def add(question: str, charges: int, spending: Spending) -> None:
+        before, spent = paid.get(question, (0, Spending.nothing()))
+        paid[question] = before + charges, spent + spending
+
+    for row in stream(connection, "select question, nano, atto from charge"):
+        add(row.question, 1, unpack(row.nano, row.atto))
+    for row in stream(connection, _PARTS):
+        spent = counted(*unpack_part(row))
+        if row.part >= APART:
+            apart[row.question] = apart.get(row.question, Spending.nothing()).or_more(spent)
+            spent = Spending.nothing()
+        add(row.question, len(json.loads(row.charges)) if row.charges else 0, spent)
+    for question, spent in apart.items():
+        add(question, 0, spent)
+    return paid
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

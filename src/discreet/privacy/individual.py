@@ -1,0 +1,215 @@
+"""Per-unit payment: only those individuals pay whose documents a question could have used.
+
+Feldman and Zrnic, "Individual Privacy Accounting via a Renyi Filter" (2021), Corollary 3.3. What makes it sound:
+
+- Who takes part is decided for each unit by itself, from public values and what that unit has paid before: never by
+  rank, never by who else is there. With one unit gone, all others' payments, balances and admissions are the same.
+- **Everybody admitted pays, used or not**, and at the question's ceiling, durably, before any noise is drawn. What
+  was not spent is returned afterwards; how much that is follows from released values.
+- A unit that cannot pay was never admitted. Nothing stops, fails or is said because of it.
+
+`UnitFilter` belongs to one question, as `PrivacyFilter` does to one of corpus-wide payment.
+"""
+
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from discreet.errors import DiscreetError, LedgerError
+from discreet.privacy.accounting import Budget, Spending
+from discreet.privacy.change import Change, Relation
+from discreet.privacy.filter import PrivacyFilter, Receipt
+from discreet.privacy.ledger import APART, Charge, UnitLedger, exhausted
+from discreet.privacy.noise import Noise, SystemNoise
+from discreet.privacy.private import Private, open_for_mechanism, unsealed_once
+
+S = TypeVar("S")
+
+PRESENCE = Change(1, Relation.ADD_REMOVE)
+"""What one unit does to the units above a threshold: it is among them or not."""
+
+PLACE = Change(1, Relation.REPLACE)
+"""What one unit does to a fixed number of places, filled by rank: without it, another unit takes one."""
+
+
+@dataclass(frozen=True)
+class Member(Generic[S]):
+    """Something that a unit brings to a question, with the unit's key in the ledger."""
+
+    key: bytes
+    value: S
+
+
+class Reservation:
+    """What was reserved for a part of a question, as the ledger of the filter that spends it."""
+
+    def __init__(self, most: Spending, budget: Budget, *, simulation: bool) -> None:
+        self.most, self.budget, self.simulation = most, budget, simulation
+        self.charges: list[Charge] = []
+        self._spent = Spending.nothing()
+
+    def spent(self) -> Spending:
+        """What was charged so far."""
+        return self._spent
+
+    def affords(self, extra: Spending) -> bool:
+        """Whether `extra` is left of what was reserved."""
+        return (self._spent + extra).within(self.most)
+
+    def charge(self, charge: Charge) -> bool:
+        """Take a charge out of the reservation, which is durable already."""
+        if charge.number != len(self.charges):
+            raise LedgerError("A charge was made twice, or left out. Nothing was released. Ask a new question.")
+        total = self._spent + Spending.of(charge.cost)
+        if not total.within(self.most):
+            raise exhausted(self.budget, self._spent, total)
+        self.charges.append(charge)
+        self._spent = total
+        return True
+
+
+class UnitFilter:
+    """Admits units to a question, has them pay, and lets mechanisms open what they bring.
+
+    A question may have several parts, each with its own admission. Parts whose units have none in common
+    (`apart=True`) cost any unit no more than the dearest of them.
+    """
+
+    def __init__(
+        self, ledger: UnitLedger, question: str, *, unit: str = "document", noise: Noise | None = None
+    ) -> None:
+        self.noise = noise or SystemNoise()
+        if not (self.noise.secure or ledger.simulation):
+            raise DiscreetError("Insecure noise is for simulations; a real vault draws from the operating system.")
+        self._ledger, self._question, self._unit = ledger, question, unit
+        self._parts: dict[int, Reservation] = {}
+        self._everybody = False
+
+    @property
+    def budget(self) -> Budget:
+        """What every unit may spend."""
+        return self._ledger.budget
+
+    def admit(
+        self, members: Private[Member[S]], most: Spending, *, apart: bool = False
+    ) -> tuple[Private[Member[S]], PrivacyFilter]:
+        """Admit those members that can pay `most`, and have all of them pay it.
+
+        Args:
+            members: each unit once; who is among them must be decided unit by unit.
+            most: what the part may cost at most.
+            apart: whether no unit of this part is in another part with this mark.
+
+        Returns:
+            the admitted members, in the order in which they came, and the filter to spend `most` with.
+        """
+        part = self._number(apart)
+
+        def paying(found: list[Member[S]]) -> list[Member[S]]:
+            keys = [member.key for member in found]
+            admitted = self._ledger.reserve(self._question, part, most, keys)
+            return [member for member in found if member.key in admitted]
+
+        if members.change != PRESENCE:
+            # Payment by rank: with one unit gone, another would pay in its place.
+            raise DiscreetError(f"Units are admitted from those above a threshold, not by {members.change}.")
+        admitted = self._reserved(members, paying)
+        return admitted, self._part(part, most)
+
+    def admit_everybody(
+        self, nearest: Callable[[int], Private[Member[S]]], places: int, most: Spending
+    ) -> tuple[Private[Member[S]], PrivacyFilter]:
+        """Have every unit of the vault pay `most`; the nearest of those that could.
+
+        Args:
+            nearest: the nearest members, so many of them, nearest first.
+            places: how many are wanted.
+            most: what the question may cost at most.
+
+        Raises:
+            BudgetExhausted: nobody could pay. That is public: it follows from what everybody paid.
+        """
+        self._everybody = True
+        part = self._number(apart=False)
+        excluded = self._ledger.reserve_all(self._question, part, most)
+        found = unsealed_once(
+            nearest(places + len(excluded)),
+            lambda members: [member for member in members if member.key not in excluded][:places],
+            PLACE,
+        )
+        return found, self._part(part, most)
+
+    def settle(self) -> None:
+        """Return what was reserved and not spent, when the question is over."""
+        for part, reservation in self._parts.items():
+            self._ledger.settle(self._question, part, reservation.spent(), reservation.charges)
+
+    def receipt(self) -> Receipt:
+        """What the question cost any one unit at most."""
+        charges = tuple(charge for reservation in self._parts.values() for charge in reservation.charges)
+        spent = self.spent()
+        budget = self.budget
+        return Receipt(
+            epsilon=budget.spent(spent) if charges else 0.0,
+            delta=budget.delta if charges else 0.0,
+            relation="add-remove",
+            unit=self._unit,
+            charges=charges,
+            accountant=f"{budget.accountant} filter for each unit",
+            noise=type(self.noise).__name__,
+            payment="every unit" if self._everybody else "each unit that took part",
+        )
+
+    def spent(self) -> Spending:
+        """The most that any one unit has paid so far."""
+        together, apart = Spending.nothing(), Spending.nothing()
+        for part, reservation in self._parts.items():
+            if part >= APART:
+                apart = apart.or_more(reservation.spent())
+            else:
+                together = together + reservation.spent()
+        return together + apart
+
+    def _number(self, apart: bool) -> int:
+        return len(self._parts) + (APART if apart else 0)
+
+    def _part(self, part: int, most: Spending) -> PrivacyFilter:
+        self._parts[part] = reservation = Reservation(most, self.budget, simulation=self._ledger.simulation)
+        return PrivacyFilter(reservation, self.budget, self._question, unit=self._unit, noise=self.noise)
+
+    def _reserved(
+        self, members: Private[Member[S]], paying: Callable[[list[Member[S]]], list[Member[S]]]
+    ) -> Private[Member[S]]:
+        # Not through `unsealed_once`: a ledger's refusal must be heard, and it says nothing about the members.
+        return Private(paying(list(open_for_mechanism(members))), PRESENCE)
+
+
+def together(parts: Sequence[Private[S]]) -> Private[S]:
+    """The members of several parts that have no unit in common, as one."""
+    return Private([member for part in parts for member in open_for_mechanism(part)], PRESENCE)
+
+
+def deal(members: Private[Member[S]], voters: int, each: int, order: Callable[[S], object]) -> Private[tuple[S, ...]]:
+    """MuRAG's Algorithm 3, dealt to voters: the first `voters * each` members in a uniformly random partition.
+
+    Places that nobody fills stay empty; that shows nowhere. If a unit goes, another may take its place among the
+    first, and nothing else changes: coupling the two shuffles, one share differs. Shares keep no trace of rank.
+
+    Args:
+        members: the best first.
+        voters: the number of shares, public.
+        each: how many places a share has, public.
+        order: how values are ordered within a share; of the value alone.
+    """
+
+    def dealt(found: list[Member[S]]) -> list[tuple[S, ...]]:
+        places: list[S | None] = [member.value for member in found[: voters * each]]
+        places += [None] * (voters * each - len(places))
+        secrets.SystemRandom().shuffle(places)
+        return [
+            tuple(sorted((value for value in places[start : start + each] if value is not None), key=order))  # type: ignore[arg-type]
+            for start in range(0, voters * each, each)
+        ]
+
+    return unsealed_once(members, dealt, PLACE)

@@ -1,0 +1,35 @@
+"""A count with noise: discrete Laplace (the geometric mechanism; Ghosh, Roughgarden and Sundararajan 2009)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from discreet.privacy.change import Change
+from discreet.privacy.costs import Cost, Pure
+from discreet.privacy.noise import Noise
+
+
+@dataclass(frozen=True)
+class NoisyCount:
+    """How many shares say yes, with discrete Laplace noise.
+
+    Attributes:
+        scale: the noise; one share changes the count by one.
+    """
+
+    scale: float
+
+    def __str__(self) -> str:
+        return f"noisy count, scale {self.scale:.6g}"
+
+    @staticmethod
+    def calibrated(epsilon: float, change: Change) -> "NoisyCount":
+        """The count that costs `epsilon` under `change`."""
+        return NoisyCount(change.shares / epsilon)
+
+    def cost(self, change: Change) -> Cost:
+        """Pure: a share that comes, goes or turns changes the count by at most one."""
+        return Pure(change.shares / self.scale)
+
+    def draw(self, shares: Sequence[bool], noise: Noise) -> int:
+        """One draw."""
+        return sum(map(bool, shares)) + noise.laplace(self.scale)

@@ -1,0 +1,46 @@
+"""A public threshold above which lie about as many shares as wanted: the exponential mechanism over thresholds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from discreet.privacy.change import Change
+from discreet.privacy.costs import BoundedRange, Cost
+from discreet.privacy.noise import Noise
+
+
+@dataclass(frozen=True)
+class ThresholdChoice:
+    """Select one of the numbers 0 .. thresholds-1, a share saying the first of them that it passes.
+
+    The score of threshold i is minus the distance between `wanted` and the number of shares that pass i; one share
+    changes each score by at most one, in either direction.
+
+    Attributes:
+        thresholds: how many there are, the highest first.
+        wanted: how many shares should pass.
+        scale: the noise: weights are exp(score / scale).
+    """
+
+    thresholds: int
+    wanted: int
+    scale: float
+
+    def __str__(self) -> str:
+        return f"choice among {self.thresholds} thresholds, {self.wanted} wanted, scale {self.scale:.6g}"
+
+    @staticmethod
+    def calibrated(epsilon: float, thresholds: int, wanted: int, change: Change) -> "ThresholdChoice":
+        """The choice that costs `epsilon` under `change`."""
+        return ThresholdChoice(thresholds, wanted, 2 * change.shares / epsilon)
+
+    def cost(self, change: Change) -> Cost:
+        """Bounded range: log-weights move by at most shares/scale, up or down."""
+        return BoundedRange(2 * change.shares / self.scale)
+
+    def draw(self, shares: Sequence[int], noise: Noise) -> int:
+        """One draw."""
+        passing, scores = 0, []
+        for threshold in range(self.thresholds):
+            passing += sum(share == threshold for share in shares)
+            scores.append(-float(abs(passing - self.wanted)))
+        return noise.select(scores, self.scale)

@@ -1,0 +1,108 @@
+"""What a vault is made with: VAULT/vault.json, and the secret from which its units get their names in the ledger."""
+
+import json
+import os
+import secrets
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from discreet.errors import NoSuchVault, StoreError, UnknownName, VaultVersionError
+
+VERSION = 2
+PAYMENTS = ("unit", "corpus")
+_FILE, _SECRET = "vault.json", "units.key"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a vault is made with. None of it can be changed afterwards, but that `convert` changes who pays.
+
+    Attributes:
+        version: of the vault's format.
+        epsilon, delta: the grant.
+        unit_field: the field of a record that names the individual it is about.
+        model: the language model, by name or path.
+        embedder: the embedder, by name or path.
+        log_questions: whether the ledger keeps the text of questions.
+        payment: "unit" (those pay whose documents a question could have used) or "corpus" (everybody does).
+        history: whether released answers are kept, with their questions, to be used again.
+        ledger: the address of a PostgreSQL database that keeps the ledger; "" for a file in the vault.
+        ledger_name: what the ledger is called there.
+    """
+
+    version: int
+    epsilon: float
+    delta: float
+    unit_field: str
+    model: str
+    embedder: str
+    log_questions: bool
+    payment: str = "corpus"  # what a vault of version 1 has
+    history: bool = False
+    ledger: str = ""
+    ledger_name: str = ""
+
+    def __post_init__(self) -> None:
+        if self.payment not in PAYMENTS:
+            raise UnknownName("payment", self.payment, PAYMENTS)
+
+
+def write_settings(folder: Path, settings: Settings) -> None:
+    """Write the settings, and a secret if there is none; whole or not at all."""
+    secret = folder / _SECRET
+    if not secret.exists():
+        with open(os.open(secret, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(secrets.token_bytes(32))
+            file.flush()
+            os.fsync(file.fileno())
+    made = folder / f"{_FILE}.new"
+    made.write_text(json.dumps(asdict(settings), indent=2) + "\n")
+    os.replace(made, folder / _FILE)
+
+
+def read_settings(folder: Path) -> Settings:
+    """The settings of the vault at `folder`.
+
+    Raises:
+        NoSuchVault, VaultVersionError, StoreError: it is not there, of another version, or damaged.
+    """
+    file = folder / _FILE
+    if not file.is_file():
+        raise NoSuchVault(f"There is no vault at {folder}. Make one with: discreet init {folder}")
+    try:
+        content = json.loads(file.read_text())
+        version = content["version"]
+    except (ValueError, KeyError, TypeError, OSError) as error:
+        raise StoreError(f"{file} cannot be read. Restore it from a copy.") from error
+    if version not in range(1, VERSION + 1):
+        raise VaultVersionError(
+            f"The vault at {folder} has format {version}; this program reads formats 1 to {VERSION}. "
+            "Open it with the version of discreet that made it."
+        )
+    try:
+        return Settings(**content)
+    except TypeError as error:
+        raise StoreError(f"{file} lacks settings, or has unknown ones. Restore it from a copy.") from error
+
+
+def read_secret(folder: Path) -> bytes:
+    """The vault's secret.
+
+    Raises:
+        StoreError: it is gone. Without it every unit would be taken for one that never paid.
+    """
+    try:
+        secret = (folder / _SECRET).read_bytes()
+    except OSError:
+        secret = b""
+    if len(secret) != 32:
+        raise StoreError(
+            f"{folder / _SECRET} is missing or damaged. Without it the ledger does not know who has paid: restore it "
+            "from a copy."
+        )
+    return secret
+
+
+def converted(settings: Settings) -> Settings:
+    """The same vault, in which units pay by themselves from now on. What everybody paid stays paid by everybody."""
+    return replace(settings, version=VERSION, payment="unit")

@@ -1,0 +1,169 @@
+"""Vaults in which units pay by themselves, from the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from discreet.cli import main  # noqa: F401 - registers the commands
+from discreet.cli.app import app
+from discreet.demo.corpus import documents
+from discreet.vault import Vault
+from tests.ledger.conftest import running
+
+ASKED = "What is the treatment for Thunder Heart?"
+SHORT = ("--voters", 30, "--max-tokens", 8, "--private-tokens", 3)
+
+
+def run(*arguments: object):  # type: ignore[no-untyped-def]
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def json_of(*arguments: object) -> dict[str, object]:
+    result = run(*arguments, "--json")
+    assert result.exit_code == 0, result.output
+    found: dict[str, object] = json.loads(result.stdout)
+    return found
+
+
+@pytest.fixture(scope="module")
+def notes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("notes") / "notes.jsonl"
+    with path.open("w") as file:
+        for document in documents(240):
+            file.write(json.dumps({"id": document.id, "patient": document.unit, "text": document.text}) + "\n")
+    return path
+
+
+def hospital(path: Path, notes: Path, *options: object) -> Path:
+    common = ("--epsilon", 20, "--delta", 1e-6, "--unit-field", "patient", "--embedder", "hashing")
+    json_of("init", path, *common, *options)
+    json_of("add", path, notes)
+    return path
+
+
+def test_units_pay_by_themselves_and_a_question_asked_again_is_free(tmp_path: Path, notes: Path) -> None:
+    vault = hospital(tmp_path / "v", notes)
+    answer = json_of("ask", vault, ASKED, *SHORT)
+    assert answer["algorithm"] == "murag-ada"
+    assert (answer["remaining"], answer["reused"]) == (20.0, 0)
+    assert answer["receipt"]["payment"] == "each unit that took part"  # type: ignore[index]
+    report = json_of("budget", vault)
+    levels = report["levels"]
+    assert isinstance(levels, list)
+    assert sum(level["units"] for level in levels) == 240
+    assert 0 < levels[-1]["units"] < 240
+    assert report["questions"][0]["epsilon"] == pytest.approx(answer["receipt"]["epsilon"])  # type: ignore[index]
+    again = json_of("ask", vault, "what is the Treatment for thunder heart")
+    assert again["answer"] == answer["answer"]
+    assert again["receipt"]["epsilon"] == 0.0  # type: ignore[index]
+    assert again["receipt"]["reused"] is True  # type: ignore[index]
+    assert json_of("budget", vault)["levels"] == levels
+    removed = next(iter(documents(240))).unit
+    assert json_of("remove", vault, "--unit", removed) == {"removed": 1}
+    json_of("add", vault, notes)
+    assert json_of("budget", vault)["levels"] == levels  # whoever comes back has what they had
+    assert json_of("ask", vault, ASKED, *SHORT, "--no-reuse")["receipt"]["reused"] is False  # type: ignore[index]
+
+
+def test_an_analyst_sees_only_what_is_public(tmp_path: Path, notes: Path) -> None:
+    vault = hospital(tmp_path / "v", notes, "--log-questions")
+    json_of("ask", vault, ASKED, *SHORT)
+    assert set(json_of("budget", vault, "--analyst")) == {"granted", "delta", "spent", "left", "unit", "answered"}
+    shown = run("budget", vault, "--analyst").output
+    assert "Thunder" not in shown
+    assert "how many units" not in shown
+    whole = run("budget", vault).output
+    assert "how many units have it" in whole
+    assert "more questions like the default one" in whole
+
+
+def test_a_vault_in_which_everybody_paid_is_converted_and_forgets_nothing(tmp_path: Path, notes: Path) -> None:
+    vault = hospital(tmp_path / "v", notes, "--payment", "corpus")
+    paid = json_of("ask", vault, ASKED, *SHORT, "--epsilon", 8)
+    assert paid["algorithm"] == "dp-sparse-vote-rag"
+    refused = run("ask", vault, ASKED, "--algorithm", "murag")
+    assert refused.exit_code == 2
+    assert "--convert" in " ".join(refused.output.split())
+    before = json_of("budget", vault)["spent"]
+    assert float(str(before)) > 0
+    report = json_of("budget", vault, "--convert")
+    assert report["spent"] == before
+    assert run("budget", vault, "--convert").exit_code == 2
+    over = run("ask", vault, "Another question?", "--algorithm", "murag", "--epsilon", 19)
+    assert over.exit_code == 3
+    assert json_of("ask", vault, "Another question?", *SHORT, "--epsilon", 5)["algorithm"] == "murag-ada"
+
+
+def test_a_vault_of_the_first_version_opens_and_says_what_it_is(tmp_path: Path, notes: Path) -> None:
+    vault = hospital(tmp_path / "v", notes, "--payment", "corpus")
+    settings = json.loads((vault / "vault.json").read_text())
+    for name in ("payment", "history"):
+        del settings[name]
+    (vault / "vault.json").write_text(json.dumps(settings | {"version": 1}))
+    (vault / "units.key").unlink()
+    assert Vault.open(vault).settings.payment == "corpus"
+    json_of("budget", vault, "--convert")
+    assert len((vault / "units.key").read_bytes()) == 32
+    assert json_of("ask", vault, ASKED, *SHORT)["algorithm"] == "murag-ada"
+
+
+def test_without_its_secret_a_vault_releases_nothing(tmp_path: Path, notes: Path) -> None:
+    vault = hospital(tmp_path / "v", notes)
+    (vault / "units.key").unlink()
+    result = run("ask", vault, ASKED)
+    assert result.exit_code == 1
+    assert "restore it" in " ".join(result.output.split())
+
+
+def test_a_threshold_is_suggested_and_paid_for(tmp_path: Path, notes: Path) -> None:
+    vault = hospital(tmp_path / "v", notes)
+    questions = tmp_path / "q.jsonl"
+    questions.write_text(json.dumps({"question": ASKED, "answers": ["x"]}) + "\n")
+    found = json_of("tune", vault, questions, "--epsilon", 5)
+    assert -1 < float(str(found["similarity"])) < 1
+    assert 0 < found["receipt"]["epsilon"] <= 5  # type: ignore[index]
+    assert run("tune", vault, questions, "--epsilon", 50).exit_code == 3
+    assert run("tune", vault, questions, "--epsilon", 0).exit_code == 2
+
+
+def test_one_individual_in_several_spellings_is_one_unit(tmp_path: Path) -> None:
+    vault = tmp_path / "v"
+    json_of("init", vault, "--epsilon", 5, "--delta", 1e-6, "--embedder", "hashing")
+    spellings = ("Ada Lind", " ada  lind", "ADA LIND")
+    records = [{"id": n, "unit": unit, "text": "A note."} for n, unit in enumerate(spellings)]
+    path = tmp_path / "n.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    assert json_of("add", vault, path)["units"] == 1
+    assert json_of("remove", vault, "--unit", "Ada Lind") == {"removed": 3}
+
+
+def test_an_unknown_way_to_pay_is_refused(tmp_path: Path) -> None:
+    result = run("init", tmp_path / "v", "--epsilon", 5, "--delta", 1e-6, "--payment", "units")
+    assert result.exit_code == 2
+    assert "unit" in result.output
+    assert not (tmp_path / "v").exists()
+
+
+def test_a_ledger_in_a_database_is_the_same_to_its_users(tmp_path: Path, notes: Path) -> None:
+    with running() as address:
+        vault = hospital(tmp_path / "v", notes, "--ledger", address)
+        assert not (vault / "ledger.sqlite").exists()
+        answer = json_of("ask", vault, ASKED, *SHORT)
+        questions = json_of("budget", vault)["questions"]
+        assert isinstance(questions, list)
+        assert questions[-1]["charges"] == len(answer["receipt"]["charges"])  # type: ignore[index]
+        everybody = ("--algorithm", "dp-sparse-vote-rag", "--epsilon", 30)
+        assert run("ask", vault, "And now?", *everybody).exit_code == 3
+    gone = run("ask", vault, "Is it there?")
+    assert gone.exit_code == 1
+    assert address not in gone.output
+
+
+def test_a_password_is_not_kept_in_the_vault(tmp_path: Path) -> None:
+    address = "postgresql://me:secret@localhost/x"
+    result = run("init", tmp_path / "v", "--epsilon", 5, "--delta", 1e-6, "--ledger", address)
+    assert result.exit_code == 2
+    assert "secret" not in result.output
+    assert not (tmp_path / "v").exists()

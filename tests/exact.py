@@ -1,0 +1,48 @@
+"""All outcomes of all draws, one after the other, with their probabilities: exact laws of whole answers."""
+
+import math
+from collections.abc import Iterator, Sequence
+
+
+class EveryNoise:
+    """Replays a path of choices, then takes the first outcome; `paths` visits all of them."""
+
+    secure = False
+
+    def __init__(self, path: list[int]) -> None:
+        self.path, self.taken, self.widths, self.probability = path, 0, list[int](), 1.0
+
+    def _choose(self, law: Sequence[float]) -> int:
+        choice = self.path[self.taken] if self.taken < len(self.path) else 0
+        self.taken += 1
+        self.widths.append(len(law))
+        self.probability *= law[choice]
+        return choice
+
+    def laplace(self, scale: float) -> int:
+        reach = math.ceil(7 * scale)
+        weights = [math.exp(-abs(z) / scale) for z in range(-reach, reach + 1)]
+        return self._choose([weight / sum(weights) for weight in weights]) - reach
+
+    def select(self, scores: Sequence[float], scale: float) -> int:
+        weights = [math.exp(score / scale) for score in scores]
+        return self._choose([weight / sum(weights) for weight in weights])
+
+    def permute_and_flip(self, scores: Sequence[float], scale: float) -> int:
+        raise NotImplementedError
+
+    def below(self, bound: int) -> int:
+        return self._choose([1 / bound] * bound)
+
+
+def paths() -> Iterator[EveryNoise]:
+    path: list[int] = []
+    while True:
+        noise = EveryNoise(path)
+        yield noise
+        path = [*path, *[0] * (noise.taken - len(path))]
+        while path and path[-1] + 1 == noise.widths[len(path) - 1]:
+            path.pop()
+        if not path:
+            return
+        path[-1] += 1

@@ -1,0 +1,328 @@
+"""Ledgers of single units under kill -9, races, damage and full disks: never unpaid, never more than granted."""
+
+import os
+import random
+import resource
+import shutil
+import signal
+import sqlite3
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import create_engine, text
+
+from discreet.errors import LedgerError
+from discreet.ledger import migrations
+from discreet.ledger.postgres import PostgresLedger
+from discreet.ledger.rows import split, unpack_part
+from discreet.ledger.sqlite import SqliteLedger
+from discreet.privacy.accounting import Budget, Meter, Spending
+from discreet.privacy.costs import Pure
+from tests.ledger.test_sqlite import charge, fork
+
+LARGE = Budget(1e5, 1e-5)
+UNITS = [number.to_bytes(16, "big") for number in range(20)]
+Kept = Callable[..., Any]
+
+
+def of(epsilon: float) -> Spending:
+    return Spending.of(Pure(epsilon))
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Kept:
+    """Makes a ledger, or opens it again, as another process or another machine does."""
+
+    def ledger(budget: Budget | None = None) -> Any:
+        if request.param == "sqlite":
+            path = tmp_path / "ledger.sqlite"
+            return SqliteLedger.open(path) if budget is None else SqliteLedger.create(path, budget)
+        return PostgresLedger.open(url, name) if budget is None else PostgresLedger.create(url, name, budget)
+
+    if request.param == "postgres":
+        url, name = request.getfixturevalue("url"), request.getfixturevalue("name")
+    return ledger
+
+
+def parts_of(ledger: Any) -> dict[tuple[str, int], frozenset[bytes]]:
+    """Who paid for each part; checks that each unit paid just that: nothing lost, nothing twice."""
+    with ledger._reading() as connection:
+        parts = connection.execute(text("select * from part where not everybody")).all()
+        units = connection.execute(text("select * from unit")).all()
+    owed: dict[bytes, Meter] = defaultdict(Meter)
+    for part in parts:
+        most, spent = unpack_part(part)
+        for unit in split(part.paying):
+            owed[unit] += ledger.budget.meter(most if spent is None else spent)
+    assert {row.key: Meter(row.curve, row.pure, row.failures) for row in units} == owed
+    return {(part.question, part.part): frozenset(split(part.paying)) for part in parts}
+
+
+def test_no_reservation_is_lost_or_made_twice_whenever_the_process_is_killed(kept: Kept, tmp_path: Path) -> None:
+    kinds = kept(LARGE)
+    journal = tmp_path / "acknowledged"
+    journal.touch()
+    choose, (read, write) = random.Random(7), os.pipe()
+
+    def work() -> None:
+        ledger, name, mine = kept(), f"q{os.getpid()}", random.Random(os.getpid())
+        os.write(write, b".")
+        with journal.open("a") as file:
+            for part in range(10_000):
+                paying = ledger.reserve(name, part, of(0.02), mine.sample(UNITS, 5))
+                file.write(f"{name} {part} {b''.join(sorted(paying)).hex()}\n")  # stands for the noise
+                file.flush()
+                if part % 2:
+                    ledger.settle(name, part, of(0.01))
+                if part % 3 == 0:
+                    ledger.reserve_all(f"{name}all", part, of(0.001))
+
+    for _ in range(100 if isinstance(kinds, SqliteLedger) else 25):
+        child = fork(work)
+        os.read(read, 1)
+        time.sleep(choose.uniform(0, 0.03))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        kept()  # sound: the sums are those of what was paid
+    paid = parts_of(kept())
+    acknowledged = [line.split() for line in journal.read_text().splitlines() if line.count(" ") == 2]
+    assert len(acknowledged) >= 10
+    for name, part, keys in acknowledged:
+        assert paid[name, int(part)] == frozenset(split(bytes.fromhex(keys)))
+    name, part, _ = acknowledged[-1]
+    with pytest.raises(LedgerError, match="reserved before"):
+        kept().reserve(name, int(part), of(0.02), UNITS)
+
+
+@pytest.mark.parametrize("processes", [2, 4])
+def test_processes_that_race_never_have_a_unit_pay_more_than_granted(kept: Kept, processes: int) -> None:
+    budget = Budget(1.0, 1e-5)
+    kept(budget)
+
+    def work() -> None:
+        ledger, mine = kept(), random.Random(os.getpid())
+        for part in range(120):
+            paying = ledger.reserve(f"q{os.getpid()}", part, of(0.06), mine.sample(UNITS[:6], 3))
+            if part % 4 == 0:
+                ledger.settle(f"q{os.getpid()}", part, of(0.03))
+            if not paying and part > 60:
+                return
+
+    children = [fork(work) for _ in range(processes)]
+    for child in children:
+        assert os.waitpid(child, 0)[1] == 0
+    ledger = kept()
+    parts_of(ledger)
+    left = Budget(1.0, 1e-5).limit.pure - of(0.06).nano[-1]
+    for reading, _ in ledger.readings():
+        assert budget.admits_meter(reading)
+        assert reading.pure > left  # and each could pay until it was spent
+
+
+def test_a_power_cut_loses_no_reservation_that_was_acknowledged(tmp_path: Path) -> None:
+    path, journal = tmp_path / "ledger.sqlite", tmp_path / "acknowledged"
+    SqliteLedger.create(path, LARGE)
+    journal.touch()
+
+    def work() -> None:
+        ledger = SqliteLedger.open(path)
+        with journal.open("a") as file:
+            for part in range(100_000):
+                ledger.reserve("q", part, of(0.01), UNITS[part % 7 :])
+                file.write(f"{part}\n")
+                file.flush()
+                ledger.settle("q", part, of(0.005))
+
+    child = fork(work)
+    try:
+        for copy in range(10):
+            time.sleep(0.05)
+            os.kill(child, signal.SIGSTOP)
+            os.waitpid(child, os.WUNTRACED)
+            acknowledged = len(journal.read_text().splitlines())
+            target = tmp_path / f"copy{copy}"
+            target.mkdir()
+            for name in ("ledger.sqlite", "ledger.sqlite-wal"):
+                if path.with_name(name).exists():
+                    shutil.copy(path.with_name(name), target / name)
+            os.kill(child, signal.SIGCONT)
+            paid = parts_of(SqliteLedger.open(target / "ledger.sqlite"))
+            assert all(paid["q", part] == frozenset(UNITS[part % 7 :]) for part in range(acknowledged))
+        assert acknowledged > 0
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+def test_a_full_disk_reserves_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    SqliteLedger.create(path, LARGE)
+    read, write = os.pipe()
+
+    def work() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+        ledger = SqliteLedger.open(path)
+        for part in range(1000):
+            try:
+                ledger.reserve("q", part, of(0.01), UNITS)
+            except LedgerError as error:
+                os.write(write, f"{part} {error}".encode())
+                return
+
+    os.waitpid(fork(work), 0)
+    os.close(write)
+    paid, _, said = os.read(read, 10_000).decode().partition(" ")
+    assert "Nothing was charged or released" in said
+    assert len(parts_of(SqliteLedger.open(path))) == int(paid) > 0
+
+
+def test_a_clock_that_goes_backwards_does_no_harm(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = kept(LARGE)
+    for number, time_ in enumerate(("2030-01-01T00:00:00+00:00", "1999-01-01T00:00:00+00:00")):
+        monkeypatch.setattr("discreet.ledger.sql._now", lambda time_=time_: time_)
+        ledger.begin(time_, "mu-rag", None)
+        assert ledger.reserve(time_, 0, of(0.1), UNITS) == frozenset(UNITS)
+        ledger.settle(time_, 0, of(0.05))
+        ledger.charge(charge(time_, number))
+    assert [question.time[:4] for question in kept().questions()] == ["2030", "1999"]
+    parts_of(ledger)
+
+
+DAMAGE = {
+    "a balance": "update unit set pure = pure - 1 where key = (select key from unit order by key limit 1)",
+    "a unit": "delete from unit where key = (select key from unit order by key limit 1)",
+    "a part": "delete from part where question = 'q'",
+    "what a part spent": "update part set spent_nano = most_nano, spent_atto = most_atto where question = 'r'",
+    "everybody's part": "delete from part where everybody",
+    "who pays": "update part set paying = substr(paying, 1, 24) where question = 'q'",
+    "the total": "update total set atto = atto + 1",
+    "the seal": "update seal set digest = 'x'",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_sums_that_do_not_match_are_noticed(kept: Kept, damage: str) -> None:
+    ledger = kept(LARGE)
+    ledger.reserve("q", 0, of(0.5), UNITS)
+    ledger.reserve("r", 0, of(0.5), UNITS[:3])
+    ledger.settle("r", 0, of(0.25))
+    ledger.reserve_all("s", 0, of(0.5))
+    kept()
+    with ledger._engine.connect().execution_options(making=True) as connection:
+        connection.execute(text(DAMAGE[damage]))
+        connection.commit()
+    with pytest.raises(LedgerError, match="corrupt"):
+        kept()
+
+
+def test_many_large_balances_are_added_up_exactly(kept: Kept) -> None:
+    """The sum over all units does not fit into 64 bits."""
+    ledger, many = kept(Budget(9e5, 1e-5)), [number.to_bytes(16, "big") for number in range(10_500)]
+    with pytest.warns(RuntimeWarning, match="overflow"):
+        ledger.reserve("q", 0, of(8.9e5), many)
+    kept()
+    with ledger._engine.connect().execution_options(making=True) as connection:
+        connection.execute(
+            text("update unit set pure = pure - 1 where key = (select key from unit order by key limit 1)")
+        )
+        connection.commit()
+    with pytest.raises(LedgerError, match="corrupt"):
+        kept()
+
+
+@pytest.mark.parametrize("change", ["update grant_ set epsilon = '100.0'", "delete from grant_"])
+def test_the_grant_is_final(kept: Kept, change: str) -> None:
+    ledger = kept(Budget(1.0, 1e-5, accountant="zcdp"))
+    with pytest.raises(LedgerError), ledger._writing() as connection:
+        connection.execute(text(change))
+    assert kept().budget == Budget(1.0, 1e-5, accountant="zcdp")
+    with pytest.raises(LedgerError, match="not overwritten"):
+        kept(Budget(100.0, 1e-5))
+
+
+def test_an_error_shows_no_question_and_no_unit(kept: Kept) -> None:
+    ledger = kept(LARGE)
+    with ledger._engine.connect().execution_options(making=True) as connection:
+        connection.execute(text("drop table part"))
+        connection.commit()
+    with pytest.raises(LedgerError) as error:
+        ledger.reserve("the question", 0, of(0.1), [b"a unit's own key"])
+    chain = str(error.value) + str(error.value.__cause__)
+    assert "the question" not in chain
+    assert "own key" not in chain
+
+
+# --- SQLite alone
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_an_older_ledger_is_brought_up_to_date_and_forgets_nothing(tmp_path: Path, version: int) -> None:
+    path = older(tmp_path / "ledger.sqlite", version)
+    found = SqliteLedger.open(path)
+    assert (found.budget, found.spent()) == (Budget(7.3, 1e-5, 1e-6), of(0.5))
+    assert [(record.id, record.charges) for record in found.questions()] == [("old", 1)]
+    assert found.reserve("q", 0, of(6.5), UNITS) == frozenset(UNITS)
+    assert SqliteLedger.open(path).reserve("q", 1, of(0.5), UNITS) == frozenset()
+
+
+def test_a_damaged_older_ledger_gets_no_new_seal(tmp_path: Path) -> None:
+    path = older(tmp_path / "ledger.sqlite", 2)
+    with sqlite3.connect(path) as database:
+        database.execute("drop trigger grant_is_final")
+        database.execute("update grant_ set epsilon = '9.3'")
+    for _ in range(2):
+        with pytest.raises(LedgerError, match="not the one that was made"):
+            SqliteLedger.open(path)
+
+
+def older(path: Path, version: int) -> Path:
+    """A ledger as the first versions made it, with a question that paid 0.5."""
+    made = SqliteLedger.create(path.with_name("new.sqlite"), Budget(7.3, 1e-5, 1e-6))
+    made.begin("old", "rag", None)
+    made.charge(charge("old", 0, 0.5))
+    database = create_engine(f"sqlite:///{path}")
+    with database.connect() as connection:
+        connection.execute(text("attach :new as new"), {"new": str(made.path)})
+        migrations.m001_initial(connection)
+        columns = "only, epsilon, delta, failures, finite_order, orders, log_questions, simulation"
+        connection.execute(text(f"insert into grant_ select {columns} from new.grant_"))
+        for table in ("total", "question", "charge"):
+            connection.execute(text(f"insert into {table} select * from new.{table}"))
+        if version == 2:
+            migrations.m002_sealed_grant(connection)
+        connection.execute(text(f"pragma user_version = {version}"))
+        connection.commit()
+    database.dispose()
+    return path
+
+
+def test_a_copy_carries_units_and_parts(tmp_path: Path) -> None:
+    ledger = SqliteLedger.create(tmp_path / "ledger.sqlite", Budget(3.0, 1e-5))
+    ledger.reserve("q", 0, of(2.0), UNITS)
+    copy = ledger.copy(tmp_path / "copy.sqlite")
+    assert copy.simulation
+    assert copy.reserve("r", 0, of(2.0), UNITS) == frozenset()
+    copy.settle("q", 0, of(0.5))
+    assert copy.reserve("s", 0, of(2.0), UNITS) == frozenset(UNITS)
+    assert ledger.reserve("r", 0, of(2.0), UNITS) == frozenset()
+
+
+def test_a_file_that_is_put_back_or_taken_away_meanwhile_is_noticed(tmp_path: Path) -> None:
+    path, saved = tmp_path / "ledger.sqlite", tmp_path / "saved.sqlite"
+    ledger = SqliteLedger.create(path, LARGE)
+    ledger.charge(charge("q", 0))
+    other = ledger.copy(saved)
+    other.charge(charge("q", 1))
+    del other
+    for name in ("ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm"):
+        (tmp_path / name).unlink()
+    saved.rename(path)
+    assert ledger.spent() == of(0.01) + of(0.01)
+    path.unlink()
+    with pytest.raises(LedgerError, match="missing"):
+        ledger.spent()

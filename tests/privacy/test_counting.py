@@ -1,0 +1,108 @@
+"""Noisy counts and the choice of a threshold: exact laws over neighbouring inputs, draws that follow them, twins."""
+
+import math
+from collections import Counter
+from itertools import product
+
+import pytest
+
+from discreet.privacy.costs import BoundedRange, Cost, Pure
+from discreet.privacy.mechanisms.counting import NoisyCount
+from discreet.privacy.mechanisms.threshold_choice import ThresholdChoice
+from discreet.privacy.noise import InsecureSeededNoise, SystemNoise
+from tests.privacy.laws import ADD_REMOVE, Law, check_cost, softmax
+
+FAR = 60
+
+
+def count_law(shares: tuple[bool, ...], scale: float) -> Law:
+    """Discrete Laplace around the count; the tails are cut where they weigh nothing."""
+    ratio = math.exp(-1 / scale)
+    centre = sum(shares)
+    return {centre + z: (1 - ratio) / (1 + ratio) * ratio ** abs(z) for z in range(-FAR, FAR + 1)}
+
+
+def choice_law(shares: tuple[int, ...], choice: ThresholdChoice, scale: float) -> Law:
+    passing = [sum(share <= threshold for share in shares) for threshold in range(choice.thresholds)]
+    return softmax({i: -float(abs(count - choice.wanted)) for i, count in enumerate(passing)}, scale)
+
+
+def inner(law: Law, other: Law) -> tuple[Law, Law]:
+    """Both without the ends of the tails, which were cut at different places."""
+    both = law.keys() & other.keys()
+    return {k: law[k] for k in both}, {k: other[k] for k in both}
+
+
+def test_a_noisy_count_of_known_scale() -> None:
+    assert count_law((), 1.0)[0] == pytest.approx(0.462117, abs=1e-6)
+    assert NoisyCount.calibrated(0.5, ADD_REMOVE) == NoisyCount(2.0)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
+def test_a_count_costs_what_it_claims_and_no_less(epsilon: float) -> None:
+    count = NoisyCount.calibrated(epsilon, ADD_REMOVE)
+    assert count.cost(ADD_REMOVE) == Pure(1 / (1 / epsilon))
+    ratios = []
+    for size in range(4):
+        for shares in product((True, False), repeat=size):
+            for place in range(size):
+                pair = inner(
+                    count_law(shares, count.scale), count_law(shares[:place] + shares[place + 1 :], count.scale)
+                )
+                ratios += [abs(math.log(pair[0][k] / pair[1][k])) for k in pair[0]]
+    assert 0.99 * epsilon <= max(ratios) <= epsilon * (1 + 1e-9)
+
+
+def test_a_count_with_half_the_noise_is_caught() -> None:
+    first, second = inner(count_law((True,), 0.5), count_law((), 0.5))
+    assert max(abs(math.log(first[k] / second[k])) for k in first) > 1.9
+
+
+@pytest.mark.parametrize("noise", [SystemNoise(), InsecureSeededNoise(3)])
+def test_counts_are_drawn_from_their_law(noise: SystemNoise | InsecureSeededNoise) -> None:
+    count, shares, draws = NoisyCount(2.0), (True, False, True), 4000
+    found, law = Counter(count.draw(shares, noise) for _ in range(draws)), count_law(shares, 2.0)
+    for value in range(-3, 8):
+        expected = law[value]
+        assert abs(found[value] / draws - expected) < 5 * math.sqrt(expected / draws)
+
+
+def pairs(choice: ThresholdChoice) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    values = range(choice.thresholds + 1)  # the last passes no threshold
+    return [
+        (shares, shares[:place] + shares[place + 1 :])
+        for size in range(1, 5)
+        for shares in product(values, repeat=size)
+        for place in range(size)
+    ]
+
+
+@pytest.mark.parametrize("epsilon", [2.0, 4.0])
+def test_a_choice_of_threshold_costs_what_it_claims_and_no_less(epsilon: float) -> None:
+    choice = ThresholdChoice.calibrated(epsilon, 3, 1, ADD_REMOVE)
+    cost = choice.cost(ADD_REMOVE)
+    assert cost == BoundedRange(2 / (2 / epsilon))
+    assert largest_share(choice, choice.scale, cost) >= 0.9
+
+
+def test_a_choice_with_a_quarter_of_the_noise_is_caught() -> None:
+    choice = ThresholdChoice.calibrated(1.0, 3, 2, ADD_REMOVE)
+    cost = choice.cost(ADD_REMOVE)
+    with pytest.raises(AssertionError):
+        largest_share(choice, choice.scale / 4, cost)
+
+
+def largest_share(choice: ThresholdChoice, scale: float, cost: Cost) -> float:
+    """The largest share of `cost` that any pair reaches; an error if one exceeds it."""
+    return max(
+        check_cost(choice_law(first, choice, scale), choice_law(second, choice, scale), cost)
+        for first, second in pairs(choice)
+    )
+
+
+def test_choices_are_drawn_from_their_law() -> None:
+    choice, shares, draws = ThresholdChoice(3, 2, 1.5), (0, 1, 1, 2, 3), 4000
+    law, noise = choice_law(shares, choice, 1.5), SystemNoise()
+    found = Counter(choice.draw(shares, noise) for _ in range(draws))
+    for threshold in range(3):
+        assert abs(found[threshold] / draws - law[threshold]) < 5 * math.sqrt(law[threshold] / draws)
