@@ -1,12 +1,18 @@
 """What a vault has left, unit by unit."""
 
+from pathlib import Path
+
 import pytest
 
-from discreet.algorithms import MuRAG
+from discreet.algorithms import DPSparseVoteRAG, MuRAG, MuRAGAda
 from discreet.balance import by_units
+from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Pure
 from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.noise import InsecureSeededNoise
+from discreet.retrieval.documents import Document
+from discreet.vault import Vault
 
 KEYS = [bytes([n]) * 16 for n in range(10)]
 BUDGET = Budget(10.0, 1e-5, accountant="pure")
@@ -32,6 +38,16 @@ def test_the_estimate_follows_what_is_left() -> None:
     assert by_units(ledger, "p", [], 400, plan, 40).more == 10
     ledger.reserve_all("r", 0, plan.most)
     assert by_units(ledger, "p", [], 400, plan, 40).more == 0
+
+
+def test_a_simulated_question_of_a_price_has_enough_to_pay_it(tmp_path: Path) -> None:
+    vault = Vault.create(tmp_path / "v", epsilon=2, delta=1e-6, embedder="hashing")
+    vault.add_documents(Document(f"d{n}", f"p{n}", f"fever say: winter hand {n}") for n in range(40))
+    inner = DPSparseVoteRAG(voters=30, private_tokens=4, max_tokens=6)
+    algorithm = MuRAGAda(inner=inner, epsilon=60.0, highest=0.9, lowest=0.0, bins=2)
+    model = ToyModel(default="nothing known")
+    found = vault.simulate("fever", algorithm, noise=InsecureSeededNoise(1), model=model)
+    assert found.text.split()[:2] == ["winter", "hand"]
 
 
 def test_what_everybody_paid_is_gone_for_each() -> None:

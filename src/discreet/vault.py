@@ -298,6 +298,13 @@ class Vault:
     def _ceiling(self, algorithm: Algorithm | ManyQuestions) -> Budget:
         return affordable(algorithm, self.ledger.budget, self.ledger.spent(), self.model.vocabulary_size)
 
+    def _enough(self, algorithm: Algorithm | ManyQuestions, ceiling: Budget) -> Budget:
+        """A budget for a simulation of one question."""
+        if not isinstance(algorithm, ManyQuestions):
+            return ceiling
+        # Without a price of its own, a question is given what the vault's budget allows.
+        return self.ledger.budget if algorithm.epsilon is None else replace(self.ledger.budget, epsilon=1e6)
+
     def _left(self) -> float:
         return self.ledger.budget.left(self.ledger.spent())
 
@@ -323,7 +330,7 @@ class Vault:
         plan = algorithm.plan(ledger.budget if ledger else self.ledger.budget, model.vocabulary_size)
         ceiling = plan.ceiling if plan else Budget(1.0, self.settings.delta)
         if ledger is None:
-            ledger = MemoryLedger(ceiling, simulation=True)
+            ledger = MemoryLedger(self._enough(algorithm, ceiling), simulation=True)
         asked = Asked(secrets.token_hex(8), _checked(question), algorithm.name, algorithm, ceiling)
         return answer(asked, self.corpus, model, ledger, unit=self.settings.unit_field, noise=noise)
 
