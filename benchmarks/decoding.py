@@ -18,7 +18,7 @@ import copy
 import json
 import resource
 import statistics
-import time
+import timeit
 from collections.abc import Callable
 from typing import Any
 
@@ -44,12 +44,7 @@ REPLACE = Change(1, Relation.REPLACE)
 
 def seconds(work: Callable[[], Any], times: int = 1) -> float:
     """The median time of `work`."""
-    taken = []
-    for _ in range(times):
-        start = time.perf_counter()
-        work()
-        taken.append(time.perf_counter() - start)
-    return statistics.median(taken)
+    return statistics.median(timeit.repeat(work, number=1, repeat=times))
 
 
 def lockstep(model: TransformersModel, texts: list[str], tokens: int) -> None:

@@ -8,6 +8,7 @@ import argparse
 import statistics
 import tempfile
 import time
+import timeit
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,15 +25,9 @@ from discreet.retrieval.retriever import Corpus
 from discreet.retrieval.store import EmbeddedStore, Piece
 
 
-def median(work: Callable[[], Any], times: int = 9) -> float:
-    """The median time of `work`, in seconds, after one run to warm up."""
-    work()
-    taken = []
-    for _ in range(times):
-        start = time.perf_counter()
-        work()
-        taken.append(time.perf_counter() - start)
-    return statistics.median(taken)
+def seconds(work: Callable[[], Any], times: int = 1) -> float:
+    """The median time of `work`."""
+    return statistics.median(timeit.repeat(work, number=1, repeat=times))
 
 
 def search(count: int, dimension: int) -> None:
@@ -48,10 +43,10 @@ def search(count: int, dimension: int) -> None:
                     store.put(Document(f"d{row}", f"u{row}", "text"), [Piece("text", vector)])
         file = next(Path(folder).glob("vectors*"))
         query = vectors[0]
-        ours = median(lambda: store.nearest_units(query, 80))
+        ours = seconds(lambda: store.nearest_units(query, 80), 9)
         mapped = np.memmap(file, dtype=np.float32, mode="r")
-        read = median(lambda: float(mapped.sum()))
-        product = median(lambda: mapped[: count * dimension].reshape(-1, dimension) @ query)
+        read = seconds(lambda: float(mapped.sum()), 9)
+        product = seconds(lambda: mapped[: count * dimension].reshape(-1, dimension) @ query, 9)
     print(f"80 units among {count} documents of {dimension} numbers\n")
     print("| measured | ms | ratio |\n| --- | --- | --- |")
     for name, value in (("search", ours), ("reading the vectors once", read), ("the bare product", product)):

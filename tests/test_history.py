@@ -73,10 +73,14 @@ def test_a_vault_pays_once_for_a_question_and_not_for_what_needs_no_document(tmp
     assert vault.history.all() == []
     first = vault.ask("Which disease is it?", MuRAG(inner=inner, similarity=-1.0))
     again = vault.ask("which disease, please?", MuRAG(inner=inner, similarity=-1.0))
-    assert (again.text, again.reused) == (first.text, 1)
+    assert again.text == first.text
     assert again.receipt is not None
-    assert (again.receipt.epsilon, again.receipt.payment, again.receipt.reused) == (0.0, "nobody", True)
-    assert len(vault.ledger.questions()) == 2
+    assert (again.receipt.epsilon, again.receipt.payment, again.receipt.reused) == (0.0, "nobody", 1)
+    assert vault.ask("Which disease is it?", NonRAG(max_tokens=4)).algorithm == "non-rag"  # free, so not in its place
+    related = vault.ask("Which disease is it today?", MuRAG(inner=inner, similarity=-1.0))
+    assert related.receipt is not None
+    assert (related.receipt.payment, related.receipt.reused) == ("each unit that took part", 1)
+    assert len(vault.ledger.questions()) == 4
     silent = Vault.create(tmp_path / "w", epsilon=20, delta=1e-6, embedder="hashing", history=False)
     silent.ask("Which disease is it?", MuRAG(inner=inner, similarity=-1.0))
     assert not (silent.path / "history.jsonl").exists()

@@ -26,7 +26,7 @@ class Asked:
         question: its text.
         name: what the algorithm is called that was asked for.
         algorithm: how it is answered.
-        ceiling: what it may cost, where everybody pays.
+        ceiling: its own budget.
     """
 
     id: str
@@ -59,7 +59,7 @@ def answer(
         Interrupted: Ctrl-C; what was paid stays paid.
     """
     if isinstance(asked.algorithm, ManyQuestions):
-        units = UnitFilter(ledger, asked.id, unit=unit, noise=noise)
+        units = UnitFilter(ledger, asked.id, ceiling=asked.ceiling, unit=unit, noise=noise)
         draft = _by_units(asked, asked.algorithm, corpus, model, units)
         return _finished(asked, draft, units.receipt())
     kind = PrivacyFilter if asked.algorithm.private else NotPrivateFilter

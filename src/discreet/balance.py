@@ -1,7 +1,7 @@
 """What a vault has left: for its custodian, and what of that is public."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from discreet.algorithms.answer import Plan
@@ -100,7 +100,7 @@ def by_units(
     report = by_everybody(budget, ledger.spent(), unit, questions, None)
     width = budget.epsilon / STEPS
     levels = tuple(Level(step * width, (step + 1) * width, count) for step, count in enumerate(counts))
-    return BudgetReport(**{**vars(report), "levels": levels, "more": uses // taking})
+    return replace(report, levels=levels, more=uses // taking)
 
 
 def _taking_part(readings: Sequence[tuple[Meter, int]], questions: Sequence[QuestionRecord]) -> int:

@@ -1,5 +1,6 @@
 """What a vault is made with: VAULT/vault.json, and the secret from which its units get their names in the ledger."""
 
+import hashlib
 import json
 import os
 import secrets
@@ -19,15 +20,9 @@ class Settings:
 
     Attributes:
         version: of the vault's format.
-        epsilon, delta: the grant.
-        unit_field: the field of a record that names the individual it is about.
-        model: the language model, by name or path.
-        embedder: the embedder, by name or path.
-        log_questions: whether the ledger keeps the text of questions.
-        payment: "unit" (those pay whose documents a question could have used) or "corpus" (everybody does).
-        history: whether released answers are kept, with their questions, to be used again.
-        ledger: the address of a PostgreSQL database that keeps the ledger; "" for a file in the vault.
-        ledger_name: what the ledger is called there.
+        epsilon, delta, unit_field, model, embedder, log_questions, payment, history, ledger: see `Vault.create`.
+        ledger_name: what the ledger is called in its database.
+        secret_digest: of the vault's secret, so that another one is not taken for it.
     """
 
     version: int
@@ -41,23 +36,26 @@ class Settings:
     history: bool = False
     ledger: str = ""
     ledger_name: str = ""
+    secret_digest: str = ""
 
     def __post_init__(self) -> None:
         if self.payment not in PAYMENTS:
             raise UnknownName("payment", self.payment, PAYMENTS)
 
 
-def write_settings(folder: Path, settings: Settings) -> None:
-    """Write the settings, and a secret if there is none; whole or not at all."""
+def write_settings(folder: Path, settings: Settings) -> Settings:
+    """Write the settings, and a secret if there is none; whole or not at all. Returns them as they were written."""
     secret = folder / _SECRET
     if not secret.exists():
         with open(os.open(secret, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(secrets.token_bytes(32))
             file.flush()
             os.fsync(file.fileno())
+    settings = replace(settings, secret_digest=_digest(secret.read_bytes()))
     made = folder / f"{_FILE}.new"
     made.write_text(json.dumps(asdict(settings), indent=2) + "\n")
     os.replace(made, folder / _FILE)
+    return settings
 
 
 def read_settings(folder: Path) -> Settings:
@@ -85,17 +83,17 @@ def read_settings(folder: Path) -> Settings:
         raise StoreError(f"{file} lacks settings, or has unknown ones. Restore it from a copy.") from error
 
 
-def read_secret(folder: Path) -> bytes:
+def read_secret(folder: Path, settings: Settings) -> bytes:
     """The vault's secret.
 
     Raises:
-        StoreError: it is gone. Without it every unit would be taken for one that never paid.
+        StoreError: it is gone, or another one. Without it every unit would be taken for one that never paid.
     """
     try:
         secret = (folder / _SECRET).read_bytes()
     except OSError:
         secret = b""
-    if len(secret) != 32:
+    if _digest(secret) != settings.secret_digest:
         raise StoreError(
             f"{folder / _SECRET} is missing or damaged. Without it the ledger does not know who has paid: restore it "
             "from a copy."
@@ -106,3 +104,7 @@ def read_secret(folder: Path) -> bytes:
 def converted(settings: Settings) -> Settings:
     """The same vault, in which units pay by themselves from now on. What everybody paid stays paid by everybody."""
     return replace(settings, version=VERSION, payment="unit")
+
+
+def _digest(secret: bytes) -> str:
+    return hashlib.sha256(b"discreet units " + secret).hexdigest()

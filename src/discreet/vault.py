@@ -33,7 +33,7 @@ from discreet.keeping import create_ledger, open_ledger
 from discreet.ledger.sql import SqlLedger
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Pure
-from discreet.privacy.filter import Receipt, nothing_paid
+from discreet.privacy.filter import Receipt, released_before
 from discreet.privacy.individual import UnitFilter
 from discreet.privacy.ledger import MemoryLedger, UnitLedger
 from discreet.privacy.noise import Noise
@@ -128,7 +128,7 @@ class Vault:
                 folder = Path(made) / "vault"
                 folder.mkdir(mode=0o700)
                 (folder / "store").mkdir()
-                write_settings(folder, settings)
+                settings = write_settings(folder, settings)
                 create_ledger(folder, settings, Budget(epsilon, delta, FAILURE_SHARE * delta))
                 os.replace(folder, path)
         except OSError as error:
@@ -156,8 +156,7 @@ class Vault:
         """
         if self.settings.payment == "unit":
             raise UsageError(f"In the vault at {self.path} units pay by themselves already. There is nothing to do.")
-        self.settings = converted(self.settings)
-        write_settings(self.path, self.settings)
+        self.settings = write_settings(self.path, converted(self.settings))
 
     @cached_property
     def model(self) -> LanguageModel:
@@ -188,7 +187,7 @@ class Vault:
 
     @cached_property
     def _secret(self) -> bytes:
-        return read_secret(self.path) if self.settings.payment == "unit" else b""
+        return read_secret(self.path, self.settings) if self.settings.payment == "unit" else b""
 
     def add(
         self,
@@ -270,7 +269,8 @@ class Vault:
                 f"'{algorithm.name}' gives no guarantee: its answer may repeat any document. It is refused unless "
                 "you say so: --not-private (in Python: not_private=True)."
             )
-        remembering = reuse and self.settings.history and algorithm.private
+        costs = algorithm.private and algorithm.plan(self.ledger.budget, _ANY_VOCABULARY) is not None
+        remembering = reuse and self.settings.history and costs
         if remembering and (known := self.history.same(question)):
             return self._again(known)
         related = self.history.related(question, RELATED, ALIKE) if remembering else []
@@ -279,9 +279,10 @@ class Vault:
         corpus = self.corpus.knowing(as_record(related))
         answered = answer(asked, corpus, self.model, self.ledger, unit=self.settings.unit_field)
         self.ledger.finish(asked.id, answered.stopped)
-        if self.settings.history and algorithm.private and answered.receipt and answered.receipt.charges:
+        if self.settings.history and costs:
             self.history.add(Released(question, answered.text, answered.stopped, answered.algorithm, answered.tokens))
-        return replace(answered, remaining=self._left(), reused=len(related))
+        receipt = answered.receipt and replace(answered.receipt, reused=len(related))
+        return replace(answered, remaining=self._left(), receipt=receipt)
 
     def _again(self, known: Released) -> Answer:
         """An answer that was released before: public, so it costs nothing."""
@@ -290,9 +291,8 @@ class Vault:
             known.stopped,  # type: ignore[arg-type]
             known.tokens,
             algorithm=known.algorithm,
-            receipt=nothing_paid(self.settings.unit_field, reused=True),
+            receipt=released_before(self.settings.unit_field),
             remaining=self._left(),
-            reused=1,
         )
 
     def _ceiling(self, algorithm: Algorithm | ManyQuestions) -> Budget:

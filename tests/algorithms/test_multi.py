@@ -13,9 +13,11 @@ from discreet.algorithms.tuning import Tuning, suggestion
 from discreet.errors import DiscreetError, UsageError
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget, Meter, Spending
-from discreet.privacy.individual import UnitFilter
+from discreet.privacy.costs import Pure
+from discreet.privacy.individual import PRESENCE, Member, UnitFilter
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
+from discreet.privacy.private import Private, unseal
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedding import HashingEmbedder
 from discreet.retrieval.retriever import Corpus, unit_key
@@ -184,12 +186,47 @@ def test_units_found_by_rank_are_not_admitted(corpus: Corpus) -> None:
 
 
 def test_a_unit_is_in_one_bin(corpus: Corpus) -> None:
-    from discreet.privacy.private import open_for_mechanism
-
     edges = [0.9, 0.6, 0.5, 0.4, 0.3, 0.0, -1.0]
-    keys = [member.key for part in corpus.bins("fever", edges) for member in open_for_mechanism(part)]
+    keys = [member.key for part in corpus.bins("fever", edges) for member in unseal(part, list)]
     assert len(keys) == len(set(keys)) == 100
     assert unit_key("u1", SECRET) in keys
+
+
+def test_a_unit_is_in_one_bin_though_documents_come_while_bins_are_visited(corpus: Corpus) -> None:
+    """Counting places instead of units would give a unit that was pushed down by a new one to two bins."""
+    found = []
+    for number, part in enumerate(corpus.bins("fever", [0.5, 0.3, 0.0, -1.0])):
+        found += unseal(part, list)
+        corpus.index([Document(f"new{number}", f"new{number}", "fever")])
+    keys = [member.key for member in found]
+    assert len(keys) == len(set(keys)) >= 100
+
+
+def test_a_unit_that_is_handed_in_twice_is_admitted_once() -> None:
+    ledger = MemoryLedger(PURE)
+    privacy = UnitFilter(ledger, "q", noise=InsecureSeededNoise(0))
+    members = Private([Member(b"a" * 16, 1), Member(b"b" * 16, 2), Member(b"a" * 16, 3)], PRESENCE)
+    admitted, _ = privacy.admit(members, Spending.of(Pure(0.5)))
+    assert [member.value for member in unseal(admitted, list)] == [1, 2]
+    assert [count for _, count in ledger.readings()] == [2]
+
+
+@pytest.mark.parametrize("inner", [DPSparseVoteRAG(voters=20), DPRAGPure(voters=20), DPVoteRAG(voters=20)])
+@pytest.mark.parametrize("kind", [MuRAGAda, NaiveMultiRAG, MuRAG])
+def test_a_receipt_is_never_above_the_price_that_was_asked_for(
+    kind: type[ManyQuestions], inner: DPSparseVoteRAG, corpus: Corpus
+) -> None:
+    """Whatever the order at which the vault's own filter looks: it is best for another sum."""
+    algorithm, model = (
+        kind(inner=inner, epsilon=4.0),
+        ToyModel(default="who knows what this may be or not be after all"),
+    )
+    ceiling = algorithm.plan(Budget(60.0, 1e-5), model.vocabulary_size).ceiling
+    for seed in range(5):
+        ledger = MemoryLedger(Budget(60.0, 1e-5))
+        privacy = UnitFilter(ledger, "q", ceiling=ceiling, noise=InsecureSeededNoise(seed))
+        algorithm.answer("fever", corpus, model, privacy)
+        assert 0 < privacy.receipt().epsilon <= 4.0 * (1 + 1e-9)
 
 
 def test_the_ledger_does_not_learn_names() -> None:

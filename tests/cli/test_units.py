@@ -47,7 +47,7 @@ def test_units_pay_by_themselves_and_a_question_asked_again_is_free(tmp_path: Pa
     vault = hospital(tmp_path / "v", notes)
     answer = json_of("ask", vault, ASKED, *SHORT)
     assert answer["algorithm"] == "murag-ada"
-    assert (answer["remaining"], answer["reused"]) == (20.0, 0)
+    assert answer["remaining"] == 20.0
     assert answer["receipt"]["payment"] == "each unit that took part"  # type: ignore[index]
     report = json_of("budget", vault)
     levels = report["levels"]
@@ -58,13 +58,13 @@ def test_units_pay_by_themselves_and_a_question_asked_again_is_free(tmp_path: Pa
     again = json_of("ask", vault, "what is the Treatment for thunder heart")
     assert again["answer"] == answer["answer"]
     assert again["receipt"]["epsilon"] == 0.0  # type: ignore[index]
-    assert again["receipt"]["reused"] is True  # type: ignore[index]
+    assert again["receipt"]["reused"] == 1  # type: ignore[index]
     assert json_of("budget", vault)["levels"] == levels
     removed = next(iter(documents(240))).unit
     assert json_of("remove", vault, "--unit", removed) == {"removed": 1}
     json_of("add", vault, notes)
     assert json_of("budget", vault)["levels"] == levels  # whoever comes back has what they had
-    assert json_of("ask", vault, ASKED, *SHORT, "--no-reuse")["receipt"]["reused"] is False  # type: ignore[index]
+    assert json_of("ask", vault, ASKED, *SHORT, "--no-reuse")["receipt"]["payment"] != "nobody"  # type: ignore[index]
 
 
 def test_an_analyst_sees_only_what_is_public(tmp_path: Path, notes: Path) -> None:
@@ -115,6 +115,13 @@ def test_without_its_secret_a_vault_releases_nothing(tmp_path: Path, notes: Path
     result = run("ask", vault, ASKED)
     assert result.exit_code == 1
     assert "restore it" in " ".join(result.output.split())
+
+
+def test_another_secret_is_not_taken_for_the_vaults(tmp_path: Path, notes: Path) -> None:
+    """With it, everybody would look as if they had never paid."""
+    vault = hospital(tmp_path / "v", notes)
+    (vault / "units.key").write_bytes(b"x" * 32)
+    assert run("ask", vault, ASKED).exit_code == 1
 
 
 def test_a_threshold_is_suggested_and_paid_for(tmp_path: Path, notes: Path) -> None:

@@ -7,6 +7,7 @@ import shutil
 import signal
 import sqlite3
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,22 @@ def fork(work: object) -> int:
         finally:
             os._exit(0)
     return child
+
+
+def moments(child: int, path: Path, folder: Path) -> Iterator[Path]:
+    """Copies of a ledger's files, of ten moments while `child` writes; it stands still meanwhile."""
+    for number in range(10):
+        time.sleep(0.05)
+        # Stopped, so that the files are those of one moment, wherever in a transaction that falls.
+        os.kill(child, signal.SIGSTOP)
+        os.waitpid(child, os.WUNTRACED)
+        target = folder / f"copy{number}"
+        target.mkdir()
+        for name in (path.name, f"{path.name}-wal"):
+            if path.with_name(name).exists():
+                shutil.copy(path.with_name(name), target / name)
+        yield target / path.name
+        os.kill(child, signal.SIGCONT)
 
 
 @pytest.fixture
@@ -132,19 +149,9 @@ def test_a_power_cut_loses_nothing_that_was_acknowledged(path: Path, tmp_path: P
 
     child = fork(work)
     try:
-        for copy in range(10):
-            time.sleep(0.05)
-            # Stopped, so that the files are those of one moment, wherever in a transaction that falls.
-            os.kill(child, signal.SIGSTOP)
-            os.waitpid(child, os.WUNTRACED)
+        for copied in moments(child, path, tmp_path):
             acknowledged = len(journal.read_text().splitlines())
-            target = tmp_path / f"copy{copy}"
-            target.mkdir()
-            for name in ("ledger.sqlite", "ledger.sqlite-wal"):
-                if path.with_name(name).exists():
-                    shutil.copy(path.with_name(name), target / name)
-            os.kill(child, signal.SIGCONT)
-            found = SqliteLedger.open(target / "ledger.sqlite")
+            found = SqliteLedger.open(copied)
             assert found.spent().nano[-1] >= acknowledged * Spending.of(Pure(0.01)).nano[-1]
         assert acknowledged > 0
     finally:

@@ -139,8 +139,8 @@ def test_nobody_ever_pays_more_than_was_granted(make: Make, taken: list[Step], a
     for step in taken:
         what, place, cost, chosen = step
         found = outcome(ledger, step)
-        if what == "charge":
-            continue  # charged, a unit pays whether it can or not; then it cannot reserve
+        if found is True:  # charged to everybody, which is refused once a unit was asked to pay by itself
+            paid |= {(1000 + place, unit): Spending.of(COSTS[cost]) for unit in UNITS}
         if isinstance(found, frozenset):
             everyone = {UNITS[index] for index in chosen} if what == "reserve" else set(UNITS)
             part = everyone & found if what == "reserve" else everyone - found
@@ -149,6 +149,17 @@ def test_nobody_ever_pays_more_than_was_granted(make: Make, taken: list[Step], a
             paid |= {key: Spending.of(COSTS[cost]) for key in paid if key[0] == place}
         for unit in UNITS:
             assert budget.admits(sum((sums for (_, payer), sums in paid.items() if payer == unit), Spending.nothing()))
+
+
+def test_everybody_is_not_charged_without_asking_once_units_pay_by_themselves(make: Make) -> None:
+    """A vault that is converted while another process still answers the old way; refused even if nobody could pay."""
+    ledger = make(BUDGETS["pure"])
+    assert ledger.charge(Charge("old", 0, "test", CHANGE, Pure(0.1)))
+    ledger.reserve("q", 0, of(0.1), [])
+    before = ledger.spent()
+    with pytest.raises(LedgerError, match="Units pay by themselves"):
+        ledger.charge(Charge("old", 1, "test", CHANGE, Pure(0.1)))
+    assert ledger.spent() == before
 
 
 def test_only_those_pay_that_take_part(make: Make) -> None:
@@ -289,9 +300,9 @@ def test_a_question_shows_what_its_parts_paid(kept: Callable[..., Any]) -> None:
     paid = [Charge("q", number, "test", CHANGE, Pure(0.25)) for number in range(2)]
     for question in "qrs":
         ledger.begin(question, "mu-rag", None)
+    ledger.charge(Charge("q", 5, "test", CHANGE, Pure(0.125)))
     ledger.reserve("q", 0, of(1.0), UNITS)
     ledger.settle("q", 0, of(0.5), paid)
-    ledger.charge(Charge("q", 5, "test", CHANGE, Pure(0.125)))
     ledger.reserve_all("r", 0, of(0.75))
     found = {record.id: record for record in kept(found=True).questions()}
     assert list(found) == ["q", "r", "s"]

@@ -3,7 +3,6 @@
 import os
 import random
 import resource
-import shutil
 import signal
 import sqlite3
 import time
@@ -22,7 +21,7 @@ from discreet.ledger.rows import split, unpack_part
 from discreet.ledger.sqlite import SqliteLedger
 from discreet.privacy.accounting import Budget, Meter, Spending
 from discreet.privacy.costs import Pure
-from tests.ledger.test_sqlite import charge, fork
+from tests.ledger.test_sqlite import charge, fork, moments
 
 LARGE = Budget(1e5, 1e-5)
 UNITS = [number.to_bytes(16, "big") for number in range(20)]
@@ -139,18 +138,9 @@ def test_a_power_cut_loses_no_reservation_that_was_acknowledged(tmp_path: Path) 
 
     child = fork(work)
     try:
-        for copy in range(10):
-            time.sleep(0.05)
-            os.kill(child, signal.SIGSTOP)
-            os.waitpid(child, os.WUNTRACED)
+        for copied in moments(child, path, tmp_path):
             acknowledged = len(journal.read_text().splitlines())
-            target = tmp_path / f"copy{copy}"
-            target.mkdir()
-            for name in ("ledger.sqlite", "ledger.sqlite-wal"):
-                if path.with_name(name).exists():
-                    shutil.copy(path.with_name(name), target / name)
-            os.kill(child, signal.SIGCONT)
-            paid = parts_of(SqliteLedger.open(target / "ledger.sqlite"))
+            paid = parts_of(SqliteLedger.open(copied))
             assert all(paid["q", part] == frozenset(UNITS[part % 7 :]) for part in range(acknowledged))
         assert acknowledged > 0
     finally:
@@ -183,12 +173,14 @@ def test_a_full_disk_reserves_nothing(tmp_path: Path) -> None:
 
 def test_a_clock_that_goes_backwards_does_no_harm(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = kept(LARGE)
-    for number, time_ in enumerate(("2030-01-01T00:00:00+00:00", "1999-01-01T00:00:00+00:00")):
+    times = ("2030-01-01T00:00:00+00:00", "1999-01-01T00:00:00+00:00")
+    for number, time_ in enumerate(times):
         monkeypatch.setattr("discreet.ledger.sql._now", lambda time_=time_: time_)
         ledger.begin(time_, "mu-rag", None)
+        ledger.charge(charge(time_, number))
+    for time_ in times:
         assert ledger.reserve(time_, 0, of(0.1), UNITS) == frozenset(UNITS)
         ledger.settle(time_, 0, of(0.05))
-        ledger.charge(charge(time_, number))
     assert [question.time[:4] for question in kept().questions()] == ["2030", "1999"]
     parts_of(ledger)
 

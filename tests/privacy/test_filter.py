@@ -47,7 +47,7 @@ def sealed() -> Private[int]:
 def test_paid_before_drawn() -> None:
     ledger = MemoryLedger(LARGE)
     failing = Recording(Pure(1.0), fails=True)
-    with pytest.raises(RuntimeError):
+    with pytest.raises(PrivateValueError, match="RuntimeError"):
         PrivacyFilter(ledger, LARGE, "q").release(failing, sealed())
     assert ledger.spent() == Spending.of(Pure(1.0))
 

@@ -76,7 +76,7 @@ def test_the_charge_is_on_record_when_the_draw_begins(fails: bool) -> None:
     privacy = PrivacyFilter(ledger, LARGE, "q")
     try:
         privacy.release(mechanism, Private([1], CHANGE))
-    except RuntimeError:
+    except PrivateValueError:
         assert fails
     assert mechanism.seen == Spending.of(Pure(1.0)) == ledger.spent()
     assert len(privacy.receipt().charges) == 1

@@ -76,4 +76,4 @@ def opens(tree: ast.AST) -> bool:
     names |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     names |= {name.rsplit(".", 1)[-1] for name in imported(tree)}
     defined = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
-    return bool(names & {"open_for_mechanism", "_Private__shares"}) and "open_for_mechanism" not in defined
+    return bool(names & {"unseal", "_Private__shares"}) and "unseal" not in defined

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from discreet.privacy.change import Change, Relation
-from discreet.privacy.private import Private, open_for_mechanism
+from discreet.privacy.private import Private, unseal
 from discreet.retrieval.documents import Document, Passage
 from discreet.retrieval.embedding import HashingEmbedder, MiniLM, MiniLMAndWords, load_embedder
 from discreet.retrieval.retriever import Corpus
@@ -21,7 +21,7 @@ def corpus(folder: Path, count: int) -> Corpus:
 
 
 def units(sealed: Private[tuple[Passage, ...]]) -> list[tuple[str, ...]]:
-    return [tuple(passage.unit for passage in share) for share in open_for_mechanism(sealed)]
+    return [tuple(passage.unit for passage in share) for share in unseal(sealed, list)]
 
 
 def test_there_are_always_as_many_shares_as_voters(tmp_path: Path) -> None:

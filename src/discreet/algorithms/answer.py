@@ -38,13 +38,11 @@ class Answer(Draft):
         algorithm: the name of the algorithm.
         receipt: what was paid, and what that means.
         remaining: the epsilon that everybody has left (single units may have less).
-        reused: how many answers that were released before it rests on.
     """
 
     algorithm: str = ""
     receipt: Receipt | None = None
     remaining: float = 0.0
-    reused: int = 0
 
     def describe(self) -> dict[str, Any]:
         """The answer as plain data; the keys are those of `discreet ask --json`."""
@@ -57,7 +55,6 @@ class Answer(Draft):
             "private_tokens": self.private_tokens,
             "receipt": self.receipt.describe() if self.receipt else None,
             "remaining": self.remaining,
-            "reused": self.reused,
         }
 
 

@@ -201,11 +201,11 @@ def print_receipt(answer: Answer) -> None:
     if receipt is None or not receipt.private:
         out.print("  [bold red]NOT PRIVATE[/]: this answer has no guarantee and may repeat any document.")
         return
-    if receipt.reused:
+    if receipt.payment == "nobody":
         out.print("  receipt: nothing was paid; this answer was released before")
         return
-    if answer.reused:
-        out.print(f"  with the help of {answer.reused} answers that were released before")
+    if receipt.reused:
+        out.print(f"  with the help of {receipt.reused} answers that were released before")
     out.print(
         f"  receipt: epsilon {receipt.epsilon:.4g}, delta {receipt.delta:g}; {receipt.relation} of one "
         f"'{receipt.unit}'; {len(receipt.charges)} charges for {answer.private_tokens} private "

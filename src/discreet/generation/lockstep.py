@@ -14,6 +14,8 @@ from typing import Any
 import torch
 
 ATTENTION = "discreet-lockstep"
+Pair = tuple[torch.Tensor, torch.Tensor]
+"""Keys and values."""
 
 
 class LockstepCache:
@@ -33,8 +35,8 @@ class LockstepCache:
         self.rows, self.room, self.split = rows, room, split
         self._phase = "shared"
         self._place = 0  # the first row of the block being fed; the token being fed
-        self._shared: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}  # by layer: (1, heads, shared tokens, size)
-        self._own: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}  # by layer: (rows, heads, room, size)
+        self._shared: dict[int, Pair] = {}  # by layer: (1, heads, shared tokens, size)
+        self._own: dict[int, Pair] = {}  # by layer: (rows, heads, room, size)
         self._scores: torch.Tensor | None = None
 
     def feed_rows(self, first: int) -> None:
@@ -49,13 +51,11 @@ class LockstepCache:
         """Whether what `update` returns is to be read together with `shared`."""
         return self.split and self._phase == "token"
 
-    def shared(self, layer: int) -> tuple[torch.Tensor, torch.Tensor]:
+    def shared(self, layer: int) -> Pair:
         """Keys and values of the shared part, shape (1, heads, shared tokens, size)."""
         return self._shared[layer]
 
-    def update(
-        self, keys: torch.Tensor, values: torch.Tensor, layer_idx: int, *_: Any, **__: Any
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+    def update(self, keys: torch.Tensor, values: torch.Tensor, layer_idx: int, *_: Any, **__: Any) -> Pair:
         """Keep a layer's new keys and values, shape (rows, heads, tokens, size); what its queries are to attend to."""
         if self._phase == "shared":
             self._shared[layer_idx] = (keys, values)
@@ -77,7 +77,7 @@ class LockstepCache:
         """Some models ask; positions and mask are always given to them, so the answer does not matter."""
         return 0
 
-    def _keep(self, layer: int, new: tuple[torch.Tensor, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
+    def _keep(self, layer: int, new: Pair) -> Pair:
         if layer not in self._own:
             # Zeros, since a masked place still enters a product: nothing times not-a-number is not nothing.
             self._own[layer] = tuple(
@@ -123,23 +123,21 @@ def attend(
     scale = size**-0.5 if scaling is None else scaling
     # The query heads of one key head stand below one another: (rows, groups, heads / groups * queries, size).
     packed = query.reshape(rows, groups, -1, size)
-    work = _attend_split if lockstep.splits() else _attend_whole
-    mixed = work(packed, key, value, attention_mask, scale, lockstep, int(module.layer_idx))
+    if lockstep.splits():
+        mixed = _attend_split(packed * scale, (key, value), lockstep.shared(int(module.layer_idx)), attention_mask)
+    else:
+        scores = lockstep.scores((rows * groups, packed.shape[2], key.shape[2]), packed)
+        mixed = _attend_whole(packed, (key, value), attention_mask, scale, scores)
     return mixed.reshape(rows, heads, queries, value.shape[3]).transpose(1, 2), None
 
 
 def _attend_whole(
-    packed: torch.Tensor,
-    key: torch.Tensor,
-    value: torch.Tensor,
-    mask: torch.Tensor,
-    scale: float,
-    lockstep: LockstepCache,
-    _: int,
+    packed: torch.Tensor, own: Pair, mask: torch.Tensor, scale: float, scores: torch.Tensor
 ) -> torch.Tensor:
+    """Attention to keys and values that stand side by side for each row; `scores` is memory to work in."""
+    key, value = own
     rows, groups, below, size = packed.shape
     queries, keys = mask.shape[2], key.shape[2]
-    scores = lockstep.scores((rows * groups, below, keys), packed)
     torch.baddbmm(
         scores,
         packed.reshape(rows * groups, below, size),
@@ -153,32 +151,27 @@ def _attend_whole(
     return torch.bmm(scores, value.reshape(rows * groups, keys, -1))
 
 
-def _attend_split(
-    packed: torch.Tensor,
-    key: torch.Tensor,
-    value: torch.Tensor,
-    mask: torch.Tensor,
-    scale: float,
-    lockstep: LockstepCache,
-    layer: int,
-) -> torch.Tensor:
+def _attend_split(packed: torch.Tensor, own: Pair, alike: Pair, mask: torch.Tensor) -> torch.Tensor:
+    """Attention to keys and values of each row's own, and to those that all rows share."""
+    key, value = own
+    shared_key, shared_value = alike
     rows, groups, below, size = packed.shape
-    shared_key, shared_value = lockstep.shared(layer)
-    shared, own = shared_key.shape[2], key.shape[2]
-    packed = packed * scale
+    shared, length = shared_key.shape[2], key.shape[2]
     together = packed.transpose(0, 1).reshape(groups, rows * below, size)
     scores = torch.cat(
         [
             torch.bmm(together, shared_key[0].transpose(1, 2)).view(groups, rows, below, shared).transpose(0, 1),
             torch.bmm(
-                packed.reshape(rows * groups, below, size), key.view(rows * groups, own, size).transpose(1, 2)
-            ).view(rows, groups, below, own),
+                packed.reshape(rows * groups, below, size), key.view(rows * groups, length, size).transpose(1, 2)
+            ).view(rows, groups, below, length),
         ],
         dim=3,
     )
     weights = scores.add_(mask).softmax(-1)
     of_shared = torch.bmm(weights[..., :shared].transpose(0, 1).reshape(groups, rows * below, shared), shared_value[0])
-    of_own = torch.bmm(weights[..., shared:].reshape(rows * groups, below, own), value.view(rows * groups, own, -1))
+    of_own = torch.bmm(
+        weights[..., shared:].reshape(rows * groups, below, length), value.view(rows * groups, length, -1)
+    )
     return of_shared.view(groups, rows, below, -1).transpose(0, 1) + of_own.view(rows, groups, below, -1)
 
 

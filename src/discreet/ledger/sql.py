@@ -32,7 +32,15 @@ from discreet.ledger.rows import (
     unpack_part,
 )
 from discreet.privacy.accounting import Meter, Spending
-from discreet.privacy.ledger import APART, Charge, check_settlement, exhausted, never_reserved, reserved_before
+from discreet.privacy.ledger import (
+    APART,
+    Charge,
+    check_settlement,
+    exhausted,
+    never_reserved,
+    reserved_before,
+    units_pay,
+)
 
 _FIND_CHARGE = text("select nano, atto from charge where question = :question and number = :number")
 _CHARGE = text("insert into charge values (:question, :number, :time, :mechanism, :change, :cost, :nano, :atto)")
@@ -45,6 +53,7 @@ _HELD = text(
     "select most_nano, most_atto, spent_nano, spent_atto, everybody, paying from part "
     "where question = :question and part = :part"
 )
+_UNITS_PAY = text("select 1 from part where not everybody limit 1")
 _PARTS = "select question, part, most_nano, most_atto, spent_nano, spent_atto, charges from part"
 _SETTLE = text(
     "update part set spent_nano = :nano, spent_atto = :atto, charges = :charges "
@@ -90,7 +99,8 @@ class SqlLedger(ABC):
 
         Raises:
             BudgetExhausted: the sum would exceed the budget. Nothing was recorded.
-            LedgerError: it was recorded before with another cost, or the ledger cannot be written.
+            LedgerError: it was recorded before with another cost, units pay by themselves here, or the ledger cannot
+                be written.
         """
         spending, cost = Spending.of(charge.cost), json.dumps(charge.cost.describe())
         key = {"question": charge.question, "number": charge.number}
@@ -100,6 +110,8 @@ class SqlLedger(ABC):
                 if unpack(found.nano, found.atto) != spending:
                     raise LedgerError("This charge was recorded before with another cost. Nothing was released.")
                 return False
+            if connection.execute(_UNITS_PAY).first() is not None:
+                raise units_pay()
             self._add_to_total(connection, spending)
             about = {"time": _now(), "mechanism": charge.mechanism, "change": str(charge.change), "cost": cost}
             connection.execute(_CHARGE, key | about | pack(spending))

@@ -15,7 +15,7 @@ from discreet.privacy.change import Change
 from discreet.privacy.costs import Cost
 from discreet.privacy.ledger import Charge, Ledger, exhausted
 from discreet.privacy.noise import Noise, SystemNoise
-from discreet.privacy.private import Private, open_for_mechanism
+from discreet.privacy.private import Private, unseal
 
 S = TypeVar("S")
 S_in = TypeVar("S_in", contravariant=True)
@@ -66,7 +66,7 @@ class Run(Generic[S, R]):
             raise PrivateValueError("This run is over; start and pay for a new one.")
         if private.change != self._change:
             raise PrivateValueError(f"This run was paid for {self._change}, not for {private.change}.")
-        answer, self._over = self._ask(open_for_mechanism(private))
+        answer, self._over = unseal(private, self._ask)
         return answer
 
 
@@ -83,7 +83,7 @@ class Receipt:
         noise: where the noise came from.
         private: False if the answer has no guarantee at all.
         payment: who paid: every unit of the vault, or each unit that took part.
-        reused: whether the answer was released before, and cost nothing anew.
+        reused: on how many answers it rests that were released before; if `payment` is "nobody", it is one of them.
     """
 
     epsilon: float
@@ -95,7 +95,7 @@ class Receipt:
     noise: str
     private: bool = True
     payment: str = "every unit"
-    reused: bool = False
+    reused: int = 0
 
     def describe(self) -> dict[str, Any]:
         """The receipt as plain data."""
@@ -113,9 +113,9 @@ class Receipt:
         }
 
 
-def nothing_paid(unit: str, *, reused: bool = False) -> Receipt:
-    """The receipt of an answer that cost nothing."""
-    return Receipt(0.0, 0.0, "add-remove", unit, (), "none", "none", payment="nobody", reused=reused)
+def released_before(unit: str) -> Receipt:
+    """The receipt of an answer that was released before: it costs nothing anew."""
+    return Receipt(0.0, 0.0, "add-remove", unit, (), "none", "none", payment="nobody", reused=1)
 
 
 class PrivacyFilter:
@@ -149,7 +149,7 @@ class PrivacyFilter:
             BudgetExhausted: the ceiling or the ledger refuses. Nothing was charged or drawn.
         """
         self._pay(mechanism, private.change)
-        return mechanism.draw(open_for_mechanism(private), self._noise)
+        return unseal(private, lambda shares: mechanism.draw(shares, self._noise))
 
     def start(self, mechanism: Interactive[S, R], over: Private[Any]) -> Run[S, R]:
         """Pay for one run of `mechanism` on values made from `over`, then begin it.

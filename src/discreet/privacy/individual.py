@@ -22,7 +22,7 @@ from discreet.privacy.change import Change, Relation
 from discreet.privacy.filter import PrivacyFilter, Receipt
 from discreet.privacy.ledger import APART, Charge, UnitLedger, exhausted
 from discreet.privacy.noise import Noise, SystemNoise
-from discreet.privacy.private import Private, open_for_mechanism, unsealed_once
+from discreet.privacy.private import Private, unseal
 
 S = TypeVar("S")
 
@@ -77,8 +77,24 @@ class UnitFilter:
     """
 
     def __init__(
-        self, ledger: UnitLedger, question: str, *, unit: str = "document", noise: Noise | None = None
+        self,
+        ledger: UnitLedger,
+        question: str,
+        *,
+        ceiling: Budget | None = None,
+        unit: str = "document",
+        noise: Noise | None = None,
     ) -> None:
+        """For one question.
+
+        Args:
+            ledger: who has paid what.
+            question: its id.
+            ceiling: the question's own budget, by which its receipt counts; the ledger's if not given.
+            unit: what a unit is called.
+            noise: the operating system's, unless this is a simulation.
+        """
+        self._ceiling = ceiling or ledger.budget
         self.noise = noise or SystemNoise()
         if not (self.noise.secure or ledger.simulation):
             raise DiscreetError("Insecure noise is for simulations; a real vault draws from the operating system.")
@@ -97,7 +113,7 @@ class UnitFilter:
         """Admit those members that can pay `most`, and have all of them pay it.
 
         Args:
-            members: each unit once; who is among them must be decided unit by unit.
+            members: of each unit, the first counts; who is among them must be decided unit by unit.
             most: what the part may cost at most.
             apart: whether no unit of this part is in another part with this mark.
 
@@ -106,16 +122,16 @@ class UnitFilter:
         """
         part = self._number(apart)
 
-        def paying(found: list[Member[S]]) -> list[Member[S]]:
-            keys = [member.key for member in found]
-            admitted = self._ledger.reserve(self._question, part, most, keys)
-            return [member for member in found if member.key in admitted]
+        def paying(found: Sequence[Member[S]]) -> list[Member[S]]:
+            # Each unit once, whatever was handed in: two places for one unit would be two shares that it changes.
+            once = {member.key: member for member in reversed(found)}
+            admitted = self._ledger.reserve(self._question, part, most, list(once))
+            return [member for member in found if member.key in admitted and once[member.key] is member]
 
         if members.change != PRESENCE:
             # Payment by rank: with one unit gone, another would pay in its place.
             raise DiscreetError(f"Units are admitted from those above a threshold, not by {members.change}.")
-        admitted = self._reserved(members, paying)
-        return admitted, self._part(part, most)
+        return Private(unseal(members, paying), PRESENCE), self._part(part, most)
 
     def admit_everybody(
         self, nearest: Callable[[int], Private[Member[S]]], places: int, most: Spending
@@ -133,12 +149,11 @@ class UnitFilter:
         self._everybody = True
         part = self._number(apart=False)
         excluded = self._ledger.reserve_all(self._question, part, most)
-        found = unsealed_once(
+        found = unseal(
             nearest(places + len(excluded)),
             lambda members: [member for member in members if member.key not in excluded][:places],
-            PLACE,
         )
-        return found, self._part(part, most)
+        return Private(found, PLACE), self._part(part, most)
 
     def settle(self) -> None:
         """Return what was reserved and not spent, when the question is over."""
@@ -148,15 +163,13 @@ class UnitFilter:
     def receipt(self) -> Receipt:
         """What the question cost any one unit at most."""
         charges = tuple(charge for reservation in self._parts.values() for charge in reservation.charges)
-        spent = self.spent()
-        budget = self.budget
         return Receipt(
-            epsilon=budget.spent(spent) if charges else 0.0,
-            delta=budget.delta if charges else 0.0,
+            epsilon=self._ceiling.spent(self.spent()) if charges else 0.0,
+            delta=self._ceiling.delta if charges else 0.0,
             relation="add-remove",
             unit=self._unit,
             charges=charges,
-            accountant=f"{budget.accountant} filter for each unit",
+            accountant=f"{self.budget.accountant} filter for each unit",
             noise=type(self.noise).__name__,
             payment="every unit" if self._everybody else "each unit that took part",
         )
@@ -178,16 +191,10 @@ class UnitFilter:
         self._parts[part] = reservation = Reservation(most, self.budget, simulation=self._ledger.simulation)
         return PrivacyFilter(reservation, self.budget, self._question, unit=self._unit, noise=self.noise)
 
-    def _reserved(
-        self, members: Private[Member[S]], paying: Callable[[list[Member[S]]], list[Member[S]]]
-    ) -> Private[Member[S]]:
-        # Not through `unsealed_once`: a ledger's refusal must be heard, and it says nothing about the members.
-        return Private(paying(list(open_for_mechanism(members))), PRESENCE)
-
 
 def together(parts: Sequence[Private[S]]) -> Private[S]:
     """The members of several parts that have no unit in common, as one."""
-    return Private([member for part in parts for member in open_for_mechanism(part)], PRESENCE)
+    return Private([member for part in parts for member in unseal(part, list)], PRESENCE)
 
 
 def deal(members: Private[Member[S]], voters: int, each: int, order: Callable[[S], object]) -> Private[tuple[S, ...]]:
@@ -203,7 +210,7 @@ def deal(members: Private[Member[S]], voters: int, each: int, order: Callable[[S
         order: how values are ordered within a share; of the value alone.
     """
 
-    def dealt(found: list[Member[S]]) -> list[tuple[S, ...]]:
+    def dealt(found: Sequence[Member[S]]) -> list[tuple[S, ...]]:
         places: list[S | None] = [member.value for member in found[: voters * each]]
         places += [None] * (voters * each - len(places))
         secrets.SystemRandom().shuffle(places)
@@ -212,4 +219,4 @@ def deal(members: Private[Member[S]], voters: int, each: int, order: Callable[[S
             for start in range(0, voters * each, each)
         ]
 
-    return unsealed_once(members, dealt, PLACE)
+    return Private(unseal(members, dealt), PLACE)

@@ -62,7 +62,7 @@ class Ledger(Protocol):
 
         Raises:
             BudgetExhausted: the sum would exceed the budget. Nothing was recorded.
-            LedgerError: the ledger cannot be written. Nothing was recorded.
+            LedgerError: units pay by themselves here, or the ledger cannot be written. Nothing was recorded.
         """
 
 
@@ -138,6 +138,8 @@ class MemoryLedger:
             if Spending.of(self.charges[key].cost) != Spending.of(charge.cost):
                 raise LedgerError("This charge was recorded before with another cost. Nothing was released.")
             return False
+        if any(part.paying is not None for part in self._parts.values()):
+            raise units_pay()
         total = self._spent + Spending.of(charge.cost)
         if not self.budget.admits(total):
             raise exhausted(self.budget, self._spent, total)
@@ -204,6 +206,11 @@ def check_settlement(most: Spending, settled: Spending | None, spent: Spending) 
         raise LedgerError("More was spent than reserved. Nothing was returned.")
     if settled is not None and settled != spent:
         raise LedgerError("This part was settled before with another sum. Nothing was changed.")
+
+
+def units_pay() -> LedgerError:
+    """The refusal to charge everybody without asking who can pay, once single units have been asked to (public)."""
+    return LedgerError("Units pay by themselves in this vault. Nothing was charged or released; open it again.")
 
 
 def reserved_before(question: str, part: int) -> LedgerError:

@@ -1,14 +1,14 @@
 """Private values: sealed, transformed share by share, opened by a mechanism alone.
 
 A `Private[S]` holds one share a voter (or a document). It has no length, truth value, order, iterator, printable
-content or pickle, so that nothing about it can be read by accident. `open_for_mechanism` is the one door; only
-`privacy.filter` may use it, and a test looks for any other use.
+content or pickle, so that nothing about it can be read by accident. `unseal` is the one door; only the
+filters may use it, and a test looks for any other use.
 """
 
 from collections.abc import Callable, Sequence
 from typing import Generic, NoReturn, TypeVar
 
-from discreet.errors import PrivateValueError
+from discreet.errors import DiscreetError, PrivateValueError
 from discreet.privacy.change import Change
 
 S = TypeVar("S")
@@ -65,31 +65,31 @@ class Private(Generic[S]):
     __reduce__ = __reduce_ex__ = __getstate__ = __copy__ = __deepcopy__ = _refuse
 
 
-def open_for_mechanism(private: Private[S]) -> tuple[S, ...]:
-    """The shares themselves. For `privacy.filter` alone, after the charge is durable."""
-    shares: tuple[S, ...] = private._Private__shares  # type: ignore[attr-defined]
-    return shares
-
-
-def unsealed_once(private: Private[S], rearrange: Callable[[list[S]], Sequence[R]], change: Change) -> Private[R]:
-    """The shares rearranged as a whole, sealed again under another change. For `privacy.individual` alone.
-
-    Whoever calls it answers for `change`: it must say what one unit does to the result.
+def unseal(private: Private[S], work: Callable[[tuple[S, ...]], R]) -> R:
+    """What `work` makes of the shares themselves. For the filters alone, after the charge is durable.
 
     Raises:
-        PrivateValueError: `rearrange` failed. The error names its type and nothing else.
+        DiscreetError: what `work` refused, as it said it.
+        PrivateValueError: `work` failed otherwise. It names the type of the error and nothing else.
+
+    No frame in which the shares lie open is in the traceback of either.
     """
-    results, failure = _tried(rearrange, list(open_for_mechanism(private)))
+    result, failure = _worked(work, private)
     if failure is not None:
-        raise PrivateValueError(f"A step on private values {failure}.")
-    return Private(results, change)
+        raise failure
+    return result  # type: ignore[return-value]
 
 
-def _tried(work: Callable[[list[S]], Sequence[R]], shares: list[S]) -> tuple[Sequence[R], str | None]:
+def _worked(work: Callable[[tuple[S, ...]], R], private: Private[S]) -> tuple[R | None, DiscreetError | None]:
     try:
-        return tuple(work(shares)), None
+        return work(private._Private__shares), None  # type: ignore[attr-defined]
+    except DiscreetError as error:
+        error.__cause__ = error.__context__ = None
+        return None, error.with_traceback(None)
     except Exception as error:
-        return (), f"failed with {type(error).__name__}; its message is withheld"
+        return None, PrivateValueError(
+            f"A step on private values failed with {type(error).__name__}; its message is withheld."
+        )
 
 
 def _run(transform: Callable[[Sequence[S]], Sequence[R]], shares: tuple[S, ...]) -> tuple[tuple[R, ...], str | None]:

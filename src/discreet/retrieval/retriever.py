@@ -67,14 +67,14 @@ class Corpus:
     def bins(self, question: str, edges: Sequence[float]) -> Iterator[Private[Found]]:
         """The units by similarity: those above the first edge, then those between it and the second, and so on.
 
-        Each is looked for when it is asked for. Every unit is in one bin only. Edges are public, the highest first.
+        Each is looked for when it is asked for. Every unit is in one bin only, even if documents come and go while
+        bins are visited. Edges are public, the highest first.
         """
-        vector, seen = self._embed(question), 0
+        vector, seen = self._embed(question), set[str]()
         for edge in edges:
-            found = self._store.units_above(vector, edge)
-            # Nearest first, so those above the last edge are the first of these.
-            yield self._sealed(found[seen:])
-            seen = len(found)
+            found = [passage for passage in self._store.units_above(vector, edge) if passage.unit not in seen]
+            seen.update(passage.unit for passage in found)
+            yield self._sealed(found)
 
     def unsealed_passages(self, question: str, count: int) -> list[Passage]:
         """The nearest passages in the clear, for baselines without a guarantee."""
