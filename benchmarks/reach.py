@@ -11,7 +11,8 @@ tokens of MuRAG with M = 1 at each epsilon: as precise, and as many.
 import argparse
 
 from discreet.algorithms import DPSparseVoteRAG, DPVoteRAG
-from discreet.algorithms.voting import Voting, split_uses
+from discreet.algorithms.ensemble import split_uses
+from discreet.algorithms.voting import Voting
 from discreet.privacy.accounting import Accountant, Budget, Spending, largest
 
 DELTA = 1e-5

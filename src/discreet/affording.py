@@ -4,6 +4,7 @@ import math
 from dataclasses import replace
 
 from discreet.algorithms.answer import Algorithm, Plan
+from discreet.algorithms.ensemble import Ensemble
 from discreet.algorithms.multi import ManyQuestions
 from discreet.algorithms.voting import Voting
 from discreet.errors import BudgetExhausted, UsageError
@@ -53,9 +54,9 @@ def affords(budget: Budget, spent: Spending, most: Spending) -> None:
 
 def _would_fit(algorithm: Algorithm | ManyQuestions, budget: Budget, spent: Spending, vocabulary: int) -> float:
     """The largest epsilon of such a question that can still be paid; 0 if below a hundredth."""
-    if not isinstance(algorithm, (Voting, ManyQuestions)):
+    if not isinstance(algorithm, (Ensemble, ManyQuestions)):
         return 0.0
-    smallest = 0.01 if isinstance(algorithm, Voting) else algorithm.entry + 0.01
+    smallest = 0.01 if isinstance(algorithm, Ensemble) else algorithm.entry + 0.01
 
     def fits(epsilon: float) -> bool:
         plan: Plan = _smaller(algorithm, epsilon).plan(budget, vocabulary)
@@ -67,8 +68,12 @@ def _would_fit(algorithm: Algorithm | ManyQuestions, budget: Budget, spent: Spen
     return math.floor(largest(fits, smallest, algorithm.epsilon or budget.epsilon) * 100) / 100
 
 
-def _smaller(algorithm: Voting | ManyQuestions, epsilon: float) -> Voting | ManyQuestions:
-    """The same algorithm for a question of `epsilon`."""
-    if isinstance(algorithm, Voting):
-        return replace(algorithm, epsilon=epsilon, epsilon_token=None)
-    return replace(algorithm, epsilon=epsilon, inner=replace(algorithm.inner, epsilon_token=None))
+def _smaller(algorithm: Ensemble | ManyQuestions, epsilon: float) -> Ensemble | ManyQuestions:
+    """The same algorithm for a question of `epsilon`, with rounds as precise as that allows."""
+    if isinstance(algorithm, ManyQuestions):
+        return replace(algorithm, epsilon=epsilon, inner=_unpriced(algorithm.inner))
+    return replace(_unpriced(algorithm), epsilon=epsilon)
+
+
+def _unpriced(algorithm: Ensemble) -> Ensemble:
+    return replace(algorithm, epsilon_token=None) if isinstance(algorithm, Voting) else algorithm

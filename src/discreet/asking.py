@@ -4,9 +4,9 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 
 from discreet.algorithms.answer import Algorithm, Answer, Draft
+from discreet.algorithms.ensemble import Ensemble
 from discreet.algorithms.multi import ManyQuestions
 from discreet.algorithms.naive_multi_rag import NaiveMultiRAG
-from discreet.algorithms.voting import Voting
 from discreet.errors import BudgetExhausted, Interrupted
 from discreet.generation.model import LanguageModel
 from discreet.privacy.accounting import Budget
@@ -38,7 +38,7 @@ class Asked:
 
 def paid_by_units(algorithm: Algorithm | ManyQuestions) -> Algorithm | ManyQuestions:
     """The algorithm as a vault runs it in which units pay by themselves: what everybody pays is one more way to pay."""
-    if isinstance(algorithm, Voting):
+    if isinstance(algorithm, Ensemble):
         return NaiveMultiRAG(inner=algorithm, epsilon=algorithm.epsilon)
     return algorithm
 

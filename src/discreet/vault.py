@@ -20,10 +20,10 @@ from typing import Self
 from discreet.affording import affordable, affords
 from discreet.algorithms.answer import Algorithm, Answer
 from discreet.algorithms.dp_sparse_vote_rag import DPSparseVoteRAG
+from discreet.algorithms.ensemble import check_number
 from discreet.algorithms.multi import ManyQuestions
 from discreet.algorithms.murag_ada import MuRAGAda
 from discreet.algorithms.tuning import Tuning, suggestion
-from discreet.algorithms.voting import check_number
 from discreet.asking import Asked, answer, paid_by_units
 from discreet.balance import BudgetReport, by_everybody, by_units
 from discreet.errors import StoreError, UsageError

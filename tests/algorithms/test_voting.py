@@ -8,7 +8,7 @@ import pytest
 
 from discreet.algorithms import DPSparseVoteRAG, DPVoteRAG, NonRAG, VoteRAG, make_algorithm
 from discreet.algorithms.answer import Algorithm, Draft
-from discreet.algorithms.voting import split_total
+from discreet.algorithms.ensemble import split_total
 from discreet.errors import UnknownName, UsageError
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget

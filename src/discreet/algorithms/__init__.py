@@ -7,6 +7,7 @@ from discreet.algorithms.answer import Algorithm
 from discreet.algorithms.dp_rag_pure import DPRAGPure
 from discreet.algorithms.dp_sparse_vote_rag import DPSparseVoteRAG
 from discreet.algorithms.dp_vote_rag import DPVoteRAG
+from discreet.algorithms.ensemble import Ensemble
 from discreet.algorithms.multi import ManyQuestions
 from discreet.algorithms.murag import MuRAG
 from discreet.algorithms.murag_ada import MuRAGAda
@@ -14,7 +15,6 @@ from discreet.algorithms.naive_multi_rag import NaiveMultiRAG
 from discreet.algorithms.non_rag import NonRAG
 from discreet.algorithms.rag import RAG
 from discreet.algorithms.vote_rag import VoteRAG
-from discreet.algorithms.voting import Voting
 from discreet.errors import UnknownName, UsageError
 
 ALGORITHMS: dict[str, type[Algorithm] | type[ManyQuestions]] = {
@@ -42,7 +42,7 @@ def make_algorithm(name: str, options: dict[str, Any], *, strict: bool = True) -
     inner: set[str] = set()
     if issubclass(kind, ManyQuestions):
         answering = _kind(given.pop("inner", DPSparseVoteRAG.name))
-        if not issubclass(answering, Voting):
+        if not issubclass(answering, Ensemble):
             raise UsageError(f"'{answering.name}' cannot answer for '{name}'; dp-sparse-vote-rag can.")
         inner = {field.name for field in fields(answering)} - known
         given["inner"] = answering(**{key: given.pop(key) for key in inner & given.keys()})

@@ -11,7 +11,8 @@ from operator import eq
 from typing import ClassVar
 
 from discreet.algorithms.answer import Draft, Stopped
-from discreet.algorithms.voting import Majority, Tokens, Voting
+from discreet.algorithms.ensemble import Rounds
+from discreet.algorithms.voting import Majority, Voting
 from discreet.errors import UsageError
 from discreet.generation.model import LanguageModel
 from discreet.privacy.change import Change
@@ -32,7 +33,6 @@ class DPSparseVoteRAG(Voting):
     """
 
     name: ClassVar[str] = "dp-sparse-vote-rag"
-    private: ClassVar[bool] = True
 
     threshold: int | None = None
     selection_share: float = 0.5
@@ -60,13 +60,13 @@ class DPSparseVoteRAG(Voting):
         documents: Private[tuple[Passage, ...]],  # lines 6-7
         model: LanguageModel,
         privacy: PrivacyFilter,
-        tokens: Tokens,  # lines 2-3
+        rounds: Rounds,  # lines 2-3
         known: str = "",
     ) -> Draft:
         """Answer with the public model's tokens where the voters agree with them, by private votes elsewhere."""
         voters = self.start_voters(question, documents, model, known)
         disagreement, majority = round_ = self.mechanisms(
-            tokens.epsilon, tokens.delta, documents.change, model.vocabulary_size
+            rounds.epsilon, rounds.delta, documents.change, model.vocabulary_size
         )
         answer: list[int] = []
         paid, run = 0, None

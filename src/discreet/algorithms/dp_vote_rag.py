@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from discreet.algorithms.answer import Draft, Stopped
-from discreet.algorithms.voting import Majority, Tokens, Voting
+from discreet.algorithms.ensemble import Rounds
+from discreet.algorithms.voting import Majority, Voting
 from discreet.generation.model import LanguageModel
 from discreet.privacy.change import Change
 from discreet.privacy.filter import PrivacyFilter
@@ -22,7 +23,6 @@ class DPVoteRAG(Voting):
     """Algorithm 2. Parameters: see `Voting`."""
 
     name: ClassVar[str] = "dp-vote-rag"
-    private: ClassVar[bool] = True
 
     def mechanisms(self, epsilon: float, delta: float, change: Change, vocabulary: int) -> tuple[Majority]:
         """A token is one selection."""
@@ -34,12 +34,12 @@ class DPVoteRAG(Voting):
         documents: Private[tuple[Passage, ...]],  # lines 3-4
         model: LanguageModel,
         privacy: PrivacyFilter,
-        tokens: Tokens,  # line 1
+        rounds: Rounds,  # line 1
         known: str = "",
     ) -> Draft:
         """Answer by private votes."""
         voters = self.start_voters(question, documents, model, known)
-        (majority,) = self.mechanisms(tokens.epsilon, tokens.delta, documents.change, model.vocabulary_size)
+        (majority,) = self.mechanisms(rounds.epsilon, rounds.delta, documents.change, model.vocabulary_size)
         answer: list[int] = []
         stopped: Stopped = "length"
         for _ in range(self.max_tokens):  # line 5

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from discreet.algorithms.answer import Draft, Plan
 from discreet.algorithms.dp_sparse_vote_rag import DPSparseVoteRAG
-from discreet.algorithms.voting import Tokens, Voting, check_number, split_total, split_uses
+from discreet.algorithms.ensemble import Ensemble, Rounds, check_number, split_total, split_uses
 from discreet.errors import UsageError
 from discreet.generation.model import LanguageModel
 from discreet.privacy.accounting import Budget
@@ -27,7 +27,7 @@ class ManyQuestions(ABC):
     name: ClassVar[str]
     private: ClassVar[bool] = True
 
-    inner: Voting = field(default_factory=DPSparseVoteRAG)
+    inner: Ensemble = field(default_factory=DPSparseVoteRAG)
     uses: int = 1
     epsilon: float | None = None
 
@@ -39,15 +39,15 @@ class ManyQuestions(ABC):
 
     @property
     def entry(self) -> float:
-        """Pure epsilon that a question costs a unit before its first token."""
+        """Pure epsilon that a question costs a unit before its first round."""
         return 0.0
 
     def plan(self, budget: Budget, vocabulary: int) -> Plan:
         """What a question may cost a unit, given what a unit may spend in all."""
-        return self.tokens(budget, vocabulary).plan
+        return self.rounds(budget, vocabulary).plan
 
-    def tokens(self, budget: Budget, vocabulary: int) -> Tokens:
-        """The budget of a private token, and how many there may be."""
+    def rounds(self, budget: Budget, vocabulary: int) -> Rounds:
+        """The budget of a round, and how many there may be."""
         delta = self.inner.delta or budget.delta
         if delta > budget.delta:
             raise UsageError(f"The question's delta, {delta:g}, is above the vault's, {budget.delta:g}.")
@@ -55,8 +55,8 @@ class ManyQuestions(ABC):
             return split_uses(self.inner, budget, self.uses, self.entry, vocabulary)
         if self.epsilon <= self.entry:
             raise UsageError(f"Epsilon {self.epsilon:g} does not even pay the entry of {self.entry:g}. Raise it.")
-        tokens = split_total(replace(self.inner, epsilon=self.epsilon - self.entry), delta, vocabulary)
-        return replace(tokens, plan=replace(tokens.plan, entry=self.entry))
+        rounds = split_total(replace(self.inner, epsilon=self.epsilon - self.entry), delta, vocabulary)
+        return replace(rounds, plan=replace(rounds.plan, entry=self.entry))
 
     @abstractmethod
     def answer(self, question: str, corpus: Corpus, model: LanguageModel, privacy: UnitFilter) -> Draft:

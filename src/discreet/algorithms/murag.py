@@ -36,8 +36,8 @@ class MuRAG(ManyQuestions):
 
     def answer(self, question: str, corpus: Corpus, model: LanguageModel, privacy: UnitFilter) -> Draft:
         """Answer from the nearest of the relevant units that can pay."""
-        tokens = self.tokens(privacy.budget, model.vocabulary_size)
+        rounds = self.rounds(privacy.budget, model.vocabulary_size)
         relevant = corpus.above(question, self.similarity)  # line 3, but for who can pay
-        paying, paid = privacy.admit(relevant, tokens.plan.most)  # lines 2-5
+        paying, paid = privacy.admit(relevant, rounds.plan.most)  # lines 2-5
         documents = deal_passages(paying, self.inner.voters, self.inner.units_per_voter)  # line 6
-        return self.inner.respond(question, documents, model, paid, tokens, corpus.public)  # line 7
+        return self.inner.respond(question, documents, model, paid, rounds, corpus.public)  # line 7

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from discreet.algorithms.answer import Draft
+from discreet.algorithms.ensemble import check_number
 from discreet.algorithms.multi import ManyQuestions
-from discreet.algorithms.voting import check_number
 from discreet.errors import UsageError
 from discreet.generation.model import LanguageModel
 from discreet.privacy.accounting import Spending
@@ -59,7 +59,7 @@ class MuRAGAda(ManyQuestions):
     def answer(self, question: str, corpus: Corpus, model: LanguageModel, privacy: UnitFilter) -> Draft:
         """Answer from the nearest of the units in the bins visited that can pay."""
         voters, each = self.inner.voters, self.inner.units_per_voter
-        tokens = self.tokens(privacy.budget, model.vocabulary_size)
+        rounds = self.rounds(privacy.budget, model.vocabulary_size)
         count = NoisyCount.calibrated(self.epsilon_threshold, PRESENCE)
         price = Spending.of(Pure(self.epsilon_threshold))
         enough, counted, visited = self.enough or voters * each, 0, []
@@ -69,6 +69,6 @@ class MuRAGAda(ManyQuestions):
             visited.append(able)  # line 5
             if counted > enough:  # line 8
                 break
-        paying, paid = privacy.admit(together(visited), tokens.plan.answering)  # lines 11, 14-15
+        paying, paid = privacy.admit(together(visited), rounds.plan.answering)  # lines 11, 14-15
         documents = deal_passages(paying, voters, each)  # line 12
-        return self.inner.respond(question, documents, model, paid, tokens, corpus.public)  # line 13
+        return self.inner.respond(question, documents, model, paid, rounds, corpus.public)  # line 13

@@ -24,7 +24,7 @@ class NaiveMultiRAG(ManyQuestions):
     def answer(self, question: str, corpus: Corpus, model: LanguageModel, privacy: UnitFilter) -> Draft:
         """Answer from the nearest units of all that can still pay."""
         voters, each = self.inner.voters, self.inner.units_per_voter
-        tokens = self.tokens(privacy.budget, model.vocabulary_size)
-        nearest, paid = privacy.admit_everybody(partial(corpus.nearest, question), voters * each, tokens.plan.most)
+        rounds = self.rounds(privacy.budget, model.vocabulary_size)
+        nearest, paid = privacy.admit_everybody(partial(corpus.nearest, question), voters * each, rounds.plan.most)
         documents = deal_passages(nearest, voters, each)
-        return self.inner.respond(question, documents, model, paid, tokens, corpus.public)  # line 2
+        return self.inner.respond(question, documents, model, paid, rounds, corpus.public)  # line 2

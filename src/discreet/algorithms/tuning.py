@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from discreet.algorithms.ensemble import check_number
 from discreet.algorithms.murag_ada import MuRAGAda
-from discreet.algorithms.voting import check_number
 from discreet.errors import UsageError
 from discreet.privacy.accounting import Spending
 from discreet.privacy.individual import PRESENCE, Member, UnitFilter, together

@@ -1,0 +1,217 @@
+"""What every answer by an ensemble of voters shares: its parameters, its price, and how a total is split.
+
+Each voter reads documents of its own; what voters say is released by mechanisms only. An answer is paid in rounds:
+a private token is one, or the whole answer. Parameters keep the names of the papers in their docstrings.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar
+
+from discreet.algorithms.answer import Draft, Plan
+from discreet.errors import UsageError
+from discreet.generation.model import LanguageModel
+from discreet.generation.voters import Voters
+from discreet.privacy.accounting import Budget, Spending, budget_for, largest
+from discreet.privacy.change import Change
+from discreet.privacy.costs import Cost, Pure, Together
+from discreet.privacy.filter import Priced, PrivacyFilter
+from discreet.privacy.private import Private
+from discreet.retrieval.documents import Passage
+from discreet.retrieval.retriever import TOP_UNITS, Corpus
+
+MOST_VOTERS = 1000
+FAILURE_SHARE = 0.01
+"""Of a question's delta, this part is for the failure probabilities of its mechanisms; the rest is for conversion."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ensemble(ABC):
+    """Parameters of an answer by voters.
+
+    Attributes:
+        epsilon: the total privacy budget of the question (epsilon_total).
+        delta: its delta (delta_total); the vault's if not given.
+        voters: how many voters (m), each with documents of its own.
+        units_per_voter: how many units each voter reads (k).
+        max_tokens: the longest answer (T_max).
+        prefix: how the answer begins: public, and free.
+        document_tokens: public length to which a unit's passage is cut or padded; the model's default if 0.
+    """
+
+    name: ClassVar[str]
+    private: ClassVar[bool] = True
+
+    epsilon: float = 10.0
+    delta: float | None = None
+    voters: int = 40
+    units_per_voter: int = 1
+    max_tokens: int = 32
+    prefix: str = ""
+    document_tokens: int = 0
+
+    def __post_init__(self) -> None:
+        check_number("epsilon", self.epsilon)
+        if self.delta is not None and not 0 < self.delta < 1:
+            raise UsageError(f"Delta is a probability between 0 and 1, not {self.delta}. Try 1e-6.")
+        if not 1 <= self.voters <= MOST_VOTERS:
+            raise UsageError(f"The number of voters lies between 1 and {MOST_VOTERS}, not {self.voters}. Try 40.")
+        for name in ("units_per_voter", "max_tokens"):
+            if getattr(self, name) < 1:
+                raise UsageError(f"{name} is at least 1, not {getattr(self, name)}.")
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds the total should buy."""
+        return 1
+
+    @property
+    def most_rounds(self) -> int:
+        """How many rounds an answer can have, if each has a price of its own."""
+        return 1
+
+    @property
+    def price(self) -> float | None:
+        """The epsilon of a round, if it is given; otherwise it follows from the total."""
+        return None
+
+    @abstractmethod
+    def mechanisms(self, epsilon: float, delta: float, change: Change, vocabulary: int) -> Sequence[Priced]:
+        """What one round of budget (epsilon, delta) runs, in order. More epsilon never costs less."""
+
+    @abstractmethod
+    def respond(
+        self,
+        question: str,
+        documents: Private[tuple[Passage, ...]],
+        model: LanguageModel,
+        privacy: PrivacyFilter,
+        rounds: "Rounds",
+        known: str = "",
+    ) -> Draft:
+        """Answer from what each voter was dealt, with a budget for each round.
+
+        `known` is what the public prompt knows: answers that were released before.
+        """
+
+    def failures(self, delta: float) -> float:
+        """The part of a question's delta that is for the failure probabilities of its mechanisms."""
+        return FAILURE_SHARE * delta
+
+    def ceiling(self, cost: Cost, delta: float, failures: float) -> Budget:
+        """The budget of a question whose rounds cost `cost` each."""
+        return budget_for(cost, self.epsilon, delta, failures)
+
+    def plan(self, budget: Budget, vocabulary: int) -> Plan:
+        """What a question may cost, given the vault's budget and the size of the model's vocabulary."""
+        return split_total(self, self.delta or budget.delta, vocabulary).plan
+
+    def answer(self, question: str, corpus: Corpus, model: LanguageModel, privacy: PrivacyFilter) -> Draft:
+        """Answer from the nearest units of the whole vault."""
+        rounds = split_total(self, privacy.ceiling.delta, model.vocabulary_size)
+        documents = corpus.top_units(question, self.voters, self.units_per_voter)
+        return self.respond(question, documents, model, privacy, rounds, corpus.public)
+
+    def start_voters(
+        self, question: str, documents: Private[tuple[Passage, ...]], model: LanguageModel, public: str = ""
+    ) -> Voters:
+        """One prompt a voter and the public prompt, in one batch."""
+        texts = documents.map(lambda passages: tuple(passage.text for passage in passages))
+        return Voters(
+            model,
+            question,
+            texts,
+            units_per_voter=self.units_per_voter,
+            prefix=self.prefix,
+            max_tokens=self.max_tokens,
+            document_tokens=self.document_tokens,
+            public=public,
+        )
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """How a total is split: the plan of the question, and (epsilon, delta) of one round."""
+
+    plan: Plan
+    epsilon: float
+    delta: float
+
+
+@lru_cache(maxsize=128)
+def split_total(ensemble: Ensemble, delta: float, vocabulary: int) -> Rounds:
+    """Fit rounds into the total: as many as asked for, each as precise as possible.
+
+    With the price of a round given, as many rounds as fit. Calibration finds the budget of a round by bisection.
+
+    Raises:
+        UsageError: a round costs more than the total can pay once.
+    """
+    failures = ensemble.failures(delta)
+
+    def split(epsilon: float, wanted: int) -> Rounds:
+        each = failures / wanted * (1 - 1e-9)  # so that their sum, rounded up, stays below
+        mechanisms = ensemble.mechanisms(epsilon, each, TOP_UNITS, vocabulary)
+        cost = Together(tuple(mechanism.cost(TOP_UNITS) for mechanism in mechanisms))
+        ceiling = ensemble.ceiling(cost, delta, failures)
+        return Rounds(Plan(ceiling, cost, ceiling.affordable(cost, most=wanted)), epsilon, each)
+
+    wanted = ensemble.rounds
+    if ensemble.price is None:
+        low, high = ensemble.epsilon / wanted / 100, ensemble.epsilon
+        return split(largest(lambda each: split(each, wanted).plan.rounds == wanted, low, high), wanted)
+    rounds = split(ensemble.price, ensemble.most_rounds)
+    if rounds.plan.rounds == 0:
+        raise UsageError(
+            f"A private token of epsilon {ensemble.price:g} does not fit into a total of {ensemble.epsilon:g}. "
+            "Lower epsilon_token or raise epsilon."
+        )
+    return split(ensemble.price, rounds.plan.rounds)
+
+
+@lru_cache(maxsize=128)
+def split_uses(ensemble: Ensemble, budget: Budget, uses: int, entry: float, vocabulary: int) -> Rounds:
+    """Share a unit's budget out among `uses` questions: each round as precise as that allows.
+
+    Args:
+        ensemble: how a question is answered.
+        budget: what a unit may spend in all.
+        uses: how many questions each unit may take part in (M).
+        entry: pure epsilon that a question costs before its first round.
+        vocabulary: how many tokens the model knows.
+
+    Raises:
+        UsageError: the budget cannot pay for so many.
+    """
+    wanted = ensemble.rounds
+    each = budget.failures / (uses * wanted) * (1 - 1e-9)
+
+    def cost(epsilon: float) -> Together:
+        mechanisms = ensemble.mechanisms(epsilon, each, TOP_UNITS, vocabulary)
+        return Together(tuple(mechanism.cost(TOP_UNITS) for mechanism in mechanisms))
+
+    def fits(epsilon: float, rounds: int) -> bool:
+        once = Spending.of(cost(epsilon), rounds) + (Spending.of(Pure(entry)) if entry else Spending.nothing())
+        return budget.admits(once.times(uses))
+
+    if ensemble.price is None:
+        rounds, smallest = wanted, budget.epsilon / wanted / uses / 100
+        epsilon = largest(lambda each: fits(each, wanted), smallest, budget.epsilon)
+    else:
+        epsilon = ensemble.price
+        rounds = max((n for n in range(1, ensemble.most_rounds + 1) if fits(epsilon, n)), default=0)
+    if not rounds or not fits(epsilon, rounds):
+        raise UsageError(
+            f"A unit's budget of epsilon {budget.epsilon:g} does not pay for {uses} questions like this. Use fewer "
+            "`uses`, fewer private tokens, or a smaller epsilon_token."
+        )
+    return Rounds(Plan(budget, cost(epsilon), rounds, entry), epsilon, each)
+
+
+def check_number(name: str, value: float) -> None:
+    """Refuse what is not a finite number above 0."""
+    if not (math.isfinite(value) and value > 0):
+        raise UsageError(f"{name} is a finite number above 0, not {value}. Smaller is more private; try 1 to 10.")
