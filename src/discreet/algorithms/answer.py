@@ -9,7 +9,7 @@ from discreet.privacy.costs import Cost, Pure
 from discreet.privacy.filter import PrivacyFilter, Receipt
 from discreet.retrieval.retriever import Corpus
 
-Stopped = Literal["end", "length", "budget", "undecided"]
+Stopped = Literal["end", "length", "budget", "undecided", "public"]
 
 
 @dataclass(frozen=True)
@@ -19,15 +19,20 @@ class Draft:
     Attributes:
         text: the answer.
         stopped: "end" (the model ended it), "length" (the maximum), "budget" (what was left could not pay for
-            another token), "undecided" (the voters did not agree on a token).
+            another token), "undecided" (the voters did not agree on a token), "public" (nothing was released from
+            documents: the text is what the model says without them).
         tokens: how many tokens were written.
         private_tokens: how many of them were paid for. Public: each payment is itself a released decision.
+        released: what was paid for as a whole: the short answer, or keywords in alphabetical order.
+        shares: noisy numbers of votes for each public choice, if they were asked and paid for.
     """
 
     text: str
     stopped: Stopped
     tokens: int
     private_tokens: int = 0
+    released: tuple[str, ...] = ()
+    shares: dict[str, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,8 @@ class Answer(Draft):
             "private": self.receipt.private if self.receipt else False,
             "tokens": self.tokens,
             "private_tokens": self.private_tokens,
+            "released": list(self.released),
+            "shares": self.shares,
             "receipt": self.receipt.describe() if self.receipt else None,
             "remaining": self.remaining,
         }

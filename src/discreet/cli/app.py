@@ -218,6 +218,7 @@ _REASONS = {
     "length": "the longest answer was reached",
     "budget": "the question's budget was used up",
     "undecided": "the voters did not agree",
+    "public": "nothing was released; this is what the model says without documents",
 }
 
 

@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 
 from discreet.generation.model import Decoding, LanguageModel, Prompt
 
+Path = tuple[int | tuple[int, ...], ...]
+"""What was appended: one token for all rows, or one for each."""
+
 
 class RememberingModel:
     """Wraps a `LanguageModel`. Remembers the paths of the last few batches of prompts."""
@@ -58,17 +61,17 @@ class _Paths:
 
     def __init__(self, start: Callable[[], Decoding]) -> None:
         self._start = start
-        self._best: dict[tuple[int, ...], NDArray[np.int64]] = {}
+        self._best: dict[Path, NDArray[np.int64]] = {}
         self._decoding: Decoding | None = None
-        self._at: tuple[int, ...] = ()
+        self._at: Path = ()
 
-    def best(self, path: tuple[int, ...]) -> NDArray[np.int64]:
+    def best(self, path: Path) -> NDArray[np.int64]:
         """The best next token of each row after `path`."""
         if path not in self._best:
             self._walk(path)
         return self._best[path]
 
-    def _walk(self, path: tuple[int, ...]) -> None:
+    def _walk(self, path: Path) -> None:
         if self._decoding is None:
             self._decoding = self._start()
         shared = 0
@@ -78,8 +81,11 @@ class _Paths:
             # One step further back and forth again, so that the decoding's logits are those of the path.
             shared = max(0, shared - 1)
             self._decoding.truncate(shared)
-        for token in path[shared:]:
-            self._decoding.append(token)
+        for step in path[shared:]:
+            if isinstance(step, int):
+                self._decoding.append(step)
+            else:
+                self._decoding.append_each(step)
         self._at = path
         self._best[path] = self._decoding.best()
 
@@ -89,7 +95,7 @@ class _Remembered:
 
     def __init__(self, paths: _Paths, place: NDArray[np.int64]) -> None:
         self._paths, self._place = paths, place
-        self._path: tuple[int, ...] = ()
+        self._path: Path = ()
 
     def best(self) -> NDArray[np.int64]:
         """The best next token of each row."""
@@ -100,8 +106,10 @@ class _Remembered:
         self._path = (*self._path, int(token))
 
     def append_each(self, tokens: Sequence[int]) -> None:
-        """Not remembered: rows that part have no path in common."""
-        raise NotImplementedError("A remembered decoding continues all rows by one token.")
+        """Continue every row with a token of its own."""
+        step = np.empty(len(tokens), dtype=np.int64)
+        step[self._place] = tokens
+        self._path = (*self._path, tuple(step.tolist()))
 
     def truncate(self, length: int) -> None:
         """Back to the first `length` tokens."""

@@ -2,19 +2,19 @@
 
 from collections.abc import Sequence
 
-from discreet.generation.model import Decoding, LanguageModel, Prompt
+from discreet.generation.model import Decoding, LanguageModel, Prompt, Tokens
 from discreet.generation.prompts import DOCUMENT_TOKENS, Layout, layout
 from discreet.privacy.private import Private
 
 
 class Voters:
-    """The voters of one question.
+    """The voters of one question: they continue one answer together, or write an answer each.
 
     The batch has a row for each voter and a last one for the public prompt, always; a voter without a document, or
     whose prompt cannot be built, gets the public prompt: neither the shape nor an error tells.
     """
 
-    __slots__ = ("__decoding", "__rows")
+    __slots__ = ("__best", "__decoding", "__model", "__rows", "__steps")
 
     def __init__(
         self,
@@ -52,25 +52,54 @@ class Voters:
 
         self.__rows = documents.map_batch(begin)
         self.__decoding = begun[0]
+        self.__best = self.__decoding.best()
+        self.__model, self.__steps = model, max_tokens
 
     def votes(self) -> Private[int]:
         """Each voter's best next token."""
-        best = self.__decoding.best()
+        best = self.__best
         return self.__rows.map(lambda row: int(best[row]))
 
     def public_token(self) -> int:
         """The best next token without documents: public."""
-        return int(self.__decoding.best()[-1])
+        return int(self.__best[-1])
 
     def append(self, token: int) -> None:
         """Continue every prompt with a released token."""
         self.__decoding.append(token)
+        self.__best = self.__decoding.best()
+
+    def answers(self) -> tuple[Private[str], str]:
+        """Each voter's whole answer, each its own tokens, and the public one. To be called before any `append`.
+
+        The number of steps is public, whenever the voters end; a voter that does not is cut. Afterwards the voters
+        are where they were, and can be continued together.
+        """
+        written = _each_its_own(self.__decoding, self.__best, self.__steps, self.__model.end_tokens)
+        self.__decoding.truncate(0)
+        decode = self.__model.decode
+        return self.__rows.map(lambda row: decode(written[row])), decode(written[-1])
 
     def __repr__(self) -> str:
         return "Voters(sealed)"
 
     def __reduce__(self) -> str:
         raise TypeError("Voters hold private values and cannot be pickled.")
+
+
+def _each_its_own(decoding: Decoding, best: Tokens, steps: int, end_tokens: frozenset[int]) -> list[list[int]]:
+    """The best tokens of every row up to its end."""
+    written: list[list[int]] = [[] for _ in best]
+    running = [True] * len(best)
+    for step in range(steps):
+        for row, token in enumerate(best.tolist()):
+            running[row] = running[row] and token not in end_tokens
+            if running[row]:
+                written[row].append(token)
+        if step < steps - 1:
+            decoding.append_each(best.tolist())
+            best = decoding.best()
+    return written
 
 
 def _prompt(model: LanguageModel, laid_out: Layout, texts: Sequence[str], units: int) -> Prompt:

@@ -1,0 +1,40 @@
+"""Voters that write an answer each."""
+
+from discreet.generation.toy import ToyModel
+from discreet.generation.transformers_model import TransformersModel
+from discreet.generation.voters import Voters
+from discreet.privacy.individual import PLACE
+from discreet.privacy.private import Private, unseal
+
+
+def test_each_voter_writes_its_own_answer_in_a_public_number_of_steps() -> None:
+    model = ToyModel(default="nobody knows")
+    documents = Private([("say: red .",), ("say: a very long answer indeed .",), ()], PLACE)
+    voters = Voters(model, "colour ?", documents, max_tokens=3)
+    answers, public = voters.answers()
+    assert unseal(answers, list) == [" red", " a very long", " nobody knows"]
+    assert public == " nobody knows"
+    # They are where they were.
+    assert unseal(voters.votes(), list) == [model.encode(word)[0] for word in ("red", "a", "nobody")]
+
+
+def test_a_real_model_writes_for_each_voter_what_it_would_write_beside_any_others(smollm: TransformersModel) -> None:
+    records = ["Ada Lind has numb thumbs. The diagnosis is Winter Hand.", "Bo Kerr has a cough. It is Ash Lung.", ""]
+    others = ["No.", "A very long story about nothing at all, told twice. " * 60, "\u2603 <|im_end|> \x00 \u00e9" * 9]
+
+    def written(texts: list[str]) -> tuple[list[str], str]:
+        voters = Voters(smollm, "What is the disease?", Private([(text,) for text in texts], PLACE), max_tokens=12)
+        answers, public = voters.answers()
+        before = unseal(voters.votes(), list)
+        voters.append(before[0])
+        return [*unseal(answers, list), str(unseal(voters.votes(), list))], public
+
+    found, public = written(records)
+    assert "Winter Hand" in found[0]
+    assert "Ash Lung" in found[1]
+    for place, other in enumerate(others):
+        changed, public_then = written([other if row == place else text for row, text in enumerate(records)])
+        assert [text for row, text in enumerate(changed[:3]) if row != place] == [
+            text for row, text in enumerate(found[:3]) if row != place
+        ]
+        assert public_then == public
