@@ -59,13 +59,21 @@ def _would_fit(algorithm: Algorithm | ManyQuestions, budget: Budget, spent: Spen
     smallest = 0.01 if isinstance(algorithm, Ensemble) else algorithm.entry + 0.01
 
     def fits(epsilon: float) -> bool:
-        plan: Plan = _smaller(algorithm, epsilon).plan(budget, vocabulary)
+        try:
+            plan: Plan = _smaller(algorithm, epsilon).plan(budget, vocabulary)
+        except UsageError:  # too small to release anything, so small enough to be paid
+            return True
         return budget.admits(spent + plan.most)
 
     if not fits(smallest):
         return 0.0
     # Rounded down to what the message shows, so that asking for it succeeds.
-    return math.floor(largest(fits, smallest, algorithm.epsilon or budget.epsilon) * 100) / 100
+    found = math.floor(largest(fits, smallest, algorithm.epsilon or budget.epsilon) * 100) / 100
+    try:
+        _smaller(algorithm, found).plan(budget, vocabulary)
+    except UsageError:
+        return 0.0
+    return found
 
 
 def _smaller(algorithm: Ensemble | ManyQuestions, epsilon: float) -> Ensemble | ManyQuestions:

@@ -9,8 +9,9 @@ from discreet.algorithms.multi import ManyQuestions
 from discreet.algorithms.naive_multi_rag import NaiveMultiRAG
 from discreet.errors import BudgetExhausted, Interrupted
 from discreet.generation.model import LanguageModel
+from discreet.history import Released
 from discreet.privacy.accounting import Budget
-from discreet.privacy.filter import NotPrivateFilter, PrivacyFilter, Receipt
+from discreet.privacy.filter import NotPrivateFilter, PrivacyFilter, Receipt, released_before
 from discreet.privacy.individual import UnitFilter
 from discreet.privacy.ledger import UnitLedger
 from discreet.privacy.noise import Noise
@@ -65,6 +66,26 @@ def answer(
     kind = PrivacyFilter if asked.algorithm.private else NotPrivateFilter
     privacy = kind(ledger, asked.ceiling, asked.id, unit=unit, noise=noise)
     return _finished(asked, _by_everybody(asked, asked.algorithm, corpus, model, privacy), privacy.receipt())
+
+
+def to_keep(wording: str, answer: Answer) -> Released:
+    """An answer as it is kept, under the question as voters were asked it."""
+    return Released(
+        wording, answer.text, answer.stopped, answer.algorithm, answer.tokens, answer.released, answer.shares
+    )
+
+
+def kept_answer(known: Released, unit: str) -> Answer:
+    """An answer that was released before: public, so it costs nothing."""
+    return Answer(
+        known.answer,
+        known.stopped,  # type: ignore[arg-type]
+        known.tokens,
+        released=tuple(known.released),
+        shares=known.shares,
+        algorithm=known.algorithm,
+        receipt=released_before(unit),
+    )
 
 
 def _by_units(

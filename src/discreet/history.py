@@ -37,6 +37,8 @@ class Released:
         stopped: why the answer ended.
         algorithm: how it was made.
         tokens: how long it is.
+        released: the short answer or the keywords, if it was paid as a whole.
+        shares: noisy numbers of votes for each choice, if they were asked.
         vector: of the question, as `History.add` writes it.
     """
 
@@ -45,6 +47,8 @@ class Released:
     stopped: str
     algorithm: str
     tokens: int
+    released: tuple[str, ...] = ()
+    shares: dict[str, int] | None = None
     vector: str = field(default="", repr=False)
 
 

@@ -20,20 +20,20 @@ from typing import Self
 from discreet.affording import affordable, affords
 from discreet.algorithms.answer import Algorithm, Answer
 from discreet.algorithms.dp_sparse_vote_rag import DPSparseVoteRAG
-from discreet.algorithms.ensemble import check_number
+from discreet.algorithms.ensemble import Ensemble, check_number
 from discreet.algorithms.multi import ManyQuestions
 from discreet.algorithms.murag_ada import MuRAGAda
 from discreet.algorithms.tuning import Tuning, suggestion
-from discreet.asking import Asked, answer, paid_by_units
+from discreet.asking import Asked, answer, kept_answer, paid_by_units, to_keep
 from discreet.balance import BudgetReport, by_everybody, by_units
 from discreet.errors import StoreError, UsageError
 from discreet.generation.model import LanguageModel
-from discreet.history import History, Released, as_record
+from discreet.history import History, as_record
 from discreet.keeping import create_ledger, open_ledger
 from discreet.ledger.sql import SqlLedger
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Pure
-from discreet.privacy.filter import Receipt, released_before
+from discreet.privacy.filter import Receipt
 from discreet.privacy.individual import UnitFilter
 from discreet.privacy.ledger import MemoryLedger, UnitLedger
 from discreet.privacy.noise import Noise
@@ -271,29 +271,22 @@ class Vault:
             )
         costs = algorithm.private and algorithm.plan(self.ledger.budget, _ANY_VOCABULARY) is not None
         remembering = reuse and self.settings.history and costs
-        if remembering and (known := self.history.same(question)):
-            return self._again(known)
+        single = algorithm.inner if isinstance(algorithm, ManyQuestions) else algorithm
+        wording = single.wording(question) if isinstance(single, Ensemble) else question
+        known = self.history.same(wording) if remembering else None
+        if known and (known.shares or not getattr(single, "vote_shares", False)):
+            return replace(kept_answer(known, self.settings.unit_field), remaining=self._left())
         related = self.history.related(question, RELATED, ALIKE) if remembering else []
         asked = Asked(uuid.uuid4().hex, question, named.name, algorithm, self._ceiling(algorithm))
         self.ledger.begin(asked.id, named.name, question, private=algorithm.private)
         corpus = self.corpus.knowing(as_record(related))
         answered = answer(asked, corpus, self.model, self.ledger, unit=self.settings.unit_field)
         self.ledger.finish(asked.id, answered.stopped)
-        if self.settings.history and costs:
-            self.history.add(Released(question, answered.text, answered.stopped, answered.algorithm, answered.tokens))
+        # What the model says without documents is no answer of the vault's; the same question may fare better later.
+        if self.settings.history and costs and answered.stopped != "public":
+            self.history.add(to_keep(wording, answered))
         receipt = answered.receipt and replace(answered.receipt, reused=len(related))
         return replace(answered, remaining=self._left(), receipt=receipt)
-
-    def _again(self, known: Released) -> Answer:
-        """An answer that was released before: public, so it costs nothing."""
-        return Answer(
-            known.answer,
-            known.stopped,  # type: ignore[arg-type]
-            known.tokens,
-            algorithm=known.algorithm,
-            receipt=released_before(self.settings.unit_field),
-            remaining=self._left(),
-        )
 
     def _ceiling(self, algorithm: Algorithm | ManyQuestions) -> Budget:
         return affordable(algorithm, self.ledger.budget, self.ledger.spent(), self.model.vocabulary_size)

@@ -4,6 +4,7 @@ from dataclasses import fields
 from typing import Any
 
 from discreet.algorithms.answer import Algorithm
+from discreet.algorithms.consensus import Consensus
 from discreet.algorithms.dp_rag_pure import DPRAGPure
 from discreet.algorithms.dp_sparse_vote_rag import DPSparseVoteRAG
 from discreet.algorithms.dp_vote_rag import DPVoteRAG
@@ -19,7 +20,18 @@ from discreet.errors import UnknownName, UsageError
 
 ALGORITHMS: dict[str, type[Algorithm] | type[ManyQuestions]] = {
     kind.name: kind
-    for kind in (NonRAG, RAG, VoteRAG, DPVoteRAG, DPSparseVoteRAG, DPRAGPure, NaiveMultiRAG, MuRAG, MuRAGAda)
+    for kind in (
+        NonRAG,
+        RAG,
+        VoteRAG,
+        DPVoteRAG,
+        DPSparseVoteRAG,
+        DPRAGPure,
+        Consensus,
+        NaiveMultiRAG,
+        MuRAG,
+        MuRAGAda,
+    )
 }
 """By the names that the command line uses."""
 
@@ -62,6 +74,7 @@ def _kind(name: str) -> type[Algorithm] | type[ManyQuestions]:
 __all__ = [
     "ALGORITHMS",
     "RAG",
+    "Consensus",
     "DPRAGPure",
     "DPSparseVoteRAG",
     "DPVoteRAG",

@@ -15,6 +15,7 @@ from discreet.algorithms.ensemble import Rounds
 from discreet.algorithms.voting import Majority, Voting
 from discreet.errors import UsageError
 from discreet.generation.model import LanguageModel
+from discreet.generation.voters import Voters
 from discreet.privacy.change import Change
 from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.mechanisms.sparse_vector import SparseVector
@@ -64,7 +65,17 @@ class DPSparseVoteRAG(Voting):
         known: str = "",
     ) -> Draft:
         """Answer with the public model's tokens where the voters agree with them, by private votes elsewhere."""
-        voters = self.start_voters(question, documents, model, known)
+        return self.vote(self.start_voters(question, documents, model, known), documents, model, privacy, rounds)
+
+    def vote(
+        self,
+        voters: Voters,
+        documents: Private[tuple[Passage, ...]],
+        model: LanguageModel,
+        privacy: PrivacyFilter,
+        rounds: Rounds,
+    ) -> Draft:
+        """Have voters that have begun continue one answer."""
         disagreement, majority = round_ = self.mechanisms(
             rounds.epsilon, rounds.delta, documents.change, model.vocabulary_size
         )

@@ -107,13 +107,26 @@ class Ensemble(ABC):
 
     def plan(self, budget: Budget, vocabulary: int) -> Plan:
         """What a question may cost, given the vault's budget and the size of the model's vocabulary."""
-        return split_total(self, self.delta or budget.delta, vocabulary).plan
+        rounds = split_total(self, self.delta or budget.delta, vocabulary)
+        self.check(rounds)
+        return rounds.plan
+
+    def check(self, rounds: "Rounds") -> None:  # noqa: B027 - most refuse nothing
+        """Refuse a budget that is too small for anything to be released.
+
+        Raises:
+            UsageError: says how much would be needed.
+        """
 
     def answer(self, question: str, corpus: Corpus, model: LanguageModel, privacy: PrivacyFilter) -> Draft:
         """Answer from the nearest units of the whole vault."""
         rounds = split_total(self, privacy.ceiling.delta, model.vocabulary_size)
         documents = corpus.top_units(question, self.voters, self.units_per_voter)
         return self.respond(question, documents, model, privacy, rounds, corpus.public)
+
+    def wording(self, question: str) -> str:
+        """The question as voters are asked it: public."""
+        return question
 
     def start_voters(
         self, question: str, documents: Private[tuple[Passage, ...]], model: LanguageModel, public: str = ""
@@ -161,7 +174,7 @@ def split_total(ensemble: Ensemble, delta: float, vocabulary: int) -> Rounds:
 
     wanted = ensemble.rounds
     if ensemble.price is None:
-        low, high = ensemble.epsilon / wanted / 100, ensemble.epsilon
+        low, high = ensemble.epsilon / wanted / 100, 2 * ensemble.epsilon
         return split(largest(lambda each: split(each, wanted).plan.rounds == wanted, low, high), wanted)
     rounds = split(ensemble.price, ensemble.most_rounds)
     if rounds.plan.rounds == 0:

@@ -44,7 +44,9 @@ class ManyQuestions(ABC):
 
     def plan(self, budget: Budget, vocabulary: int) -> Plan:
         """What a question may cost a unit, given what a unit may spend in all."""
-        return self.rounds(budget, vocabulary).plan
+        rounds = self.rounds(budget, vocabulary)
+        self.inner.check(rounds)
+        return rounds.plan
 
     def rounds(self, budget: Budget, vocabulary: int) -> Rounds:
         """The budget of a round, and how many there may be."""

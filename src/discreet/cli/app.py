@@ -155,6 +155,15 @@ def ask(
     max_tokens: Annotated[int | None, typer.Option(help="The longest answer, in tokens.")] = None,
     prefix: Annotated[str | None, typer.Option(help="How the answer begins: public, and free.")] = None,
     inner: Annotated[str | None, typer.Option(help="murag and its kin: how the question itself is answered.")] = None,
+    choice: Annotated[
+        list[str] | None, typer.Option(help="consensus: a public answer to choose; several times.")
+    ] = None,
+    vote_shares: Annotated[
+        bool | None, typer.Option("--vote-shares", help="consensus: also how many voters choose each, with noise.")
+    ] = None,
+    fallback: Annotated[
+        list[str] | None, typer.Option(help="consensus: what to try if voters do not agree; several times, in order.")
+    ] = None,
     uses: Annotated[int | None, typer.Option(help="In how many questions each unit may take part.")] = None,
     similarity: Annotated[float | None, typer.Option(help="murag: how similar a unit must be; see `tune`.")] = None,
     reuse: Annotated[bool, typer.Option(help="Use answers that were released before.")] = True,
@@ -174,6 +183,9 @@ def ask(
         "max_tokens": max_tokens,
         "prefix": prefix,
         "inner": inner,
+        "choices": tuple(choice) if choice else None,
+        "vote_shares": vote_shares,
+        "fallback": tuple(fallback) if fallback else None,
         "uses": uses,
         "similarity": similarity,
     }
@@ -189,7 +201,14 @@ def ask(
 
 def print_answer(answer: Answer) -> None:
     """An answer with its receipt, for a person."""
-    out.print(answer.text.strip() or "(no answer)", markup=False, style="bold")
+    if answer.stopped == "public":
+        out.print("Nothing was released from the documents. Without them the model would say:")
+    out.print(answer.text.strip() or "(no answer)", markup=False, style="" if answer.stopped == "public" else "bold")
+    if answer.shares:
+        votes = ", ".join(f"{name} {count}" for name, count in answer.shares.items())
+        out.print(f"  votes, with noise: {votes}", markup=False)
+    elif answer.released and answer.released != (answer.text,):
+        out.print(f"  released: {', '.join(answer.released)}", markup=False)
     out.print(f"  stopped: {answer.stopped} ({_REASONS[answer.stopped]})")
     print_receipt(answer)
     out.print(f"  left to everybody: epsilon {answer.remaining:.4g}")
@@ -208,9 +227,16 @@ def print_receipt(answer: Answer) -> None:
         out.print(f"  with the help of {receipt.reused} answers that were released before")
     out.print(
         f"  receipt: epsilon {receipt.epsilon:.4g}, delta {receipt.delta:g}; {receipt.relation} of one "
-        f"'{receipt.unit}'; {len(receipt.charges)} charges for {answer.private_tokens} private "
-        f"of {answer.tokens} tokens; paid by {receipt.payment}"
+        f"'{receipt.unit}'; {len(receipt.charges)} charges {_for_what(answer)}; paid by {receipt.payment}"
     )
+
+
+def _for_what(answer: Answer) -> str:
+    if answer.released:
+        return "for the whole answer"
+    if answer.stopped == "public":
+        return "for asking the voters, who did not agree"
+    return f"for {answer.private_tokens} private of {answer.tokens} tokens"
 
 
 _REASONS = {
@@ -218,7 +244,7 @@ _REASONS = {
     "length": "the longest answer was reached",
     "budget": "the question's budget was used up",
     "undecided": "the voters did not agree",
-    "public": "nothing was released; this is what the model says without documents",
+    "public": "the voters did not agree",
 }
 
 

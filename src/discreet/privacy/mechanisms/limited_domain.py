@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from discreet.privacy.change import Change, Relation
 from discreet.privacy.costs import BoundedRange, Cost, Pure
 from discreet.privacy.mechanisms.exponential import vote_range, vote_scale
 from discreet.privacy.noise import Noise
+
+V = TypeVar("V", int, str)
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,10 @@ class ObservedSelection:
         scale = vote_scale(change, epsilon)
         return ObservedSelection(scale, scale * (_own_weight(change.shares, scale) + math.log(1 / delta - 1)))
 
+    def chance(self, votes: int) -> float:
+        """How probably a value with so many votes is selected when there is no other."""
+        return float(np.exp(-np.logaddexp(0.0, (self.bottom - votes) / self.scale)))
+
     def cost(self, change: Change) -> Cost:
         """Bounded range, unless a value that only one neighbour holds is drawn: probability at most delta.
 
@@ -48,10 +55,10 @@ class ObservedSelection:
         ahead = self.bottom / self.scale - _own_weight(change.shares, self.scale)
         return BoundedRange(vote_range(change, self.scale), float(np.exp(-np.logaddexp(0.0, ahead))))
 
-    def draw(self, shares: Sequence[int], noise: Noise) -> int | None:
-        """An observed value, or None."""
-        counts = Counter(shares)
-        values = sorted(counts)
+    def draw(self, shares: Sequence[V | None], noise: Noise) -> V | None:
+        """An observed value, or None. Shares that are None abstain: that moves fewer votes than any value would."""
+        counts: Counter[V] = Counter(share for share in shares if share is not None)
+        values: list[V] = sorted(counts)
         chosen = noise.select([*(float(counts[value]) for value in values), self.bottom], self.scale)
         return values[chosen] if chosen < len(values) else None
 

@@ -1,0 +1,40 @@
+"""How many shares say each of several public values: a histogram with discrete Laplace noise."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from discreet.privacy.change import Change
+from discreet.privacy.costs import Cost, Pure
+from discreet.privacy.mechanisms.exponential import vote_range
+from discreet.privacy.noise import Noise
+
+
+@dataclass(frozen=True)
+class NoisyHistogram:
+    """The number of shares for each of the values 0..values-1; other shares count nowhere.
+
+    Attributes:
+        values: how many public values there are.
+        scale: the noise of each count.
+    """
+
+    values: int
+    scale: float
+
+    def __str__(self) -> str:
+        return f"noisy histogram over {self.values} public values, scale {self.scale:.6g}"
+
+    @staticmethod
+    def calibrated(epsilon: float, values: int, change: Change) -> "NoisyHistogram":
+        """The histogram that costs `epsilon` under `change`."""
+        return NoisyHistogram(values, vote_range(change, 1.0) / epsilon)
+
+    def cost(self, change: Change) -> Cost:
+        """Pure: a share replaced takes one from one count and adds one to another; one that comes or goes, half."""
+        return Pure(vote_range(change, self.scale))
+
+    def draw(self, shares: Sequence[int], noise: Noise) -> tuple[int, ...]:
+        """One draw."""
+        counts = Counter(shares)
+        return tuple(counts[value] + noise.laplace(self.scale) for value in range(self.values))

@@ -1,0 +1,49 @@
+"""Consensus and choices, from the command line."""
+
+from pathlib import Path
+
+from tests.cli.test_units import ASKED, hospital, json_of, notes, run
+
+__all__ = ["notes"]
+
+VOTE = ("--algorithm", "consensus", "--voters", 12, "--max-tokens", 16, "--epsilon", 8)
+
+
+def test_an_answer_of_all_voters_then_choices_then_nothing(tmp_path: Path, notes: Path) -> None:
+    vault = hospital(tmp_path / "v", notes, "--payment", "corpus", "--epsilon", 80)
+    answer = json_of("ask", vault, ASKED, *VOTE)
+    assert "copper bracelets" in str(answer["answer"]).casefold()
+    assert answer["released"] == ["copper bracelets"]
+    assert len(answer["receipt"]["charges"]) == 1  # type: ignore[index]
+    assert answer["receipt"]["epsilon"] <= 8  # type: ignore[index]
+    shown = run("ask", vault, ASKED, *VOTE, "--no-reuse").output
+    assert "released: copper bracelets" in shown
+    assert "charges for the whole answer" in shown
+
+    among = ("--choice", "Copper bracelets", "--choice", "Copper", "--choice", "Cold tea")
+    chosen = json_of("ask", vault, ASKED, *VOTE, *among)
+    assert chosen["answer"] == "Copper bracelets"  # another question than the one without choices
+    assert json_of("ask", vault, ASKED, *VOTE, *among)["receipt"]["payment"] == "nobody"  # type: ignore[index]
+    voted = json_of("ask", vault, ASKED, *VOTE, *among, "--vote-shares")
+    assert set(voted["shares"]) == {"Copper bracelets", "Copper", "Cold tea"}  # type: ignore[call-overload]
+    assert len(voted["receipt"]["charges"]) == 2  # type: ignore[index]
+
+    strange = "How tall is the director of the harbour museum in feet?"
+    for _ in range(2):  # what was not released is not kept
+        unknown = json_of("ask", vault, strange, *VOTE, "--voters", 40, "--epsilon", 1)
+        assert unknown["receipt"]["payment"] == "every unit"  # type: ignore[index]
+        if unknown["stopped"] != "public":
+            break
+
+    hopeless = run("ask", vault, "Why?", *VOTE, "--epsilon", 0.1)
+    assert hopeless.exit_code == 2
+    assert "It takes epsilon" in hopeless.output
+    assert run("ask", vault, "Why?", *VOTE, "--choice", "one").exit_code == 2
+
+
+def test_units_pay_for_a_consensus(tmp_path: Path, notes: Path) -> None:
+    vault = hospital(tmp_path / "v", notes)
+    voters = ("--voters", 12, "--max-tokens", 16)
+    answer = json_of("ask", vault, ASKED, "--inner", "consensus", "--uses", 2, *voters)
+    assert answer["released"] == ["copper bracelets"]
+    assert answer["receipt"]["epsilon"] <= 10  # type: ignore[index]
