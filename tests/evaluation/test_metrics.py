@@ -3,8 +3,11 @@
 import math
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rouge_score.rouge_scorer import RougeScorer
 
-from discreet.evaluation.metrics import matches, mean_and_margin
+from discreet.evaluation.metrics import Likeness, levenshtein, matches, mean_and_margin, rouge_1, rouge_l, token_f1
 
 
 @pytest.mark.parametrize(
@@ -29,3 +32,21 @@ def test_the_margin_comes_from_the_spread_of_questions() -> None:
     mean, margin = mean_and_margin([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
     assert (mean, margin) == (0.5, 0.0)
     assert math.isnan(mean_and_margin([[1.0]])[1])
+
+
+WORDS = st.lists(st.sampled_from(["the", "winter", "hand", "Hand,", "of", "3", "x-ray"]), max_size=9).map(" ".join)
+
+
+@given(WORDS, WORDS)
+def test_rouge_is_what_the_reference_implementation_says(answer: str, reference: str) -> None:
+    expected = RougeScorer(["rouge1", "rougeL"]).score(reference, answer)
+    assert rouge_1(answer, reference) == pytest.approx(expected["rouge1"].fmeasure)
+    assert rouge_l(answer, reference) == pytest.approx(expected["rougeL"].fmeasure)
+
+
+def test_likeness_by_hand() -> None:
+    assert token_f1("The winter hand!", "a hand") == pytest.approx(2 / 3)
+    assert levenshtein("Hand", "band") == 0.75
+    assert token_f1("", "x") == rouge_1("", "x") == rouge_l("", "x") == levenshtein("", "x") == 0
+    best = Likeness.of("winter hand", ["summer", "winter hand"])
+    assert best == Likeness(1, 1, 1, 1)

@@ -3,14 +3,14 @@
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from discreet.algorithms.answer import Algorithm
 from discreet.algorithms.multi import ManyQuestions
 from discreet.evaluation.datasets import Question
-from discreet.evaluation.metrics import matches, mean_and_margin
+from discreet.evaluation.metrics import Likeness, matches, mean_and_margin
 from discreet.evaluation.remembering import RememberingModel
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.vault import Vault
@@ -27,13 +27,19 @@ class Outcome:
     correct: bool
     tokens: int
     private_tokens: int
+    released: bool
     epsilon: float | None
     seconds: float
+    likeness: Likeness | None = None
 
 
 @dataclass(frozen=True)
 class Row:
-    """One algorithm over all questions and seeds; margins are half-widths of 95 % confidence intervals."""
+    """One algorithm over all questions and seeds; margins are half-widths of 95 % confidence intervals.
+
+    `released`: how often something was released as a whole (of dp-ksa: the pass rate of its test). `likeness`: to
+    references, for questions that have those instead of answers.
+    """
 
     algorithm: Algorithm | ManyQuestions
     accuracy: float
@@ -43,12 +49,19 @@ class Row:
     epsilon_spent: float | None
     seconds: float
     undecided: float
+    released: float
     answers: int
+    likeness: Likeness | None = None
 
     def describe(self) -> dict[str, Any]:
         """The row as plain data, with the algorithm's parameters."""
         content: dict[str, Any] = {"algorithm": self.algorithm.name, "parameters": parameters(self.algorithm)}
-        return content | {field.name: getattr(self, field.name) for field in fields(self) if field.name != "algorithm"}
+        content |= {field.name: getattr(self, field.name) for field in fields(self) if field.name != "algorithm"}
+        return content | {"likeness": asdict(self.likeness) if self.likeness else None}
+
+
+Answers = dict[Algorithm | ManyQuestions, list[list[Outcome]]]
+"""For each algorithm, and each question, the answers with different noise."""
 
 
 def run_experiment(
@@ -59,21 +72,34 @@ def run_experiment(
     output: Path | None = None,
     progress: Callable[[], None] = lambda: None,
 ) -> list[Row]:
-    """One row an algorithm. Nothing is paid; the noise is seeded, so that a run can be repeated.
+    """One row an algorithm. See `run_answers`."""
+    outcomes = run_answers(vault, questions, algorithms, seeds, progress)
+    if output is not None:
+        _write(output, outcomes)
+    return [summary(algorithm, groups) for algorithm, groups in outcomes.items()]
+
+
+def run_answers(
+    vault: Vault,
+    questions: Sequence[Question],
+    algorithms: Sequence[Algorithm | ManyQuestions],
+    seeds: int,
+    progress: Callable[[], None] = lambda: None,
+    model: RememberingModel | None = None,
+) -> Answers:
+    """All answers. Nothing is paid; the noise is seeded, so that a run can be repeated.
 
     `seconds` counts what the model really computed: an answer that retraces another one's tokens is remembered
     (`RememberingModel`), which changes its time and nothing else.
     """
-    model = RememberingModel(vault.model)
-    outcomes: dict[Algorithm | ManyQuestions, list[list[Outcome]]] = {algorithm: [] for algorithm in algorithms}
+    model = model or RememberingModel(vault.model)
+    outcomes: Answers = {algorithm: [] for algorithm in algorithms}
     for question in questions:
         for algorithm in algorithms:
             outcomes[algorithm].append(
                 [_answer(vault, model, question, algorithm, seed, progress) for seed in range(seeds)]
             )
-    if output is not None:
-        _write(output, outcomes)
-    return [_row(algorithm, groups) for algorithm, groups in outcomes.items()]
+    return outcomes
 
 
 def parameters(algorithm: Algorithm | ManyQuestions) -> dict[str, Any]:
@@ -103,8 +129,10 @@ def _answer(
         matches(answer.text, question.answers),
         answer.tokens,
         answer.private_tokens,
+        bool(answer.released),
         receipt.epsilon if receipt and receipt.private else None,
         seconds,
+        Likeness.of(answer.text, question.answers) if question.kind == "reference" else None,
     )
 
 
@@ -115,7 +143,8 @@ def hash_seed(question: str, algorithm: Algorithm | ManyQuestions, seed: int) ->
     return zlib.crc32(f"{question}|{algorithm!r}|{seed}".encode())
 
 
-def _row(algorithm: Algorithm | ManyQuestions, groups: Sequence[Sequence[Outcome]]) -> Row:
+def summary(algorithm: Algorithm | ManyQuestions, groups: Sequence[Sequence[Outcome]]) -> Row:
+    """The means over all answers."""
     accuracy, margin = mean_and_margin([[float(outcome.correct) for outcome in group] for group in groups])
     flat = [outcome for group in groups for outcome in group]
 
@@ -132,11 +161,19 @@ def _row(algorithm: Algorithm | ManyQuestions, groups: Sequence[Sequence[Outcome
         epsilon_spent=mean(spent) if spent else None,
         seconds=mean([outcome.seconds for outcome in flat]),
         undecided=mean([float(outcome.stopped == "undecided") for outcome in flat]),
+        released=mean([float(outcome.released) for outcome in flat]),
         answers=len(flat),
+        likeness=_mean_likeness([outcome.likeness for outcome in flat if outcome.likeness]),
     )
 
 
-def _write(path: Path, outcomes: dict[Algorithm | ManyQuestions, list[list[Outcome]]]) -> None:
+def _mean_likeness(found: Sequence[Likeness]) -> Likeness | None:
+    if not found:
+        return None
+    return Likeness(*(sum(values) / len(found) for values in zip(*map(astuple, found), strict=True)))
+
+
+def _write(path: Path, outcomes: Answers) -> None:
     with path.open("w", encoding="utf-8") as file:
         for algorithm, groups in outcomes.items():
             for outcome in (outcome for group in groups for outcome in group):

@@ -18,10 +18,15 @@ Path = tuple[int | tuple[int, ...], ...]
 
 
 class RememberingModel:
-    """Wraps a `LanguageModel`. Remembers the paths of the last few batches of prompts."""
+    """Wraps a `LanguageModel`. Remembers the paths of the batches of prompts that were used last.
 
-    def __init__(self, model: LanguageModel, batches: int = 4) -> None:
-        self._model, self._most = model, batches
+    Args:
+        model: the model.
+        rows: how many prompts the batches remembered may hold together; each keeps its KV cache.
+    """
+
+    def __init__(self, model: LanguageModel, rows: int = 300) -> None:
+        self._model, self._most = model, rows
         self.name, self.context = model.name, model.context
         self.end_tokens, self.pad_token = model.end_tokens, model.pad_token
         self._known: dict[tuple[tuple[int, ...], tuple[Prompt, ...], int], _Paths] = {}
@@ -47,10 +52,10 @@ class RememberingModel:
         """Begin decoding; the order of prompts does not matter to what is remembered."""
         order = sorted(range(len(prompts)), key=lambda row: prompts[row].tokens)
         key = (tuple(shared), tuple(prompts[row] for row in order), max_tokens)
-        if key not in self._known:
-            while len(self._known) >= self._most:
-                self._known.pop(next(iter(self._known)))
-            self._known[key] = _Paths(partial(self._model.start, *key))
+        paths = self._known.pop(key, None)
+        self._known[key] = paths or _Paths(partial(self._model.start, *key))  # now the last one
+        while len(self._known) > 1 and sum(len(known[1]) for known in self._known) > self._most:
+            self._known.pop(next(iter(self._known)))
         place = np.empty(len(prompts), dtype=np.int64)
         place[order] = np.arange(len(prompts))
         return _Remembered(self._known[key], place)

@@ -5,9 +5,16 @@ from collections.abc import Sequence
 from rich.table import Table
 
 from discreet.evaluation.experiment import Row
+from discreet.evaluation.metrics import Likeness
 
 # "bought": how many private tokens the question's epsilon was made to fit; "private": how many were used.
-HEADINGS = ("algorithm", "epsilon", "bought", "accuracy", "tokens", "private", "undecided", "epsilon spent", "seconds")
+HEADINGS = tuple(
+    "algorithm, epsilon, bought, accuracy, tokens, private, undecided, released, epsilon spent, seconds".split(", ")
+)
+
+
+# Of answers that are compared with references.
+LIKENESS = ("algorithm", "epsilon", "F1", "ROUGE-1", "ROUGE-L", "Levenshtein", "released", "seconds")
 
 
 def cells(row: Row) -> tuple[str, ...]:
@@ -21,20 +28,34 @@ def cells(row: Row) -> tuple[str, ...]:
         f"{row.tokens:.1f}",
         f"{row.private_tokens:.1f}",
         f"{row.undecided:.2f}",
+        f"{row.released:.2f}",
         "no guarantee" if row.epsilon_spent is None else f"{row.epsilon_spent:.2f}",
         f"{row.seconds:.2f}",
     )
 
 
+def likeness_cells(row: Row, likeness: Likeness) -> tuple[str, ...]:
+    """A row as text, in the order of `LIKENESS`."""
+    found = (likeness.f1, likeness.rouge_1, likeness.rouge_l, likeness.levenshtein, row.released)
+    return (*cells(row)[:2], *(f"{value:.3f}" for value in found), f"{row.seconds:.2f}")
+
+
 def table(rows: Sequence[Row]) -> Table:
     """The rows for a terminal."""
-    made = Table(*HEADINGS)
-    for row in rows:
-        made.add_row(*cells(row))
+    headings, lines = _content(rows)
+    made = Table(*headings)
+    for line in lines:
+        made.add_row(*line)
     return made
 
 
 def markdown(rows: Sequence[Row]) -> str:
     """The rows for a page."""
-    lines = ["| " + " | ".join(HEADINGS) + " |", "| " + " | ".join("---" for _ in HEADINGS) + " |"]
-    return "\n".join([*lines, *("| " + " | ".join(cells(row)) + " |" for row in rows)])
+    headings, lines = _content(rows)
+    return "\n".join("| " + " | ".join(line) + " |" for line in (headings, ("---",) * len(headings), *lines))
+
+
+def _content(rows: Sequence[Row]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Likeness if all questions had references; accuracy otherwise."""
+    like = [likeness_cells(row, row.likeness) for row in rows if row.likeness]
+    return (LIKENESS, like) if len(like) == len(rows) else (HEADINGS, [cells(row) for row in rows])

@@ -115,7 +115,7 @@ def run_stream(
     progress: Callable[[], None] = lambda: None,
 ) -> list[Outcome]:
     """Answer the questions in order, in each of the settings. Nothing is paid by the vault; noise is seeded."""
-    model = RememberingModel(vault.model, batches=6)
+    model = RememberingModel(vault.model)
     outcomes = [Outcome(setting) for setting in settings]
     ledgers = [WatchedLedger(_budget(setting)) for setting in settings]
     secret = vault.corpus.secret
