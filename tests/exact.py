@@ -24,6 +24,11 @@ class EveryNoise:
         weights = [math.exp(-abs(z) / scale) for z in range(-reach, reach + 1)]
         return self._choose([weight / sum(weights) for weight in weights]) - reach
 
+    def gaussian(self, scale: float) -> int:
+        reach = math.ceil(8 * scale)
+        weights = [math.exp(-((z / scale) ** 2) / 2) for z in range(-reach, reach + 1)]
+        return self._choose([weight / sum(weights) for weight in weights]) - reach
+
     def select(self, scores: Sequence[float], scale: float) -> int:
         weights = [math.exp(score / scale) for score in scores]
         return self._choose([weight / sum(weights) for weight in weights])

@@ -134,6 +134,14 @@ def laplace_law(scale: float, reach: int) -> dict[int, float]:
     return {z: weight / total for z, weight in weights.items()}
 
 
+@cache
+def gaussian_law(scale: float, reach: int) -> dict[int, float]:
+    """Discrete Gaussian on -reach..reach; `reach` should leave nothing to speak of outside."""
+    weights = {z: math.exp(-(z**2) / (2 * scale**2)) for z in range(-reach, reach + 1)}
+    total = sum(weights.values())
+    return {z: weight / total for z, weight in weights.items()}
+
+
 def sparse_vector_law(
     counts: Sequence[int], threshold: int, threshold_scale: float, query_scale: float, reach: int = 200
 ) -> Law:

@@ -17,6 +17,7 @@ from discreet.privacy.noise import InsecureSeededNoise, Noise, SystemNoise
 from tests.privacy.laws import (
     Law,
     exponential_law,
+    gaussian_law,
     laplace_law,
     limited_domain_law,
     observed_law,
@@ -86,6 +87,15 @@ class TestDraws:
         law: Law = {z: probability for z, probability in laplace_law(3.0, 80).items()}  # noqa: C416
         assert fits(lambda: noise.laplace(3.0), law) > 1e-9
         assert fits(lambda: round(noise.laplace(3.0) * 1.3), law) < 1e-9
+
+    @pytest.mark.parametrize("scale", [0.4, 3.0])
+    def test_gaussian(self, noise: Noise, scale: float) -> None:
+        law, off = (
+            {z: probability for z, probability in gaussian_law(factor * scale, 40).items() if probability > 0}
+            for factor in (1.0, 1.3)
+        )
+        assert fits(lambda: noise.gaussian(scale), dict[object, float](law.items())) > 1e-9
+        assert fits(lambda: noise.gaussian(scale), dict[object, float](off.items())) < 1e-9  # 30 % off
 
     def test_sparse_vector(self, noise: Noise) -> None:
         mechanism = SparseVector(3, 2.0, 4.0)

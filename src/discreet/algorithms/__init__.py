@@ -5,10 +5,12 @@ from typing import Any
 
 from discreet.algorithms.answer import Algorithm
 from discreet.algorithms.consensus import Consensus
+from discreet.algorithms.dp_ksa import DPKSA
 from discreet.algorithms.dp_rag_pure import DPRAGPure
 from discreet.algorithms.dp_sparse_vote_rag import DPSparseVoteRAG
 from discreet.algorithms.dp_vote_rag import DPVoteRAG
 from discreet.algorithms.ensemble import Ensemble
+from discreet.algorithms.ksa import KSA
 from discreet.algorithms.multi import ManyQuestions
 from discreet.algorithms.murag import MuRAG
 from discreet.algorithms.murag_ada import MuRAGAda
@@ -28,6 +30,8 @@ ALGORITHMS: dict[str, type[Algorithm] | type[ManyQuestions]] = {
         DPSparseVoteRAG,
         DPRAGPure,
         Consensus,
+        KSA,
+        DPKSA,
         NaiveMultiRAG,
         MuRAG,
         MuRAGAda,
@@ -73,6 +77,8 @@ def _kind(name: str) -> type[Algorithm] | type[ManyQuestions]:
 
 __all__ = [
     "ALGORITHMS",
+    "DPKSA",
+    "KSA",
     "RAG",
     "Consensus",
     "DPRAGPure",

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 import opendp.prelude as dp
 
-dp.enable_features("contrib")  # laplace and noisy-max samplers; our own tests check their frequencies
+dp.enable_features("contrib")  # laplace, gaussian and noisy-max samplers; our own tests check their frequencies
 
 
 class Noise(Protocol):
@@ -24,6 +24,9 @@ class Noise(Protocol):
 
     def laplace(self, scale: float) -> int:
         """A whole number z with probability proportional to exp(-|z| / scale)."""
+
+    def gaussian(self, scale: float) -> int:
+        """A whole number z with probability proportional to exp(-z^2 / (2 scale^2))."""
 
     def select(self, scores: Sequence[float], scale: float) -> int:
         """An index i with probability proportional to exp(scores[i] / scale)."""
@@ -43,6 +46,10 @@ class SystemNoise:
     def laplace(self, scale: float) -> int:
         """Discrete Laplace noise."""
         return int(_laplace(scale)(0))
+
+    def gaussian(self, scale: float) -> int:
+        """Discrete Gaussian noise (Canonne, Kamath and Steinke 2020)."""
+        return int(_gaussian(scale)(0))
 
     def select(self, scores: Sequence[float], scale: float) -> int:
         """The exponential mechanism: `make_noisy_max` under the zCDP measure (a frequency test keeps that so)."""
@@ -71,6 +78,15 @@ class InsecureSeededNoise:
         first, second = self._generator.geometric(success, size=2)
         return int(first - second)
 
+    def gaussian(self, scale: float) -> int:
+        """Discrete Gaussian noise, by rejection (Canonne, Kamath and Steinke 2020, Algorithm 3)."""
+        wide = math.floor(scale) + 1
+        while True:
+            drawn = self.laplace(wide)
+            off = (abs(drawn) - scale**2 / wide) / scale
+            if self._generator.random() < math.exp(-(off**2) / 2):
+                return drawn
+
     def select(self, scores: Sequence[float], scale: float) -> int:
         """The exponential mechanism, by adding Gumbel noise."""
         array = np.asarray(scores, dtype=np.float64)
@@ -89,6 +105,11 @@ class InsecureSeededNoise:
 @lru_cache(maxsize=64)
 def _laplace(scale: float) -> Any:
     return dp.m.make_laplace(dp.atom_domain(T="i64"), dp.absolute_distance(T="i64"), scale=scale)
+
+
+@lru_cache(maxsize=64)
+def _gaussian(scale: float) -> Any:
+    return dp.m.make_gaussian(dp.atom_domain(T="i64"), dp.absolute_distance(T="i64"), scale=scale)
 
 
 @lru_cache(maxsize=64)

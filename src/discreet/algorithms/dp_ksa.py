@@ -1,0 +1,154 @@
+"""DP-KSA: each voter writes an answer; the words that most of them use are released, and the public model answers.
+
+Tang, Flemings, Wang and Annavaram, "Differentially Private Retrieval-Augmented Generation" (2026), Algorithm 1; the
+mechanisms are Algorithms 3 and 2. Ours differs where privacy-spec, part 4, corrects it: the choice of k has twice the
+paper's noise, the words are a set without order, and retrieval is exact. Words of the question are left out: they are
+public, and would compete with those of the answer.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from statistics import NormalDist
+from typing import ClassVar
+
+from discreet.algorithms.answer import Draft
+from discreet.algorithms.ensemble import Ensemble, Rounds
+from discreet.algorithms.greedy import write
+from discreet.algorithms.words import keywords
+from discreet.errors import UsageError
+from discreet.generation.model import LanguageModel
+from discreet.generation.prompts import DOCUMENT_TOKENS, layout
+from discreet.privacy.change import Change
+from discreet.privacy.filter import PrivacyFilter
+from discreet.privacy.mechanisms.gap_choice import GapChoice
+from discreet.privacy.mechanisms.stable_set import LARGEST_DELTA, StableSet
+from discreet.privacy.private import Private
+from discreet.retrieval.documents import Passage
+
+MOST_KEYWORDS = 20
+TEST_SHARE = 0.5
+"""Of a question's own delta, this part is for the test; the rest is for conversion."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DPKSA(Ensemble):
+    """Algorithm 1. Parameters: see `Ensemble`, and three more. A round is the whole answer.
+
+    Attributes:
+        most_keywords: how many words are released at most.
+        fewest_keywords: how many at least, if any are (both together are the paper's r(k)).
+        question_words: whether words of the question count too, as when it names the choices.
+    """
+
+    name: ClassVar[str] = "dp-ksa"
+
+    most_keywords: int = MOST_KEYWORDS
+    fewest_keywords: int = 1
+    question_words: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_range(self.fewest_keywords, self.most_keywords)
+
+    def failures(self, delta: float) -> float:
+        """Half of the question's own delta; of the vault's, what every algorithm gets."""
+        return super().failures(delta) if self.delta is None else TEST_SHARE * delta
+
+    def mechanisms(self, epsilon: float, delta: float, change: Change, vocabulary: int) -> tuple[GapChoice, StableSet]:
+        """The choice of k and the test, which share epsilon^2/8-zCDP: as much as one selection of that epsilon."""
+        if not 0 < delta <= LARGEST_DELTA:
+            raise UsageError(
+                f"dp-ksa fails with a small probability: a part of delta above 0 and up to {LARGEST_DELTA}, "
+                f"not {delta:g}. Without a delta, use dp-rag-pure."
+            )
+        least, most = self.fewest_keywords, self.most_keywords
+        share = choice_share(most - least + 1, delta)
+        return (
+            GapChoice.calibrated(epsilon * math.sqrt(share), least, most, change),
+            StableSet.calibrated((1 - share) * epsilon**2 / 8, delta),
+        )
+
+    def respond(
+        self,
+        question: str,
+        documents: Private[tuple[Passage, ...]],  # line 1
+        model: LanguageModel,
+        privacy: PrivacyFilter,
+        rounds: Rounds,
+        known: str = "",
+    ) -> Draft:
+        """Answer from the words that voters have in common, or else as the public model does."""
+        voters = self.start_voters(question, documents, model, known)
+        choice, test = round_ = self.mechanisms(rounds.epsilon, rounds.delta, documents.change, model.vocabulary_size)
+        answers, public = voters.answers()  # lines 2-4
+        alone = Draft(self.prefix + public, "public", len(model.encode(public)))
+        if not privacy.fits(round_, documents.change):
+            return replace(alone, stopped="budget")
+        heard = f"{self.prefix} {'' if self.question_words else question}"
+        said = answers.map(lambda answer: new_words(self.prefix + answer, heard))  # line 5
+        size = privacy.release(choice, said)  # line 6
+        found = privacy.release(test.of(size), said)  # line 7
+        if not found:
+            return alone
+        return answer_with(  # lines 8-9
+            found, question, model, self.prefix, self.max_tokens, self.document_tokens, known
+        )
+
+
+def check_range(fewest: int, most: int) -> None:
+    """Refuse a range of numbers of keywords without a choice in it.
+
+    Raises:
+        UsageError: not 1 <= fewest < most.
+    """
+    if not 1 <= fewest < most:
+        raise UsageError(f"Keywords lie in a range 1 <= fewest_keywords < most_keywords, not {fewest} to {most}.")
+
+
+def new_words(answer: str, heard: str) -> frozenset[str]:
+    """The keywords of an answer that were not heard before."""
+    return keywords(answer) - keywords(heard)
+
+
+def answer_with(
+    found: tuple[str, ...],
+    question: str,
+    model: LanguageModel,
+    prefix: str,
+    max_tokens: int,
+    document_tokens: int,
+    known: str = "",
+) -> Draft:
+    """What the public model answers with released keywords, and what was known before, in place of the record."""
+    laid_out = layout(
+        model, question, prefix=prefix, document_tokens=document_tokens or DOCUMENT_TOKENS, max_tokens=max_tokens
+    )
+    record = "\n".join(part for part in (", ".join(found), known) if part)
+    draft = write(model, laid_out.shared, laid_out.prompt(model.encode(record)), prefix, max_tokens)
+    return replace(draft, released=found)
+
+
+@lru_cache(maxsize=128)
+def choice_share(choices: int, delta: float) -> float:
+    """The part of a round's zCDP for the choice of k; the rest is for the test.
+
+    It is the part, in hundredths, with which the smallest gap is both chosen and passes with probability 1/2, when all
+    other numbers of words have gap 0. Gaps far above 2 scale with 1/sqrt(rho), whatever the part: so the best one does
+    not depend on epsilon, and more epsilon makes both more precise. (docs/algorithms.md compares it with 10 %.)
+    """
+    quantile, normal = NormalDist().inv_cdf(delta), NormalDist()
+
+    def chance(gap: float, share: float) -> float:
+        """That it is chosen and passes, at rho = 1: the choice has epsilon sqrt(8 share), the test sd 2 sigma."""
+        chosen = 1 / (1 + (choices - 1) * math.exp(-gap * math.sqrt(8 * share) / 4))
+        return chosen * normal.cdf(gap * math.sqrt((1 - share) / 2) + quantile)
+
+    def gap_needed(share: float) -> float:
+        low, high = 0.0, 1e4
+        for _ in range(50):
+            middle = (low + high) / 2
+            low, high = (low, middle) if chance(middle, share) >= 0.5 else (middle, high)
+        return high
+
+    return min((hundredth / 100 for hundredth in range(1, 100)), key=gap_needed)

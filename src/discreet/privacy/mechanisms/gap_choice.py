@@ -1,0 +1,76 @@
+"""How many of the most frequent words to release: DP-KSA, Algorithm 3 (FindBestK; Tang et al. 2026).
+
+Privacy-spec, part 4. A share is a set of words, so that a word counts once an answer. The gap after the k most
+frequent words is d_k = H_(k) - H_(k+1), where H_(1) >= H_(2) >= ... are the words' counts; words that nobody said count
+0. k is drawn by the exponential mechanism on gaps. The paper's regulariser r(k), minus infinity outside of a public
+range, is the range.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from discreet.privacy.change import Change, Relation
+from discreet.privacy.costs import BoundedRange, Cost
+from discreet.privacy.noise import Noise
+
+Words = frozenset[str]
+
+
+def by_count(shares: Sequence[Words]) -> list[tuple[str, int]]:
+    """The words with their counts, the most frequent first; of equal ones, in the public order of the words."""
+    return sorted(Counter(word for words in shares for word in words).items(), key=lambda item: (-item[1], item[0]))
+
+
+def gap_after(size: int, ranked: Sequence[tuple[str, int]]) -> int:
+    """d_k for k = `size`: by how much the last of the first k words is ahead of the next one."""
+
+    def count(place: int) -> int:
+        return ranked[place][1] if place < len(ranked) else 0
+
+    return count(size - 1) - count(size)
+
+
+def gap_sensitivity(change: Change) -> int:
+    """By how much a gap can move, up or down.
+
+    A share that is replaced moves every count by at most 1, hence every H_(k), hence a gap by at most 2: one of its
+    sides may rise while the other falls. A share that comes (or goes) moves counts in one direction only: H_(k) and
+    H_(k+1) both move by 0 or 1 in the same direction, and the gap by at most 1, up or down.
+    """
+    return change.shares * (2 if change.relation is Relation.REPLACE else 1)
+
+
+@dataclass(frozen=True)
+class GapChoice:
+    """Select k in `least` .. `most` with probability proportional to exp(d_k / scale).
+
+    Attributes:
+        least, most: the public range.
+        scale: the noise (Gumbel).
+    """
+
+    least: int
+    most: int
+    scale: float
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.least <= self.most:
+            raise ValueError(f"Numbers of words lie in a range 1 <= least <= most, not {self.least} to {self.most}.")
+
+    def __str__(self) -> str:
+        return f"number of words, {self.least} to {self.most}, by gap of counts, scale {self.scale:.6g}"
+
+    @staticmethod
+    def calibrated(epsilon: float, least: int, most: int, change: Change) -> "GapChoice":
+        """The choice that costs `epsilon` under `change`: 4 / epsilon if a share is replaced (the paper: 2)."""
+        return GapChoice(least, most, 2 * gap_sensitivity(change) / epsilon)
+
+    def cost(self, change: Change) -> Cost:
+        """Bounded range: one gap may rise while its neighbour falls, each by the sensitivity."""
+        return BoundedRange(2 * gap_sensitivity(change) / self.scale)
+
+    def draw(self, shares: Sequence[Words], noise: Noise) -> int:
+        """A number of words."""
+        ranked, sizes = by_count(shares), range(self.least, self.most + 1)
+        return sizes[noise.select([float(gap_after(size, ranked)) for size in sizes], self.scale)]
