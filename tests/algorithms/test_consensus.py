@@ -117,6 +117,16 @@ def test_the_fallback_is_paid_only_if_it_runs(corpus: Corpus) -> None:
     assert (draft.text, len(privacy.receipt().charges)) == ("summer", 1)
 
 
+def test_keywords_are_tried_on_the_same_answers(corpus: Corpus) -> None:
+    algorithm = Consensus(epsilon=60, fallback=("keywords", "sparse"), sentence=False)
+    say(corpus, *[f"winter hand word{n}" for n in range(40)], each=1)
+    draft, privacy = answer(algorithm, corpus, ToyModel())
+    assert draft.released == ("hand", "winter")
+    ran = [charge.mechanism.split()[0] for charge in privacy.receipt().charges]
+    assert (ran[0], len(ran)) == ("selection", 3)  # and no token was voted on
+    assert privacy.receipt().epsilon <= 60
+
+
 def test_choices_are_released_whatever_the_voters_say(corpus: Corpus) -> None:
     say(corpus, "It is Ash Lung")
     for flip in (False, True):

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from discreet.algorithms.answer import Draft
 from discreet.algorithms.canonical import canonical, check_choices, choice
+from discreet.algorithms.dp_ksa import DPKSA
 from discreet.algorithms.dp_sparse_vote_rag import DPSparseVoteRAG
 from discreet.algorithms.ensemble import Ensemble, Rounds
 from discreet.algorithms.phrasing import phrase
@@ -26,7 +27,7 @@ from discreet.privacy.private import Private
 from discreet.retrieval.documents import Passage
 from discreet.retrieval.retriever import TOP_UNITS
 
-FALLBACKS = ("sparse",)
+FALLBACKS = ("keywords", "sparse")
 MOST_CHOICES = 10_000
 # So many choices are written under the question; more would leave no room for it.
 _NAMED_IN_PROMPT = 20
@@ -43,9 +44,9 @@ class Consensus(Ensemble):
         flip: choose among them by permute-and-flip, which never picks worse but composes worse than the exponential
             mechanism.
         vote_shares: also release how many voters there are for each choice, with noise, for half of epsilon.
-        fallback: what to try with what is left if the voters do not agree, in order: "sparse" (votes on tokens).
-            Each stage that runs is paid.
-        fallback_share: the part of epsilon that is kept for the fallback, if there is one.
+        fallback: what to try with what is left if the voters do not agree, in order: "keywords" (dp-ksa, on
+            the same answers), "sparse" (votes on tokens). Each stage that runs is paid, and no other.
+        fallback_share: the part of epsilon that is kept for the fallback, in equal parts, if there is one.
         private_tokens: how many private tokens the stage "sparse" should afford.
         sentence: whether the released answer is put into a sentence, by the public model and for nothing.
     """
@@ -87,8 +88,11 @@ class Consensus(Ensemble):
 
     def mechanisms(self, epsilon: float, delta: float, change: Change, vocabulary: int) -> Sequence[Priced]:
         """The selection of the answer; then what the fallbacks may run."""
-        stages = self._stages(epsilon, delta, change)
-        return [*stages, *self._sparse_tokens(epsilon, delta, change, vocabulary)]
+        found = self._stages(epsilon, delta, change)
+        for stage in self.fallback:
+            inner, share = self._fallback(stage)
+            found += [*inner.mechanisms(share * epsilon, share * delta, change, vocabulary)] * inner.rounds
+        return found
 
     def check(self, rounds: Rounds) -> None:
         """Refuse a budget with which not even an answer of all voters would be released."""
@@ -125,9 +129,17 @@ class Consensus(Ensemble):
         winner = privacy.release(selection, votes)
         if winner is not None:
             return self._said(question, winner, model)
-        if "sparse" in self.fallback:
-            return self._sparse().vote(voters, documents, model, privacy, self._sparse_rounds(rounds))
-        return Draft(self.prefix + public, "public", len(model.encode(public)))
+        draft = Draft(self.prefix + public, "public", len(model.encode(public)))
+        for stage in self.fallback:
+            inner, share = self._fallback(stage)
+            each = Rounds(rounds.plan, share * rounds.epsilon, share * rounds.delta)
+            if isinstance(inner, DPKSA):
+                draft = inner.decide(question, answers, public, model, privacy, each, known)
+            else:
+                draft = inner.vote(voters, documents, model, privacy, each)
+            if draft.stopped != "public":
+                break
+        return draft
 
     def _choose(
         self,
@@ -164,21 +176,14 @@ class Consensus(Ensemble):
         selection = kind(len(self.choices), vote_scale(change, epsilon))
         return [selection, *([NoisyHistogram.calibrated(epsilon, len(self.choices), change)] * self.vote_shares)]
 
-    def _sparse(self) -> DPSparseVoteRAG:
-        return DPSparseVoteRAG(
-            voters=self.voters, max_tokens=self.max_tokens, prefix=self.prefix, private_tokens=self.private_tokens
-        )
-
-    def _sparse_rounds(self, rounds: Rounds) -> Rounds:
-        share = self.fallback_share / self._sparse().rounds
-        return Rounds(rounds.plan, share * rounds.epsilon, share * rounds.delta)
-
-    def _sparse_tokens(self, epsilon: float, delta: float, change: Change, vocabulary: int) -> list[Priced]:
-        if "sparse" not in self.fallback:
-            return []
-        sparse = self._sparse()
-        share = self.fallback_share / sparse.rounds
-        return [*sparse.mechanisms(share * epsilon, share * delta, change, vocabulary)] * sparse.rounds
+    def _fallback(self, stage: str) -> tuple[DPKSA | DPSparseVoteRAG, float]:
+        """The algorithm of a stage, and which part of epsilon and delta each of its rounds has."""
+        same: dict[str, Any] = {"voters": self.voters, "max_tokens": self.max_tokens, "prefix": self.prefix}
+        share = self.fallback_share / len(self.fallback)
+        if stage == "keywords":
+            return DPKSA(**same), share
+        sparse = DPSparseVoteRAG(**same, private_tokens=self.private_tokens)
+        return sparse, share / sparse.rounds
 
     def _needed(self, delta: float) -> float:
         """The least epsilon with which an answer of all voters is released nine times in ten."""

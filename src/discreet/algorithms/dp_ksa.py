@@ -79,11 +79,23 @@ class DPKSA(Ensemble):
         known: str = "",
     ) -> Draft:
         """Answer from the words that voters have in common, or else as the public model does."""
-        voters = self.start_voters(question, documents, model, known)
-        choice, test = round_ = self.mechanisms(rounds.epsilon, rounds.delta, documents.change, model.vocabulary_size)
-        answers, public = voters.answers()  # lines 2-4
+        answers, public = self.start_voters(question, documents, model, known).answers()  # lines 2-4
+        return self.decide(question, answers, public, model, privacy, rounds, known)
+
+    def decide(
+        self,
+        question: str,
+        answers: Private[str],
+        public: str,
+        model: LanguageModel,
+        privacy: PrivacyFilter,
+        rounds: Rounds,
+        known: str = "",
+    ) -> Draft:
+        """Answer from what voters wrote; `public` is what the model wrote without documents."""
+        choice, test = self.mechanisms(rounds.epsilon, rounds.delta, answers.change, model.vocabulary_size)
         alone = Draft(self.prefix + public, "public", len(model.encode(public)))
-        if not privacy.fits(round_, documents.change):
+        if not privacy.fits([choice, test], answers.change):
             return replace(alone, stopped="budget")
         heard = f"{self.prefix} {'' if self.question_words else question}"
         said = answers.map(lambda answer: new_words(self.prefix + answer, heard))  # line 5

@@ -1,0 +1,173 @@
+"""Answers paid as a whole against answers paid by the token: accuracy against epsilon per question.
+
+    .venv/bin/python benchmarks/fixed_price.py DOCUMENTS QUESTIONS [--limit 40] [--seeds 3] [--voters 40 80]
+        [--epsilon 0.5 1 2 3 5 8] [--plot FILE.svg]
+
+Prints a Markdown table. With answers of kind "reference", likeness to them instead of accuracy, and no choices; else
+"consensus among choices" chooses among all the answers that the file has for questions of the same kind. Noise is
+seeded: a second run prints the same figures, but for the seconds. Delta is that of a question.
+"""
+
+import argparse
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from discreet.algorithms import DPKSA, KSA, RAG, Consensus, DPSparseVoteRAG, DPVoteRAG, NonRAG, VoteRAG
+from discreet.algorithms.answer import Algorithm
+from discreet.algorithms.canonical import canonical
+from discreet.errors import UsageError
+from discreet.evaluation.datasets import Question, read_questions
+from discreet.evaluation.experiment import Outcome, Row, run_answers, summary
+from discreet.evaluation.remembering import RememberingModel
+from discreet.evaluation.report import likeness_cells
+from discreet.vault import Vault
+
+CHOOSING = "consensus among choices"
+Made = dict[tuple[str, int, float | None], Algorithm]
+"""Algorithms by (name, voters, epsilon)."""
+
+
+def made(given: argparse.Namespace, kind: str, choices: dict[str, tuple[str, ...]]) -> Made:
+    """What is compared on questions of one kind."""
+    found: Made = {("non-rag", 0, None): NonRAG(), ("rag", 0, None): RAG()}
+    for voters in given.voters:
+        found["vote-rag", voters, None] = VoteRAG(voters=voters)
+        found["ksa", voters, None] = KSA(voters=voters)
+        for epsilon in given.epsilon:
+            question = {"voters": voters, "epsilon": epsilon, "delta": given.delta}
+            for algorithm in (DPVoteRAG, DPSparseVoteRAG, DPKSA, Consensus):
+                found[algorithm.name, voters, epsilon] = algorithm(**question)
+            if kind in choices:
+                found[CHOOSING, voters, epsilon] = Consensus(**question, choices=choices[kind])
+    return found
+
+
+def choices_of(path: Path) -> dict[str, tuple[str, ...]]:
+    """For each kind of question, all answers that the file has, each once."""
+    found: dict[str, dict[str, str]] = defaultdict(dict)
+    for question in read_questions(path):
+        if question.kind and question.kind != "reference":
+            found[question.kind].update({canonical(text): text for text in question.answers})
+    return {kind: tuple(sorted(answers.values())) for kind, answers in found.items() if len(answers) > 1}
+
+
+def usable(algorithm: Algorithm, vault: Vault) -> bool:
+    """Whether so small a budget can release anything at all."""
+    try:
+        algorithm.plan(vault.ledger.budget, vault.model.vocabulary_size)
+    except UsageError as error:
+        print(f"{algorithm.name}: {error}", file=sys.stderr)
+        return False
+    return True
+
+
+def run(given: argparse.Namespace, vault: Vault, questions: list[Question], progress: Callable[[], None]) -> list[Row]:
+    """All answers; a row for each algorithm, number of voters and epsilon."""
+    choices, model = choices_of(given.questions), RememberingModel(vault.model)
+    answers: dict[tuple[str, int, float | None], list[list[Outcome]]] = defaultdict(list)
+    named: Made = {}
+    for question in questions:
+        asked = {key: a for key, a in made(given, question.kind, choices).items() if usable(a, vault)}
+        named |= asked
+        found = run_answers(vault, [question], list(asked.values()), given.seeds, progress, model)
+        for key, algorithm in asked.items():
+            answers[key] += found[algorithm]
+    return [replace(summary(named[key], groups)) for key, groups in answers.items()]
+
+
+def label(row: Row) -> str:
+    """What a row is called."""
+    return CHOOSING if getattr(row.algorithm, "choices", ()) else row.algorithm.name
+
+
+def table(rows: list[Row]) -> str:
+    """Accuracy, or likeness, and how often anything was released."""
+    like = all(row.likeness for row in rows)
+    figures = ["F1", "ROUGE-1", "ROUGE-L", "Levenshtein"] if like else ["accuracy"]
+    headings = ["algorithm", "voters", "epsilon", *figures, "released", "epsilon spent"]
+    lines = [headings, ["---"] * len(headings)]
+    for row in rows:
+        epsilon = getattr(row.algorithm, "epsilon", None)
+        found = (
+            list(likeness_cells(row, row.likeness)[2:6])
+            if row.likeness
+            else [f"{row.accuracy:.2f} ± {row.accuracy_margin:.2f}"]
+        )
+        lines.append(
+            [
+                label(row),
+                str(getattr(row.algorithm, "voters", "-")),
+                "-" if epsilon is None else f"{epsilon:g}",
+                *found,
+                f"{row.released:.2f}",
+                "no guarantee" if row.epsilon_spent is None else f"{row.epsilon_spent:.2f}",
+            ]
+        )
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def draw(rows: list[Row], path: Path, voters: int) -> None:
+    """Accuracy (or ROUGE-1) against epsilon."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(7, 4))
+    lines: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for row in rows:
+        value = row.likeness.rouge_1 if row.likeness else row.accuracy
+        epsilon = getattr(row.algorithm, "epsilon", None)
+        if getattr(row.algorithm, "voters", voters) != voters:
+            continue
+        if epsilon is None:
+            axes.axhline(value, linestyle=":", color="grey")
+            axes.annotate(label(row), (0.5, value), fontsize="x-small", color="grey")
+        else:
+            lines[label(row)].append((epsilon, value))
+    for name, points in lines.items():
+        axes.plot(*zip(*points, strict=True), marker="o", label=name)
+    axes.set_xscale("log")
+    axes.set_xlabel("epsilon of a question")
+    axes.set_ylabel("ROUGE-1" if rows[0].likeness else "accuracy")
+    axes.set_title(f"{voters} voters")
+    axes.set_ylim(0, 1)
+    axes.legend(fontsize="small")
+    figure.savefig(path, bbox_inches="tight", metadata={"Date": None})
+
+
+def main() -> None:
+    """Run and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("documents", type=Path)
+    parser.add_argument("questions", type=Path)
+    parser.add_argument("--vault", type=Path)
+    parser.add_argument("--limit", type=int, default=40)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--voters", type=int, nargs="+", default=[40, 80])
+    parser.add_argument("--epsilon", type=float, nargs="+", default=[0.5, 1.0, 2.0, 3.0, 5.0, 8.0])
+    parser.add_argument("--delta", type=float, default=1e-6)
+    parser.add_argument("--plot", type=Path)
+    given = parser.parse_args()
+    questions = read_questions(given.questions, given.limit)
+    with tempfile.TemporaryDirectory() as folder:
+        path = given.vault or Path(folder) / "vault"
+        vault = Vault.open(path) if path.exists() else Vault.create(path, epsilon=1.0, delta=1e-5)
+        vault.add(given.documents)
+        count = iter(range(1, 1_000_000))
+        rows = run(given, vault, questions, lambda: print(next(count), file=sys.stderr, flush=True))
+    print(table(rows))
+    print(
+        f"\n{len(questions)} questions, {given.seeds} seeds, delta {given.delta:g} a question; "
+        f"{vault.settings.model}, {vault.settings.embedder}"
+    )
+    if given.plot is not None:
+        draw(rows, given.plot, given.voters[0])
+
+
+if __name__ == "__main__":
+    main()
