@@ -1,6 +1,7 @@
 """Streams of questions in which every unit has one budget for all of them: MuRAG's Figures 2 and 3, and its Table 1.
 
-    .venv/bin/python benchmarks/streams.py DOCUMENTS QUESTIONS [--limit 100] [--epsilon 2 5 10 20] [--uses 1 5]
+    .venv/bin/python benchmarks/streams.py DOCUMENTS QUESTIONS [--inner consensus] [--limit 100] [--epsilon 2 5 10 20]
+        [--uses 1 5]
 
 QUESTIONS is a file of questions, or of chains of questions, which are asked one after the other. Prints Markdown;
 `--plot FILE.svg` draws accuracy along the stream. Noise is seeded; the threshold of murag is released privately from
@@ -15,8 +16,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from discreet.algorithms import RAG, DPSparseVoteRAG, MuRAG, MuRAGAda, NaiveMultiRAG, NonRAG, VoteRAG
+from discreet.algorithms import RAG, Consensus, DPSparseVoteRAG, MuRAG, MuRAGAda, NaiveMultiRAG, NonRAG, VoteRAG
+from discreet.algorithms.ensemble import Ensemble
 from discreet.algorithms.tuning import Tuning, suggestion
+from discreet.errors import UsageError
 from discreet.evaluation.datasets import Question, read_questions
 from discreet.evaluation.stream import Outcome, Setting, run_stream
 from discreet.privacy.accounting import Budget
@@ -54,7 +57,7 @@ def tuned(vault: Vault, questions: list[Question], wanted: int) -> float:
     return suggestion(Tuning(wanted=wanted).release(chosen, vault.corpus, privacy))
 
 
-def settings_of(given: Any, inner: DPSparseVoteRAG, similarity: float, asked: int) -> list[Setting]:
+def settings_of(given: Any, inner: Ensemble, similarity: float, asked: int) -> list[Setting]:
     """The baselines, and each algorithm at each budget and number of uses."""
     same: dict[str, Any] = {"max_tokens": inner.max_tokens, "prefix": inner.prefix}
     made = [
@@ -70,6 +73,17 @@ def settings_of(given: Any, inner: DPSparseVoteRAG, similarity: float, asked: in
             if epsilon > uses * given.epsilon_threshold:
                 made.append(Setting(replace(ada, uses=uses), epsilon, DELTA))
     return made
+
+
+def allowed(setting: Setting, vocabulary: int) -> bool:
+    """Whether a unit's budget pays for so many questions, and enough for anything to be released."""
+    if setting.epsilon is None:
+        return True
+    try:
+        setting.algorithm.plan(Budget(setting.epsilon, DELTA, 0.5 * DELTA), vocabulary)
+    except UsageError:
+        return False
+    return True
 
 
 def table(outcomes: list[Outcome]) -> str:
@@ -127,8 +141,9 @@ def main() -> None:
     parser.add_argument("--all-uses-at", type=float, nargs="+", default=[10.0], help="the others have the first alone")
     parser.add_argument("--epsilon-threshold", type=float, default=0.5)
     parser.add_argument("--voters", type=int, default=40)
-    parser.add_argument("--private-tokens", type=int, default=8)
-    parser.add_argument("--max-tokens", type=int, default=16)
+    parser.add_argument("--inner", choices=["consensus", "dp-sparse-vote-rag"], default="consensus")
+    parser.add_argument("--private-tokens", type=int, default=8, help="of dp-sparse-vote-rag")
+    parser.add_argument("--max-tokens", type=int, default=24)
     parser.add_argument("--document-tokens", type=int, default=0)
     parser.add_argument("--prefix", default="")
     parser.add_argument("--seed", type=int, default=0)
@@ -136,17 +151,18 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="everything, as JSON lines")
     given = parser.parse_args()
     questions = questions_of(given.questions, given.limit)
-    inner = DPSparseVoteRAG(
-        voters=given.voters,
-        private_tokens=given.private_tokens,
-        max_tokens=given.max_tokens,
-        document_tokens=given.document_tokens,
-        prefix=given.prefix,
-    )
+    common: dict[str, Any] = {
+        name: getattr(given, name) for name in ("voters", "max_tokens", "document_tokens", "prefix")
+    }
+    inner: Ensemble = Consensus(**common)
+    if given.inner == DPSparseVoteRAG.name:
+        inner = DPSparseVoteRAG(**common, private_tokens=given.private_tokens)
     with tempfile.TemporaryDirectory() as temporary:
         vault = vault_at(given.vault or Path(temporary) / "vault", given.documents, given.embedder)
         similarity = tuned(vault, questions, given.voters)
-        settings = settings_of(given, inner, similarity, len(questions))
+        wanted = settings_of(given, inner, similarity, len(questions))
+        settings = [setting for setting in wanted if allowed(setting, vault.model.vocabulary_size)]
+        refused = [f"{s.label} at {s.epsilon:g}" for s in wanted if s not in settings and s.epsilon is not None]
         done = iter(range(1, len(questions) * len(settings) + 1))
         outcomes = run_stream(
             vault,
@@ -159,10 +175,12 @@ def main() -> None:
         given.out.write_text("".join(json.dumps(outcome.describe()) + "\n" for outcome in outcomes))
     print(table(outcomes))
     print(
-        f"\n{len(questions)} questions, delta {DELTA:g}, {given.voters} voters, {given.private_tokens} private tokens, "
-        f"similarity {similarity:.3f}, epsilon_thr {given.epsilon_threshold:g}, seed {given.seed}, "
-        f"{vault.settings.model}, {vault.settings.embedder}"
+        f"\n{len(questions)} questions by {given.inner}, delta {DELTA:g}, {given.voters} voters, similarity "
+        f"{similarity:.3f}, epsilon_thr {given.epsilon_threshold:g}, seed {given.seed}, {vault.settings.model}, "
+        f"{vault.settings.embedder}"
     )
+    if refused:
+        print(f"Refused, since nothing could be released: {', '.join(refused)}")
     if given.plot is not None:
         draw(outcomes, given.plot, 10.0)
 
