@@ -76,7 +76,7 @@ def by_everybody(
 
 
 def by_units(
-    ledger: UnitLedger, unit: str, questions: Sequence[QuestionRecord], units: int, plan: Plan, places: int
+    ledger: UnitLedger, unit: str, questions: Sequence[QuestionRecord], units: int, plan: Plan | None, places: int
 ) -> BudgetReport:
     """The report of a vault in which units pay by themselves.
 
@@ -85,7 +85,7 @@ def by_units(
         unit: what a unit is called.
         questions: every question.
         units: how many units the vault holds.
-        plan: what another question would cost.
+        plan: what another question would cost; None if the grant is too small for any.
         places: how many units a question needs at least.
     """
     budget, everybody = ledger.budget, ledger.budget.meter(ledger.spent())
@@ -95,7 +95,7 @@ def by_units(
     for own, count in [*readings, (Meter(), untouched)]:
         left = budget.left_meter(everybody + own)
         counts[min(STEPS - 1, int(left / budget.epsilon * STEPS))] += count
-        uses += count * _times(budget, everybody + own, plan.most)
+        uses += count * _times(budget, everybody + own, plan.most) if plan else 0
     taking = max(places, _taking_part(readings, questions))
     report = by_everybody(budget, ledger.spent(), unit, questions, None)
     width = budget.epsilon / STEPS

@@ -19,7 +19,7 @@ from typing import Self
 
 from discreet.affording import affordable, affords
 from discreet.algorithms.answer import Algorithm, Answer
-from discreet.algorithms.dp_sparse_vote_rag import DPSparseVoteRAG
+from discreet.algorithms.consensus import Consensus
 from discreet.algorithms.ensemble import Ensemble, check_number
 from discreet.algorithms.multi import ManyQuestions
 from discreet.algorithms.murag_ada import MuRAGAda
@@ -296,7 +296,8 @@ class Vault:
         if not isinstance(algorithm, ManyQuestions):
             return ceiling
         # Without a price of its own, a question is given what the vault's budget allows.
-        return self.ledger.budget if algorithm.epsilon is None else replace(self.ledger.budget, epsilon=1e6)
+        shared_out = algorithm.epsilon is None and algorithm.uses is not None
+        return self.ledger.budget if shared_out else replace(self.ledger.budget, epsilon=1e6)
 
     def _left(self) -> float:
         return self.ledger.budget.left(self.ledger.spent())
@@ -329,14 +330,17 @@ class Vault:
 
     def default_algorithm(self) -> Algorithm | ManyQuestions:
         """How a question is answered if nothing else is said."""
-        return MuRAGAda() if self.settings.payment == "unit" else DPSparseVoteRAG()
+        return MuRAGAda() if self.settings.payment == "unit" else Consensus()
 
     def budget(self) -> BudgetReport:
         """What was granted, spent and is left: for the custodian."""
         budget, questions = self.ledger.budget, self.ledger.questions()
         algorithm = self.default_algorithm()
-        plan = algorithm.plan(budget, _ANY_VOCABULARY)
-        if isinstance(algorithm, ManyQuestions) and plan is not None:
+        try:
+            plan = algorithm.plan(budget, _ANY_VOCABULARY)
+        except UsageError:  # the whole grant is too little for an answer of the default algorithm
+            plan = None
+        if isinstance(algorithm, ManyQuestions):
             units, places = self.store.count_units(), algorithm.inner.voters * algorithm.inner.units_per_voter
             return by_units(self.ledger, self.settings.unit_field, questions, units, plan, places)
         return by_everybody(budget, self.ledger.spent(), self.settings.unit_field, questions, plan)

@@ -83,7 +83,7 @@ def losses(
 
 
 def test_a_stream_of_murag_costs_no_unit_more_than_its_budget(tmp_path: Path) -> None:
-    found = losses(tmp_path, MuRAG(inner=INNER, similarity=-1.0))
+    found = losses(tmp_path, MuRAG(inner=INNER, similarity=-1.0, uses=1))
     assert max(found) <= PURE.epsilon * (1 + 1e-9)
     assert max(found) >= 0.49 * PURE.epsilon  # one voter that turns reaches half of the range
 
@@ -99,13 +99,13 @@ def test_when_everybody_pays_the_budget_holds_too(tmp_path: Path) -> None:
 
 
 def test_a_stream_of_murag_ada_costs_no_unit_more_than_its_budget(tmp_path: Path) -> None:
-    algorithm = MuRAGAda(inner=INNER, epsilon_threshold=1.5, highest=0.9, lowest=-0.9, bins=2, enough=1)
+    algorithm = MuRAGAda(inner=INNER, epsilon_threshold=1.5, highest=0.9, lowest=-0.9, bins=2, enough=1, uses=1)
     assert 0.7 * PURE.epsilon <= max(losses(tmp_path, algorithm, questions=1)) <= PURE.epsilon * (1 + 1e-9)
 
 
 def test_the_broken_twin_that_pays_by_rank_is_caught(tmp_path: Path) -> None:
     """With one unit gone, the next one pays in its place, and then is missing where it was not."""
-    assert max(losses(tmp_path, MuRAG(inner=INNER, similarity=-1.0), ledger=ByRank)) > 1.3 * PURE.epsilon
+    assert max(losses(tmp_path, MuRAG(inner=INNER, similarity=-1.0, uses=1), ledger=ByRank)) > 1.3 * PURE.epsilon
 
 
 def stream(algorithm: ManyQuestions, corpus: Corpus, ledger: MemoryLedger, questions: int = 1) -> list[str]:
@@ -131,9 +131,9 @@ INNER_40 = DPSparseVoteRAG(voters=40, private_tokens=4)
 @pytest.mark.parametrize(
     "algorithm",
     [
-        MuRAG(inner=INNER_40, similarity=0.3),
-        MuRAGAda(inner=INNER_40, highest=0.9, lowest=0.3, bins=6),
-        NaiveMultiRAG(inner=INNER_40),
+        MuRAG(inner=INNER_40, similarity=0.3, uses=1),
+        MuRAGAda(inner=INNER_40, highest=0.9, lowest=0.3, bins=6, uses=1, epsilon_threshold=1.0),
+        NaiveMultiRAG(inner=INNER_40, uses=1),
     ],
 )
 def test_each_answers_from_relevant_units_once_and_not_twice(algorithm: ManyQuestions, corpus: Corpus) -> None:
@@ -154,14 +154,14 @@ def test_each_answers_from_relevant_units_once_and_not_twice(algorithm: ManyQues
 def test_who_was_not_needed_pays_all_the_same(corpus: Corpus) -> None:
     ledger = MemoryLedger(Budget(60.0, 1e-5))
     few = DPSparseVoteRAG(voters=5, private_tokens=4)
-    stream(MuRAG(inner=few, similarity=0.3), corpus, ledger)
+    stream(MuRAG(inner=few, similarity=0.3, uses=1), corpus, ledger)
     assert [count for _, count in ledger.readings()] == [60]
 
 
 def test_what_was_not_spent_is_returned(corpus: Corpus) -> None:
     """Two private tokens and the last run of the sparse vector, of ten that were reserved."""
     ledger = MemoryLedger(Budget(100.0, 1e-5))
-    algorithm = MuRAG(inner=DPSparseVoteRAG(voters=40, private_tokens=10), similarity=0.3)
+    algorithm = MuRAG(inner=DPSparseVoteRAG(voters=40, private_tokens=10), similarity=0.3, uses=1)
     most = ledger.budget.meter(algorithm.plan(ledger.budget, 1000).most)
     stream(algorithm, corpus, ledger)
     ((paid, _),) = ledger.readings()
@@ -171,7 +171,7 @@ def test_what_was_not_spent_is_returned(corpus: Corpus) -> None:
 def test_a_threshold_nobody_reaches_gives_the_public_answer_and_says_so(corpus: Corpus) -> None:
     ledger = MemoryLedger(Budget(60.0, 1e-5))
     privacy = UnitFilter(ledger, "q", noise=InsecureSeededNoise(0))
-    algorithm = MuRAG(inner=INNER_40, similarity=1.0)
+    algorithm = MuRAG(inner=INNER_40, similarity=1.0, uses=1)
     draft = algorithm.answer("fever", corpus, ToyModel(default="nothing known"), privacy)
     assert draft.text.strip() == "nothing known"
     assert draft.private_tokens == 0

@@ -213,7 +213,7 @@ def test_baselines_need_to_be_allowed(vault: Vault, tmp_path: Path, algorithm: s
 def test_a_vault_with_hardly_any_documents_answers_like_any_other(vault: Vault, tmp_path: Path, documents: int) -> None:
     if documents:
         run("add", vault.path, notes(tmp_path / "n.jsonl", NOTES[:documents]))
-    result = run("ask", vault.path, "What is the disease?", "--voters", 5, "--max-tokens", 3, "--json")
+    result = run("ask", vault.path, "What is the disease?", "--voters", 5, "--epsilon", 15, "--max-tokens", 3, "--json")
     assert result.exit_code == 0
     assert json.loads(result.stdout)["receipt"]["epsilon"] > 0
 
@@ -235,7 +235,7 @@ def test_a_read_only_ledger_releases_nothing(vault: Vault, tmp_path: Path) -> No
     path = vault.path / "ledger.sqlite"
     with sqlite3.connect(path) as database:
         database.execute("create trigger no_more before insert on part begin select raise(fail, 'read-only'); end")
-    result = run("ask", vault.path, "Why?", "--voters", 3, "--max-tokens", 2)
+    result = run("ask", vault.path, "Why?", "--inner", "dp-sparse-vote-rag", "--voters", 3, "--max-tokens", 2)
     assert result.exit_code == 1
     assert "ledger" in said(result).lower()
 

@@ -68,7 +68,7 @@ def test_a_private_question_from_end_to_end(hospital: Path) -> None:
 
 
 def test_a_person_can_read_it(hospital: Path) -> None:
-    result = run("ask", hospital, "What is it?", "--epsilon", 2, "--voters", 5, "--max-tokens", 2)
+    result = run("ask", hospital, "What is it?", "--epsilon", 4, "--voters", 20, "--max-tokens", 2)
     assert "receipt: epsilon" in result.output
     assert "left to everybody" in result.output
     shown = run("budget", hospital)
@@ -130,7 +130,19 @@ def test_ctrl_c_in_the_middle_of_an_answer_keeps_what_was_paid(tmp_path: Path) -
     before = made.budget()
     command = [sys.executable, "-m", "discreet", "ask", str(path), "What is the disease with white hands?"]
     process = subprocess.Popen(
-        [*command, "--epsilon", "3", "--voters", "40", "--max-tokens", "400", "--private-tokens", "1"],
+        [
+            *command,
+            "--algorithm",
+            "dp-sparse-vote-rag",
+            "--epsilon",
+            "3",
+            "--voters",
+            "40",
+            "--max-tokens",
+            "400",
+            "--private-tokens",
+            "1",
+        ],
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "HF_HUB_OFFLINE": "1"},

@@ -54,7 +54,8 @@ def test_units_pay_by_themselves_and_a_question_asked_again_is_free(tmp_path: Pa
     assert isinstance(levels, list)
     assert sum(level["units"] for level in levels) == 240
     assert 0 < levels[-1]["units"] < 240
-    assert report["questions"][0]["epsilon"] == pytest.approx(answer["receipt"]["epsilon"])  # type: ignore[index]
+    # Counted by the filter of the vault here, and by that of the question there.
+    assert report["questions"][0]["epsilon"] == pytest.approx(answer["receipt"]["epsilon"], rel=0.01)  # type: ignore[index]
     again = json_of("ask", vault, "what is the Treatment for thunder heart")
     assert again["answer"] == answer["answer"]
     assert again["receipt"]["epsilon"] == 0.0  # type: ignore[index]
@@ -82,7 +83,7 @@ def test_an_analyst_sees_only_what_is_public(tmp_path: Path, notes: Path) -> Non
 def test_a_vault_in_which_everybody_paid_is_converted_and_forgets_nothing(tmp_path: Path, notes: Path) -> None:
     vault = hospital(tmp_path / "v", notes, "--payment", "corpus")
     paid = json_of("ask", vault, ASKED, *SHORT, "--epsilon", 8)
-    assert paid["algorithm"] == "dp-sparse-vote-rag"
+    assert paid["algorithm"] == "consensus"
     refused = run("ask", vault, ASKED, "--algorithm", "murag")
     assert refused.exit_code == 2
     assert "--convert" in " ".join(refused.output.split())

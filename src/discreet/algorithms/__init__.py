@@ -57,9 +57,9 @@ def make_algorithm(name: str, options: dict[str, Any], *, strict: bool = True) -
     known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
     inner: set[str] = set()
     if issubclass(kind, ManyQuestions):
-        answering = _kind(given.pop("inner", DPSparseVoteRAG.name))
+        answering = _kind(given.pop("inner", Consensus.name))
         if not issubclass(answering, Ensemble):
-            raise UsageError(f"'{answering.name}' cannot answer for '{name}'; dp-sparse-vote-rag can.")
+            raise UsageError(f"'{answering.name}' cannot answer for '{name}'; consensus can.")
         inner = {field.name for field in fields(answering)} - known
         given["inner"] = answering(**{key: given.pop(key) for key in inner & given.keys()})
     strange = sorted(given.keys() - known)

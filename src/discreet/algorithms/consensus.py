@@ -88,6 +88,8 @@ class Consensus(Ensemble):
 
     def mechanisms(self, epsilon: float, delta: float, change: Change, vocabulary: int) -> Sequence[Priced]:
         """The selection of the answer; then what the fallbacks may run."""
+        if not self.choices and not 0 < delta < 1:
+            raise UsageError("A consensus fails with a small probability: it needs a delta above 0, or public choices.")
         found = self._stages(epsilon, delta, change)
         for stage in self.fallback:
             inner, share = self._fallback(stage)

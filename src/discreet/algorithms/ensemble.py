@@ -174,7 +174,7 @@ def split_total(ensemble: Ensemble, delta: float, vocabulary: int) -> Rounds:
 
     wanted = ensemble.rounds
     if ensemble.price is None:
-        low, high = ensemble.epsilon / wanted / 100, 2 * ensemble.epsilon
+        low, high = ensemble.epsilon / wanted / 100, ensemble.epsilon
         return split(largest(lambda each: split(each, wanted).plan.rounds == wanted, low, high), wanted)
     rounds = split(ensemble.price, ensemble.most_rounds)
     if rounds.plan.rounds == 0:

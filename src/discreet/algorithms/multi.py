@@ -5,13 +5,16 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from discreet.algorithms.answer import Draft, Plan
-from discreet.algorithms.dp_sparse_vote_rag import DPSparseVoteRAG
+from discreet.algorithms.consensus import Consensus
 from discreet.algorithms.ensemble import Ensemble, Rounds, check_number, split_total, split_uses
 from discreet.errors import UsageError
 from discreet.generation.model import LanguageModel
 from discreet.privacy.accounting import Budget
 from discreet.privacy.individual import UnitFilter
 from discreet.retrieval.retriever import Corpus
+
+PRICE = 2.5
+"""What a question costs a unit unless told otherwise: enough for a consensus of 40 voters, and to find them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,19 +23,21 @@ class ManyQuestions(ABC):
 
     Attributes:
         inner: how a single question is answered: any algorithm that is private for the units it was dealt.
-        uses: in how many questions each unit may take part (M): its budget is shared out evenly among them.
-        epsilon: what a question may cost a unit, instead of `uses` (epsilon_q).
+        epsilon: what a question may cost a unit (epsilon_q).
+        uses: instead, in how many questions each unit may take part (M): its budget is shared out evenly among them.
+
+    With neither, a question costs `PRICE`, or all that a unit may spend if that is less.
     """
 
     name: ClassVar[str]
     private: ClassVar[bool] = True
 
-    inner: Ensemble = field(default_factory=DPSparseVoteRAG)
-    uses: int = 1
+    inner: Ensemble = field(default_factory=Consensus)
     epsilon: float | None = None
+    uses: int | None = None
 
     def __post_init__(self) -> None:
-        if self.uses < 1:
+        if self.uses is not None and self.uses < 1:
             raise UsageError(f"A unit takes part in at least 1 question (uses), not {self.uses}.")
         if self.epsilon is not None:
             check_number("epsilon", self.epsilon)
@@ -53,11 +58,12 @@ class ManyQuestions(ABC):
         delta = self.inner.delta or budget.delta
         if delta > budget.delta:
             raise UsageError(f"The question's delta, {delta:g}, is above the vault's, {budget.delta:g}.")
-        if self.epsilon is None:
+        if self.epsilon is None and self.uses is not None:
             return split_uses(self.inner, budget, self.uses, self.entry, vocabulary)
-        if self.epsilon <= self.entry:
-            raise UsageError(f"Epsilon {self.epsilon:g} does not even pay the entry of {self.entry:g}. Raise it.")
-        rounds = split_total(replace(self.inner, epsilon=self.epsilon - self.entry), delta, vocabulary)
+        price = min(PRICE, budget.epsilon) if self.epsilon is None else self.epsilon
+        if price <= self.entry:
+            raise UsageError(f"Epsilon {price:g} does not even pay the entry of {self.entry:g}. Raise it.")
+        rounds = split_total(replace(self.inner, epsilon=price - self.entry), delta, vocabulary)
         return replace(rounds, plan=replace(rounds.plan, entry=self.entry))
 
     @abstractmethod

@@ -33,7 +33,7 @@ class MuRAGAda(ManyQuestions):
 
     name: ClassVar[str] = "murag-ada"
 
-    epsilon_threshold: float = 1.0
+    epsilon_threshold: float = 0.5
     highest: float = 0.8
     lowest: float = 0.2
     bins: int = 40

@@ -70,7 +70,8 @@ def _print(comparison: run.Shown) -> None:
         ("private", comparison.private, comparison.leaked_privately),
     )
     for name, answer, leaked in rows:
-        table.add_row(name, escape(answer.text.strip()), _verdict(comparison.correct(answer), leaked))
+        text = answer.text.strip() if answer.stopped != "public" else "(nothing was released)"
+        table.add_row(name, escape(text), _verdict(comparison.correct(answer), leaked))
     out.print(table)
     print_receipt(comparison.private)
     out.print()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from discreet.algorithms import RAG, DPSparseVoteRAG, MuRAGAda, NonRAG
+from discreet.algorithms import RAG, Consensus, MuRAGAda, NonRAG
 from discreet.algorithms.answer import Answer
 from discreet.demo.corpus import QUESTIONS, DemoQuestion, documents
 from discreet.evaluation.metrics import matches
@@ -13,10 +13,7 @@ from discreet.vault import Progress, Vault
 
 GRANT = 20.0
 DELTA = 1e-6
-EPSILON = 6.0
-VOTERS = 60
-PRIVATE_TOKENS = 4
-ENTRY = 0.5
+EPSILON = 3.0
 
 
 @dataclass(frozen=True)
@@ -60,8 +57,7 @@ def compare(vault: Vault, epsilon: float = EPSILON, tell: Callable[[str], None] 
     shown = []
     for asked in QUESTIONS:
         tell(asked.question)
-        inner = DPSparseVoteRAG(voters=VOTERS, private_tokens=PRIVATE_TOKENS, max_tokens=16, prefix=asked.prefix)
-        private = MuRAGAda(inner=inner, epsilon=epsilon, epsilon_threshold=ENTRY)
+        private = MuRAGAda(inner=Consensus(max_tokens=16, prefix=asked.prefix), epsilon=epsilon)
         answers = (
             vault.ask(asked.question, NonRAG(max_tokens=16, prefix=asked.prefix)),
             vault.ask(asked.question, RAG(max_tokens=16, prefix=asked.prefix), not_private=True),
