@@ -1,7 +1,7 @@
 """Answers paid as a whole against answers paid by the token: accuracy against epsilon per question.
 
     .venv/bin/python benchmarks/fixed_price.py DOCUMENTS QUESTIONS [--limit 40] [--seeds 3] [--voters 40 80]
-        [--epsilon 0.5 1 2 3 5 8] [--plot FILE.svg]
+        [--token-voters 40] [--epsilon 0.5 1 2 3 5 8] [--plot FILE.svg]
 
 Prints a Markdown table. With answers of kind "reference", likeness to them instead of accuracy, and no choices; else
 "consensus among choices" chooses among all the answers that the file has for questions of the same kind. Noise is
@@ -39,7 +39,8 @@ def made(given: argparse.Namespace, kind: str, choices: dict[str, tuple[str, ...
         found["ksa", voters, None] = KSA(voters=voters)
         for epsilon in given.epsilon:
             question = {"voters": voters, "epsilon": epsilon, "delta": given.delta}
-            for algorithm in (DPVoteRAG, DPSparseVoteRAG, DPKSA, Consensus):
+            by_token = (DPVoteRAG, DPSparseVoteRAG) if voters in given.token_voters else ()
+            for algorithm in (*by_token, DPKSA, Consensus):
                 found[algorithm.name, voters, epsilon] = algorithm(**question)
             if kind in choices:
                 found[CHOOSING, voters, epsilon] = Consensus(**question, choices=choices[kind])
@@ -149,6 +150,9 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=40)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--voters", type=int, nargs="+", default=[40, 80])
+    parser.add_argument(
+        "--token-voters", type=int, nargs="+", default=[40], help="for algorithms that pay by the token"
+    )
     parser.add_argument("--epsilon", type=float, nargs="+", default=[0.5, 1.0, 2.0, 3.0, 5.0, 8.0])
     parser.add_argument("--delta", type=float, default=1e-6)
     parser.add_argument("--plot", type=Path)

@@ -191,3 +191,4 @@ def test_units_pay_for_consensus_by_themselves(corpus: Corpus) -> None:
     draft = algorithm.answer("fever", corpus, ToyModel(), privacy)
     assert draft.released == ("winter hand",)
     assert 2 < privacy.receipt().epsilon < 5
+    assert privacy.receipt().each == 2  # counted once, and heard once, however many bins were visited

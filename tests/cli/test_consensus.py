@@ -18,7 +18,7 @@ def test_an_answer_of_all_voters_then_choices_then_nothing(tmp_path: Path, notes
     assert answer["receipt"]["epsilon"] <= 8  # type: ignore[index]
     shown = run("ask", vault, ASKED, *VOTE, "--no-reuse").output
     assert "released: copper bracelets" in shown
-    assert "charges for the whole answer" in shown
+    assert "1 payment for the whole answer" in shown
 
     among = ("--choice", "Copper bracelets", "--choice", "Copper", "--choice", "Cold tea")
     chosen = json_of("ask", vault, ASKED, *VOTE, *among)

@@ -227,8 +227,12 @@ def print_receipt(answer: Answer) -> None:
         out.print(f"  with the help of {receipt.reused} answers that were released before")
     out.print(
         f"  receipt: epsilon {receipt.epsilon:.4g}, delta {receipt.delta:g}; {receipt.relation} of one "
-        f"'{receipt.unit}'; {len(receipt.charges)} charges {_for_what(answer)}; paid by {receipt.payment}"
+        f"'{receipt.unit}'; {_count(receipt.each, 'payment')} {_for_what(answer)}; made by {receipt.payment}"
     )
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _for_what(answer: Answer) -> str:

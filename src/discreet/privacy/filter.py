@@ -79,6 +79,7 @@ class Receipt:
         relation: how neighbouring vaults differ; always the presence of one unit.
         unit: what a unit is.
         charges: every payment, in order.
+        each: how many of them any one unit made at most; of payments by units without one in common, a unit made one.
         accountant: how the charges were added up.
         noise: where the noise came from.
         private: False if the answer has no guarantee at all.
@@ -96,6 +97,7 @@ class Receipt:
     private: bool = True
     payment: str = "every unit"
     reused: int = 0
+    each: int = 0
 
     def describe(self) -> dict[str, Any]:
         """The receipt as plain data."""
@@ -110,6 +112,7 @@ class Receipt:
             "private": self.private,
             "payment": self.payment,
             "reused": self.reused,
+            "each": self.each,
         }
 
 
@@ -177,6 +180,7 @@ class PrivacyFilter:
             charges=tuple(self._charges),
             accountant=f"Renyi filter at orders {self.ceiling.order:g} and infinity",
             noise=type(self._noise).__name__,
+            each=len(self._charges),
         )
 
     def _pay(self, mechanism: Priced, change: Change) -> None:

@@ -172,6 +172,7 @@ class UnitFilter:
             accountant=f"{self.budget.accountant} filter for each unit",
             noise=type(self.noise).__name__,
             payment="every unit" if self._everybody else "each unit that took part",
+            each=self._most_charges(),
         )
 
     def spent(self) -> Spending:
@@ -183,6 +184,10 @@ class UnitFilter:
             else:
                 together = together + reservation.spent()
         return together + apart
+
+    def _most_charges(self) -> int:
+        made = [(part >= APART, len(reservation.charges)) for part, reservation in self._parts.items()]
+        return sum(count for apart, count in made if not apart) + max((n for apart, n in made if apart), default=0)
 
     def _number(self, apart: bool) -> int:
         return len(self._parts) + (APART if apart else 0)
