@@ -25,6 +25,7 @@ def affordable(algorithm: Algorithm | ManyQuestions, budget: Budget, spent: Spen
         raise UsageError(f"The question's delta, {plan.ceiling.delta:g}, is above the vault's, {budget.delta:g}.")
     if budget.admits(spent + plan.most):
         return plan.ceiling
+    _check_failures(budget, spent, plan.most)
     asked, left, fit = budget.spent(plan.most), budget.left(spent), _would_fit(algorithm, budget, spent, vocabulary)
     asked = getattr(algorithm, "epsilon", None) or asked
     advice = f"A question of epsilon {fit:.3g} would fit." if fit else "No question fits any more; non-rag is free."
@@ -35,6 +36,19 @@ def affordable(algorithm: Algorithm | ManyQuestions, budget: Budget, spent: Spen
         left=left,
         would_fit=fit,
     )
+
+
+def _check_failures(budget: Budget, spent: Spending, most: Spending) -> None:
+    """Refuse by name what would fail too often, however much epsilon is left."""
+    left = max(0.0, budget.failures - spent.delta)
+    if most.delta > left:
+        raise BudgetExhausted(
+            f"The budget cannot pay: the question may fail with probability {most.delta:.2g}, and {left:.2g} of the "
+            f"vault's {budget.failures:.2g} for that is left. Nothing was released or charged. Ask with a smaller "
+            "--delta, or for public choices, which need none.",
+            asked=budget.spent(Spending(most.nano, 0)),
+            left=budget.left(Spending(spent.nano, 0)),
+        )
 
 
 def affords(budget: Budget, spent: Spending, most: Spending) -> None:
