@@ -165,7 +165,7 @@ class Consensus(Ensemble):
         return Draft(chosen, "end", len(model.encode(chosen)), released=(chosen,), shares=shares)
 
     def _said(self, question: str, winner: str, model: LanguageModel) -> Draft:
-        text = phrase(model, question, winner, self.max_tokens) if self.sentence else winner
+        text = phrase(model, question, winner, self.prefix, self.max_tokens) if self.sentence else winner
         return Draft(text, "end", len(model.encode(text)), released=(winner,))
 
     def _stages(self, epsilon: float, delta: float, change: Change) -> list[Any]:
