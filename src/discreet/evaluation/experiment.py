@@ -2,6 +2,7 @@
 
 import json
 import time
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, astuple, dataclass, fields
 from pathlib import Path
@@ -137,10 +138,13 @@ def _answer(
 
 
 def hash_seed(question: str, algorithm: Algorithm | ManyQuestions, seed: int) -> int:
-    """A seed of its own for every (question, algorithm, seed), the same in every process."""
-    import zlib
+    """A seed of its own for every (question, algorithm, seed), the same in every process.
 
-    return zlib.crc32(f"{question}|{algorithm!r}|{seed}".encode())
+    Of the algorithm, its name and what differs from its defaults count: so a new parameter changes no figure.
+    """
+    defaults = parameters(type(algorithm)())
+    chosen = sorted((key, value) for key, value in parameters(algorithm).items() if value != defaults[key])
+    return zlib.crc32(f"{question}|{algorithm.name}|{chosen}|{seed}".encode())
 
 
 def summary(algorithm: Algorithm | ManyQuestions, groups: Sequence[Sequence[Outcome]]) -> Row:
