@@ -12,9 +12,9 @@ from functools import lru_cache
 from typing import ClassVar
 
 from discreet.algorithms.answer import Draft, Plan
+from discreet.algorithms.panel import Panel
 from discreet.errors import UsageError
 from discreet.generation.model import LanguageModel
-from discreet.generation.voters import Voters
 from discreet.privacy.accounting import Budget, Spending, budget_for, largest
 from discreet.privacy.change import Change
 from discreet.privacy.costs import Cost, Pure, Together
@@ -23,23 +23,17 @@ from discreet.privacy.private import Private
 from discreet.retrieval.documents import Passage
 from discreet.retrieval.retriever import TOP_UNITS, Corpus
 
-MOST_VOTERS = 1000
 FAILURE_SHARE = 0.01
 """Of a question's delta, this part is for the failure probabilities of its mechanisms; the rest is for conversion."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ensemble(ABC):
-    """Parameters of an answer by voters.
+class Ensemble(Panel, ABC):
+    """Parameters of a private answer by voters: those of `Panel`, and two more.
 
     Attributes:
         epsilon: the total privacy budget of the question (epsilon_total).
         delta: its delta (delta_total); the vault's if not given.
-        voters: how many voters (m), each with documents of its own.
-        units_per_voter: how many units each voter reads (k).
-        max_tokens: the longest answer (T_max).
-        prefix: how the answer begins: public, and free.
-        document_tokens: public length to which a unit's passage is cut or padded; the model's default if 0.
     """
 
     name: ClassVar[str]
@@ -47,21 +41,12 @@ class Ensemble(ABC):
 
     epsilon: float = 10.0
     delta: float | None = None
-    voters: int = 40
-    units_per_voter: int = 1
-    max_tokens: int = 32
-    prefix: str = ""
-    document_tokens: int = 0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_number("epsilon", self.epsilon)
         if self.delta is not None and not 0 < self.delta < 1:
             raise UsageError(f"Delta is a probability between 0 and 1, not {self.delta}. Try 1e-6.")
-        if not 1 <= self.voters <= MOST_VOTERS:
-            raise UsageError(f"The number of voters lies between 1 and {MOST_VOTERS}, not {self.voters}. Try 40.")
-        for name in ("units_per_voter", "max_tokens"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"{name} is at least 1, not {getattr(self, name)}.")
 
     @property
     def rounds(self) -> int:
@@ -111,7 +96,7 @@ class Ensemble(ABC):
         self.check(rounds)
         return rounds.plan
 
-    def check(self, rounds: "Rounds") -> None:  # noqa: B027 - most refuse nothing
+    def check(self, rounds: "Rounds") -> None:
         """Refuse a budget that is too small for anything to be released.
 
         Raises:
@@ -127,22 +112,6 @@ class Ensemble(ABC):
     def wording(self, question: str) -> str:
         """The question as voters are asked it: public."""
         return question
-
-    def start_voters(
-        self, question: str, documents: Private[tuple[Passage, ...]], model: LanguageModel, public: str = ""
-    ) -> Voters:
-        """One prompt a voter and the public prompt, in one batch."""
-        texts = documents.map(lambda passages: tuple(passage.text for passage in passages))
-        return Voters(
-            model,
-            question,
-            texts,
-            units_per_voter=self.units_per_voter,
-            prefix=self.prefix,
-            max_tokens=self.max_tokens,
-            document_tokens=self.document_tokens,
-            public=public,
-        )
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,8 @@ from typing import ClassVar
 
 from discreet.algorithms.answer import Draft
 from discreet.algorithms.dp_ksa import MOST_KEYWORDS, answer_with, check_range, new_words
-from discreet.errors import UsageError
+from discreet.algorithms.panel import Panel
 from discreet.generation.model import LanguageModel
-from discreet.generation.voters import Voters
 from discreet.privacy.accounting import Budget
 from discreet.privacy.change import Change
 from discreet.privacy.costs import Cost, NonPrivate
@@ -37,33 +36,18 @@ class LargestGap:
 
 
 @dataclass(frozen=True, kw_only=True)
-class KSA:
-    """The baseline of Tang et al. (2026): DP-KSA with the true counts.
-
-    Attributes:
-        voters: how many voters.
-        units_per_voter: how many units each reads.
-        max_tokens: the longest answer.
-        prefix: how the answer begins.
-        document_tokens: public length to which a unit's passage is cut or padded; the model's default if 0.
-        most_keywords, fewest_keywords, question_words: see `DPKSA`.
-    """
+class KSA(Panel):
+    """The baseline of Tang et al. (2026): DP-KSA with the true counts. Parameters: see `Panel` and `DPKSA`."""
 
     name: ClassVar[str] = "ksa"
     private: ClassVar[bool] = False
 
-    voters: int = 40
-    units_per_voter: int = 1
-    max_tokens: int = 32
-    prefix: str = ""
-    document_tokens: int = 0
     most_keywords: int = MOST_KEYWORDS
     fewest_keywords: int = 1
     question_words: bool = False
 
     def __post_init__(self) -> None:
-        if self.voters < 1:
-            raise UsageError(f"The number of voters is at least 1, not {self.voters}. Try 40.")
+        super().__post_init__()
         check_range(self.fewest_keywords, self.most_keywords)
 
     def plan(self, budget: Budget, vocabulary: int) -> None:
@@ -72,16 +56,7 @@ class KSA:
     def answer(self, question: str, corpus: Corpus, model: LanguageModel, privacy: PrivacyFilter) -> Draft:
         """Answer from the words that voters have in common."""
         documents = corpus.top_units(question, self.voters, self.units_per_voter)
-        voters = Voters(
-            model,
-            question,
-            documents.map(lambda passages: tuple(passage.text for passage in passages)),
-            units_per_voter=self.units_per_voter,
-            prefix=self.prefix,
-            max_tokens=self.max_tokens,
-            document_tokens=self.document_tokens,
-        )
-        answers, _ = voters.answers()
+        answers, _ = self.start_voters(question, documents, model).answers()
         heard = f"{self.prefix} {'' if self.question_words else question}"
         said = answers.map(lambda answer: new_words(self.prefix + answer, heard))
         found = privacy.release(LargestGap(self.fewest_keywords, self.most_keywords), said)
