@@ -9,12 +9,18 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import create_engine, text
 
+from discreet.ledger.postgres import PostgresLedger
+from discreet.ledger.sqlite import SqliteLedger
+from discreet.privacy.accounting import Budget
+
 OWNER = "postgres"
 Run = Callable[..., None]
+Kept = Callable[..., Any]
 
 
 def binaries() -> Path | None:
@@ -94,3 +100,18 @@ def sql(url: str, *statements: str) -> None:
         for statement in statements:
             connection.execute(text(statement))
     engine.dispose()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Kept:
+    """Makes a ledger, or opens it again, as another process or another machine does."""
+
+    def ledger(budget: Budget | None = None) -> Any:
+        if request.param == "sqlite":
+            path = tmp_path / "ledger.sqlite"
+            return SqliteLedger.open(path) if budget is None else SqliteLedger.create(path, budget)
+        return PostgresLedger.open(*where) if budget is None else PostgresLedger.create(*where, budget)
+
+    if request.param == "postgres":
+        where = request.getfixturevalue("url"), request.getfixturevalue("name")
+    return ledger

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.errors import BudgetExhausted, LedgerError, VaultVersionError
+from discreet.errors import BudgetExhausted, LedgerError, MissingPart, VaultVersionError
 from discreet.ledger.sqlite import SqliteLedger
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.change import Change, Relation
@@ -242,3 +242,10 @@ def test_failure_probabilities_are_whole_numbers_rounded_up(path: Path) -> None:
     ledger = SqliteLedger.create(path, Budget(10.0, 1e-5, 1e-6))
     ledger.charge(Charge("q", 0, "test", CHANGE, BoundedRange(0.1, 1e-7 / 3)))
     assert ledger.spent().atto == -(-(10**11) // 3)
+
+
+def test_an_sqlite_that_is_too_old_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sqlite3.sqlite_version_info", (3, 34, 1))
+    with pytest.raises(MissingPart, match="SQLite 3"):
+        SqliteLedger.create(path, LARGE)
+    assert not path.exists()

@@ -4,6 +4,7 @@ Connections are kept between transactions (closing the last one would move the l
 disk), but not across a fork (engines.py), nor once the file or its log is another one than it was.
 """
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,13 +14,14 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError, DisconnectionError, MultipleResultsFound, NoResultFound, SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
-from discreet.errors import LedgerError
+from discreet.errors import LedgerError, MissingPart
 from discreet.ledger.engines import kept
 from discreet.ledger.rows import CORRUPT
 
 PATIENCE = 30
 """Seconds to wait while another process writes."""
 
+_OLDEST = (3, 35)  # from which on an update returns rows
 _PAGE = 1024
 _LOG = 2**22  # bytes after which the log is moved into the file
 
@@ -57,11 +59,17 @@ def new_file(path: Path) -> None:
 
 
 def engine(path: Path) -> Engine:
-    """An engine whose transactions take the write lock first, unless their connection says `reading=True`.
+    """An engine for the file at `path`, whose transactions are made by `transaction`.
 
-    Their commits are on disk when they return, unless their connection says `durable=False`: then they may be lost
-    in a power cut, though not in part.
+    Raises:
+        MissingPart: the SQLite that Python was built with is too old.
     """
+    if sqlite3.sqlite_version_info < _OLDEST:
+        raise MissingPart(
+            f"A ledger needs SQLite {'.'.join(map(str, _OLDEST))}; this Python has {sqlite3.sqlite_version}. "
+            "Use a Python that was built with a newer one."
+        )
+    files = str(path), str(_log_of(path))
     made = kept(
         create_engine(
             "sqlite://",
@@ -74,23 +82,32 @@ def engine(path: Path) -> Engine:
 
     @event.listens_for(made, "connect")
     def connected(database: sqlite3.Connection, record: ConnectionPoolEntry) -> None:
-        record.info.update(new=True, files=_files(path))
+        record.info.update(new=True, files=_files(files))
 
     @event.listens_for(made, "checkout")
     def taken(database: sqlite3.Connection, record: ConnectionPoolEntry, _: object) -> None:
-        if not record.info.pop("new", False) and record.info["files"] != (_files(path) or "not kept"):
+        if not record.info.pop("new", False) and record.info["files"] != (_files(files) or "not kept"):
             raise DisconnectionError  # taken away or put back from a copy: connect anew
 
-    @event.listens_for(made, "begin")
-    def begin(connection: Connection) -> None:
-        options, database = connection.get_execution_options(), _driver(connection)
-        if options.get("reading", False):
-            database.execute("begin")
-            return
-        database.execute(f"pragma synchronous = {'full' if options.get('durable', True) else 'normal'}")
-        database.execute("begin immediate")
-
     return made
+
+
+@contextmanager
+def transaction(engine: Engine, *, reading: bool = False, durable: bool = True) -> Iterator[Connection]:
+    """A transaction that takes the write lock first, unless it is for `reading`.
+
+    Its commit is on disk when it returns, unless it is not `durable`: then it may be lost in a power cut, though not
+    in part, and not without all that came after it.
+    """
+    with engine.connect() as connection, connection.begin():
+        # Begun here, not by a hook of the engine's: with one, every statement looks for hooks.
+        database = _driver(connection)
+        if reading:
+            database.execute("begin")
+        else:
+            database.execute(f"pragma synchronous = {'full' if durable else 'normal'}")
+            database.execute("begin immediate")
+        yield connection
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -154,10 +171,10 @@ def _driver(connection: Connection) -> sqlite3.Connection:
     return driver
 
 
-def _files(path: Path) -> tuple[tuple[int, int], ...]:
+def _files(paths: tuple[str, str]) -> tuple[tuple[int, int], ...]:
     """Which files a ledger has; nothing without a log, since then a connection does not see what others write."""
     try:
-        return tuple((found.st_dev, found.st_ino) for found in (path.stat(), _log_of(path).stat()))
+        return tuple((found.st_dev, found.st_ino) for found in map(os.stat, paths))
     except OSError:
         return ()
 

@@ -73,6 +73,23 @@ def m003_units(connection: Connection) -> None:
         connection.execute(text("update seal set digest = :digest"), {"digest": grant_digest(connection)})
 
 
+OPEN_PART = (
+    # One row: the part that single units reserved last. Their rows do not hold it before it is settled, so that sums do
+    # not tell whether it is whole; a digest of what was reserved does. Nulls: their rows hold every part.
+    'create table open_part ("only" bigint primary key check ("only" = 1), question text, part bigint, digest {bytes})',
+    "insert into open_part values (1, null, null, null)",
+    # Called otherwise from now on, so that a program of an earlier version that has the ledger open fails: it would not
+    # see what the open part reserved.
+    "alter table part rename column paying to payers",
+)
+
+
+def m004_open_part(connection: Connection) -> None:
+    """Units' rows are written when a part is settled, once, no longer when it is reserved."""
+    for statement in OPEN_PART:
+        connection.execute(text(statement.format(bytes="blob")))
+
+
 _GRANT_2 = "epsilon, delta, failures, finite_order, orders, log_questions, simulation"
 
 
@@ -86,5 +103,5 @@ def _digest(connection: Connection, columns: str) -> str:
     return hashlib.sha256(repr(tuple(row)).encode()).hexdigest()
 
 
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (m001_initial, m002_sealed_grant, m003_units)
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (m001_initial, m002_sealed_grant, m003_units, m004_open_part)
 """In order; the number of those that ran is the version of a ledger."""

@@ -14,9 +14,9 @@ from sqlalchemy import URL, Connection, text
 from discreet.errors import LedgerError, UsageError, VaultVersionError
 from discreet.ledger.engines import closed, closing_with
 from discreet.ledger.opening import check, write_grant
-from discreet.ledger.postgres_tables import VERSION, make_tables
+from discreet.ledger.postgres_tables import OLDEST, VERSION, make_tables, migrate
 from discreet.ledger.rows import CORRUPT
-from discreet.ledger.server import address, engine, explained, missing
+from discreet.ledger.server import address, engine, explained, missing, transaction
 from discreet.ledger.sql import SqlLedger
 from discreet.privacy.accounting import Budget
 
@@ -31,7 +31,7 @@ class PostgresLedger(SqlLedger):
     def __init__(self, url: URL, name: str) -> None:
         """For `create` and `open`, which check the ledger."""
         self.name = name
-        self._engine = closing_with(self, engine(url, name))
+        self._engine = closing_with(self, engine(url))
         super().__init__()
 
     @classmethod
@@ -53,11 +53,9 @@ class PostgresLedger(SqlLedger):
             LedgerError: there is a schema of this name, or the database cannot be reached or written.
         """
         found = _checked(url, name)
-        with explained(), closed(engine(found, name)) as made, made.connect() as connection:
-            connection.execution_options(making=True)
-            with connection.begin():
-                make_tables(connection, name)
-                write_grant(connection, budget, log_questions, simulation)
+        with explained(), closed(engine(found)) as made, transaction(made, name, making=True) as connection:
+            make_tables(connection, name)
+            write_grant(connection, budget, log_questions, simulation)
         return cls(found, name)
 
     @classmethod
@@ -71,23 +69,23 @@ class PostgresLedger(SqlLedger):
             VaultVersionError: it was made by another version, or for other orders.
         """
         found = _checked(url, name)
-        with explained(), closed(engine(found, name)) as made, made.connect() as connection:
-            connection.execution_options(reading=True)
-            _check_version(connection, name)
-            check(connection)
+        with explained(), closed(engine(found)) as made:
+            with transaction(made, name, reading=True) as connection:
+                version = _checked_version(connection, name)
+            with transaction(made, name, reading=version == VERSION) as connection:
+                if version < VERSION:
+                    migrate(connection)
+                check(connection)
         return cls(found, name)
 
     @contextmanager
     def _writing(self, *, durable: bool = True) -> Iterator[Connection]:
-        with explained(), self._engine.connect() as connection:
-            connection.execution_options(durable=durable)
-            with connection.begin():
-                yield connection
+        with explained(), transaction(self._engine, self.name, durable=durable) as connection:
+            yield connection
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
-        with explained(), self._engine.connect() as connection:
-            connection.execution_options(reading=True)
+        with explained(), transaction(self._engine, self.name, reading=True) as connection:
             yield connection
 
 
@@ -98,13 +96,14 @@ def _checked(url: str, name: str) -> URL:
     return address(url)
 
 
-def _check_version(connection: Connection, name: str) -> None:
+def _checked_version(connection: Connection, name: str) -> int:
     if connection.execute(text("select to_regclass(:table)"), {"table": f"{name}.format"}).scalar() is None:
         raise missing()
-    version = connection.execute(text("select version from format")).scalar_one()
+    version = int(connection.execute(text("select version from format")).scalar_one())
     if version > VERSION:
         raise VaultVersionError(
             f"The ledger has format {version}; this program reads up to {VERSION}. Update discreet."
         )
-    if version < VERSION:  # no version of discreet made one
+    if version < OLDEST:  # no version of discreet made one
         raise LedgerError(CORRUPT)
+    return version

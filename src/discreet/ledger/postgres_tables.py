@@ -2,7 +2,9 @@
 
 from sqlalchemy import Connection, text
 
-VERSION = 3
+from discreet.ledger.migrations import OPEN_PART
+
+VERSION = 4
 """Which step of migrations.py these tables are equal to."""
 
 _TABLES = (
@@ -27,6 +29,9 @@ _TABLES = (
     "create trigger grant_is_final before update or delete or truncate on grant_ "
     "for each statement execute function grant_is_final()",
 )
+_LATER = (tuple(statement.format(bytes="bytea") for statement in OPEN_PART),)
+OLDEST = VERSION - len(_LATER)
+"""The first version of a ledger in PostgreSQL, to whose tables the later steps are added."""
 
 
 def make_tables(connection: Connection, name: str) -> None:
@@ -34,4 +39,14 @@ def make_tables(connection: Connection, name: str) -> None:
     connection.execute(text(f'create schema "{name}"'))
     for statement in _TABLES:
         connection.execute(text(statement))
-    connection.execute(text("insert into format values (:version)"), {"version": VERSION})
+    connection.execute(text("insert into format values (:version)"), {"version": OLDEST})
+    migrate(connection)
+
+
+def migrate(connection: Connection) -> None:
+    """Bring older tables up to date; alone with the ledger, since another process may have done so meanwhile."""
+    version = connection.execute(text("select version from format")).scalar_one()
+    for step in _LATER[version - OLDEST :]:
+        for statement in step:
+            connection.execute(text(statement))
+    connection.execute(text("update format set version = :version"), {"version": VERSION})

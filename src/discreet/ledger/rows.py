@@ -69,13 +69,6 @@ def checked(units: Sequence[bytes]) -> list[bytes]:
     Raises:
         LedgerError: one has not the length that all have.
     """
-    if any(not isinstance(unit, bytes) or len(unit) != KEY for unit in units):
+    if set(map(type, units)) - {bytes} or set(map(len, units)) - {KEY}:
         raise LedgerError(f"A unit is named by exactly {KEY} bytes. Nothing was reserved; name it by a keyed hash.")
     return sorted(set(units))
-
-
-def split(paying: object) -> list[bytes]:
-    """The names of units out of the column that holds them one after the other."""
-    if not isinstance(paying, bytes) or len(paying) % KEY:
-        raise LedgerError(CORRUPT)
-    return [paying[start : start + KEY] for start in range(0, len(paying), KEY)]

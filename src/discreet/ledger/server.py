@@ -6,7 +6,7 @@ Neither the server's address nor its own words are in an error: they may name ho
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy import URL, Connection, Engine, create_engine, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, MultipleResultsFound, NoResultFound, SQLAlchemyError
 
 from discreet.errors import LedgerError, MissingPart, UsageError
@@ -69,38 +69,41 @@ def address(url: str) -> URL:
     return found if "connect_timeout" in found.query else found.update_query_dict({"connect_timeout": "10"})
 
 
-def engine(url: URL, name: str) -> Engine:
-    """An engine whose transactions work in the schema `name`, which must have been checked.
-
-    A transaction locks the total first. Options of its connection: `reading=True` sees one moment and locks nothing;
-    `making=True` locks nothing, since there is nothing yet; `durable=False` may be lost if the server's power is cut.
+def engine(url: URL) -> Engine:
+    """An engine for the database at `url`, whose transactions are made by `transaction`.
 
     Raises:
         MissingPart: the driver is not installed.
     """
     try:
         # Tried before use: a server that was started anew meanwhile costs a round trip, not a question.
-        made = kept(create_engine(url, pool_pre_ping=True, max_overflow=-1, hide_parameters=True))
+        return kept(create_engine(url, pool_pre_ping=True, max_overflow=-1, hide_parameters=True))
     except ImportError:
         raise MissingPart("A ledger in PostgreSQL needs psycopg: pip install 'discreet[postgres]'") from None
 
-    @event.listens_for(made, "begin")
-    def begin(connection: Connection) -> None:
+
+@contextmanager
+def transaction(
+    engine: Engine, name: str, *, reading: bool = False, making: bool = False, durable: bool = True
+) -> Iterator[Connection]:
+    """A transaction in the schema `name`, which must have been checked; it locks the total first.
+
+    When `reading`, it sees one moment and locks nothing; when `making`, it locks nothing, since there is nothing yet.
+    If it is not `durable`, it may be lost when the server's power is cut.
+    """
+    start = f'{_ALL}; set local search_path to "{name}"'
+    if reading:
+        start = f"{_READING}; {start}"
+    elif making:
+        start = f"{_WRITING}; {start}"
+    else:
+        start = f"{_WRITING}; {start}; {'' if durable else f'{_LOST}; '}{_LOCK}"
+    with engine.connect() as connection, connection.begin():
         driver = connection.connection.dbapi_connection
         assert driver is not None
         # In one go: every statement by itself would wait for the server once more.
-        driver.execute(_start(name, dict(connection.get_execution_options())), prepare=False)
-
-    return made
-
-
-def _start(name: str, options: dict[str, object]) -> str:
-    place = f'{_ALL}; set local search_path to "{name}"'
-    if options.get("reading"):
-        return f"{_READING}; {place}"
-    if options.get("making"):
-        return f"{_WRITING}; {place}"
-    return f"{_WRITING}; {place}; {'' if options.get('durable', True) else f'{_LOST}; '}{_LOCK}"
+        driver.execute(start, prepare=False)
+        yield connection
 
 
 @contextmanager

@@ -2,7 +2,8 @@
 
 Every payment is one transaction, which takes the one lock of the ledger first, so that two processes cannot both
 spend what only one can; it is committed so that it survives a power cut; and only then is noise drawn. Sums are
-whole numbers. A kind of database brings its transactions (`_reading`, `_writing`).
+whole numbers. What single units reserve is one row; their own rows are written when it is settled, or before anything
+else looks at them (pending.py). A kind of database brings its transactions (`_reading`, `_writing`).
 
 What no ledger can notice is that it was put back whole from an older copy: what was charged since is forgotten.
 """
@@ -17,15 +18,16 @@ from typing import Any, ClassVar
 from sqlalchemy import Connection, text
 
 from discreet.errors import LedgerError
+from discreet.ledger import pending
 from discreet.ledger import units as rows_of_units
 from discreet.ledger.opening import budget_of, read_grant
+from discreet.ledger.pending import OpenPart
 from discreet.ledger.records import QuestionRecord
 from discreet.ledger.rows import (
     checked,
     counted,
     pack,
     set_total,
-    split,
     stream,
     total,
     unpack,
@@ -44,20 +46,29 @@ from discreet.privacy.ledger import (
 
 _FIND_CHARGE = text("select nano, atto from charge where question = :question and number = :number")
 _CHARGE = text("insert into charge values (:question, :number, :time, :mechanism, :change, :cost, :nano, :atto)")
-_FIND_PART = text("select 1 from part where question = :question and part = :part")
+# What a reservation has to know before it looks at units. Open, too, is a part that was named and is not there:
+# `pending.find` refuses it.
+_BEFORE = text(
+    "select total.nano, total.atto, open_part.question is not null and latest.spent_nano is null as open, "
+    "exists (select 1 from part where question = :question and part = :part) as known "
+    "from total cross join open_part left join part as latest "
+    "on latest.question = open_part.question and latest.part = open_part.part "
+    'where total."only" = 1 and open_part."only" = 1'
+)
 _PART = text(
-    "insert into part (question, part, most_nano, most_atto, everybody, paying) "
-    "values (:question, :part, :nano, :atto, :everybody, :paying)"
+    "insert into part (question, part, most_nano, most_atto, everybody, payers) "
+    "values (:question, :part, :nano, :atto, :everybody, :payers)"
 )
 _HELD = text(
-    "select most_nano, most_atto, spent_nano, spent_atto, everybody, paying from part "
-    "where question = :question and part = :part"
+    "select most_nano, most_atto, spent_nano, spent_atto from part where question = :question and part = :part"
 )
 _UNITS_PAY = text("select 1 from part where not everybody limit 1")
 _PARTS = "select question, part, most_nano, most_atto, spent_nano, spent_atto, charges from part"
 _SETTLE = text(
     "update part set spent_nano = :nano, spent_atto = :atto, charges = :charges "
-    "where question = :question and part = :part"
+    "where question = :question and part = :part and spent_nano is null "
+    "returning most_nano, most_atto, everybody, payers, (select digest from open_part "
+    "where open_part.question = part.question and open_part.part = part.part) as digest"
 )
 
 
@@ -112,7 +123,7 @@ class SqlLedger(ABC):
                 return False
             if connection.execute(_UNITS_PAY).first() is not None:
                 raise units_pay()
-            self._add_to_total(connection, spending)
+            self._add_to_total(connection, total(connection), spending)
             about = {"time": _now(), "mechanism": charge.mechanism, "change": str(charge.change), "cost": cost}
             connection.execute(_CHARGE, key | about | pack(spending))
         return True
@@ -126,11 +137,11 @@ class SqlLedger(ABC):
         """
         named, cost = checked(units), self.budget.meter(most)
         with self._writing() as connection:
-            _check_new(connection, question, part)
-            everybody = self.budget.meter(total(connection)) + cost
+            everybody = self.budget.meter(self._before(connection, question, part)) + cost
             paying = self._admitted(connection, everybody, named)
-            rows_of_units.pay(connection, cost, paying)
-            _insert_part(connection, question, part, most, paying)
+            payers = b"".join(paying)
+            pending.name(connection, OpenPart(question, part, most, payers))
+            _insert_part(connection, question, part, most, payers)
         return frozenset(paying)
 
     def reserve_all(self, question: str, part: int, most: Spending) -> frozenset[bytes]:
@@ -141,8 +152,8 @@ class SqlLedger(ABC):
             LedgerError: this part of the question was reserved before, or the ledger cannot be written.
         """
         with self._writing() as connection:
-            _check_new(connection, question, part)
-            everybody = self.budget.meter(self._add_to_total(connection, most))
+            spent = self._before(connection, question, part)
+            everybody = self.budget.meter(self._add_to_total(connection, spent, most))
             _insert_part(connection, question, part, most, None)
             return rows_of_units.cannot_pay(connection, self.budget, everybody)
 
@@ -156,26 +167,34 @@ class SqlLedger(ABC):
             LedgerError: the part was never reserved, was settled with another sum, or spent more than reserved.
         """
         key = {"question": question, "part": part}
+        released = json.dumps([charge.describe() for charge in charges])
         with self._writing(durable=False) as connection:
-            held = connection.execute(_HELD, key).one_or_none()
-            if held is None:
-                raise never_reserved(question, part)
-            most, settled = unpack_part(held)
-            check_settlement(most, settled, spent)
-            if settled is not None:
+            row = connection.execute(_SETTLE, key | pack(spent) | {"charges": released}).one_or_none()
+            if row is None:
+                found = connection.execute(_HELD, key).one_or_none()
+                if found is None:
+                    raise never_reserved(question, part)
+                check_settlement(*unpack_part(found), spent)
                 return
-            released = json.dumps([charge.describe() for charge in charges])
-            connection.execute(_SETTLE, key | pack(spent) | {"charges": released})
-            if held.everybody:
+            most = unpack(row.most_nano, row.most_atto)
+            check_settlement(most, None, spent)
+            if row.everybody:
                 set_total(connection, total(connection) - most + spent)
+                return
+            held = self.budget.meter(most)
+            back = held - self.budget.meter(spent)
+            if row.digest is not None:
+                pending.check_digest(OpenPart(question, part, most, row.payers), row.digest)
+                rows_of_units.pay(connection, held, held - back, row.payers)
             else:
-                back = self.budget.meter(most) - self.budget.meter(spent)
-                rows_of_units.get_back(connection, back, split(held.paying))
+                # What was reserved since comes first: were a sum cut by it, nothing would be returned.
+                pending.write(connection, self.budget)
+                rows_of_units.get_back(connection, back, row.payers)
 
     def readings(self) -> list[tuple[Meter, int]]:
         """What units have paid by themselves, and how many have paid that. For the custodian alone."""
         with self._reading() as connection:
-            return rows_of_units.readings(connection)
+            return rows_of_units.readings(connection, *pending.reserved(connection, self.budget))
 
     def begin(self, question: str, algorithm: str, asked: str | None, *, private: bool = True) -> None:
         """Note that a question begins; its text only if the vault keeps questions.
@@ -234,9 +253,17 @@ class SqlLedger(ABC):
         """Those of `units` that can pay."""
         return rows_of_units.can_pay(connection, self.budget, everybody, units)
 
-    def _add_to_total(self, connection: Connection, spending: Spending) -> Spending:
+    def _before(self, connection: Connection, question: str, part: int) -> Spending:
+        """What everybody has spent before a new part. No part is open from here on: units' rows hold all they paid."""
+        found = connection.execute(_BEFORE, {"question": question, "part": part}).one()
+        if found.known:
+            raise reserved_before(question, part)
+        if found.open:
+            pending.write(connection, self.budget)
+        return unpack(found.nano, found.atto)
+
+    def _add_to_total(self, connection: Connection, spent: Spending, spending: Spending) -> Spending:
         """Have everybody pay, if a unit that paid nothing by itself can. Returns the new total."""
-        spent = total(connection)
         new = spent + spending
         if not self.budget.admits(new):
             raise exhausted(self.budget, spent, new)
@@ -244,14 +271,9 @@ class SqlLedger(ABC):
         return new
 
 
-def _check_new(connection: Connection, question: str, part: int) -> None:
-    if connection.execute(_FIND_PART, {"question": question, "part": part}).scalar():
-        raise reserved_before(question, part)
-
-
-def _insert_part(connection: Connection, question: str, part: int, most: Spending, paying: list[bytes] | None) -> None:
+def _insert_part(connection: Connection, question: str, part: int, most: Spending, payers: bytes | None) -> None:
     """Note who pays for a part; None: everybody."""
-    values = {"everybody": paying is None, "paying": None if paying is None else b"".join(paying)}
+    values = {"everybody": payers is None, "payers": payers}
     connection.execute(_PART, {"question": question, "part": part} | pack(most) | values)
 
 

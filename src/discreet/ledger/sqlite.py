@@ -14,7 +14,7 @@ from sqlalchemy import Connection, create_engine, text
 from sqlalchemy.pool import StaticPool
 
 from discreet.errors import LedgerError, VaultVersionError
-from discreet.ledger.database import connect, engine, explained, keep_log, missing, new_file
+from discreet.ledger.database import connect, engine, explained, keep_log, missing, new_file, transaction
 from discreet.ledger.engines import closed, closing_with
 from discreet.ledger.migrations import GRANT_IS_FINAL, MIGRATIONS, grant_digest
 from discreet.ledger.opening import check, write_grant
@@ -51,7 +51,7 @@ class SqliteLedger(SqlLedger):
         try:
             with explained(path):
                 keep_log(path)
-                with closed(engine(path)) as made, made.begin() as connection:
+                with closed(engine(path)) as made, transaction(made) as connection:
                     _migrate(connection)
                     write_grant(connection, budget, log_questions, simulation)
         except BaseException:
@@ -70,13 +70,12 @@ class SqliteLedger(SqlLedger):
         if not path.is_file():
             raise missing(path)
         with explained(path), closed(engine(path)) as found:
-            with found.connect().execution_options(reading=True) as connection:
+            with transaction(found, reading=True) as connection:
                 version = _checked_version(connection)
-            with found.connect().execution_options(reading=version == len(MIGRATIONS)) as connection:
+            with transaction(found, reading=version == len(MIGRATIONS)) as connection:
                 if version < len(MIGRATIONS):
                     _migrate(connection)
                 check(connection)
-                connection.commit()
         return cls(path)
 
     def copy(self, path: Path) -> "SqliteLedger":
@@ -102,14 +101,12 @@ class SqliteLedger(SqlLedger):
 
     @contextmanager
     def _writing(self, *, durable: bool = True) -> Iterator[Connection]:
-        with explained(self.path), self._engine.connect() as connection:
-            connection.execution_options(durable=durable)
-            with connection.begin():
-                yield connection
+        with explained(self.path), transaction(self._engine, durable=durable) as connection:
+            yield connection
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
-        with explained(self.path), self._engine.connect().execution_options(reading=True) as connection:
+        with explained(self.path), transaction(self._engine, reading=True) as connection:
             yield connection
 
 

@@ -1,9 +1,11 @@
 """What single units have paid, in the table `unit`: who can pay, paying, and getting back.
 
 Each question is answered by the database, row by row, in whole numbers; never are all units in memory. Whether a
-unit can pay depends on its own row and on what everybody spent, on nothing else.
+unit can pay depends on its own row and on what everybody spent, on nothing else. What a row does not hold yet:
+pending.py.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -30,19 +32,28 @@ _ADMITTED = """
     and (coalesce(unit.curve, 0) + :curve <= :most_curve or coalesce(unit.pure, 0) + :pure <= :most_pure)
 """
 
-_CAN_PAY = text(f"{_NAMED} select named.key from named left join unit on unit.key = named.key where {_ADMITTED}")
+_CANNOT_PAY_OF = text(
+    f"{_NAMED} select named.key from named left join unit on unit.key = named.key where not ({_ADMITTED})"
+)
 
 _CANNOT_PAY = f"select key from unit where not ({_ADMITTED})"
 
+# Cut where all that was reserved would be cut, as if it had been added first and the rest taken back. These begin with
+# "update", without which SQLite's driver counts no rows.
 _PAY = text(f"""
-    {_NAMED} insert into unit (key, curve, pure, failures) select key, :curve, :pure, :failures from named where true
-    on conflict (key) do update set
-        curve = case when unit.curve + excluded.curve < :cut then unit.curve + excluded.curve else :cut end,
-        pure = case when unit.pure + excluded.pure < :cut then unit.pure + excluded.pure else :cut end,
-        failures = unit.failures + excluded.failures
+    update unit set
+        curve = case when curve + :held_curve < :cut then curve + :curve else :cut end,
+        pure = case when pure + :held_pure < :cut then pure + :pure else :cut end,
+        failures = failures + :failures
+    where key in ({_NAMED} select key from named)
 """)
 
-# What was cut stays cut, as in `Meter`. It begins with "update", without which SQLite's driver counts no rows.
+_PAY_FIRST = text(f"""
+    {_NAMED} insert into unit (key, curve, pure, failures) select key, :curve, :pure, :failures from named where true
+    on conflict (key) do nothing
+""")
+
+# What was cut stays cut, as in `Meter`.
 _GET_BACK = text(f"""
     update unit set
         curve = case when curve < :cut then curve - :curve else curve end,
@@ -53,14 +64,21 @@ _GET_BACK = text(f"""
 
 _READINGS = "select curve, pure, failures, count(*) as units from unit group by curve, pure, failures"
 
+_READINGS_OF = text(f"""
+    {_NAMED} select curve, pure, failures, count(*) as units from named left join unit on unit.key = named.key
+    group by curve, pure, failures
+""")
+
 
 def can_pay(connection: Connection, budget: Budget, everybody: Meter, units: Sequence[bytes]) -> list[bytes]:
-    """Those of `units` that stay within `budget` when `everybody` is added to what they paid; in order."""
+    """Those of `units` that stay within `budget` when `everybody` is added to what they paid."""
+    if not budget.admits_meter(everybody):
+        return []
     values = _values(everybody) | _limits(budget)
-    able: list[bytes] = []
-    for keys in _chunks(units):
-        able.extend(connection.scalars(_CAN_PAY, values | {"keys": keys}).all())
-    return sorted(able)
+    unable: set[bytes] = set()
+    for keys in _chunks(b"".join(units)):  # who cannot: most can, so that the database has few to name
+        unable.update(connection.scalars(_CANNOT_PAY_OF, values | {"keys": keys}))
+    return [unit for unit in units if unit not in unable]
 
 
 def cannot_pay(connection: Connection, budget: Budget, everybody: Meter) -> frozenset[bytes]:
@@ -68,14 +86,16 @@ def cannot_pay(connection: Connection, budget: Budget, everybody: Meter) -> froz
     return frozenset(row.key for row in stream(connection, _CANNOT_PAY, **_values(everybody), **_limits(budget)))
 
 
-def pay(connection: Connection, cost: Meter, units: Sequence[bytes]) -> None:
-    """Add `cost` to what each of `units` paid."""
-    for keys in _chunks(units):
-        connection.execute(_PAY, _values(cost) | {"keys": keys, "cut": CUT})
+def pay(connection: Connection, held: Meter, kept: Meter, payers: bytes) -> None:
+    """Add what is kept of `held`, which was reserved, to what each of those named one after the other paid."""
+    values = _values(kept) | {"held_curve": held.curve, "held_pure": held.pure, "cut": CUT}
+    for keys in _chunks(payers):
+        if connection.execute(_PAY, values | {"keys": keys}).rowcount * KEY < len(keys):
+            connection.execute(_PAY_FIRST, _values(kept) | {"keys": keys})  # who has a row has paid just now
 
 
-def get_back(connection: Connection, back: Meter, units: Sequence[bytes]) -> None:
-    """Take `back`, which all of `units` paid, off what each paid.
+def get_back(connection: Connection, back: Meter, payers: bytes) -> None:
+    """Take `back`, which all of `payers` paid, off what each paid.
 
     Raises:
         LedgerError: one of them never paid.
@@ -83,20 +103,26 @@ def get_back(connection: Connection, back: Meter, units: Sequence[bytes]) -> Non
     if back == Meter():
         return
     found = sum(
-        connection.execute(_GET_BACK, _values(back) | {"keys": keys, "cut": CUT}).rowcount for keys in _chunks(units)
+        connection.execute(_GET_BACK, _values(back) | {"keys": keys, "cut": CUT}).rowcount for keys in _chunks(payers)
     )
-    if found != len(units):
+    if found * KEY != len(payers):
         raise LedgerError(CORRUPT)
 
 
-def readings(connection: Connection) -> list[tuple[Meter, int]]:
-    """Each reading that units have, and how many have it."""
-    return [(Meter(row.curve, row.pure, row.failures), row.units) for row in stream(connection, _READINGS)]
+def readings(connection: Connection, held: Meter, payers: bytes) -> list[tuple[Meter, int]]:
+    """Each reading that units have, and how many have it, when `payers` paid `held` beyond what their rows say."""
+    found = Counter({Meter(row.curve, row.pure, row.failures): row.units for row in stream(connection, _READINGS)})
+    for keys in _chunks(payers):
+        for row in connection.execute(_READINGS_OF, {"keys": keys}):
+            before = Meter() if row.curve is None else Meter(row.curve, row.pure, row.failures)
+            found[before] -= 0 if row.curve is None else row.units
+            found[before + held] += row.units
+    return [(reading, count) for reading, count in found.items() if count]
 
 
-def _chunks(units: Sequence[bytes]) -> Iterator[bytes]:
-    for start in range(0, len(units), _AT_ONCE):
-        yield b"".join(units[start : start + _AT_ONCE])
+def _chunks(payers: bytes) -> Iterator[bytes]:
+    for start in range(0, len(payers), _AT_ONCE * KEY):
+        yield payers[start : start + _AT_ONCE * KEY]
 
 
 def _values(meter: Meter) -> dict[str, Any]:
