@@ -1,7 +1,7 @@
 """Answers paid as a whole against answers paid by the token: accuracy against epsilon per question.
 
     .venv/bin/python benchmarks/fixed_price.py DOCUMENTS QUESTIONS [--limit 40] [--seeds 3] [--voters 40 80]
-        [--token-voters 40] [--epsilon 0.5 1 2 3 5 8] [--plot FILE.svg]
+        [--epsilon 0.5 1 2 3 5 8] [--token-voters 40] [--token-epsilon 2 5 10] [--plot FILE.svg]
 
 Prints a Markdown table. With answers of kind "reference", likeness to them instead of accuracy, and no choices; else
 "consensus among choices" chooses among all the answers that the file has for questions of the same kind. Noise is
@@ -37,11 +37,13 @@ def made(given: argparse.Namespace, kind: str, choices: dict[str, tuple[str, ...
     for voters in given.voters:
         found["vote-rag", voters, None] = VoteRAG(voters=voters)
         found["ksa", voters, None] = KSA(voters=voters)
+        for algorithm in (DPVoteRAG, DPSparseVoteRAG) if voters in given.token_voters else ():
+            for epsilon in given.token_epsilon:
+                found[algorithm.name, voters, epsilon] = algorithm(voters=voters, epsilon=epsilon, delta=given.delta)
         for epsilon in given.epsilon:
             question = {"voters": voters, "epsilon": epsilon, "delta": given.delta}
-            by_token = (DPVoteRAG, DPSparseVoteRAG) if voters in given.token_voters else ()
-            for algorithm in (*by_token, DPKSA, Consensus):
-                found[algorithm.name, voters, epsilon] = algorithm(**question)
+            found[DPKSA.name, voters, epsilon] = DPKSA(**question)
+            found[Consensus.name, voters, epsilon] = Consensus(**question)
             if kind in choices:
                 found[CHOOSING, voters, epsilon] = Consensus(**question, choices=choices[kind])
     return found
@@ -154,6 +156,7 @@ def main() -> None:
         "--token-voters", type=int, nargs="+", default=[40], help="for algorithms that pay by the token"
     )
     parser.add_argument("--epsilon", type=float, nargs="+", default=[0.5, 1.0, 2.0, 3.0, 5.0, 8.0])
+    parser.add_argument("--token-epsilon", type=float, nargs="+", default=[2.0, 5.0, 10.0], help="for the same")
     parser.add_argument("--delta", type=float, default=1e-6)
     parser.add_argument("--plot", type=Path)
     given = parser.parse_args()
