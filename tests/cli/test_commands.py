@@ -47,9 +47,12 @@ def test_every_command_explains_itself(command: str) -> None:
     assert "--json" in result.output
 
 
+VOTERS = ("--voters", 30, "--max-tokens", 12)
+
+
 def test_a_private_question_from_end_to_end(hospital: Path) -> None:
     asked = "What is the treatment for Thunder Heart?"
-    answer = json_of(run("ask", hospital, asked, "--epsilon", 20, "--voters", 30, "--max-tokens", 12, "--json"))
+    answer = json_of(run("ask", hospital, asked, "--inner", "dp-sparse-vote-rag", "--epsilon", 20, *VOTERS, "--json"))
     assert set(answer) >= {"answer", "stopped", "algorithm", "receipt", "remaining"}
     receipt = answer["receipt"]
     assert isinstance(receipt, dict)
@@ -130,19 +133,8 @@ def test_ctrl_c_in_the_middle_of_an_answer_keeps_what_was_paid(tmp_path: Path) -
     before = made.budget()
     command = [sys.executable, "-m", "discreet", "ask", str(path), "What is the disease with white hands?"]
     process = subprocess.Popen(
-        [
-            *command,
-            "--algorithm",
-            "dp-sparse-vote-rag",
-            "--epsilon",
-            "3",
-            "--voters",
-            "40",
-            "--max-tokens",
-            "400",
-            "--private-tokens",
-            "1",
-        ],
+        # Tokens at random, so that the answer does not end by itself.
+        [*command, "--algorithm", "dp-vote-rag", "--epsilon", "3", "--max-tokens", "400", "--private-tokens", "400"],
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "HF_HUB_OFFLINE": "1"},

@@ -13,7 +13,8 @@ from discreet.vault import Vault
 from tests.ledger.conftest import running
 
 ASKED = "What is the treatment for Thunder Heart?"
-SHORT = ("--voters", 30, "--max-tokens", 8, "--private-tokens", 3)
+EIGHT = ("--voters", 30, "--max-tokens", 8)
+SHORT = ("--inner", "dp-sparse-vote-rag", "--uses", 1, *EIGHT, "--private-tokens", 3)
 
 
 def run(*arguments: object):  # type: ignore[no-untyped-def]
@@ -82,7 +83,7 @@ def test_an_analyst_sees_only_what_is_public(tmp_path: Path, notes: Path) -> Non
 
 def test_a_vault_in_which_everybody_paid_is_converted_and_forgets_nothing(tmp_path: Path, notes: Path) -> None:
     vault = hospital(tmp_path / "v", notes, "--payment", "corpus")
-    paid = json_of("ask", vault, ASKED, *SHORT, "--epsilon", 8)
+    paid = json_of("ask", vault, ASKED, *EIGHT, "--epsilon", 8)
     assert paid["algorithm"] == "consensus"
     refused = run("ask", vault, ASKED, "--algorithm", "murag")
     assert refused.exit_code == 2
