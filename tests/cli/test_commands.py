@@ -138,6 +138,8 @@ def test_ctrl_c_in_the_middle_of_an_answer_keeps_what_was_paid(tmp_path: Path) -
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "HF_HUB_OFFLINE": "1"},
+        # A shell that runs the tests in the background has them ignore Ctrl-C, which children inherit.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     deadline = time.time() + 120
     while Vault.open(path).budget().spent == before.spent and time.time() < deadline:
