@@ -13,7 +13,6 @@ import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 from discreet.algorithms import DPKSA, KSA, RAG, Consensus, DPSparseVoteRAG, DPVoteRAG, NonRAG, VoteRAG
@@ -79,7 +78,7 @@ def run(given: argparse.Namespace, vault: Vault, questions: list[Question], prog
         found = run_answers(vault, [question], list(asked.values()), given.seeds, progress, model)
         for key, algorithm in asked.items():
             answers[key] += found[algorithm]
-    return [replace(summary(named[key], groups)) for key, groups in answers.items()]
+    return [summary(named[key], groups) for key, groups in answers.items()]
 
 
 def label(row: Row) -> str:

@@ -56,6 +56,16 @@ def test_the_latest_answer_counts_and_a_torn_line_is_passed_over(history: Histor
     assert len(history.all()) == 2
 
 
+def test_an_answer_is_known_only_from_the_same_choices(history: History) -> None:
+    many = [f"code {number}" for number in range(30)]
+    history.add(Released("Which code?", "code 7", "end", "consensus", 2, choices=tuple(many)))
+    assert history.same("Which code?") is None
+    assert history.same("Which code?", many[:20]) is None
+    found = history.same("which code", many[::-1])
+    assert found is not None
+    assert found.answer == "code 7"
+
+
 def test_related_answers_come_nearest_first_and_once(history: History) -> None:
     for question in ("fever and chills", "fever and rash", "the harbour", "fever and chills"):
         history.add(released(question, question.upper()))

@@ -68,10 +68,17 @@ def answer(
     return _finished(asked, _by_everybody(asked, asked.algorithm, corpus, model, privacy), privacy.receipt())
 
 
-def to_keep(wording: str, answer: Answer) -> Released:
-    """An answer as it is kept, under the question as voters were asked it."""
+def to_keep(question: str, choices: tuple[str, ...], answer: Answer) -> Released:
+    """An answer as it is kept."""
     return Released(
-        wording, answer.text, answer.stopped, answer.algorithm, answer.tokens, answer.released, answer.shares
+        question,
+        answer.text,
+        answer.stopped,
+        answer.algorithm,
+        answer.tokens,
+        choices=choices,
+        released=answer.released,
+        shares=answer.shares,
     )
 
 

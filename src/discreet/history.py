@@ -37,6 +37,7 @@ class Released:
         stopped: why the answer ended.
         algorithm: how it was made.
         tokens: how long it is.
+        choices: the public choices that it was chosen from.
         released: the short answer or the keywords, if it was paid as a whole.
         shares: noisy numbers of votes for each choice, if they were asked.
         vector: of the question, as `History.add` writes it.
@@ -47,6 +48,7 @@ class Released:
     stopped: str
     algorithm: str
     tokens: int
+    choices: tuple[str, ...] = ()
     released: tuple[str, ...] = ()
     shares: dict[str, int] | None = None
     vector: str = field(default="", repr=False)
@@ -80,10 +82,20 @@ class History:
             raise StoreError(f"{self._path} cannot be read: {error.strerror}.") from error
         return [released for line in lines if (released := _parsed(line))]
 
-    def same(self, question: str) -> Released | None:
-        """The latest answer to the same question, up to case, punctuation and words that say nothing."""
+    def same(self, question: str, choices: Sequence[str] = ()) -> Released | None:
+        """The latest answer to the same question, up to case, punctuation and words that say nothing.
+
+        With `choices`, one that was chosen from the same; without, one that was not chosen from any.
+        """
         wanted = essence(question)
-        return next((one for one in reversed(self.all()) if wanted and essence(one.question) == wanted), None)
+        return next(
+            (
+                one
+                for one in reversed(self.all())
+                if wanted and essence(one.question) == wanted and sorted(one.choices) == sorted(choices)
+            ),
+            None,
+        )
 
     def related(self, question: str, count: int, similarity: float) -> list[Released]:
         """The answers to the nearest questions at least so similar, nearest first; one for each question."""

@@ -20,7 +20,7 @@ from typing import Self
 from discreet.affording import affordable, affords
 from discreet.algorithms.answer import Algorithm, Answer
 from discreet.algorithms.consensus import Consensus
-from discreet.algorithms.ensemble import Ensemble, check_number
+from discreet.algorithms.ensemble import check_number
 from discreet.algorithms.multi import ManyQuestions
 from discreet.algorithms.murag_ada import MuRAGAda
 from discreet.algorithms.tuning import Tuning, suggestion
@@ -272,8 +272,8 @@ class Vault:
         costs = algorithm.private and algorithm.plan(self.ledger.budget, _ANY_VOCABULARY) is not None
         remembering = reuse and self.settings.history and costs
         single = algorithm.inner if isinstance(algorithm, ManyQuestions) else algorithm
-        wording = single.wording(question) if isinstance(single, Ensemble) else question
-        known = self.history.same(wording) if remembering else None
+        choices: tuple[str, ...] = getattr(single, "choices", ())
+        known = self.history.same(question, choices) if remembering else None
         if known and (known.shares or not getattr(single, "vote_shares", False)):
             return replace(kept_answer(known, self.settings.unit_field), remaining=self._left())
         related = self.history.related(question, RELATED, ALIKE) if remembering else []
@@ -284,7 +284,7 @@ class Vault:
         self.ledger.finish(asked.id, answered.stopped)
         # What the model says without documents is no answer of the vault's; the same question may fare better later.
         if self.settings.history and costs and answered.stopped != "public":
-            self.history.add(to_keep(wording, answered))
+            self.history.add(to_keep(question, choices, answered))
         receipt = answered.receipt and replace(answered.receipt, reused=len(related))
         return replace(answered, remaining=self._left(), receipt=receipt)
 

@@ -31,6 +31,7 @@ SAME = [
     ("?", "", ""),
     ("?", " \n ", ""),
     ("?", "The", ""),
+    ("What is the blood group?", "The blood group is A.", "a"),
     ("?", "...", ""),
 ]
 

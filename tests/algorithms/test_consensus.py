@@ -7,6 +7,7 @@ import pytest
 
 from discreet.algorithms import Consensus, MuRAGAda, make_algorithm
 from discreet.algorithms.answer import Draft
+from discreet.algorithms.phrasing import phrase
 from discreet.errors import UnknownName, UsageError
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget
@@ -97,6 +98,17 @@ def test_voters_that_do_not_agree_or_say_nothing_get_the_public_answer_and_pay(
     assert len(privacy.receipt().charges) == 1
 
 
+def test_voters_without_a_document_do_not_pass_for_agreement(corpus: Corpus, tmp_path: Path) -> None:
+    """All of them would write the public answer."""
+    say(corpus, "winter hand", each=10)
+    model = ToyModel(default="nobody knows")
+    draft, _ = answer(Consensus(epsilon=10, delta=DELTA / 2, sentence=False), corpus, model)
+    assert (draft.text, draft.stopped) == ("winter hand", "end")  # ten votes, and thirty abstentions
+    empty = Corpus(EmbeddedStore(tmp_path / "none", HashingEmbedder.dimension), HashingEmbedder())
+    draft, _ = answer(Consensus(epsilon=10), empty, model)
+    assert (draft.text.strip(), draft.stopped, draft.released) == ("nobody knows", "public", ())
+
+
 def test_a_voter_that_never_stops_is_cut_and_heard(corpus: Corpus) -> None:
     say(corpus, "winter " * 50)
     draft, _ = answer(Consensus(max_tokens=3, sentence=False), corpus, ToyModel())
@@ -160,10 +172,30 @@ def test_a_budget_too_small_for_any_answer_says_what_it_takes() -> None:
     Consensus(epsilon=0.2, voters=int(words[-2])).plan(Budget(10.0, DELTA), 1000)
 
 
+def test_what_it_takes_includes_the_entry() -> None:
+    budget = Budget(10.0, DELTA, 0.5 * DELTA)
+    with pytest.raises(UsageError, match="It takes epsilon") as refused:
+        MuRAGAda(epsilon=0.7).plan(budget, 1000)
+    MuRAGAda(epsilon=float(str(refused.value).split()[-4].rstrip(","))).plan(budget, 1000)
+
+
+def test_lists_will_do_for_choices(corpus: Corpus) -> None:
+    say(corpus, "no")
+    made = Consensus(epsilon=4, choices=["yes", "no"])  # type: ignore[arg-type]
+    assert answer(made, corpus, ToyModel())[0].text == "no"
+
+
+def test_an_answer_that_leaves_no_room_for_a_sentence_is_not_lost() -> None:
+    model = ToyModel()
+    model.context = 10
+    assert phrase(model, "why " * 20, "winter hand", "", 4) == "Winter hand"
+
+
 @pytest.mark.parametrize(
     "options",
     [
         {"choices": ("a",)},
+        {"choices": "yes"},
         {"choices": ("a", "A")},
         {"vote_shares": True},
         {"flip": True},

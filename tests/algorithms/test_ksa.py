@@ -229,9 +229,9 @@ def test_a_single_voice_is_not_heard(corpus: Corpus) -> None:
         assert not {"ada", "lind"} & set(draft.released)
 
 
-def test_an_empty_vault_looks_like_voters_that_know_what_the_public_model_knows(corpus: Corpus) -> None:
+def test_voters_without_a_document_have_no_keywords_and_pay_all_the_same(corpus: Corpus) -> None:
     draft, privacy = answer(DPKSA(voters=30, epsilon=8), corpus, Heard())
-    assert draft.released == ("knows",)
+    assert (draft.text.split(), draft.stopped, draft.released) == (["who", "knows"], "public", ())
     assert len(paid(privacy)) == 2
 
 
@@ -279,7 +279,7 @@ def test_what_the_ledger_cannot_pay_gives_the_public_answer_and_costs_nothing(co
     ledger = MemoryLedger(Budget(1.0, DELTA, ceiling.failures))
     privacy = PrivacyFilter(ledger, ceiling, "q", noise=InsecureSeededNoise(0))
     draft = algorithm.answer("fever", corpus, model, privacy)
-    assert (draft.text.split(), draft.stopped, draft.released) == (["who", "knows"], "budget", ())
+    assert (draft.text.split(), draft.stopped, draft.released) == (["who", "knows"], "public", ())
     assert paid(privacy) == []
 
 
@@ -349,6 +349,7 @@ VAULTS = {
     "one of those who agree": ({f"u{n}": "a b" for n in range(8)}, "u1"),
     "the one that decides": ({**{f"u{n}": "a" for n in range(5)}, "u5": "b", "u6": "b", "u7": "b"}, "u1"),
     "another moves in": ({**{f"u{n}": "a b" for n in range(6)}, "u6": "c", "u7": "c", "u8": "c"}, "u2"),
+    "another moves in and says something else": ({**{f"u{n}": "a b" for n in range(8)}, "u8": "c d e"}, "u1"),
     "the only one who says c": ({**{f"u{n}": "a" for n in range(7)}, "u7": "c"}, "u7"),
 }
 EXACT = DPKSA(voters=8, epsilon=6.0, delta=0.04, most_keywords=3, max_tokens=4)

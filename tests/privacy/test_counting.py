@@ -6,11 +6,14 @@ from itertools import product
 
 import pytest
 
+from discreet.privacy.change import Change
 from discreet.privacy.costs import BoundedRange, Cost, Pure
 from discreet.privacy.mechanisms.counting import NoisyCount
+from discreet.privacy.mechanisms.histogram import NoisyHistogram
 from discreet.privacy.mechanisms.threshold_choice import ThresholdChoice
 from discreet.privacy.noise import InsecureSeededNoise, SystemNoise
-from tests.privacy.laws import ADD_REMOVE, Law, check_cost, softmax
+from tests.exact import paths
+from tests.privacy.laws import ADD_REMOVE, REPLACE, Law, Votes, check_cost, neighbours, softmax
 
 FAR = 60
 
@@ -106,3 +109,39 @@ def test_choices_are_drawn_from_their_law() -> None:
     found = Counter(choice.draw(shares, noise) for _ in range(draws))
     for threshold in range(3):
         assert abs(found[threshold] / draws - law[threshold]) < 5 * math.sqrt(law[threshold] / draws)
+
+
+def histogram_law(votes: Votes, histogram: NoisyHistogram) -> Law:
+    """The exact law of what `draw` returns, walked through draw by draw. A vote for value 2 counts nowhere."""
+    found: Law = {}
+    for noise in paths():
+        counts = histogram.draw(votes, noise)
+        found[counts] = found.get(counts, 0.0) + noise.probability
+    return found
+
+
+def histogram_loss(histogram: NoisyHistogram, change: Change) -> float:
+    """The largest loss over all neighbouring votes for two values, or for none."""
+    losses = []
+    for first, second in neighbours(3, 2, change.relation):
+        laws = inner(histogram_law(first, histogram), histogram_law(second, histogram))
+        losses += [abs(math.log(laws[0][counts] / laws[1][counts])) for counts in laws[0]]
+    return max(losses)
+
+
+@pytest.mark.parametrize("change", [ADD_REMOVE, REPLACE])
+@pytest.mark.parametrize("epsilon", [2.0, 4.0])
+def test_a_histogram_costs_what_it_claims_and_no_less(epsilon: float, change: Change) -> None:
+    histogram = NoisyHistogram.calibrated(epsilon, 2, change)
+    assert histogram.scale == (2 if change is REPLACE else 1) / epsilon
+    assert histogram.cost(change) == Pure(epsilon)
+    assert histogram_loss(histogram, change) == pytest.approx(epsilon)
+
+
+def test_a_histogram_as_if_a_vote_came_or_went_is_caught() -> None:
+    assert histogram_loss(NoisyHistogram.calibrated(2.0, 2, ADD_REMOVE), REPLACE) == pytest.approx(4.0)
+
+
+def test_a_histogram_counts_votes_for_its_values_alone() -> None:
+    histogram, votes = NoisyHistogram(2, 0.05), (0, 1, 1, 2, -1)
+    assert {histogram.draw(votes, SystemNoise()) for _ in range(50)} == {(1, 2)}

@@ -103,8 +103,10 @@ def _without_lead(words: list[str], asked: frozenset[str]) -> list[str]:
         said = ({word, _stem(word)} for word in part)
         return all(forms & asked or forms & LABELS or forms & ARTICLES or forms & LINKS for forms in said)
 
-    while words and (words[0] in ARTICLES or (len(words) > 1 and words[0] in LINKS)):
+    while len(words) > 1 and (words[0] in ARTICLES or words[0] in LINKS):
         words = words[1:]
+    if words in (["the"], ["an"]):  # but "a" alone may be an answer: a blood group, a choice
+        return []
     for place, word in enumerate(words):
         if word not in LINKS:
             continue

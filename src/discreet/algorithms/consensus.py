@@ -64,6 +64,10 @@ class Consensus(Ensemble):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        for name in ("choices", "fallback"):  # a list will do
+            if isinstance(getattr(self, name), str):
+                raise UsageError(f"{name} is a sequence of texts, not one text.")
+            object.__setattr__(self, name, tuple(getattr(self, name)))
         for stage in self.fallback:
             if stage not in FALLBACKS:
                 raise UnknownName("fallback", stage, FALLBACKS)
@@ -103,10 +107,10 @@ class Consensus(Ensemble):
             raise UsageError(
                 f"Too little for any answer: with {self.voters} voters, epsilon {rounds.epsilon:.3g} and a chance of "
                 f"{rounds.delta:.2g} to fail, even an answer that all of them give would not be released. It takes "
-                f"epsilon {self._needed(rounds.delta):.2g}, or {self._voters_needed(selection)} voters."
+                f"epsilon {self._needed(rounds):.2g}, or {self._voters_needed(selection)} voters."
             )
 
-    def wording(self, question: str) -> str:
+    def _with_choices(self, question: str) -> str:
         """The question, with the choices if they are few."""
         if 0 < len(self.choices) <= _NAMED_IN_PROMPT:
             return f"{question} Choose one of: {'; '.join(self.choices)}."
@@ -122,7 +126,7 @@ class Consensus(Ensemble):
         known: str = "",
     ) -> Draft:
         """Answer with what most voters say, if enough do."""
-        voters = self.start_voters(self.wording(question), documents, model, known)
+        voters = self.start_voters(self._with_choices(question), documents, model, known)
         answers, public = voters.answers()
         selection, *others = self._stages(rounds.epsilon, rounds.delta, documents.change)
         if self.choices:
@@ -187,10 +191,11 @@ class Consensus(Ensemble):
         sparse = DPSparseVoteRAG(**same, private_tokens=self.private_tokens)
         return sparse, share / sparse.rounds
 
-    def _needed(self, delta: float) -> float:
-        """The least epsilon with which an answer of all voters is released nine times in ten."""
-        wanted = math.log(1 / delta - 1) + math.log(9)
-        return 2 * wanted / max(self.voters - 1, 1) / (1 - self.fallback_share if self.fallback else 1.0)
+    def _needed(self, rounds: Rounds) -> float:
+        """The least epsilon of a question with which an answer of all voters is released nine times in ten."""
+        share = 1 - self.fallback_share if self.fallback else 1.0
+        wanted = math.log(1 / (share * rounds.delta) - 1) + math.log(9)
+        return 2 * wanted / max(self.voters - 1, 1) / share + rounds.plan.entry
 
     def _voters_needed(self, selection: ObservedSelection) -> int:
         return math.ceil(selection.bottom + selection.scale * math.log(9))

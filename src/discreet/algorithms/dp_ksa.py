@@ -7,18 +7,16 @@ public, and would compete with those of the answer.
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
 from typing import ClassVar
 
 from discreet.algorithms.answer import Draft
 from discreet.algorithms.ensemble import Ensemble, Rounds
-from discreet.algorithms.greedy import write
-from discreet.algorithms.words import keywords
+from discreet.algorithms.keyword_panel import KeywordPanel
 from discreet.errors import UsageError
 from discreet.generation.model import LanguageModel
-from discreet.generation.prompts import DOCUMENT_TOKENS, layout
 from discreet.privacy.change import Change
 from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.mechanisms.gap_choice import GapChoice
@@ -26,30 +24,15 @@ from discreet.privacy.mechanisms.stable_set import LARGEST_DELTA, StableSet
 from discreet.privacy.private import Private
 from discreet.retrieval.documents import Passage
 
-MOST_KEYWORDS = 20
 TEST_SHARE = 0.5
 """Of a question's own delta, this part is for the test; the rest is for conversion."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class DPKSA(Ensemble):
-    """Algorithm 1. Parameters: see `Ensemble`, and three more. A round is the whole answer.
-
-    Attributes:
-        most_keywords: how many words are released at most.
-        fewest_keywords: how many at least, if any are (both together are the paper's r(k)).
-        question_words: whether words of the question count too, as when it names the choices.
-    """
+class DPKSA(KeywordPanel, Ensemble):
+    """Algorithm 1. Parameters: see `KeywordPanel` and `Ensemble`. A round is the whole answer."""
 
     name: ClassVar[str] = "dp-ksa"
-
-    most_keywords: int = MOST_KEYWORDS
-    fewest_keywords: int = 1
-    question_words: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_range(self.fewest_keywords, self.most_keywords)
 
     def failures(self, delta: float) -> float:
         """Half of the question's own delta; of the vault's, what every algorithm gets."""
@@ -96,49 +79,13 @@ class DPKSA(Ensemble):
         choice, test = self.mechanisms(rounds.epsilon, rounds.delta, answers.change, model.vocabulary_size)
         alone = Draft(self.prefix + public, "public", len(model.encode(public)))
         if not privacy.fits([choice, test], answers.change):
-            return replace(alone, stopped="budget")
-        heard = f"{self.prefix} {'' if self.question_words else question}"
-        said = answers.map(lambda answer: new_words(self.prefix + answer, heard))  # line 5
+            return alone
+        said = self.new_words(question, answers)  # line 5
         size = privacy.release(choice, said)  # line 6
         found = privacy.release(test.of(size), said)  # line 7
         if not found:
             return alone
-        return answer_with(  # lines 8-9
-            found, question, model, self.prefix, self.max_tokens, self.document_tokens, known
-        )
-
-
-def check_range(fewest: int, most: int) -> None:
-    """Refuse a range of numbers of keywords without a choice in it.
-
-    Raises:
-        UsageError: not 1 <= fewest < most.
-    """
-    if not 1 <= fewest < most:
-        raise UsageError(f"Keywords lie in a range 1 <= fewest_keywords < most_keywords, not {fewest} to {most}.")
-
-
-def new_words(answer: str, heard: str) -> frozenset[str]:
-    """The keywords of an answer that were not heard before."""
-    return keywords(answer) - keywords(heard)
-
-
-def answer_with(
-    found: tuple[str, ...],
-    question: str,
-    model: LanguageModel,
-    prefix: str,
-    max_tokens: int,
-    document_tokens: int,
-    known: str = "",
-) -> Draft:
-    """What the public model answers with released keywords, and what was known before, in place of the record."""
-    laid_out = layout(
-        model, question, prefix=prefix, document_tokens=document_tokens or DOCUMENT_TOKENS, max_tokens=max_tokens
-    )
-    record = "\n".join(part for part in (", ".join(found), known) if part)
-    draft = write(model, laid_out.shared, laid_out.prompt(model.encode(record)), prefix, max_tokens)
-    return replace(draft, released=found)
+        return self.answer_with(found, question, model, known)  # lines 8-9
 
 
 @lru_cache(maxsize=128)

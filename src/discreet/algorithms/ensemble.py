@@ -109,10 +109,6 @@ class Ensemble(Panel, ABC):
         documents = corpus.top_units(question, self.voters, self.units_per_voter)
         return self.respond(question, documents, model, privacy, rounds, corpus.public)
 
-    def wording(self, question: str) -> str:
-        """The question as voters are asked it: public."""
-        return question
-
 
 @dataclass(frozen=True)
 class Rounds:

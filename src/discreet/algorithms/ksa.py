@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from discreet.algorithms.answer import Draft
-from discreet.algorithms.dp_ksa import MOST_KEYWORDS, answer_with, check_range, new_words
-from discreet.algorithms.panel import Panel
+from discreet.algorithms.keyword_panel import KeywordPanel
 from discreet.generation.model import LanguageModel
 from discreet.privacy.accounting import Budget
 from discreet.privacy.change import Change
@@ -36,19 +35,11 @@ class LargestGap:
 
 
 @dataclass(frozen=True, kw_only=True)
-class KSA(Panel):
-    """The baseline of Tang et al. (2026): DP-KSA with the true counts. Parameters: see `Panel` and `DPKSA`."""
+class KSA(KeywordPanel):
+    """The baseline of Tang et al. (2026): DP-KSA with the true counts. Parameters: see `KeywordPanel`."""
 
     name: ClassVar[str] = "ksa"
     private: ClassVar[bool] = False
-
-    most_keywords: int = MOST_KEYWORDS
-    fewest_keywords: int = 1
-    question_words: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_range(self.fewest_keywords, self.most_keywords)
 
     def plan(self, budget: Budget, vocabulary: int) -> None:
         """Nothing is paid, and nothing is promised."""
@@ -57,7 +48,6 @@ class KSA(Panel):
         """Answer from the words that voters have in common."""
         documents = corpus.top_units(question, self.voters, self.units_per_voter)
         answers, _ = self.start_voters(question, documents, model).answers()
-        heard = f"{self.prefix} {'' if self.question_words else question}"
-        said = answers.map(lambda answer: new_words(self.prefix + answer, heard))
+        said = self.new_words(question, answers)
         found = privacy.release(LargestGap(self.fewest_keywords, self.most_keywords), said)
-        return answer_with(found, question, model, self.prefix, self.max_tokens, self.document_tokens)
+        return self.answer_with(found, question, model)

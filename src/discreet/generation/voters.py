@@ -45,10 +45,10 @@ class Voters:
         alone = laid_out.prompt(model.encode(public)) if public else laid_out.prompt()
         begun: list[Decoding] = []
 
-        def begin(shares: Sequence[tuple[str, ...]]) -> list[int]:
+        def begin(shares: Sequence[tuple[str, ...]]) -> list[tuple[int, bool]]:
             prompts = [_prompt(model, laid_out, texts, units_per_voter) for texts in shares]
             begun.append(model.start(laid_out.shared, [*prompts, alone], max_tokens))
-            return list(range(len(shares)))
+            return [(row, bool(texts)) for row, texts in enumerate(shares)]
 
         self.__rows = documents.map_batch(begin)
         self.__decoding = begun[0]
@@ -58,7 +58,7 @@ class Voters:
     def votes(self) -> Private[int]:
         """Each voter's best next token."""
         best = self.__best
-        return self.__rows.map(lambda row: int(best[row]))
+        return self.__rows.map(lambda share: int(best[share[0]]))
 
     def public_token(self) -> int:
         """The best next token without documents: public."""
@@ -72,13 +72,15 @@ class Voters:
     def answers(self) -> tuple[Private[str], str]:
         """Each voter's whole answer, each its own tokens, and the public one. To be called before any `append`.
 
-        The number of steps is public, whenever the voters end; a voter that does not is cut. Afterwards the voters
-        are where they were, and can be continued together.
+        A voter without a document writes like the others, and then says nothing: what it wrote is the public answer,
+        and would pass for one that documents agree on. The number of steps is public, whenever the voters end; one
+        that does not is cut. Afterwards the voters are where they were, and can be continued together.
         """
         written = _each_its_own(self.__decoding, self.__best, self.__steps, self.__model.end_tokens)
         self.__decoding.truncate(0)
         decode = self.__model.decode
-        return self.__rows.map(lambda row: decode(written[row])), decode(written[-1])
+        answers = self.__rows.map(lambda share: decode(written[share[0]]) if share[1] else "")
+        return answers, decode(written[-1])
 
     def __repr__(self) -> str:
         return "Voters(sealed)"
