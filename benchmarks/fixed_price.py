@@ -1,7 +1,7 @@
 """Answers paid as a whole against answers paid by the token: accuracy against epsilon per question.
 
     .venv/bin/python benchmarks/fixed_price.py DOCUMENTS QUESTIONS [--limit 40] [--seeds 3] [--voters 40 80]
-        [--epsilon 0.5 1 2 3 5 8] [--token-voters 40] [--token-epsilon 2 5 10] [--plot FILE.svg]
+        [--epsilon 0.5 1 2 3 5 8] [--token-voters 40 80] [--token-epsilon 0.5 1 2 3 5 8 10] [--plot FILE.svg]
 
 Prints a Markdown table. With answers of kind "reference", likeness to them instead of accuracy, and no choices; else
 "consensus among choices" chooses among all the answers that the file has for questions of the same kind. Noise is
@@ -152,10 +152,12 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--voters", type=int, nargs="+", default=[40, 80])
     parser.add_argument(
-        "--token-voters", type=int, nargs="+", default=[40], help="for algorithms that pay by the token"
+        "--token-voters", type=int, nargs="*", default=[40, 80], help="for algorithms that pay by the token"
     )
     parser.add_argument("--epsilon", type=float, nargs="+", default=[0.5, 1.0, 2.0, 3.0, 5.0, 8.0])
-    parser.add_argument("--token-epsilon", type=float, nargs="+", default=[2.0, 5.0, 10.0], help="for the same")
+    parser.add_argument(
+        "--token-epsilon", type=float, nargs="+", default=[0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 10.0], help="for the same"
+    )
     parser.add_argument("--delta", type=float, default=1e-6)
     parser.add_argument("--plot", type=Path)
     given = parser.parse_args()

@@ -68,7 +68,7 @@ def settings_of(given: Any, inner: Ensemble, similarity: float, asked: int) -> l
     ada = MuRAGAda(inner=inner, epsilon_threshold=given.epsilon_threshold)
     for epsilon in given.epsilon:
         made.append(Setting(NaiveMultiRAG(inner=inner, uses=asked), epsilon, DELTA))
-        for uses in given.uses if epsilon in given.all_uses_at else given.uses[:1]:
+        for uses in given.uses if given.all_uses_at is None or epsilon in given.all_uses_at else given.uses[:1]:
             made.append(Setting(MuRAG(inner=inner, uses=uses, similarity=similarity), epsilon, DELTA))
             if epsilon > uses * given.epsilon_threshold:
                 made.append(Setting(replace(ada, uses=uses), epsilon, DELTA))
@@ -138,7 +138,12 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=100)
     parser.add_argument("--epsilon", type=float, nargs="+", default=[2.0, 5.0, 10.0, 20.0])
     parser.add_argument("--uses", type=int, nargs="+", default=[1, 5])
-    parser.add_argument("--all-uses-at", type=float, nargs="+", default=[10.0], help="the others have the first alone")
+    parser.add_argument(
+        "--all-uses-at",
+        type=float,
+        nargs="*",
+        help="where M takes all its values; else its first; default: at every epsilon",
+    )
     parser.add_argument("--epsilon-threshold", type=float, default=0.5)
     parser.add_argument("--voters", type=int, default=40)
     parser.add_argument("--inner", choices=["consensus", "dp-sparse-vote-rag"], default="consensus")

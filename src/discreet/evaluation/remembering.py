@@ -1,35 +1,39 @@
-"""A language model that remembers: for experiments that ask the same question many times.
+"""A language model that remembers: for experiments that ask the same questions many times.
 
-With the same documents and the same tokens so far, the voters' next tokens are the same. An experiment over
-several epsilons and seeds retraces the same paths; this wrapper computes each path once. Not for a vault in use:
-a cache keyed by documents shows in the time that an answer takes.
+What a row of a batch says is a function of its own prompt and of the tokens appended to it. An experiment over
+several epsilons and seeds meets the same documents again, next to others: this wrapper computes what each says once.
+Rows that are computed again are fewer than in the batch they stand for, and another number of rows may round another
+way; the tokens are the same but where two are as likely as each other up to rounding. Not for a vault in use: a cache
+keyed by documents shows in the time that an answer takes.
 """
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.generation.model import Decoding, LanguageModel, Prompt
 
-Path = tuple[int | tuple[int, ...], ...]
-"""What was appended: one token for all rows, or one for each."""
+Path = tuple[int, ...]
+"""The tokens appended to a row."""
+Key = tuple[tuple[int, ...], Prompt, int]
+"""What comes before a row's own prompt, the prompt, and the most tokens."""
 
 
 class RememberingModel:
-    """Wraps a `LanguageModel`. Remembers the paths of the batches of prompts that were used last.
+    """Wraps a `LanguageModel`. Remembers every row's tokens, and the KV caches that were used last.
 
     Args:
         model: the model.
-        rows: how many prompts the batches remembered may hold together; each keeps its KV cache.
+        rows: how many rows the caches kept may have together.
     """
 
     def __init__(self, model: LanguageModel, rows: int = 300) -> None:
         self._model, self._most = model, rows
         self.name, self.context = model.name, model.context
         self.end_tokens, self.pad_token = model.end_tokens, model.pad_token
-        self._known: dict[tuple[tuple[int, ...], tuple[Prompt, ...], int], _Paths] = {}
+        self._known: dict[Key, _Row] = {}
+        self._batches: list[_Batch] = []  # the last used comes last
 
     @property
     def vocabulary_size(self) -> int:
@@ -49,73 +53,103 @@ class RememberingModel:
         return self._model.chat(system, examples)
 
     def start(self, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int) -> "_Remembered":
-        """Begin decoding; the order of prompts does not matter to what is remembered."""
-        order = sorted(range(len(prompts)), key=lambda row: prompts[row].tokens)
-        key = (tuple(shared), tuple(prompts[row] for row in order), max_tokens)
-        paths = self._known.pop(key, None)
-        self._known[key] = paths or _Paths(partial(self._model.start, *key))  # now the last one
-        while len(self._known) > 1 and sum(len(known[1]) for known in self._known) > self._most:
-            self._known.pop(next(iter(self._known)))
-        place = np.empty(len(prompts), dtype=np.int64)
-        place[order] = np.arange(len(prompts))
-        return _Remembered(self._known[key], place)
+        """Begin decoding; nothing is computed before it is asked for."""
+        keys = [(tuple(shared), prompt, max_tokens) for prompt in prompts]
+        return _Remembered(self, [self._known.setdefault(key, _Row(key)) for key in keys])
+
+    def _learn(self, wanted: dict["_Row", Path]) -> None:
+        """Compute the next token of rows after their paths, all of one length."""
+        homeless = [row for row in wanted if row.batch is None]
+        if homeless:
+            self._batches.append(_Batch(self._model, homeless))
+        for batch in {row.batch: None for row in wanted}:
+            assert batch is not None
+            self._batches.remove(batch)
+            self._batches.append(batch)
+            batch.walk(wanted)
+        while len(self._batches) > 1 and sum(len(batch.rows) for batch in self._batches) > self._most:
+            self._batches.pop(0).leave()
 
 
-class _Paths:
-    """The best next tokens after every path that was walked, for one batch of prompts."""
+class _Row:
+    """One prompt: its best next token after every path that was walked, and the batch whose cache has it."""
 
-    def __init__(self, start: Callable[[], Decoding]) -> None:
-        self._start = start
-        self._best: dict[Path, NDArray[np.int64]] = {}
-        self._decoding: Decoding | None = None
-        self._at: Path = ()
+    def __init__(self, key: Key) -> None:
+        self.key = key
+        self.best: dict[Path, int] = {}
+        self.batch: _Batch | None = None
 
-    def best(self, path: Path) -> NDArray[np.int64]:
-        """The best next token of each row after `path`."""
-        if path not in self._best:
-            self._walk(path)
-        return self._best[path]
 
-    def _walk(self, path: Path) -> None:
-        if self._decoding is None:
-            self._decoding = self._start()
-        shared = 0
-        while shared < min(len(path), len(self._at)) and path[shared] == self._at[shared]:
-            shared += 1
-        if shared < len(self._at):
+class _Batch:
+    """Rows that are decoded together."""
+
+    def __init__(self, model: LanguageModel, rows: Sequence[_Row]) -> None:
+        self.rows = list(rows)
+        shared, _, max_tokens = rows[0].key
+        self._decoding: Decoding = model.start(shared, [row.key[1] for row in rows], max_tokens)
+        self._at: list[Path] = [()] * len(rows)
+        self._fill = model.pad_token
+        for row in rows:
+            row.batch = self
+        self._note()
+
+    def walk(self, wanted: dict[_Row, Path]) -> None:
+        """Go where the rows wanted are to be; the others of the batch stay near to where they were."""
+        length = len(next(iter(wanted.values())))
+        paths = [
+            wanted[row] if row in wanted else (at + (self._fill,) * length)[:length]
+            for row, at in zip(self.rows, self._at, strict=True)
+        ]
+        same = min(_common(path, at) for path, at in zip(paths, self._at, strict=True))
+        if same < len(self._at[0]):
             # One step further back and forth again, so that the decoding's logits are those of the path.
-            shared = max(0, shared - 1)
-            self._decoding.truncate(shared)
-        for step in path[shared:]:
-            if isinstance(step, int):
-                self._decoding.append(step)
-            else:
-                self._decoding.append_each(step)
-        self._at = path
-        self._best[path] = self._decoding.best()
+            same = max(0, same - 1)
+            self._decoding.truncate(same)
+        for step in range(same, length):
+            self._decoding.append_each([path[step] for path in paths])
+            self._at = [path[: step + 1] for path in paths]
+            self._note()
+
+    def leave(self) -> None:
+        """Forget the cache."""
+        for row in self.rows:
+            row.batch = None
+
+    def _note(self) -> None:
+        for row, at, token in zip(self.rows, self._at, self._decoding.best().tolist(), strict=True):
+            row.best[at] = token
+
+
+def _common(one: Path, other: Path) -> int:
+    """How many tokens two paths begin with alike."""
+    return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 class _Remembered:
-    """A `Decoding` that walks remembered paths."""
+    """A `Decoding` that looks rows up."""
 
-    def __init__(self, paths: _Paths, place: NDArray[np.int64]) -> None:
-        self._paths, self._place = paths, place
-        self._path: Path = ()
+    def __init__(self, model: RememberingModel, rows: Sequence[_Row]) -> None:
+        self._model, self._rows = model, rows
+        self._paths: list[Path] = [()] * len(rows)
 
     def best(self) -> NDArray[np.int64]:
         """The best next token of each row."""
-        return self._paths.best(self._path)[self._place]
+        at = list(zip(self._rows, self._paths, strict=True))
+        unknown = {row: path for row, path in at if path not in row.best}
+        while unknown:
+            # Rows with one prompt may have gone different ways: one way at a time.
+            self._model._learn(unknown)
+            unknown = {row: path for row, path in at if path not in row.best}
+        return np.array([row.best[path] for row, path in at], dtype=np.int64)
 
     def append(self, token: int) -> None:
         """Continue every row with `token`."""
-        self._path = (*self._path, int(token))
+        self.append_each([int(token)] * len(self._rows))
 
     def append_each(self, tokens: Sequence[int]) -> None:
         """Continue every row with a token of its own."""
-        step = np.empty(len(tokens), dtype=np.int64)
-        step[self._place] = tokens
-        self._path = (*self._path, tuple(step.tolist()))
+        self._paths = [(*path, int(token)) for path, token in zip(self._paths, tokens, strict=True)]
 
     def truncate(self, length: int) -> None:
         """Back to the first `length` tokens."""
-        self._path = self._path[:length]
+        self._paths = [path[:length] for path in self._paths]
