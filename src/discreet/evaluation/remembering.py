@@ -133,14 +133,19 @@ class _Remembered:
         self._paths: list[Path] = [()] * len(rows)
 
     def best(self) -> NDArray[np.int64]:
-        """The best next token of each row."""
+        """The best next token of each row; of one that has ended, its end again."""
         at = list(zip(self._rows, self._paths, strict=True))
-        unknown = {row: path for row, path in at if path not in row.best}
-        while unknown:
+        while unknown := {row: path for row, path in at if path not in row.best and self._end(path) is None}:
             # Rows with one prompt may have gone different ways: one way at a time.
             self._model._learn(unknown)
-            unknown = {row: path for row, path in at if path not in row.best}
-        return np.array([row.best[path] for row, path in at], dtype=np.int64)
+        ends = [self._end(path) for path in self._paths]
+        return np.array(
+            [row.best[path] if end is None else end for (row, path), end in zip(at, ends, strict=True)], dtype=np.int64
+        )
+
+    def _end(self, path: Path) -> int | None:
+        """The end in a path: nobody asks what a model would say after it."""
+        return next((token for token in path if token in self._model.end_tokens), None)
 
     def append(self, token: int) -> None:
         """Continue every row with `token`."""
