@@ -1,7 +1,7 @@
 """Streams of questions in which every unit has one budget for all of them: MuRAG's Figures 2 and 3, and its Table 1.
 
     .venv/bin/python benchmarks/streams.py DOCUMENTS QUESTIONS [--inner consensus] [--limit 100] [--epsilon 2 5 10 20]
-        [--uses 1 5]
+        [--uses 1 5] [--reuse]
 
 QUESTIONS is a file of questions, or of chains of questions, which are asked one after the other. Prints Markdown;
 `--plot FILE.svg` draws accuracy along the stream. Noise is seeded; the threshold of murag is released privately from
@@ -72,6 +72,8 @@ def settings_of(given: Any, inner: Ensemble, similarity: float, asked: int) -> l
             made.append(Setting(MuRAG(inner=inner, uses=uses, similarity=similarity), epsilon, DELTA))
             if epsilon > uses * given.epsilon_threshold:
                 made.append(Setting(replace(ada, uses=uses), epsilon, DELTA))
+    if given.reuse:
+        made += [replace(setting, reuse=True) for setting in made if isinstance(setting.algorithm, MuRAG | MuRAGAda)]
     return made
 
 
@@ -88,8 +90,11 @@ def allowed(setting: Setting, vocabulary: int) -> bool:
 
 def table(outcomes: list[Outcome]) -> str:
     """One row a setting."""
+    reuse = any(outcome.setting.reuse for outcome in outcomes)
     lines = ["| algorithm | epsilon per unit | accuracy | first half | second half | precision | unpaid |"]
     lines.append("| --- | --- | --- | --- | --- | --- | --- |")
+    if reuse:
+        lines = [lines[0] + " free | private tokens |", lines[1] + " --- | --- |"]
     for outcome in outcomes:
         half = len(outcome.scores) // 2
         first, second = (sum(part) / len(part) for part in (outcome.scores[:half], outcome.scores[half:]))
@@ -102,6 +107,7 @@ def table(outcomes: list[Outcome]) -> str:
             f"{second:.2f}",
             "-" if precision is None else f"{precision:.2f}",
             str(outcome.unpaid),
+            *([str(outcome.free), str(outcome.private)] if reuse else []),
         ]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
@@ -151,6 +157,7 @@ def main() -> None:
     parser.add_argument("--max-tokens", type=int, default=24)
     parser.add_argument("--document-tokens", type=int, default=0)
     parser.add_argument("--prefix", default="")
+    parser.add_argument("--reuse", action="store_true", help="murag and murag-ada also with earlier answers reused")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--plot", type=Path)
     parser.add_argument("--out", type=Path, help="everything, as JSON lines")

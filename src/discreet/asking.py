@@ -9,13 +9,18 @@ from discreet.algorithms.multi import ManyQuestions
 from discreet.algorithms.naive_multi_rag import NaiveMultiRAG
 from discreet.errors import BudgetExhausted, Interrupted
 from discreet.generation.model import LanguageModel
-from discreet.history import Released
+from discreet.history import History, Released
 from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import NotPrivateFilter, PrivacyFilter, Receipt, released_before
 from discreet.privacy.individual import UnitFilter
 from discreet.privacy.ledger import UnitLedger
 from discreet.privacy.noise import Noise
 from discreet.retrieval.retriever import Corpus
+
+# So many released answers go into the public prompt, if their questions are so similar to the one asked.
+RELATED, ALIKE = 3, 0.5
+NEW: tuple[None, list[Released]] = (None, [])
+"""What is recalled of a question where nothing may be."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +73,17 @@ def answer(
     return _finished(asked, _by_everybody(asked, asked.algorithm, corpus, model, privacy), privacy.receipt())
 
 
-def to_keep(question: str, choices: tuple[str, ...], answer: Answer) -> Released:
+def recall(
+    history: History, question: str, algorithm: Algorithm | ManyQuestions
+) -> tuple[Released | None, list[Released]]:
+    """What was released before: the answer to this very question, if it will do; else those to related ones."""
+    known = history.same(question, _choices(algorithm))
+    if known is not None and (known.shares or not getattr(_single(algorithm), "vote_shares", False)):
+        return known, []
+    return None, history.related(question, RELATED, ALIKE)
+
+
+def to_keep(question: str, algorithm: Algorithm | ManyQuestions, answer: Answer) -> Released:
     """An answer as it is kept."""
     return Released(
         question,
@@ -76,7 +91,7 @@ def to_keep(question: str, choices: tuple[str, ...], answer: Answer) -> Released
         answer.stopped,
         answer.algorithm,
         answer.tokens,
-        choices=choices,
+        choices=_choices(algorithm),
         released=answer.released,
         shares=answer.shares,
     )
@@ -93,6 +108,14 @@ def kept_answer(known: Released, unit: str) -> Answer:
         algorithm=known.algorithm,
         receipt=released_before(unit),
     )
+
+
+def _single(algorithm: Algorithm | ManyQuestions) -> Algorithm:
+    return algorithm.inner if isinstance(algorithm, ManyQuestions) else algorithm
+
+
+def _choices(algorithm: Algorithm | ManyQuestions) -> tuple[str, ...]:
+    return tuple(getattr(_single(algorithm), "choices", ()))
 
 
 def _by_units(

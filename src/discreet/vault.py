@@ -24,7 +24,7 @@ from discreet.algorithms.ensemble import check_number
 from discreet.algorithms.multi import ManyQuestions
 from discreet.algorithms.murag_ada import MuRAGAda
 from discreet.algorithms.tuning import Tuning, suggestion
-from discreet.asking import Asked, answer, kept_answer, paid_by_units, to_keep
+from discreet.asking import NEW, Asked, answer, kept_answer, paid_by_units, recall, to_keep
 from discreet.balance import BudgetReport, by_everybody, by_units
 from discreet.errors import StoreError, UsageError
 from discreet.generation.model import LanguageModel
@@ -47,8 +47,6 @@ from discreet.settings import VERSION, Settings, converted, read_secret, read_se
 # Of the vault's delta, this part is for failure probabilities, the rest for converting Renyi curves.
 FAILURE_SHARE = 0.5
 _ANY_VOCABULARY = 1000  # costs do not depend on it
-# So many released answers go into the public prompt, if their questions are so similar to the one asked.
-RELATED, ALIKE = 3, 0.5
 Progress = Callable[[str, int], None]
 """Told (what is done, how many more are done): for a progress bar."""
 
@@ -270,13 +268,9 @@ class Vault:
                 "you say so: --not-private (in Python: not_private=True)."
             )
         costs = algorithm.private and algorithm.plan(self.ledger.budget, _ANY_VOCABULARY) is not None
-        remembering = reuse and self.settings.history and costs
-        single = algorithm.inner if isinstance(algorithm, ManyQuestions) else algorithm
-        choices: tuple[str, ...] = getattr(single, "choices", ())
-        known = self.history.same(question, choices) if remembering else None
-        if known and (known.shares or not getattr(single, "vote_shares", False)):
+        known, related = recall(self.history, question, algorithm) if reuse and self.settings.history and costs else NEW
+        if known is not None:
             return replace(kept_answer(known, self.settings.unit_field), remaining=self._left())
-        related = self.history.related(question, RELATED, ALIKE) if remembering else []
         asked = Asked(uuid.uuid4().hex, question, named.name, algorithm, self._ceiling(algorithm))
         self.ledger.begin(asked.id, named.name, question, private=algorithm.private)
         corpus = self.corpus.knowing(as_record(related))
@@ -284,7 +278,7 @@ class Vault:
         self.ledger.finish(asked.id, answered.stopped)
         # What the model says without documents is no answer of the vault's; the same question may fare better later.
         if self.settings.history and costs and answered.stopped != "public":
-            self.history.add(to_keep(question, choices, answered))
+            self.history.add(to_keep(question, algorithm, answered))
         receipt = answered.receipt and replace(answered.receipt, reused=len(related))
         return replace(answered, remaining=self._left(), receipt=receipt)
 
@@ -310,6 +304,7 @@ class Vault:
         noise: Noise | None = None,
         model: LanguageModel | None = None,
         ledger: UnitLedger | None = None,
+        history: History | None = None,
     ) -> Answer:
         """Answer as `ask` would, without paying. For the custodian's eyes only.
 
@@ -319,14 +314,22 @@ class Vault:
             noise: may be seeded, since nothing is released.
             model: in place of the vault's.
             ledger: one marked as a simulation, to pay into; if not given, one with budget enough.
+            history: the answers released before in the simulation, to use again and to add to.
         """
         model = model or self.model
+        known, related = recall(history, question, algorithm) if history else NEW
+        if known is not None:
+            return kept_answer(known, self.settings.unit_field)
         plan = algorithm.plan(ledger.budget if ledger else self.ledger.budget, model.vocabulary_size)
         ceiling = plan.ceiling if plan else Budget(1.0, self.settings.delta)
         if ledger is None:
             ledger = MemoryLedger(self._enough(algorithm, ceiling), simulation=True)
         asked = Asked(secrets.token_hex(8), _checked(question), algorithm.name, algorithm, ceiling)
-        return answer(asked, self.corpus, model, ledger, unit=self.settings.unit_field, noise=noise)
+        corpus = self.corpus.knowing(as_record(related))
+        answered = answer(asked, corpus, model, ledger, unit=self.settings.unit_field, noise=noise)
+        if history and answered.stopped != "public":
+            history.add(to_keep(question, algorithm, answered))
+        return answered
 
     def default_algorithm(self) -> Algorithm | ManyQuestions:
         """How a question is answered if nothing else is said."""

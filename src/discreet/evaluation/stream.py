@@ -1,8 +1,10 @@
 """Streams of questions: every unit has one budget for all of them, and what a question costs is gone for the next."""
 
+import tempfile
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from discreet.algorithms.answer import Algorithm
@@ -13,6 +15,7 @@ from discreet.errors import BudgetExhausted
 from discreet.evaluation.datasets import Question
 from discreet.evaluation.metrics import score
 from discreet.evaluation.remembering import RememberingModel
+from discreet.history import History
 from discreet.privacy.accounting import Accountant, Budget, Spending
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
@@ -29,18 +32,21 @@ class Setting:
         epsilon: every unit's budget; None for what has no guarantee or costs nothing.
         delta: its delta.
         accountant: the filter.
+        reuse: whether released answers are used again.
     """
 
     algorithm: Algorithm | ManyQuestions
     epsilon: float | None = None
     delta: float = 1e-5
     accountant: Accountant = "renyi"
+    reuse: bool = False
 
     @property
     def label(self) -> str:
         """What it is called in a table."""
         uses = getattr(self.algorithm, "uses", None)
-        return self.algorithm.name + (f", M={uses}" if uses and not isinstance(self.algorithm, NaiveMultiRAG) else "")
+        many = f", M={uses}" if uses and not isinstance(self.algorithm, NaiveMultiRAG) else ""
+        return self.algorithm.name + many + (", reuse" if self.reuse else "")
 
     @property
     def places(self) -> int:
@@ -59,6 +65,8 @@ class Outcome:
         precision: of each question, the share of its nearest units that were really dealt; empty where it is not
             known.
         unpaid: how many questions could not be paid and were answered without documents.
+        free: how many were answered as before, for nothing.
+        private: how many tokens were private.
         texts: the answers.
     """
 
@@ -66,6 +74,8 @@ class Outcome:
     scores: list[float] = field(default_factory=list)
     precision: list[float] = field(default_factory=list)
     unpaid: int = 0
+    free: int = 0
+    private: int = 0
     texts: list[str] = field(default_factory=list)
 
     @property
@@ -82,6 +92,8 @@ class Outcome:
             "accuracy": self.accuracy,
             "precision": sum(self.precision) / len(self.precision) if self.precision else None,
             "unpaid": self.unpaid,
+            "free": self.free,
+            "private": self.private,
             "scores": self.scores,
             "texts": self.texts,
         }
@@ -119,14 +131,21 @@ def run_stream(
     outcomes = [Outcome(setting) for setting in settings]
     ledgers = [WatchedLedger(_budget(setting)) for setting in settings]
     secret = vault.corpus.secret
-    for question in questions:
-        ranked = [unit_key(passage.unit, secret) for passage in vault.corpus.unsealed_passages(question.question, 2000)]
-        for outcome, ledger in zip(outcomes, ledgers, strict=True):
-            _answer(vault, model, question, outcome, ledger, seed)
-            places = outcome.setting.places
-            if outcome.setting.epsilon is not None and places:
-                outcome.precision.append(_precision(ledger, ranked, places))
-            progress()
+    with tempfile.TemporaryDirectory() as folder:
+        histories = [
+            History(Path(folder) / str(number), vault.embedder) if setting.reuse else None
+            for number, setting in enumerate(settings)
+        ]
+        for question in questions:
+            nearest = vault.corpus.unsealed_passages(question.question, 2000)
+            ranked = [unit_key(passage.unit, secret) for passage in nearest]
+            for outcome, ledger, history in zip(outcomes, ledgers, histories, strict=True):
+                ledger.admitted, free = frozenset(), outcome.free
+                _answer(vault, model, question, outcome, ledger, history, seed)
+                places = outcome.setting.places
+                if outcome.setting.epsilon is not None and places and outcome.free == free:
+                    outcome.precision.append(_precision(ledger, ranked, places))
+                progress()
     return outcomes
 
 
@@ -136,14 +155,21 @@ def _budget(setting: Setting) -> Budget:
 
 
 def _answer(
-    vault: Vault, model: RememberingModel, question: Question, outcome: Outcome, ledger: WatchedLedger, seed: int
+    vault: Vault,
+    model: RememberingModel,
+    question: Question,
+    outcome: Outcome,
+    ledger: WatchedLedger,
+    history: History | None,
+    seed: int,
 ) -> None:
     algorithm = outcome.setting.algorithm
     # The same noise at every epsilon, as far as it has the same scale.
     noise = InsecureSeededNoise(zlib.crc32(f"{question.id}|{outcome.setting.label}|{seed}".encode()))
     used = ledger if isinstance(algorithm, ManyQuestions) else None
     try:
-        found = vault.simulate(question.question, algorithm, noise=noise, model=model, ledger=used)
+        found = vault.simulate(question.question, algorithm, noise=noise, model=model, ledger=used, history=history)
+        outcome.free += bool(found.receipt and found.receipt.payment == "nobody" and found.receipt.reused)
     except BudgetExhausted:
         outcome.unpaid += 1
         ledger.admitted = frozenset()
@@ -151,6 +177,7 @@ def _answer(
         found = vault.simulate(question.question, NonRAG(prefix=getattr(inner, "prefix", "")), noise=noise, model=model)
     outcome.scores.append(score(found.text, question.answers, question.kind))
     outcome.texts.append(found.text)
+    outcome.private += found.private_tokens
 
 
 def _precision(ledger: WatchedLedger, ranked: Sequence[bytes], places: int) -> float:
