@@ -1,0 +1,80 @@
+"""How many units have each keyword, for those keywords that many have: DP-SynRAG's histogram.
+
+The paper adds noise to the keywords that occur and releases the largest: that a word is in the list at all then tells
+that somebody has it. Here a word is released only if its noisy count is above a threshold that the word of a single
+unit passes with probability at most delta (privacy-spec, part 8).
+"""
+
+import math
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from discreet.privacy.change import Change, Relation
+from discreet.privacy.costs import Cost, ZeroConcentrated
+from discreet.privacy.noise import Noise
+
+
+@dataclass(frozen=True)
+class KeywordCounts:
+    """Noisy counts of the words that enough shares have.
+
+    Attributes:
+        words: how many words of a share count (K): its first in alphabetical order, should it have more.
+        sigma: the scale of the discrete Gaussian noise of each count.
+        delta: the probability, at most, that a word is released which one unit alone has.
+    """
+
+    words: int
+    sigma: float
+    delta: float
+
+    def __str__(self) -> str:
+        return f"counts of keywords, {self.words} a unit, sigma {self.sigma:.6g}, above {self.threshold}"
+
+    @staticmethod
+    def calibrated(rho: float, delta: float, words: int, change: Change) -> "KeywordCounts":
+        """The counts that cost `rho` and `delta` under `change`."""
+        return KeywordCounts(words, math.sqrt(_moves(change) * words / (2 * rho)), delta)
+
+    @property
+    def threshold(self) -> int:
+        """The least count that is released: 1 + sigma z(1 - delta/K) in whole numbers, exactly."""
+        return 1 + noise_above(self.sigma, self.delta / self.words)
+
+    def cost(self, change: Change) -> Cost:
+        """K/(2 sigma^2)-zCDP when a share comes or goes; a share that is replaced does both.
+
+        Words that the two neighbours share are counted with Gaussian noise, at distance sqrt(K). A word that one of
+        them alone has is released with probability at most delta/K, and there are K of those for a share that comes
+        or goes. (Canonne, Kamath and Steinke 2020 for the discrete Gaussian.)
+        """
+        if change.shares != 1:
+            raise NotImplementedError("Counts of keywords are analysed for one share a unit.")
+        moves = _moves(change)
+        return ZeroConcentrated(moves * self.words / (2 * self.sigma**2), self.delta)
+
+    def draw(self, shares: Sequence[Collection[str]], noise: Noise) -> dict[str, int]:
+        """Noisy counts by word, in alphabetical order: the order of the counts is that of the counts released."""
+        counts = Counter(word for share in shares for word in sorted(set(share))[: self.words])
+        noisy = {word: counts[word] + noise.gaussian(self.sigma) for word in sorted(counts)}
+        return {word: count for word, count in noisy.items() if count >= self.threshold}
+
+
+@lru_cache(maxsize=64)
+def noise_above(sigma: float, probability: float) -> int:
+    """The least t >= 1 that a discrete Gaussian of that scale reaches with at most `probability`."""
+    reach = math.ceil(sigma * 40) + 2
+    weights = [math.exp(-(z**2) / (2 * sigma**2)) for z in range(reach)]
+    total = weights[0] + 2 * math.fsum(weights[1:])
+    tail, t = 0.0, reach
+    while t > 1 and (tail + weights[t - 1]) / total <= probability:
+        t -= 1
+        tail += weights[t]
+    return t
+
+
+def _moves(change: Change) -> int:
+    # Two sets of K words may differ in 2K counts, each by one.
+    return 2 if change.relation is Relation.REPLACE else 1

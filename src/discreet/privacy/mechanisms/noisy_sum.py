@@ -1,0 +1,55 @@
+"""The sum of whole-number vectors of bounded length, with discrete Gaussian noise: the centre of a cluster."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.privacy.change import Change, Relation
+from discreet.privacy.costs import Cost, ZeroConcentrated
+from discreet.privacy.noise import Noise
+
+Whole = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class NoisySum:
+    """The sum of the shares' vectors, each coordinate with noise.
+
+    Whole numbers make the sum exact, whatever its order, and its sensitivity with it.
+
+    Attributes:
+        dimension: how many coordinates a vector has.
+        length: the longest that a vector may be; a longer one counts as nothing.
+        sigma: the noise's scale, in lengths.
+    """
+
+    dimension: int
+    length: int
+    sigma: float
+
+    def __str__(self) -> str:
+        return f"noisy sum of {self.dimension} coordinates, sigma {self.sigma:.6g} lengths"
+
+    @staticmethod
+    def calibrated(rho: float, dimension: int, length: int, change: Change) -> "NoisySum":
+        """The sum that costs `rho` under `change`."""
+        return NoisySum(dimension, length, _distance(change) / math.sqrt(2 * rho))
+
+    def cost(self, change: Change) -> Cost:
+        """Distance^2/(2 sigma^2)-zCDP: one length for a share that comes or goes, two for one replaced."""
+        return ZeroConcentrated(_distance(change) ** 2 / (2 * self.sigma**2))
+
+    def draw(self, shares: Sequence[Whole], noise: Noise) -> Whole:
+        """One draw, shape (dimension,)."""
+        total = np.zeros(self.dimension, dtype=np.int64)
+        for share in shares:
+            if share.shape == total.shape and int(np.dot(share, share)) <= self.length**2:
+                total += share
+        return total + np.array([noise.gaussian(self.sigma * self.length) for _ in total], dtype=np.int64)
+
+
+def _distance(change: Change) -> int:
+    return change.shares * (2 if change.relation is Relation.REPLACE else 1)
