@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.privacy.costs import ORDERS, Cost, Curve, Together
+from discreet.privacy.costs import ORDERS, Cost, Curve, Times, Together
 
 NANO = 10**9
 ATTO = 10**18
@@ -46,6 +46,8 @@ class Spending:
         """
         if isinstance(cost, Together):
             return sum((Spending.of(part, times) for part in cost.costs), Spending.nothing())
+        if isinstance(cost, Times):
+            return Spending.of(cost.cost, cost.times * times)
         if cost.curve.shape != ORDERS.shape or not (cost.curve >= 0).all() or not cost.delta >= 0 or times < 0:
             raise ValueError("A cost has a curve of numbers of at least 0 at every order, and such a delta.")
         nano = np.minimum(np.ceil(np.minimum(cost.curve, _CAP / NANO) * NANO), _CAP).astype(np.int64)

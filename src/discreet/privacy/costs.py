@@ -148,6 +148,28 @@ class Together:
         return {"kind": "together", "costs": "; ".join(str(cost.describe()) for cost in self.costs)}
 
 
+@dataclass(frozen=True)
+class Times:
+    """The same release, so many times over."""
+
+    cost: Cost
+    times: int
+
+    @property
+    def curve(self) -> Curve:
+        """So many times the curve."""
+        return np.asarray(self.cost.curve * self.times, dtype=np.float64)
+
+    @property
+    def delta(self) -> float:
+        """So many times the failure probability."""
+        return self.cost.delta * self.times
+
+    def describe(self) -> dict[str, float | str]:
+        """The cost as plain data."""
+        return self.cost.describe() | {"times": self.times}
+
+
 def pure_curve(epsilon: float) -> Curve:
     """Divergence of randomised response at each of `ORDERS` (privacy-spec, part 1)."""
     finite = ORDERS[:-1]

@@ -16,6 +16,7 @@ from discreet.privacy.costs import Cost
 from discreet.privacy.ledger import Charge, Ledger, exhausted
 from discreet.privacy.noise import Noise, SystemNoise
 from discreet.privacy.private import Private, unseal
+from discreet.privacy.reservation import Reservation
 
 S = TypeVar("S")
 S_in = TypeVar("S_in", contravariant=True)
@@ -132,7 +133,21 @@ class PrivacyFilter:
         *,
         unit: str = "document",
         noise: Noise | None = None,
+        again: bool = False,
     ) -> None:
+        """For one question.
+
+        Args:
+            ledger: who has paid what.
+            ceiling: the question's own budget.
+            question: its id.
+            unit: what a unit is called.
+            noise: the operating system's, unless this is a simulation.
+            again: whether charges of this question that are in the ledger already may be these. For work that was
+                interrupted, of which every draw is kept before anything is made of it: what was drawn and not kept
+                never left the process, and what was kept is not drawn again.
+        """
+        self._again = again
         self._noise = noise or SystemNoise()
         if not (self._noise.secure or ledger.simulation):
             raise DiscreetError("Insecure noise is for simulations; a real vault draws from the operating system.")
@@ -163,6 +178,20 @@ class PrivacyFilter:
         self._pay(mechanism, over.change)
         return Run(mechanism.start(self._noise), over.change)
 
+    def pay(self, priced: Priced, change: Change) -> Spending:
+        """Pay for what will be drawn through filters of its own (`within`). Returns what was paid.
+
+        Raises:
+            BudgetExhausted: the ceiling or the ledger refuses. Nothing was charged.
+        """
+        self._pay(priced, change)
+        return Spending.of(priced.cost(change))
+
+    def within(self, most: Spending) -> "PrivacyFilter":
+        """A filter that spends no more than `most`, which was paid before."""
+        paid = Reservation(most, self._ledger.budget, simulation=self._ledger.simulation)
+        return PrivacyFilter(paid, self._ledger.budget, self._question, unit=self._unit, noise=self._noise)
+
     def fits(self, mechanisms: Sequence[Priced], change: Change) -> bool:
         """Whether all of `mechanisms` can be paid for now, so that a round is not begun in vain."""
         costs = [Spending.of(mechanism.cost(change)) for mechanism in mechanisms]
@@ -188,7 +217,7 @@ class PrivacyFilter:
         total = self._spent + Spending.of(charge.cost)
         if not self.ceiling.admits(total):
             raise exhausted(self.ceiling, self._spent, total)
-        if not self._ledger.charge(charge):
+        if not self._ledger.charge(charge) and not self._again:
             # Drawing again for one payment would average the noise away.
             raise LedgerError("This question was paid and drawn for before; it is not drawn again. Ask a new one.")
         self._charges.append(charge)

@@ -16,13 +16,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from discreet.errors import DiscreetError, LedgerError
+from discreet.errors import DiscreetError
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.change import Change, Relation
 from discreet.privacy.filter import PrivacyFilter, Receipt
-from discreet.privacy.ledger import APART, Charge, UnitLedger, exhausted
+from discreet.privacy.ledger import APART, UnitLedger
 from discreet.privacy.noise import Noise, SystemNoise
 from discreet.privacy.private import Private, unseal
+from discreet.privacy.reservation import Reservation
 
 S = TypeVar("S")
 
@@ -39,34 +40,6 @@ class Member(Generic[S]):
 
     key: bytes
     value: S
-
-
-class Reservation:
-    """What was reserved for a part of a question, as the ledger of the filter that spends it."""
-
-    def __init__(self, most: Spending, budget: Budget, *, simulation: bool) -> None:
-        self.most, self.budget, self.simulation = most, budget, simulation
-        self.charges: list[Charge] = []
-        self._spent = Spending.nothing()
-
-    def spent(self) -> Spending:
-        """What was charged so far."""
-        return self._spent
-
-    def affords(self, extra: Spending) -> bool:
-        """Whether `extra` is left of what was reserved."""
-        return (self._spent + extra).within(self.most)
-
-    def charge(self, charge: Charge) -> bool:
-        """Take a charge out of the reservation, which is durable already."""
-        if charge.number != len(self.charges):
-            raise LedgerError("A charge was made twice, or left out. Nothing was released. Ask a new question.")
-        total = self._spent + Spending.of(charge.cost)
-        if not total.within(self.most):
-            raise exhausted(self.budget, self._spent, total)
-        self.charges.append(charge)
-        self._spent = total
-        return True
 
 
 class UnitFilter:
@@ -226,3 +199,25 @@ def deal(members: Private[Member[S]], voters: int, each: int, order: Callable[[S
         ]
 
     return Private(unseal(members, dealt), PLACE)
+
+
+def clusters(units: Private[S], places: Callable[[S], Sequence[int]], count: int, overlap: int) -> list[Private[S]]:
+    """Put each unit into clusters 0..count-1; one that comes or goes does so in its own, and changes no other.
+
+    Args:
+        units: what each unit brings.
+        places: the clusters of a unit, best first; of it and of public values alone.
+        count: how many clusters there are.
+        overlap: so many of its places count.
+    """
+    if units.change != PRESENCE:
+        raise DiscreetError(f"Clusters are made of units that come or go, not of {units.change}.")
+
+    def split(shares: Sequence[S]) -> list[list[S]]:
+        found: list[list[S]] = [[] for _ in range(count)]
+        for share in shares:
+            for place in list(dict.fromkeys(places(share)))[:overlap]:
+                found[place].append(share)
+        return found
+
+    return [Private(shares, PRESENCE) for shares in unseal(units, split)]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Generic, NoReturn, TypeVar
 
 from discreet.errors import DiscreetError, PrivateValueError
-from discreet.privacy.change import Change
+from discreet.privacy.change import Change, Relation
 
 S = TypeVar("S")
 R = TypeVar("R")
@@ -53,6 +53,20 @@ class Private(Generic[S]):
         if failure is not None:
             raise PrivateValueError(f"A step on private values {failure}.")
         return Private(results, self.__change)
+
+    def keep(self, test: Callable[[S], bool]) -> "Private[S]":
+        """The shares that pass a test, each judged by itself.
+
+        Raises:
+            PrivateValueError: the test failed on some share; or shares may be replaced, not only come and go: one that
+                is left out would then stand against one that is not, and their number would be private.
+        """
+        if self.__change.relation is not Relation.ADD_REMOVE:
+            raise PrivateValueError(
+                "Shares are left out only where a unit's share comes or goes, not where it changes."
+            )
+        passed = self.map(lambda share: (share, bool(test(share)))).__shares
+        return Private([share for share, kept in passed if kept], self.__change)
 
     def __repr__(self) -> str:
         return "Private(sealed)"
