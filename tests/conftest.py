@@ -3,11 +3,16 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 from discreet.vault import Vault
+
+# How long an example takes depends on what else the machine does; no test is about that.
+hypothesis.settings.register_profile("discreet", deadline=None)
+hypothesis.settings.load_profile("discreet")
 
 Record = dict[str, object]
 

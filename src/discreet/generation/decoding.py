@@ -34,7 +34,7 @@ class LockstepDecoding:
         self._model = model
         self._rows, self._length = len(prompts), len(prompts[0].tokens)
         self._shared_length, self._max_tokens, self._appended = len(shared), max_tokens, 0
-        self._cache = LockstepCache(self._rows, self._length + max_tokens, split=_take_over(model))
+        self._cache = LockstepCache(self._rows, self._length + max_tokens, split=take_over(model))
         self._padding = torch.tensor([prompt.padding for prompt in prompts], device=model.device)  # (rows,)
         if shared:  # fed once for all rows
             places = torch.arange(len(shared), device=model.device)
@@ -133,7 +133,7 @@ class LockstepDecoding:
         self._best: Tokens = np.argmax(logits.float().cpu().numpy(), axis=1).astype(np.int64)
 
 
-def _take_over(model: Any) -> bool:
+def take_over(model: Any) -> bool:
     """Have the model use our attention, if its own is the plain one; whether it does."""
     # A model with its own kind of attention (soft caps, sinks, other positions) says that the plain one will not do.
     plain = bool(getattr(model, "_supports_sdpa", False) and getattr(model, "_supports_attention_backend", False))

@@ -46,6 +46,13 @@ class Decoding(Protocol):
         """Forget all but the first `length` appended tokens. `best` is undefined until the next append."""
 
 
+class ScoredDecoding(Decoding, Protocol):
+    """A batch of prompts being continued, with all that the model thinks of the next token."""
+
+    def logits(self) -> Logits:
+        """The logits of the next token, shape (rows, vocabulary)."""
+
+
 class LanguageModel(Protocol):
     """A language model with its tokenizer."""
 
@@ -86,4 +93,17 @@ class LanguageModel(Protocol):
         """Begin to continue `prompts`, all of the same length, by at most `max_tokens` tokens.
 
         `shared` comes before each of them: public tokens, which are fed once for all rows.
+        """
+
+
+class ScoringModel(LanguageModel, Protocol):
+    """A language model that also says how likely tokens are. The contract of rows holds for what it says, too."""
+
+    def start(self, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int) -> ScoredDecoding:
+        """As a language model's."""
+
+    def surprise(self, shared: Sequence[int], prompts: Sequence[Prompt]) -> Logits:
+        """Minus the log-probability of each token of `prompts`, given those before it, in nats, shape (rows, length).
+
+        What stands for padding means nothing. `shared` comes before each of the prompts, and must not be empty.
         """

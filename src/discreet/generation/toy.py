@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from discreet.generation.model import Prompt, Tokens
+from discreet.generation.model import Logits, Prompt, Tokens
 
 _END, _PAD = 0, 1
 
@@ -51,7 +51,12 @@ class ToyModel:
 
     def start(self, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int) -> "ToyDecoding":
         """Find out what each prompt wants to say."""
-        return ToyDecoding([self._wish(prompt) for prompt in prompts])
+        return ToyDecoding([self._wish(prompt) for prompt in prompts], self.vocabulary_size)
+
+    def surprise(self, shared: Sequence[int], prompts: Sequence[Prompt]) -> Logits:
+        """Every letter of a word surprises by one."""
+        told = [[float(len(self._words[token])) for token in prompt.tokens] for prompt in prompts]
+        return np.array(told, dtype=np.float32)
 
     def _wish(self, prompt: Prompt) -> list[int]:
         words = [self._words[token] for token in prompt.tokens[prompt.padding :]]
@@ -65,12 +70,18 @@ class ToyModel:
 class ToyDecoding:
     """Rows that say their words one after the other, whatever is appended."""
 
-    def __init__(self, wishes: list[list[int]]) -> None:
-        self._wishes, self._said = wishes, 0
+    def __init__(self, wishes: list[list[int]], size: int) -> None:
+        self._wishes, self._size, self._said = wishes, size, 0
 
     def best(self) -> Tokens:
         """The next word of each row."""
         return np.array([(wish + [_END] * (self._said + 1))[self._said] for wish in self._wishes], dtype=np.int64)
+
+    def logits(self) -> Logits:
+        """Nine for the next word of each row, nothing for the others."""
+        found = np.zeros((len(self._wishes), self._size), dtype=np.float32)
+        found[np.arange(len(found)), self.best()] = 9.0
+        return found
 
     def append(self, token: int) -> None:
         """One word on."""

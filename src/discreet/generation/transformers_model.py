@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import UsageError
-from discreet.generation.model import Prompt
+from discreet.generation.model import Logits, Prompt
 
 if TYPE_CHECKING:
     from discreet.generation.decoding import LockstepDecoding
@@ -56,6 +56,12 @@ class TransformersModel:
         from discreet.generation.decoding import LockstepDecoding  # torch is imported where a model is used
 
         return LockstepDecoding(self._model, shared, prompts, max_tokens)
+
+    def surprise(self, shared: Sequence[int], prompts: Sequence[Prompt]) -> Logits:
+        """Minus the log-probability of each token, by blocks of one number of rows."""
+        from discreet.generation.surprise import surprise
+
+        return surprise(self._model, shared, prompts)
 
     def _template(self, text: str) -> list[int]:
         # The template's own control tokens are control tokens.

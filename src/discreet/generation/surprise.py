@@ -1,0 +1,67 @@
+"""How surprising each token of a text is to a model of the transformers library."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from discreet.generation.decoding import take_over
+from discreet.generation.lockstep import LockstepCache
+from discreet.generation.model import Logits, Prompt
+
+_BLOCK = 8
+"""Rows fed at once, always: another number could round another way, and rows would depend on how many there are."""
+
+
+def surprise(model: Any, shared: Sequence[int], prompts: Sequence[Prompt]) -> Logits:
+    """Minus the log-probability of each token of `prompts`, shape (rows, length)."""
+    filled = [*prompts, *[prompts[-1]] * (-len(prompts) % _BLOCK)]
+    found = [_of_block(model, shared, filled[first : first + _BLOCK]) for first in range(0, len(filled), _BLOCK)]
+    joined: Logits = np.concatenate(found)[: len(prompts)]
+    return joined
+
+
+def _of_block(model: Any, shared: Sequence[int], prompts: Sequence[Prompt]) -> Logits:
+    device, length, before = model.device, len(prompts[0].tokens), len(shared)
+    cache = LockstepCache(len(prompts), length, split=take_over(model))
+    places = torch.arange(before, device=device)
+    after_shared = _told(
+        model,
+        cache,
+        torch.tensor([list(shared)], device=device),
+        (places[:, None] >= places[None, :])[None],
+        places[None, :],
+    )[:, -1:]
+    padding = torch.tensor([prompt.padding for prompt in prompts], device=device)[:, None]
+    places = torch.arange(length, device=device)
+    real = places[None, :] >= padding
+    themselves = torch.eye(length, dtype=torch.bool, device=device)  # so that no row of the mask is empty
+    own = (real[:, None, :] & (places[:, None] >= places[None, :])) | themselves
+    ids = torch.tensor([prompt.tokens for prompt in prompts], device=device)
+    cache.feed_rows(0)
+    seen = torch.nn.functional.pad(own, (before, 0), value=True)
+    told = _told(model, cache, ids, seen, before + (places[None, :] - padding).clamp(min=0))
+    # What comes before the first real token is not the padding, but the last of what is shared.
+    first = after_shared.expand_as(told)
+    told = torch.where((places[None, :] == padding)[..., None], first, told.roll(1, dims=1))
+    array: Logits = (-told.gather(2, ids[..., None])[..., 0]).cpu().numpy()
+    return array
+
+
+def _told(
+    model: Any, cache: LockstepCache, ids: torch.Tensor, seen: torch.Tensor, positions: torch.Tensor
+) -> torch.Tensor:
+    """Log-probabilities of what comes after each place, shape (rows, places, vocabulary)."""
+    mask = torch.zeros(seen.shape, dtype=model.dtype, device=ids.device)
+    mask = mask.masked_fill_(~seen, torch.finfo(model.dtype).min)
+    with torch.inference_mode():
+        output = model(
+            input_ids=ids,
+            attention_mask=mask[:, None],  # always given, whoever has padding
+            position_ids=positions,
+            past_key_values=cache,
+            use_cache=True,
+            **({"lockstep": cache} if cache.split else {}),
+        )
+        return torch.log_softmax(output.logits.float(), dim=2)

@@ -1,0 +1,42 @@
+"""How surprising tokens are: right, and of each row by itself."""
+
+import numpy as np
+
+from discreet.generation.model import Prompt
+from discreet.generation.transformers_model import TransformersModel
+
+TEXTS = ["The diagnosis is Flumplenax, as ever.", "The cat sat on the mat.", "No.", "A " * 40, ""]
+
+
+def padded(model: TransformersModel, text: str, length: int = 24) -> Prompt:
+    tokens = model.encode(text)[:length]
+    return Prompt((model.pad_token,) * (length - len(tokens)) + tuple(tokens), length - len(tokens))
+
+
+def test_it_is_what_the_model_says_of_each_token(smollm: TransformersModel) -> None:
+    """Up to rounding: the same prefixes, fed whole, one after the other."""
+    shared = smollm.encode("Record:\n")
+    prompt = padded(smollm, TEXTS[0])
+    told = smollm.surprise(shared, [prompt])[0]
+    tokens = prompt.tokens[prompt.padding :]
+    for place, token in enumerate(tokens):
+        logits = smollm.start((), [Prompt((*shared, *tokens[:place]), 0)], 1).logits()[0].astype(np.float64)
+        expected = np.logaddexp.reduce(logits) - logits[token]
+        assert abs(told[prompt.padding + place] - expected) < 0.6
+
+
+def test_what_others_say_changes_no_row(smollm: TransformersModel) -> None:
+    shared = smollm.encode("Record:\n")
+    prompts = [padded(smollm, text) for text in TEXTS]
+    told = smollm.surprise(shared, prompts)
+    for chosen in ([0], [2, 0], [0] * 9 + [3], [4, 3, 2, 1, 0]):
+        again = smollm.surprise(shared, [prompts[number] for number in chosen])
+        for row, number in zip(again, chosen, strict=True):
+            assert row.tobytes() == told[number].tobytes()
+
+
+def test_a_made_up_word_surprises(smollm: TransformersModel) -> None:
+    prompts = [padded(smollm, text) for text in TEXTS[:2]]
+    told = smollm.surprise(smollm.encode("Record:\n"), prompts)
+    strange, plain = (row[prompt.padding :].sum() for row, prompt in zip(told, prompts, strict=True))
+    assert strange > 1.5 * plain
