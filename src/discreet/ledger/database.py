@@ -22,8 +22,8 @@ PATIENCE = 30
 """Seconds to wait while another process writes."""
 
 _OLDEST = (3, 35)  # from which on an update returns rows
-_PAGE = 1024
-_LOG = 2**22  # bytes after which the log is moved into the file
+_PAGE = 512
+_LOG = 2**24  # bytes after which the log is moved into the file
 
 _READ_ONLY = "The ledger cannot be written. Nothing was charged or released; allow writing to it and to its folder."
 _EXPLAINED = {

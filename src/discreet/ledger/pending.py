@@ -14,6 +14,7 @@ from sqlalchemy import Connection, text
 from discreet.errors import LedgerError
 from discreet.ledger import units
 from discreet.ledger.rows import CORRUPT, pack, unpack_part
+from discreet.ledger.statements import Statement
 from discreet.privacy.accounting import Budget, Meter, Spending
 
 _FIND = text(
@@ -21,7 +22,7 @@ _FIND = text(
     "part.spent_atto, part.payers from open_part left join part "
     'on part.question = open_part.question and part.part = open_part.part where open_part."only" = 1'
 )
-_NAME = text("update open_part set question = :question, part = :part, digest = :digest")
+_NAME = Statement("update open_part set question = :question, part = :part, digest = :digest")
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def check_digest(part: OpenPart, digest: object) -> None:
 
 def name(connection: Connection, part: OpenPart) -> None:
     """Let this part be the open one. No other may be, or it would be forgotten."""
-    connection.execute(_NAME, {"question": part.question, "part": part.part, "digest": _digest(part)})
+    _NAME.run(connection, {"question": part.question, "part": part.part, "digest": _digest(part)})
 
 
 def write(connection: Connection, budget: Budget) -> None:
@@ -68,7 +69,7 @@ def write(connection: Connection, budget: Budget) -> None:
     if found is not None:
         held = budget.meter(found.most)
         units.pay(connection, held, held, found.payers)
-        connection.execute(_NAME, {"question": None, "part": None, "digest": None})
+        _NAME.run(connection, {"question": None, "part": None, "digest": None})
 
 
 def reserved(connection: Connection, budget: Budget) -> tuple[Meter, bytes]:

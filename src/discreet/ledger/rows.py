@@ -7,6 +7,7 @@ import numpy as np
 from sqlalchemy import Connection, text
 
 from discreet.errors import LedgerError
+from discreet.ledger.statements import Statement
 from discreet.privacy.accounting import Spending
 from discreet.privacy.costs import ORDERS
 
@@ -15,8 +16,8 @@ CORRUPT = "The ledger is corrupt. Nothing is released without it; restore it fro
 KEY = 16
 """How many bytes the name of a unit has."""
 
-_TOTAL = text("select nano, atto from total")
-_SET_TOTAL = text("update total set nano = :nano, atto = :atto")
+_TOTAL = Statement("select nano, atto from total")
+_SET_TOTAL = Statement("update total set nano = :nano, atto = :atto")
 
 
 def pack(spending: Spending) -> dict[str, Any]:
@@ -48,13 +49,12 @@ def counted(most: Spending, spent: Spending | None) -> Spending:
 
 def total(connection: Connection) -> Spending:
     """What everybody has spent."""
-    row = connection.execute(_TOTAL).one()
-    return unpack(row.nano, row.atto)
+    return unpack(*_TOTAL.one(connection, {}))
 
 
 def set_total(connection: Connection, spending: Spending) -> None:
     """Note what everybody has spent."""
-    connection.execute(_SET_TOTAL, pack(spending))
+    _SET_TOTAL.run(connection, pack(spending))
 
 
 def stream(connection: Connection, statement: str, **values: object) -> Iterator[Any]:

@@ -76,8 +76,11 @@ def engine(url: URL) -> Engine:
         MissingPart: the driver is not installed.
     """
     try:
-        # Tried before use: a server that was started anew meanwhile costs a round trip, not a question.
-        return kept(create_engine(url, pool_pre_ping=True, max_overflow=-1, hide_parameters=True))
+        # Tried before use: a server that was started anew meanwhile costs a round trip, not a question. The driver
+        # begins nothing by itself, since that would be a round trip of its own: `transaction` does.
+        return kept(
+            create_engine(url, isolation_level="AUTOCOMMIT", pool_pre_ping=True, max_overflow=-1, hide_parameters=True)
+        )
     except ImportError:
         raise MissingPart("A ledger in PostgreSQL needs psycopg: pip install 'discreet[postgres]'") from None
 
@@ -102,7 +105,7 @@ def transaction(
         driver = connection.connection.dbapi_connection
         assert driver is not None
         # In one go: every statement by itself would wait for the server once more.
-        driver.execute(start, prepare=False)
+        driver.execute(f"begin; {start}", prepare=False)
         yield connection
 
 

@@ -33,6 +33,7 @@ from discreet.ledger.rows import (
     unpack,
     unpack_part,
 )
+from discreet.ledger.statements import Statement
 from discreet.privacy.accounting import Meter, Spending
 from discreet.privacy.ledger import (
     APART,
@@ -44,27 +45,27 @@ from discreet.privacy.ledger import (
     units_pay,
 )
 
-_FIND_CHARGE = text("select nano, atto from charge where question = :question and number = :number")
-_CHARGE = text("insert into charge values (:question, :number, :time, :mechanism, :change, :cost, :nano, :atto)")
+_FIND_CHARGE = Statement("select nano, atto from charge where question = :question and number = :number")
+_CHARGE = Statement("insert into charge values (:question, :number, :time, :mechanism, :change, :cost, :nano, :atto)")
 # What a reservation has to know before it looks at units. Open, too, is a part that was named and is not there:
 # `pending.find` refuses it.
-_BEFORE = text(
+_BEFORE = Statement(
     "select total.nano, total.atto, open_part.question is not null and latest.spent_nano is null as open, "
     "exists (select 1 from part where question = :question and part = :part) as known "
     "from total cross join open_part left join part as latest "
     "on latest.question = open_part.question and latest.part = open_part.part "
     'where total."only" = 1 and open_part."only" = 1'
 )
-_PART = text(
+_PART = Statement(
     "insert into part (question, part, most_nano, most_atto, everybody, payers) "
     "values (:question, :part, :nano, :atto, :everybody, :payers)"
 )
 _HELD = text(
     "select most_nano, most_atto, spent_nano, spent_atto from part where question = :question and part = :part"
 )
-_UNITS_PAY = text("select 1 from part where not everybody limit 1")
+_UNITS_PAY = Statement("select 1 from part where not everybody limit 1")
 _PARTS = "select question, part, most_nano, most_atto, spent_nano, spent_atto, charges from part"
-_SETTLE = text(
+_SETTLE = Statement(
     "update part set spent_nano = :nano, spent_atto = :atto, charges = :charges "
     "where question = :question and part = :part and spent_nano is null "
     "returning most_nano, most_atto, everybody, payers, (select digest from open_part "
@@ -116,16 +117,16 @@ class SqlLedger(ABC):
         spending, cost = Spending.of(charge.cost), json.dumps(charge.cost.describe())
         key = {"question": charge.question, "number": charge.number}
         with self._writing() as connection:
-            found = connection.execute(_FIND_CHARGE, key).one_or_none()
+            found = _FIND_CHARGE.found(connection, key)
             if found is not None:
-                if unpack(found.nano, found.atto) != spending:
+                if unpack(*found) != spending:
                     raise LedgerError("This charge was recorded before with another cost. Nothing was released.")
                 return False
-            if connection.execute(_UNITS_PAY).first() is not None:
+            if _UNITS_PAY.found(connection, {}) is not None:
                 raise units_pay()
             self._add_to_total(connection, total(connection), spending)
             about = {"time": _now(), "mechanism": charge.mechanism, "change": str(charge.change), "cost": cost}
-            connection.execute(_CHARGE, key | about | pack(spending))
+            _CHARGE.run(connection, key | about | pack(spending))
         return True
 
     def reserve(self, question: str, part: int, most: Spending, units: Sequence[bytes]) -> frozenset[bytes]:
@@ -169,27 +170,28 @@ class SqlLedger(ABC):
         key = {"question": question, "part": part}
         released = json.dumps([charge.describe() for charge in charges])
         with self._writing(durable=False) as connection:
-            row = connection.execute(_SETTLE, key | pack(spent) | {"charges": released}).one_or_none()
+            row = _SETTLE.found(connection, key | pack(spent) | {"charges": released})
             if row is None:
                 found = connection.execute(_HELD, key).one_or_none()
                 if found is None:
                     raise never_reserved(question, part)
                 check_settlement(*unpack_part(found), spent)
                 return
-            most = unpack(row.most_nano, row.most_atto)
+            nano, atto, everybody, payers, digest = row
+            most = unpack(nano, atto)
             check_settlement(most, None, spent)
-            if row.everybody:
+            if everybody:
                 set_total(connection, total(connection) - most + spent)
                 return
             held = self.budget.meter(most)
             back = held - self.budget.meter(spent)
-            if row.digest is not None:
-                pending.check_digest(OpenPart(question, part, most, row.payers), row.digest)
-                rows_of_units.pay(connection, held, held - back, row.payers)
+            if digest is not None:
+                pending.check_digest(OpenPart(question, part, most, payers), digest)
+                rows_of_units.pay(connection, held, held - back, payers)
             else:
                 # What was reserved since comes first: were a sum cut by it, nothing would be returned.
                 pending.write(connection, self.budget)
-                rows_of_units.get_back(connection, back, row.payers)
+                rows_of_units.get_back(connection, back, payers)
 
     def readings(self) -> list[tuple[Meter, int]]:
         """What units have paid by themselves, and how many have paid that. For the custodian alone."""
@@ -255,12 +257,12 @@ class SqlLedger(ABC):
 
     def _before(self, connection: Connection, question: str, part: int) -> Spending:
         """What everybody has spent before a new part. No part is open from here on: units' rows hold all they paid."""
-        found = connection.execute(_BEFORE, {"question": question, "part": part}).one()
-        if found.known:
+        nano, atto, is_open, known = _BEFORE.one(connection, {"question": question, "part": part})
+        if known:
             raise reserved_before(question, part)
-        if found.open:
+        if is_open:
             pending.write(connection, self.budget)
-        return unpack(found.nano, found.atto)
+        return unpack(nano, atto)
 
     def _add_to_total(self, connection: Connection, spent: Spending, spending: Spending) -> Spending:
         """Have everybody pay, if a unit that paid nothing by itself can. Returns the new total."""
@@ -274,7 +276,7 @@ class SqlLedger(ABC):
 def _insert_part(connection: Connection, question: str, part: int, most: Spending, payers: bytes | None) -> None:
     """Note who pays for a part; None: everybody."""
     values = {"everybody": payers is None, "payers": payers}
-    connection.execute(_PART, {"question": question, "part": part} | pack(most) | values)
+    _PART.run(connection, {"question": question, "part": part} | pack(most) | values)
 
 
 def _paid(connection: Connection) -> dict[str, tuple[int, Spending]]:

@@ -9,10 +9,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection
 
 from discreet.errors import LedgerError
 from discreet.ledger.rows import CORRUPT, KEY, stream
+from discreet.ledger.statements import Statement
 from discreet.privacy.accounting import CUT, Budget, Meter
 
 _AT_ONCE = 1000
@@ -32,7 +33,7 @@ _ADMITTED = """
     and (coalesce(unit.curve, 0) + :curve <= :most_curve or coalesce(unit.pure, 0) + :pure <= :most_pure)
 """
 
-_CANNOT_PAY_OF = text(
+_CANNOT_PAY_OF = Statement(
     f"{_NAMED} select named.key from named left join unit on unit.key = named.key where not ({_ADMITTED})"
 )
 
@@ -40,7 +41,7 @@ _CANNOT_PAY = f"select key from unit where not ({_ADMITTED})"
 
 # Cut where all that was reserved would be cut, as if it had been added first and the rest taken back. These begin with
 # "update", without which SQLite's driver counts no rows.
-_PAY = text(f"""
+_PAY = Statement(f"""
     update unit set
         curve = case when curve + :held_curve < :cut then curve + :curve else :cut end,
         pure = case when pure + :held_pure < :cut then pure + :pure else :cut end,
@@ -48,13 +49,13 @@ _PAY = text(f"""
     where key in ({_NAMED} select key from named)
 """)
 
-_PAY_FIRST = text(f"""
+_PAY_FIRST = Statement(f"""
     {_NAMED} insert into unit (key, curve, pure, failures) select key, :curve, :pure, :failures from named where true
     on conflict (key) do nothing
 """)
 
 # What was cut stays cut, as in `Meter`.
-_GET_BACK = text(f"""
+_GET_BACK = Statement(f"""
     update unit set
         curve = case when curve < :cut then curve - :curve else curve end,
         pure = case when pure < :cut then pure - :pure else pure end,
@@ -64,7 +65,7 @@ _GET_BACK = text(f"""
 
 _READINGS = "select curve, pure, failures, count(*) as units from unit group by curve, pure, failures"
 
-_READINGS_OF = text(f"""
+_READINGS_OF = Statement(f"""
     {_NAMED} select curve, pure, failures, count(*) as units from named left join unit on unit.key = named.key
     group by curve, pure, failures
 """)
@@ -77,7 +78,7 @@ def can_pay(connection: Connection, budget: Budget, everybody: Meter, units: Seq
     values = _values(everybody) | _limits(budget)
     unable: set[bytes] = set()
     for keys in _chunks(b"".join(units)):  # who cannot: most can, so that the database has few to name
-        unable.update(connection.scalars(_CANNOT_PAY_OF, values | {"keys": keys}))
+        unable.update(key for (key,) in _CANNOT_PAY_OF.run(connection, values | {"keys": keys}))
     return [unit for unit in units if unit not in unable]
 
 
@@ -90,8 +91,8 @@ def pay(connection: Connection, held: Meter, kept: Meter, payers: bytes) -> None
     """Add what is kept of `held`, which was reserved, to what each of those named one after the other paid."""
     values = _values(kept) | {"held_curve": held.curve, "held_pure": held.pure, "cut": CUT}
     for keys in _chunks(payers):
-        if connection.execute(_PAY, values | {"keys": keys}).rowcount * KEY < len(keys):
-            connection.execute(_PAY_FIRST, _values(kept) | {"keys": keys})  # who has a row has paid just now
+        if _PAY.run(connection, values | {"keys": keys}).rowcount * KEY < len(keys):
+            _PAY_FIRST.run(connection, _values(kept) | {"keys": keys})  # who has a row has paid just now
 
 
 def get_back(connection: Connection, back: Meter, payers: bytes) -> None:
@@ -103,7 +104,7 @@ def get_back(connection: Connection, back: Meter, payers: bytes) -> None:
     if back == Meter():
         return
     found = sum(
-        connection.execute(_GET_BACK, _values(back) | {"keys": keys, "cut": CUT}).rowcount for keys in _chunks(payers)
+        _GET_BACK.run(connection, _values(back) | {"keys": keys, "cut": CUT}).rowcount for keys in _chunks(payers)
     )
     if found * KEY != len(payers):
         raise LedgerError(CORRUPT)
@@ -113,10 +114,10 @@ def readings(connection: Connection, held: Meter, payers: bytes) -> list[tuple[M
     """Each reading that units have, and how many have it, when `payers` paid `held` beyond what their rows say."""
     found = Counter({Meter(row.curve, row.pure, row.failures): row.units for row in stream(connection, _READINGS)})
     for keys in _chunks(payers):
-        for row in connection.execute(_READINGS_OF, {"keys": keys}):
-            before = Meter() if row.curve is None else Meter(row.curve, row.pure, row.failures)
-            found[before] -= 0 if row.curve is None else row.units
-            found[before + held] += row.units
+        for curve, pure, failures, units in _READINGS_OF.run(connection, {"keys": keys}):
+            before = Meter() if curve is None else Meter(curve, pure, failures)
+            found[before] -= 0 if curve is None else units
+            found[before + held] += units
     return [(reading, count) for reading, count in found.items() if count]
 
 
