@@ -4,10 +4,12 @@ import os
 import pwd
 import secrets
 import shutil
+import signal
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -51,26 +53,99 @@ def runner(folder: Path) -> Run:
     return run
 
 
+class Server:
+    """A server of our own, with its data in `folder`; it may be cut off and started again."""
+
+    def __init__(self, folder: Path, programs: Path, settings: Mapping[str, object]) -> None:
+        self.data, self._folder, self._programs = folder / "data", folder, programs
+        self._run = runner(folder)
+        self._options = " ".join(f"-c {name}={value}" for name, value in settings.items())
+        self.url = f"postgresql://{OWNER}@/postgres?host={folder}"
+        self._run(
+            *(programs / "initdb", "-N", "-A", "trust", "-U", OWNER, "-E", "UTF8", "--locale=C", "-D", self.data),
+            "--wal-segsize=1",
+        )
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        options = f"-k {self._folder} -c listen_addresses='' -c max_connections=30 {self._options}"
+        self._control("-l", self._folder / "log", "-o", options, "start")
+
+    def stop(self) -> None:
+        """Stop it, if it runs."""
+        if self.pid() is not None:
+            self._control("-m", "immediate", "stop")
+
+    def pid(self) -> int | None:
+        """The id of its first process; None if it is gone."""
+        try:
+            pid = int((self.data / "postmaster.pid").read_text().split()[0])
+        except FileNotFoundError:
+            return None
+        return pid if _alive(pid) else None
+
+    def cut(self) -> None:
+        """Kill all of its processes, as a power cut would: what lies in their memory is lost."""
+        pid = self.pid()
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)  # so that it neither tells its children, nor makes new ones
+        everyone = [*_children(pid), pid]
+        for one in everyone:
+            with suppress(ProcessLookupError):
+                os.kill(one, signal.SIGKILL)
+        deadline = time.monotonic() + 30
+        while any(map(_alive, everyone)):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        # After a power cut no process has this id; here it may last until somebody asks how it ended.
+        for left in (self.data / "postmaster.pid", *self._folder.glob(".s.PGSQL.*")):
+            left.unlink()
+
+    def _control(self, *arguments: str | Path) -> None:
+        self._run(self._programs / "pg_ctl", "-w", "-D", self.data, *arguments)
+
+
+def _stat(pid: int) -> list[str]:
+    """What the system says of a process after its name: its state, its parent, and so on; nothing if it is gone."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return []
+
+
+def _alive(pid: int) -> bool:
+    return bool(_stat(pid)) and _stat(pid)[:1] != ["Z"]
+
+
+def _children(pid: int) -> list[int]:
+    everyone = [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
+    return [one for one in everyone if _stat(one)[1:2] == [str(pid)]]
+
+
 @contextmanager
-def running(*, durable: bool = False) -> Iterator[str]:
-    """The address of a server's database, while it runs; if not `durable`, nothing has to reach the disk."""
+def server_of_our_own(folder: Path | None = None, **settings: object) -> Iterator[Server]:
+    """A server with such settings, while it is needed; its files are made in `folder`, if one is given."""
     programs = binaries()
     if programs is None:
         pytest.skip("PostgreSQL is tested where its server is installed: initdb was not found")
     # Not in pytest's folder, which other users cannot enter; and short, since a socket's name must be.
-    folder = Path(tempfile.mkdtemp(prefix="discreet-pg-"))
-    data = folder / "data"
+    made = Path(tempfile.mkdtemp(prefix="discreet-pg-", dir=folder))
     try:
-        run = runner(folder)
-        run(programs / "initdb", "-N", "-A", "trust", "-U", OWNER, "-E", "UTF8", "--locale=C", "-D", data)
-        options = f"-k {folder} -c listen_addresses='' -c max_connections=30 -c fsync={'on' if durable else 'off'}"
-        run(programs / "pg_ctl", "-w", "-D", data, "-l", folder / "log", "-o", options, "start")
+        own = Server(made, programs, settings)
         try:
-            yield f"postgresql://{OWNER}@/postgres?host={folder}"
+            own.start()
+            yield own
         finally:
-            run(programs / "pg_ctl", "-w", "-m", "immediate", "-D", data, "stop")
+            own.stop()
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(made, ignore_errors=True)
+
+
+@contextmanager
+def running(*, durable: bool = False) -> Iterator[str]:
+    """The address of a server's database, while it runs; if not `durable`, nothing has to reach the disk."""
+    with server_of_our_own(fsync="on" if durable else "off") as own:
+        yield own.url
 
 
 @pytest.fixture(scope="session")
