@@ -37,6 +37,7 @@ from discreet.privacy.filter import Receipt
 from discreet.privacy.individual import UnitFilter
 from discreet.privacy.ledger import MemoryLedger, UnitLedger
 from discreet.privacy.noise import Noise
+from discreet.retrieval.counting import count_units
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedding import Embedder, load_embedder
 from discreet.retrieval.loading import BadRecord, Fields, read_documents
@@ -344,7 +345,7 @@ class Vault:
         except UsageError:  # the whole grant is too little for an answer of the default algorithm
             plan = None
         if isinstance(algorithm, ManyQuestions):
-            units, places = self.store.count_units(), algorithm.inner.voters * algorithm.inner.units_per_voter
+            units, places = count_units(self.path / "store"), algorithm.inner.voters * algorithm.inner.units_per_voter
             return by_units(self.ledger, self.settings.unit_field, questions, units, plan, places)
         return by_everybody(budget, self.ledger.spent(), self.settings.unit_field, questions, plan)
 

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 from discreet.cli import main  # noqa: F401 - registers the commands
 from discreet.cli.app import app
 from discreet.demo.corpus import documents
+from discreet.errors import StoreError
 from discreet.vault import Vault
 from tests.ledger.conftest import running
 
@@ -79,6 +80,23 @@ def test_an_analyst_sees_only_what_is_public(tmp_path: Path, notes: Path) -> Non
     whole = run("budget", vault).output
     assert "how many units have it" in whole
     assert "more questions like the default one" in whole
+
+
+def test_counting_what_is_left_loads_no_embedder(tmp_path: Path, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would take seconds."""
+    vault, empty = hospital(tmp_path / "v", notes), tmp_path / "empty"
+    json_of("init", empty, "--epsilon", 5, "--delta", 1e-6)
+
+    def refuse(_: str) -> None:
+        raise AssertionError("an embedder was loaded")
+
+    monkeypatch.setattr("discreet.vault.load_embedder", refuse)
+    for path, units in ((vault, 240), (empty, 0)):
+        assert sum(level.units for level in Vault.open(path).budget().levels) == units
+        assert run("budget", path).exit_code == 0
+    (vault / "store" / "store.sqlite").unlink()
+    with pytest.raises(StoreError, match="no texts"):
+        Vault.open(vault).budget()
 
 
 def test_a_vault_in_which_everybody_paid_is_converted_and_forgets_nothing(tmp_path: Path, notes: Path) -> None:
