@@ -1,5 +1,6 @@
 """What is special about the ledger in PostgreSQL: names, addresses, connections, rights."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from sqlalchemy import text
 
 from discreet.errors import DiscreetError, LedgerError, VaultVersionError
 from discreet.ledger.postgres import PostgresLedger
+from discreet.privacy.accounting import Budget
 from tests.ledger.conftest import sql
 from tests.ledger.test_sqlite import charge
 from tests.ledger.test_unit_faults import LARGE, UNITS, of, parts_of
@@ -98,3 +100,26 @@ def test_without_the_driver_it_says_what_to_install(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("discreet.ledger.server.create_engine", refuse)
     with pytest.raises(DiscreetError, match="pip install"):
         PostgresLedger.open("postgresql://user@host/database", "vault_1")
+
+
+def test_a_copy_in_a_file_is_a_simulation_that_knows_all(url: str, name: str, tmp_path: Path) -> None:
+    ledger = PostgresLedger.create(url, name, Budget(3.0, 1e-5, accountant="zcdp"), log_questions=True)
+    for question in ("later", "earlier"):
+        ledger.begin(question, "mu-rag", "Why?")
+    ledger.charge(charge("later", 0))
+    ledger.reserve("earlier", 0, of(2.0), UNITS)
+    ledger.settle("earlier", 0, of(0.5))
+    ledger.reserve("earlier", 1, of(2.0), UNITS[:3])
+    copy = ledger.copy(tmp_path / "copy.sqlite")
+    assert (copy.simulation, ledger.simulation) == (True, False)
+    assert (copy.budget, copy.spent(), copy.questions()) == (ledger.budget, ledger.spent(), ledger.questions())
+    assert Counter(dict(copy.readings())) == Counter(dict(ledger.readings()))
+    assert parts_of(copy) == parts_of(ledger)
+    assert copy.reserve("r", 0, of(1.0), UNITS) == frozenset(UNITS[3:])
+    assert ledger.reserve("r", 0, of(1.0), UNITS[:4]) == frozenset(UNITS[3:4])
+    with pytest.raises(LedgerError, match="not overwritten"):
+        ledger.copy(tmp_path / "copy.sqlite")
+    sql(url, f'drop table "{name}".part')
+    with pytest.raises(LedgerError, match="no such ledger"):
+        ledger.copy(tmp_path / "another.sqlite")
+    assert not (tmp_path / "another.sqlite").exists()

@@ -7,17 +7,20 @@ opening, the sums must match what was paid, and the grant its seal.
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Self
 
 from sqlalchemy import URL, Connection, text
 
 from discreet.errors import LedgerError, UsageError, VaultVersionError
+from discreet.ledger.copying import copied
 from discreet.ledger.engines import closed, closing_with
 from discreet.ledger.opening import check, write_grant
 from discreet.ledger.postgres_tables import OLDEST, VERSION, make_tables, migrate
 from discreet.ledger.rows import CORRUPT
 from discreet.ledger.server import address, engine, explained, missing, transaction
 from discreet.ledger.sql import SqlLedger
+from discreet.ledger.sqlite import SqliteLedger
 from discreet.privacy.accounting import Budget
 
 _NAME = re.compile(r"vault_[0-9a-f]{1,57}")
@@ -77,6 +80,15 @@ class PostgresLedger(SqlLedger):
                     migrate(connection)
                 check(connection)
         return cls(found, name)
+
+    def copy(self, path: Path) -> SqliteLedger:
+        """A copy in a file, marked as a simulation, for experiments: this ledger is not touched, the mark never goes.
+
+        Raises:
+            LedgerError: there is something at `path`, nothing can be written there, or the database is out of reach.
+        """
+        with self._reading() as connection:
+            return copied(connection, path)
 
     @contextmanager
     def _writing(self, *, durable: bool = True) -> Iterator[Connection]:

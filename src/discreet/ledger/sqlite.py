@@ -52,7 +52,7 @@ class SqliteLedger(SqlLedger):
             with explained(path):
                 keep_log(path)
                 with closed(engine(path)) as made, transaction(made) as connection:
-                    _migrate(connection)
+                    migrate(connection)
                     write_grant(connection, budget, log_questions, simulation)
         except BaseException:
             path.unlink(missing_ok=True)
@@ -74,7 +74,7 @@ class SqliteLedger(SqlLedger):
                 version = _checked_version(connection)
             with transaction(found, reading=version == len(MIGRATIONS)) as connection:
                 if version < len(MIGRATIONS):
-                    _migrate(connection)
+                    migrate(connection)
                 check(connection)
         return cls(path)
 
@@ -127,7 +127,8 @@ def _version(connection: Connection) -> int:
     return int(connection.execute(text("pragma user_version")).scalar_one())
 
 
-def _migrate(connection: Connection) -> None:
+def migrate(connection: Connection) -> None:
+    """Bring the tables of an older file, or an empty one, up to date."""
     # The version is read under the write lock: another process may have migrated meanwhile.
     for migrate in MIGRATIONS[_version(connection) :]:
         migrate(connection)
