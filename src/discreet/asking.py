@@ -11,7 +11,7 @@ from discreet.errors import BudgetExhausted, Interrupted
 from discreet.generation.model import LanguageModel
 from discreet.history import History, Released
 from discreet.privacy.accounting import Budget
-from discreet.privacy.filter import NotPrivateFilter, PrivacyFilter, Receipt, released_before
+from discreet.privacy.filter import NotPrivateFilter, PrivacyFilter, Receipt, public_texts, released_before
 from discreet.privacy.individual import UnitFilter
 from discreet.privacy.ledger import UnitLedger
 from discreet.privacy.noise import Noise
@@ -108,6 +108,11 @@ def kept_answer(known: Released, unit: str) -> Answer:
         algorithm=known.algorithm,
         receipt=released_before(unit),
     )
+
+
+def from_public_texts(draft: Draft, unit: str, remaining: float) -> Answer:
+    """An answer from texts that are public: it costs nothing."""
+    return Answer(**asdict(draft), algorithm="rag over public texts", receipt=public_texts(unit), remaining=remaining)
 
 
 def _single(algorithm: Algorithm | ManyQuestions) -> Algorithm:

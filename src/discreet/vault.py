@@ -20,14 +20,16 @@ from typing import Self
 from discreet.affording import affordable, affords
 from discreet.algorithms.answer import Algorithm, Answer
 from discreet.algorithms.consensus import Consensus
+from discreet.algorithms.dp_synrag.parameters import DPSynRAG
 from discreet.algorithms.ensemble import check_number
 from discreet.algorithms.multi import ManyQuestions
 from discreet.algorithms.murag_ada import MuRAGAda
+from discreet.algorithms.rag import RAG
 from discreet.algorithms.tuning import Tuning, suggestion
-from discreet.asking import NEW, Asked, answer, kept_answer, paid_by_units, recall, to_keep
+from discreet.asking import NEW, Asked, answer, from_public_texts, kept_answer, paid_by_units, recall, to_keep
 from discreet.balance import BudgetReport, by_everybody, by_units
 from discreet.errors import StoreError, UsageError
-from discreet.generation.model import LanguageModel
+from discreet.generation.model import LanguageModel, ScoringModel
 from discreet.history import History, as_record
 from discreet.keeping import create_ledger, open_ledger
 from discreet.ledger.sql import SqlLedger
@@ -41,10 +43,13 @@ from discreet.retrieval.counting import count_units
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedding import Embedder, load_embedder
 from discreet.retrieval.loading import BadRecord, Fields, read_documents
+from discreet.retrieval.public import PublicTexts
 from discreet.retrieval.retriever import Corpus
 from discreet.retrieval.store import EmbeddedStore
 from discreet.settings import VERSION, Settings, converted, read_secret, read_settings, write_settings
+from discreet.synthesis import Synthetic, Told, Workshop, forget_keywords
 
+SYNTHESIS = "synthesis"
 # Of the vault's delta, this part is for failure probabilities, the rest for converting Renyi curves.
 FAILURE_SHARE = 0.5
 _ANY_VOCABULARY = 1000  # costs do not depend on it
@@ -158,7 +163,7 @@ class Vault:
         self.settings = write_settings(self.path, converted(self.settings))
 
     @cached_property
-    def model(self) -> LanguageModel:
+    def model(self) -> ScoringModel:
         """The language model; loaded at first use."""
         from discreet.generation.loading import load_model
 
@@ -233,11 +238,66 @@ class Vault:
 
     def remove(self, document_id: str) -> int:
         """Erase a document; it is gone from answers at once. Returns how many were erased: 0 or 1."""
+        forget_keywords(self.path / SYNTHESIS)
         return self.store.remove(document_id)
 
     def remove_unit(self, unit: str) -> int:
         """Erase all documents of an individual. Returns how many there were."""
+        forget_keywords(self.path / SYNTHESIS)
         return self.store.remove_unit(unit)
+
+    def workshop(self, noise: Noise | None = None, ledger: UnitLedger | None = None) -> Workshop:
+        """What it takes to make a synthetic corpus: `workshop().plan(...)`, `workshop().make(...)`.
+
+        Args:
+            noise: may be seeded if `ledger` is a simulation.
+            ledger: in place of the vault's.
+        """
+        return Workshop(
+            self.path / SYNTHESIS,
+            self.store,
+            self.model,
+            ledger or self.ledger,
+            self._secret,
+            self.settings.unit_field,
+            self.embedder.dimension,
+            noise,
+        )
+
+    def synthesize(
+        self,
+        out: str | Path,
+        parameters: DPSynRAG | None = None,
+        *,
+        only_new: bool = False,
+        force: bool = False,
+        told: Told = lambda *_: None,
+    ) -> Synthetic:
+        """Make a synthetic corpus, to be asked for ever, and pay for it once.
+
+        Safe to interrupt and run again: it goes on, and is paid once.
+
+        Args:
+            out: the file; its receipt is written beside it.
+            parameters: what is wanted.
+            only_new: only from documents that the last corpus was not made from.
+            force: whether `out` may be written over.
+            told: told (the step, how much is done, of how much).
+
+        Raises:
+            UsageError: `out` is there already, or the price cannot be paid.
+            BadData: there are too few documents. Nothing was paid.
+        """
+        path = Path(out)
+        if path.exists() and not force:
+            raise UsageError(f"There is already something at {path}. Choose another file, or write over it: --force.")
+        if not path.parent.is_dir():
+            raise UsageError(f"There is no folder {path.parent}. Make it, or choose another place.")
+        workshop = self.workshop()
+        made = workshop.make(parameters or DPSynRAG(), only_new=only_new, told=told)
+        made.write(path)
+        workshop.finish()
+        return made
 
     def ask(
         self,
@@ -296,6 +356,18 @@ class Vault:
 
     def _left(self) -> float:
         return self.ledger.budget.left(self.ledger.spent())
+
+    def ask_corpus(self, question: str, corpus: str | Path, *, max_tokens: int = 32, prefix: str = "") -> Answer:
+        """Answer from a synthetic corpus with this vault's model and embedder: for nothing, as often as you like.
+
+        Raises:
+            BadData: the file cannot be read as a corpus.
+        """
+        question = _checked(question)
+        texts = PublicTexts.read(Path(corpus), self.embedder)
+        reader = RAG(max_tokens=max_tokens, prefix=prefix)
+        draft = reader.read(question, texts.unsealed_passages(question, reader.units), self.model)
+        return from_public_texts(draft, self.settings.unit_field, self._left())
 
     def simulate(
         self,

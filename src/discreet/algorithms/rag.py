@@ -1,5 +1,6 @@
 """Plain RAG: the nearest passages in one prompt. No guarantee: the answer may repeat any of them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,6 +10,7 @@ from discreet.generation.model import LanguageModel
 from discreet.generation.prompts import DOCUMENT_TOKENS, layout
 from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import PrivacyFilter
+from discreet.retrieval.documents import Passage
 from discreet.retrieval.retriever import Corpus
 
 
@@ -34,7 +36,10 @@ class RAG:
 
     def answer(self, question: str, corpus: Corpus, model: LanguageModel, privacy: PrivacyFilter) -> Draft:
         """Answer from the nearest passages."""
-        passages = corpus.unsealed_passages(question, self.units)
+        return self.read(question, corpus.unsealed_passages(question, self.units), model)
+
+    def read(self, question: str, passages: Sequence[Passage], model: LanguageModel) -> Draft:
+        """Answer from passages."""
         laid_out = layout(
             model,
             question,

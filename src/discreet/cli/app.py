@@ -168,6 +168,9 @@ def ask(
     similarity: Annotated[float | None, typer.Option(help="murag: how similar a unit must be; see `tune`.")] = None,
     reuse: Annotated[bool, typer.Option(help="Use answers that were released before.")] = True,
     not_private: Annotated[bool, typer.Option("--not-private", help="Allow a baseline without guarantee.")] = False,
+    corpus: Annotated[
+        Path | None, typer.Option(help="Answer from this synthetic corpus instead, for nothing: see `synthesize`.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Ask a question, and pay for the answer."""
@@ -190,6 +193,11 @@ def ask(
         "similarity": similarity,
     }
     opened = Vault.open(vault)
+    if corpus is not None:
+        with working("Reading the corpus"):
+            found = opened.ask_corpus(question, corpus, max_tokens=max_tokens or 32, prefix=prefix or "")
+        print_json(found.describe()) if as_json else print_answer(found)
+        return
     with working("Asking the voters"):
         chosen = make_algorithm(algorithm or opened.default_algorithm().name, options)
         answer = opened.ask(question, chosen, not_private=not_private, reuse=reuse)
@@ -221,7 +229,8 @@ def print_receipt(answer: Answer) -> None:
         out.print("  [bold red]NOT PRIVATE[/]: this answer has no guarantee and may repeat any document.")
         return
     if receipt.payment == "nobody":
-        out.print("  receipt: nothing was paid; this answer was released before")
+        why = "this answer was released before" if receipt.reused else "it was answered from texts that are public"
+        out.print(f"  receipt: nothing was paid; {why}")
         return
     if receipt.reused:
         out.print(f"  with the help of {receipt.reused} answers that were released before")

@@ -96,3 +96,38 @@ def layout(
             f"has room for {max(room, 0)} beside {document_tokens} of documents and {max_tokens} of answer. Shorten it."
         )
     return made
+
+
+REWRITE = "Rewrite the record in one sentence. Leave out names of people, dates and numbers."
+_REWRITTEN = (
+    (
+        "My name is Tom Baker and I have a swollen thumb and a runny nose. Doctor: I looked at the swollen thumb of "
+        "Tom Baker. It is Mumpelflex, which calls for Zibber Drops.",
+        "A patient with a swollen thumb and a runny nose has Mumpelflex; the treatment is Zibber Drops.",
+    ),
+    (
+        "From: Lena Ruiz. To: Ben Ode. The review of the Orly bridge was moved to Friday, since the engineer is ill.",
+        "The review of the Orly bridge was moved to Friday because the engineer is ill.",
+    ),
+    (
+        "Ana Costa, 43, reports itchy ears and a humming noise. The doctor found Brindle Ear and prescribes warm oil.",
+        "A patient with itchy ears and a humming noise has Brindle Ear; the treatment is warm oil.",
+    ),
+)
+
+
+def rewriting(model: LanguageModel, keyword: str, document_tokens: int, max_tokens: int) -> Layout:
+    """The layout of prompts that have a record written anew; `keyword` is public.
+
+    Raises:
+        UsageError: record and text together do not fit the model's context.
+    """
+    opening, closing = model.chat(REWRITE, [(f"Record: {record}", text) for record, text in _REWRITTEN])
+    made = Layout((*opening, *model.encode("Record: ")), tuple(closing), document_tokens, model.pad_token)
+    length = len(made.shared) + len(made.tail) + document_tokens + max_tokens
+    if length > model.context:
+        raise UsageError(
+            f"Texts of {document_tokens} tokens and {max_tokens} tokens to write do not fit the model '{model.name}', "
+            f"which has room for {model.context}, instructions included. Take fewer of either."
+        )
+    return made

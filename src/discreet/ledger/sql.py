@@ -63,6 +63,7 @@ _PART = Statement(
 _HELD = text(
     "select most_nano, most_atto, spent_nano, spent_atto from part where question = :question and part = :part"
 )
+_PAYERS = Statement("select payers from part where question = :question and part = :part")
 _UNITS_PAY = Statement("select 1 from part where not everybody limit 1")
 _PARTS = "select question, part, most_nano, most_atto, spent_nano, spent_atto, charges from part"
 _SETTLE = Statement(
@@ -144,6 +145,15 @@ class SqlLedger(ABC):
             pending.name(connection, OpenPart(question, part, most, payers))
             _insert_part(connection, question, part, most, payers)
         return frozenset(paying)
+
+    def payers(self, question: str, part: int) -> frozenset[bytes] | None:
+        """The units that pay for a part that was reserved before; None if it was not, or everybody pays."""
+        with self._reading() as connection:
+            row = _PAYERS.found(connection, {"question": question, "part": part})
+        if row is None or row[0] is None:
+            return None
+        names = bytes(row[0])
+        return frozenset(names[start : start + 16] for start in range(0, len(names), 16))
 
     def reserve_all(self, question: str, part: int, most: Spending) -> frozenset[bytes]:
         """Have everybody pay `most`, durably, those included who join later. Returns the units that cannot.

@@ -122,6 +122,11 @@ def released_before(unit: str) -> Receipt:
     return Receipt(0.0, 0.0, "add-remove", unit, (), "none", "none", payment="nobody", reused=1)
 
 
+def public_texts(unit: str) -> Receipt:
+    """The receipt of an answer from texts that were released before: it costs nothing anew."""
+    return Receipt(0.0, 0.0, "add-remove", unit, (), "none", "none", payment="nobody")
+
+
 class PrivacyFilter:
     """Lets mechanisms open private values, after payment, within a question's ceiling and a ledger's budget."""
 

@@ -81,7 +81,7 @@ class UnitFilter:
         return self._ledger.budget
 
     def admit(
-        self, members: Private[Member[S]], most: Spending, *, apart: bool = False
+        self, members: Private[Member[S]], most: Spending, *, apart: bool = False, again: bool = False
     ) -> tuple[Private[Member[S]], PrivacyFilter]:
         """Admit those members that can pay `most`, and have all of them pay it.
 
@@ -89,6 +89,8 @@ class UnitFilter:
             members: of each unit, the first counts; who is among them must be decided unit by unit.
             most: what the part may cost at most.
             apart: whether no unit of this part is in another part with this mark.
+            again: whether those are admitted who paid for this part before, if it was reserved before: for work that
+                was interrupted (see `PrivacyFilter`).
 
         Returns:
             the admitted members, in the order in which they came, and the filter to spend `most` with.
@@ -98,7 +100,8 @@ class UnitFilter:
         def paying(found: Sequence[Member[S]]) -> list[Member[S]]:
             # Each unit once, whatever was handed in: two places for one unit would be two shares that it changes.
             once = {member.key: member for member in reversed(found)}
-            admitted = self._ledger.reserve(self._question, part, most, list(once))
+            before = self._ledger.payers(self._question, part) if again else None
+            admitted = before if before is not None else self._ledger.reserve(self._question, part, most, list(once))
             return [member for member in found if member.key in admitted and once[member.key] is member]
 
         if members.change != PRESENCE:

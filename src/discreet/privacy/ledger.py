@@ -87,6 +87,9 @@ class UnitLedger(Ledger, Protocol):
             LedgerError: this part of the question was reserved before, or the ledger cannot be written.
         """
 
+    def payers(self, question: str, part: int) -> frozenset[bytes] | None:
+        """The units that pay for a part that was reserved before; None if it was not, or everybody pays."""
+
     def reserve_all(self, question: str, part: int, most: Spending) -> frozenset[bytes]:
         """Have everybody pay `most`, durably, those included who join later. Returns the units that cannot.
 
@@ -156,6 +159,11 @@ class MemoryLedger:
             self._units[unit] = self._units.get(unit, Meter()) + cost
         self._parts[question, part] = _Part(most, paying)
         return paying
+
+    def payers(self, question: str, part: int) -> frozenset[bytes] | None:
+        """Who pays for a part that was reserved."""
+        held = self._parts.get((question, part))
+        return held.paying if held else None
 
     def reserve_all(self, question: str, part: int, most: Spending) -> frozenset[bytes]:
         """Have everybody pay."""

@@ -5,6 +5,9 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
+
 from discreet.errors import UsageError
 
 
@@ -36,6 +39,23 @@ class Document:
                 raise UsageError(f"A document needs a name as its {name}; this one has none. Give it one.")
         if not all(is_unicode(part) for part in (self.id, self.unit, self.text)):
             raise UsageError("A document holds half a character (a lone surrogate). Decode its text again.")
+
+
+@dataclass(frozen=True)
+class StoredText:
+    """A chunk of a document in a store.
+
+    Attributes:
+        unit: whose it is.
+        tag: tells the document's content from others', for those who have the store's key.
+        vector: in whole numbers.
+        text: the chunk.
+    """
+
+    unit: str
+    tag: str
+    vector: NDArray[np.int64] = field(repr=False)
+    text: str = field(repr=False)
 
 
 @dataclass(frozen=True)

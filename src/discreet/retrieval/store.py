@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import StoreError, VaultVersionError
-from discreet.retrieval.documents import Document, Passage, canonical_name, canonical_unit
+from discreet.retrieval.documents import Document, Passage, StoredText, canonical_name, canonical_unit
 from discreet.retrieval.failures import explained
 from discreet.retrieval.tables import MIGRATIONS, TABLES, VERSION
 from discreet.retrieval.vectors import Vector as Vector
@@ -76,6 +76,10 @@ class Store(Protocol):
 
     def count_units(self) -> int:
         """How many units there are: for the custodian."""
+
+
+def _tag(digest: bytes, key: bytes) -> str:
+    return hashlib.blake2b(digest, key=key, digest_size=8).hexdigest()
 
 
 def digest(document: Document) -> bytes:
@@ -314,6 +318,20 @@ class EmbeddedStore:
             texts[place] = min(text, texts.get(place, text))
         names = [self._rows("select name from unit where id = ?", number)[0][0] for number in units[chosen].tolist()]
         return [Passage(name, texts[place]) for name, place in zip(names, chosen.tolist(), strict=True)]
+
+    def texts(self) -> list[StoredText]:
+        """Every chunk of every document, in a fixed order: for what reads the whole vault."""
+        with self._reading():
+            self._refresh()
+            rows = self._rows(
+                "select unit.name, document.digest, chunk.text, row from chunk join document "
+                "on document.id = document join unit on unit.id = chunk.unit order by document.id, row"
+            )
+            matrix, key = self._index.matrix, self._key
+            return [
+                StoredText(unit, _tag(content, key), np.array(matrix[row], np.int64), text)
+                for unit, content, text, row in rows
+            ]
 
     @contextmanager
     def _reading(self) -> Iterator[None]:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from discreet.errors import StoreError
 
 Vector = NDArray[np.float32]
-_LARGEST = 4096
+LARGEST = 4096
 """The longest vector of whole numbers: its square is 2^24."""
 
 
@@ -33,7 +33,7 @@ class VectorFile:
     def __init__(self, path: Path, dimension: int) -> None:
         self._path, self._dimension = path, dimension
         # Rounding lengthens a vector by at most half the root of the dimension.
-        self.scale = math.floor(_LARGEST - math.sqrt(dimension) / 2) - 1
+        self.scale = math.floor(LARGEST - math.sqrt(dimension) / 2) - 1
         self._row_bytes = dimension * 4
 
     def write(self, rows: Sequence[int], vectors: Sequence[Vector]) -> None:
@@ -75,7 +75,7 @@ class VectorFile:
     def _whole(self, vector: Vector) -> Vector:
         whole = np.rint(np.asarray(vector, dtype=np.float64) * self.scale)
         # Longer vectors would be rounded; written so that NaN is refused too.
-        if whole.shape != (self._dimension,) or not whole @ whole <= _LARGEST**2:
+        if whole.shape != (self._dimension,) or not whole @ whole <= LARGEST**2:
             raise StoreError(
                 f"The embedder made a vector that is not of {self._dimension} numbers and length one. Nothing was "
                 "stored. Use an embedder that makes such vectors."

@@ -21,6 +21,25 @@ ONE = 2**16
 Weights = NDArray[np.int32]
 
 
+LARGEST_CLIP = 2.0
+"""A larger one is no privacy to speak of: epsilon 4 for one token."""
+
+
+@dataclass(frozen=True)
+class TokenPrice:
+    """What a token costs, before there is anything to draw it from."""
+
+    clip: float
+
+    def __str__(self) -> str:
+        return f"token from aggregated logits, clip {self.clip:.6g}"
+
+    def cost(self, change: Change) -> Cost:
+        """Bounded range 2c when a share comes or goes, 4c when one is replaced."""
+        moves = 2 if change.relation is Relation.REPLACE else 1
+        return BoundedRange(2 * moves * change.shares * self.clip)
+
+
 @dataclass(frozen=True)
 class AggregatedLogits:
     """Sample a token from public logits and the sum of the shares' weights.
@@ -34,7 +53,7 @@ class AggregatedLogits:
     public: NDArray[np.float64] = field(repr=False)
 
     def __str__(self) -> str:
-        return f"token from aggregated logits over {len(self.public)} public candidates, clip {self.clip:.6g}"
+        return str(TokenPrice(self.clip))
 
     @property
     def bound(self) -> int:
@@ -42,8 +61,8 @@ class AggregatedLogits:
         return int(self.clip * ONE)
 
     def cost(self, change: Change) -> Cost:
-        """Bounded range 2c when a share comes or goes, 4c when one is replaced."""
-        return token_cost(self.clip, change)
+        """As `TokenPrice`."""
+        return TokenPrice(self.clip).cost(change)
 
     def draw(self, shares: Sequence[Weights], noise: Noise) -> int:
         """A token."""
@@ -53,9 +72,3 @@ class AggregatedLogits:
         # Public logits are rounded to the same unit: sums of such numbers are exact in double precision.
         scores = np.round(self.public * ONE) + total
         return noise.select((scores / ONE).tolist(), 1.0)
-
-
-def token_cost(clip: float, change: Change) -> Cost:
-    """What a token costs."""
-    moves = 2 if change.relation is Relation.REPLACE else 1
-    return BoundedRange(2 * moves * change.shares * clip)

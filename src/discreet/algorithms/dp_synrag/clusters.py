@@ -1,0 +1,79 @@
+"""Steps 1 (b) and (c) of DP-SynRAG: soft clusters by released keywords, rare ones first, each around its centre."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.algorithms.dp_synrag.keywords import Ranked
+from discreet.algorithms.dp_synrag.parameters import LEVELS
+from discreet.privacy.filter import PrivacyFilter
+from discreet.privacy.mechanisms.noisy_sum import NoisySum
+from discreet.privacy.mechanisms.threshold_choice import ThresholdChoice
+from discreet.privacy.private import Private
+
+Whole = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class TextPiece:
+    """A text of a unit, its vector in whole numbers, and its keywords."""
+
+    text: str = field(repr=False)
+    vector: Whole = field(repr=False)
+    ranked: Ranked = field(repr=False)
+
+
+@dataclass(frozen=True)
+class UnitTexts:
+    """All texts of a unit; together they have at most K keywords that count."""
+
+    pieces: tuple[TextPiece, ...] = field(repr=False)
+    most: int
+
+    @property
+    def keywords(self) -> frozenset[str]:
+        """The K most surprising words of all of its texts."""
+        found: dict[str, float] = {}
+        for piece in self.pieces:
+            for word, nats in piece.ranked:
+                found[word] = max(nats, found.get(word, 0.0))
+        return frozenset(sorted(found, key=lambda word: (-found[word], word))[: self.most])
+
+    def about(self, keyword: str) -> TextPiece:
+        """Its text that the keyword is most surprising in."""
+        told = [(dict(piece.ranked).get(keyword, -1.0), piece.text, place) for place, piece in enumerate(self.pieces)]
+        return self.pieces[max(told)[2]]
+
+
+def rarest_first(counts: Mapping[str, int], most: int) -> list[str]:
+    """The `most` largest released keywords, the rarest first: frequent ones would crowd the others out."""
+    largest = sorted(counts, key=lambda word: (-counts[word], word))[:most]
+    return largest[::-1]
+
+
+def places(unit: UnitTexts, order: Mapping[str, int]) -> list[int]:
+    """The clusters of a unit, by its keywords, the rarest first."""
+    return sorted(order[word] for word in unit.keywords if word in order)
+
+
+def near_the_centre(
+    members: Private[TextPiece], paid: PrivacyFilter, centre: NoisySum, threshold: ThresholdChoice
+) -> Private[TextPiece]:
+    """The members near a noisy centre: as near as leaves about so many as wanted."""
+    middle = paid.release(centre, members.map(lambda piece: piece.vector))
+    length = max(1.0, float(np.linalg.norm(middle)))
+
+    def level(piece: TextPiece) -> int:
+        own = max(1.0, float(np.linalg.norm(piece.vector)))
+        likeness = int(np.dot(piece.vector, middle)) / own / length
+        return next(place for place, least in enumerate(LEVELS) if likeness >= least)
+
+    chosen = paid.release(threshold, members.map(level))
+    return members.keep(lambda piece: level(piece) <= chosen)
+
+
+def names(order: Sequence[str]) -> dict[str, int]:
+    """The number of each cluster."""
+    return {word: number for number, word in enumerate(order)}

@@ -1,0 +1,68 @@
+"""Step 1 (a) of DP-SynRAG: the keywords of each text, by the model.
+
+The paper asks a model to list them. Here they are the words that surprise the public model most, given what stands
+before them: no decoding, the same for the same text, and what a text says that the model does not know comes first.
+Each text is read by itself.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from discreet.algorithms.words import keywords
+from discreet.generation.model import Prompt, ScoringModel
+
+BEFORE = "Record:\n"
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_BATCH = 64
+
+Ranked = tuple[tuple[str, float], ...]
+"""Words with their surprise in nats, the most surprising first."""
+
+
+def ranked_keywords(
+    model: ScoringModel,
+    texts: Sequence[str],
+    most: int,
+    text_tokens: int,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Iterator[Ranked]:
+    """The `most` most surprising words of each text, in the order of the texts.
+
+    Args:
+        model: the public model.
+        texts: the texts.
+        most: how many words of a text.
+        text_tokens: how many tokens of a text are read: public.
+        progress: told how many texts are done.
+    """
+    shared = model.encode(BEFORE)
+    for first in range(0, len(texts), _BATCH):
+        tokens = [tuple(_encoded(model, text)[:text_tokens]) for text in texts[first : first + _BATCH]]
+        prompts = [_padded(model, own, text_tokens) for own in tokens]
+        for own, told in zip(tokens, model.surprise(shared, prompts).tolist(), strict=True):
+            yield _ranked(model, own, told[text_tokens - len(own) :], most)
+        progress(len(tokens))
+
+
+def _ranked(model: ScoringModel, tokens: Sequence[int], surprise: Sequence[float], most: int) -> Ranked:
+    pieces = [model.decode([token]) for token in tokens]
+    owner = [place for place, piece in enumerate(pieces) for _ in piece]
+    found: dict[str, float] = {}
+    for match in _WORD.finditer("".join(pieces)):
+        nats = sum(surprise[place] for place in set(owner[match.start() : match.end()]))
+        for word in keywords(match.group()):
+            found[word] = max(nats, found.get(word, 0.0))
+    best = sorted(found.items(), key=lambda item: (-item[1], item[0]))
+    return tuple((word, round(nats, 3)) for word, nats in best[:most])
+
+
+def _padded(model: ScoringModel, tokens: tuple[int, ...], length: int) -> Prompt:
+    padding = length - len(tokens)
+    return Prompt((model.pad_token,) * padding + tokens, padding)
+
+
+def _encoded(model: ScoringModel, text: str) -> list[int]:
+    try:
+        return model.encode(text)
+    except Exception:  # whatever a text does to a tokenizer must not show as an error
+        return []

@@ -1,0 +1,316 @@
+"""A synthetic corpus of a vault: what stands between the vault and DP-SynRAG.
+
+VAULT/synthesis/run.jsonl       what a run that is not finished has drawn: released values alone
+VAULT/synthesis/keywords.jsonl  the keywords of texts, by the model: private, and forgotten when anything is erased
+VAULT/synthesis/done.json       which documents the last corpus was made from, under a keyed hash
+
+A run that was interrupted goes on: it is paid once, and what was drawn and kept is not drawn again.
+"""
+
+import hashlib
+import json
+import os
+import uuid
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from discreet.algorithms.dp_synrag import SyntheticText, synthesize
+from discreet.algorithms.dp_synrag.clusters import TextPiece, UnitTexts
+from discreet.algorithms.dp_synrag.keywords import Ranked, ranked_keywords
+from discreet.algorithms.dp_synrag.parameters import DPSynRAG, Plan
+from discreet.errors import BadData, StoreError, UsageError
+from discreet.generation.model import ScoringModel
+from discreet.privacy.accounting import Spending
+from discreet.privacy.filter import PrivacyFilter, Receipt
+from discreet.privacy.individual import PRESENCE, Member, UnitFilter
+from discreet.privacy.ledger import UnitLedger
+from discreet.privacy.noise import Noise
+from discreet.privacy.private import Private
+from discreet.retrieval.documents import StoredText
+from discreet.retrieval.retriever import unit_key
+from discreet.retrieval.store import EmbeddedStore
+from discreet.retrieval.vectors import LARGEST
+
+R = TypeVar("R")
+Told = Callable[[str, int, int], None]
+"""Told (the step, how much of it is done, of how much)."""
+
+
+@dataclass(frozen=True)
+class Synthetic:
+    """A synthetic corpus, with what it cost.
+
+    Attributes:
+        texts: all that was written, kept or not.
+        receipt: what was paid.
+        plan: what ran, as plain data.
+    """
+
+    texts: tuple[SyntheticText, ...]
+    receipt: Receipt
+    plan: dict[str, object] = field(default_factory=dict)
+
+    @property
+    def kept(self) -> list[SyntheticText]:
+        """The texts of the corpus."""
+        return [text for text in self.texts if text.kept]
+
+    def write(self, path: Path) -> None:
+        """Write the corpus, one JSON object a line, and its receipt beside it."""
+        lines = [json.dumps({"text": t.text, "keyword": t.keyword}, ensure_ascii=False) for t in self.kept]
+        about = {"receipt": self.receipt.describe(), "plan": self.plan, "written": len(self.texts), "kept": len(lines)}
+        try:
+            _replace(receipt_path(path), json.dumps(about, indent=1) + "\n")
+            _replace(path, "".join(line + "\n" for line in lines))
+        except OSError as error:
+            raise StoreError(
+                f"The corpus could not be written to {path}: {error.strerror}. It is paid and kept in the vault: make "
+                "room, and run the command again."
+            ) from error
+
+
+def receipt_path(path: Path) -> Path:
+    """Where the receipt of a corpus lies."""
+    return path.with_name(path.name.removesuffix(".jsonl") + ".receipt.json")
+
+
+@dataclass
+class Workshop:
+    """What a synthesis needs of a vault.
+
+    Attributes:
+        folder: VAULT/synthesis.
+        store: the documents.
+        model: the public model.
+        ledger: who has paid what.
+        secret: from which units get their names in the ledger; empty where everybody pays.
+        unit: what a unit is called.
+        dimension: of the vectors.
+        noise: the operating system's, unless this is a simulation.
+    """
+
+    folder: Path
+    store: EmbeddedStore
+    model: ScoringModel
+    ledger: UnitLedger
+    secret: bytes
+    unit: str
+    dimension: int
+    noise: Noise | None = None
+
+    def plan(self, parameters: DPSynRAG) -> Plan:
+        """What a corpus would cost: nothing is paid yet, and nothing read but what everybody has paid."""
+        return parameters.plan(self.ledger.budget, self.ledger.spent(), self.dimension, LARGEST)
+
+    def make(self, parameters: DPSynRAG, *, only_new: bool = False, told: Told = lambda *_: None) -> Synthetic:
+        """Make a corpus, and pay for it; or go on with one that was interrupted.
+
+        Raises:
+            UsageError: the price cannot be paid, or a run with other parameters was interrupted.
+            BadData: there are too few documents for any keyword to be released. Nothing was paid.
+        """
+        self.folder.mkdir(exist_ok=True)
+        asked = {"parameters": asdict(parameters), "only_new": only_new}
+        journal = Journal(self.folder / "run.jsonl")
+        started = journal.begun(asked)
+        if started is None:
+            plan = self.plan(parameters)
+            read = self._texts(only_new)
+            _check_size(len({text.unit for text in read}), plan)
+            started = journal.begin(asked, uuid.uuid4().hex, [text.tag for text in read], _steps(plan))
+        else:
+            plan = _plan_of(parameters, started["steps"], self)
+            names = set(started["documents"])
+            read = [text for text in self.store.texts() if text.tag in names]
+        units = self._units(read, parameters, told)
+        receipt, texts = self._paid(parameters, plan, units, journal, started["question"], told)
+        done = {"documents": sorted(set(started["documents"]) | (self._done() if only_new else set()))}
+        _replace(self.folder / "done.json", json.dumps(done))
+        return Synthetic(tuple(texts), receipt, plan.describe(self.model.vocabulary_size))
+
+    def finish(self) -> None:
+        """Forget the run, when its corpus is where it was to go."""
+        (self.folder / "run.jsonl").unlink(missing_ok=True)
+
+    def _paid(
+        self,
+        parameters: DPSynRAG,
+        plan: Plan,
+        units: Private[Member[UnitTexts]],
+        journal: "Journal",
+        question: str,
+        told: Told,
+    ) -> tuple[Receipt, list[SyntheticText]]:
+        assert plan.ceiling is not None
+        if not self.secret:
+            everybody = PrivacyFilter(self.ledger, plan.ceiling, question, unit=self.unit, noise=self.noise, again=True)
+            texts = synthesize(parameters, plan, units.map(_value), self.model, everybody, journal, told)
+            return everybody.receipt(), texts
+        each = UnitFilter(self.ledger, question, ceiling=plan.ceiling, unit=self.unit, noise=self.noise)
+        admitted, privacy = each.admit(units, Spending.of(plan.cost), again=True)
+        texts = synthesize(parameters, plan, admitted.map(_value), self.model, privacy, journal, told)
+        each.settle()
+        return each.receipt(), texts
+
+    def _texts(self, only_new: bool) -> list[StoredText]:
+        known = self._done() if only_new else set()
+        return [text for text in self.store.texts() if text.tag not in known]
+
+    def _units(self, read: Sequence[StoredText], parameters: DPSynRAG, told: Told) -> Private[Member[UnitTexts]]:
+        ranked = KeywordCache(self.folder / "keywords.jsonl", self.model, parameters).of(
+            [text.text for text in read], lambda done: told("keywords", done, len(read))
+        )
+        pieces: dict[str, list[TextPiece]] = defaultdict(list)
+        for text, words in zip(read, ranked, strict=True):
+            pieces[text.unit].append(TextPiece(text.text, text.vector, words))
+        return Private(
+            [
+                Member(unit_key(unit, self.secret), UnitTexts(tuple(own), parameters.keywords))
+                for unit, own in sorted(pieces.items())
+            ],
+            PRESENCE,
+        )
+
+    def _done(self) -> set[str]:
+        try:
+            return set(json.loads((self.folder / "done.json").read_text())["documents"])
+        except FileNotFoundError:
+            return set()
+
+
+class Journal:
+    """What a run has drawn, a line each, durable before anything is made of it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lines: dict[str, Any] = {}
+        if path.exists():
+            for line in path.read_text(encoding="utf-8").splitlines():
+                try:
+                    found = json.loads(line)
+                    self._lines[found["name"]] = found["value"]
+                except (ValueError, KeyError, TypeError):
+                    continue  # cut off by a crash: it was not used
+
+    def begun(self, asked: dict[str, Any]) -> dict[str, Any] | None:
+        """How the run began; None if there is none.
+
+        Raises:
+            UsageError: there is one, for something else.
+        """
+        started: dict[str, Any] | None = self._lines.get("begun")
+        if started is not None and started["asked"] != json.loads(json.dumps(asked)):
+            raise UsageError(
+                "A synthesis with other parameters was interrupted in this vault. Run it again as it was, to finish "
+                f"what is paid, or give it up by removing {self._path}: what was paid stays paid."
+            )
+        return started
+
+    def begin(
+        self, asked: dict[str, Any], question: str, documents: Sequence[str], steps: dict[str, float]
+    ) -> dict[str, Any]:
+        """Note how a run begins."""
+        value = {"asked": asked, "question": question, "documents": sorted(set(documents)), "steps": steps}
+        self.put("begun", value)
+        return value
+
+    def once(self, name: str, draw: Callable[[], R]) -> R:
+        """What was drawn under this name; drawn now, and kept durably, if nothing was."""
+        if name not in self._lines:
+            self.put(name, draw())
+        found: R = self._lines[name]
+        return found
+
+    def put(self, name: str, value: object) -> None:
+        """Keep a value durably."""
+        try:
+            with self._path.open("a", encoding="utf-8") as file:
+                # A line that was cut off ends here.
+                file.write("\n" + json.dumps({"name": name, "value": value}, ensure_ascii=False) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise StoreError(
+                f"The run could not be kept in {self._path}: {error.strerror}. Nothing was released. Make room, and "
+                "run the command again: it goes on where it stopped, and is paid once."
+            ) from error
+        self._lines[name] = value
+
+
+class KeywordCache:
+    """The keywords of texts by their content, so that a run that goes on, or the next one, need not read them again."""
+
+    def __init__(self, path: Path, model: ScoringModel, parameters: DPSynRAG) -> None:
+        self._path, self._model, self._parameters = path, model, parameters
+        self._about = [model.name, parameters.keywords, parameters.text_tokens]
+
+    def of(self, texts: Sequence[str], told: Callable[[int], None]) -> list[Ranked]:
+        """The ranked keywords of each text."""
+        known = self._known()
+        fresh = sorted({text for text in texts if _digest(text) not in known})
+        done = len(texts) - len(fresh)
+        told(done)
+        p = self._parameters
+        with self._path.open("a", encoding="utf-8") as file:
+            for text, ranked in zip(fresh, ranked_keywords(self._model, fresh, p.keywords, p.text_tokens), strict=True):
+                known[_digest(text)] = ranked
+                file.write(json.dumps([*self._about, _digest(text), ranked], ensure_ascii=False) + "\n")
+                done += 1
+                told(done)
+        return [known[_digest(text)] for text in texts]
+
+    def _known(self) -> dict[str, Ranked]:
+        found: dict[str, Ranked] = {}
+        if self._path.exists():
+            for line in self._path.read_text(encoding="utf-8").splitlines():
+                try:
+                    *about, digest, ranked = json.loads(line)
+                except ValueError:
+                    continue
+                if about == self._about:
+                    found[digest] = tuple((word, float(nats)) for word, nats in ranked)
+        return found
+
+
+def forget_keywords(folder: Path) -> None:
+    """Forget the keywords of all texts: something is being erased."""
+    (folder / "keywords.jsonl").unlink(missing_ok=True)
+
+
+def _value(member: Member[UnitTexts]) -> UnitTexts:
+    return member.value
+
+
+def _check_size(units: int, plan: Plan) -> None:
+    least = plan.counts.threshold
+    if units < least:
+        raise BadData(
+            f"There are {units} units to make a corpus from, and at this price a keyword is released if about {least} "
+            "have it: nothing would be. Nothing was paid. Add documents, or pay more."
+        )
+
+
+def _steps(plan: Plan) -> dict[str, float]:
+    return {"rho": plan.rho}
+
+
+def _plan_of(parameters: DPSynRAG, steps: dict[str, float], workshop: Workshop) -> Plan:
+    """The plan of a run that began: what it has paid must not count against it."""
+    return parameters.plan(workshop.ledger.budget, Spending.nothing(), workshop.dimension, LARGEST, rho=steps["rho"])
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode(errors="replace"), digest_size=16).hexdigest()
+
+
+def _replace(path: Path, content: str) -> None:
+    """Write a file as a whole or not at all."""
+    beside = path.with_name(path.name + ".part")
+    with beside.open("w", encoding="utf-8") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(beside, path)
