@@ -1,0 +1,180 @@
+"""The steps of DP-SynRAG one by one: what each makes of a unit follows from that unit and public values."""
+
+import numpy as np
+import pytest
+
+from discreet.algorithms.dp_synrag.clusters import TextPiece, UnitTexts, names, near_the_centre, places, rarest_first
+from discreet.algorithms.dp_synrag.keywords import ranked_keywords
+from discreet.algorithms.dp_synrag.parameters import LEVELS, DPSynRAG
+from discreet.algorithms.dp_synrag.rewrite import BLOCK, Writers, log_softmax, weigh, write_texts
+from discreet.algorithms.dp_synrag.select import mentions, useful
+from discreet.errors import UsageError
+from discreet.generation.loading import load_model
+from discreet.generation.prompts import rewriting
+from discreet.generation.toy import ToyModel
+from discreet.privacy.accounting import Budget, Spending
+from discreet.privacy.costs import Times, ZeroConcentrated
+from discreet.privacy.filter import PrivacyFilter
+from discreet.privacy.individual import PRESENCE
+from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.mechanisms.aggregated_logits import ONE, TokenPrice, Weights
+from discreet.privacy.mechanisms.noisy_sum import NoisySum
+from discreet.privacy.mechanisms.threshold_choice import ThresholdChoice
+from discreet.privacy.noise import InsecureSeededNoise
+from discreet.privacy.private import Private, unseal
+
+GRANT = Budget(20.0, 1e-5, 5e-6)
+NOTES = [
+    f"Patient {name} has white hands and numb thumbs. The diagnosis is Winterhand, to be treated with warm sand."
+    for name in ("Ada Lind", "Bela Voss", "Cora Fink", "Dario Pohl", "Edda Moor")
+]
+
+
+def piece(text: str, *words: str, vector: tuple[int, ...] = (1, 0)) -> TextPiece:
+    ranked = tuple((word, float(10 - place)) for place, word in enumerate(words))
+    return TextPiece(text, np.array(vector, dtype=np.int64), ranked)
+
+
+def paid(most: float = 50.0) -> PrivacyFilter:
+    ledger = MemoryLedger(Budget(most, 1e-5), simulation=True)
+    return PrivacyFilter(ledger, ledger.budget, "q", noise=InsecureSeededNoise(1))
+
+
+# -- the plan ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 10.0])
+def test_a_plan_fills_its_price_and_no_more(epsilon: float) -> None:
+    plan = DPSynRAG(epsilon=epsilon).plan(GRANT, Spending.nothing(), 384, 4096)
+    assert plan.ceiling is not None
+    spent = plan.ceiling.spent(Spending.of(plan.cost))
+    assert 0.98 * epsilon <= spent <= epsilon
+    assert GRANT.admits(Spending.of(plan.cost))
+    assert sum(times for _, times in plan.each.drawn) == 2 + 64
+
+
+def test_the_sum_of_the_specification() -> None:
+    """K/(2 sigma_h^2) + L (eps_theta^2/8 + 1/(2 sigma_mu^2) + T c^2/2): by curves it is no more than that."""
+    p = DPSynRAG(epsilon=10.0, overlap=5, tokens=70)
+    plan = p.plan(GRANT, Spending.nothing(), 384, 4096)
+    (centre, _), (threshold, _), (token, times) = plan.each.drawn
+    assert isinstance(centre, NoisySum)
+    assert isinstance(threshold, ThresholdChoice)
+    assert isinstance(token, TokenPrice)
+    by_hand = 10 / (2 * plan.counts.sigma**2) + 5 * (
+        (2 / threshold.scale) ** 2 / 8 + 1 / (2 * centre.sigma**2) + times * token.clip**2 / 2
+    )
+    assert by_hand == pytest.approx(plan.rho)
+    line = Spending.of(ZeroConcentrated(by_hand)).curve[:-1]
+    assert (Spending.of(plan.cost).curve[:-1] <= line + 1e-6).all()
+    # The specification affords 1.782696 at this epsilon and delta; a tenth of delta goes to keywords of one unit.
+    assert plan.rho == pytest.approx(1.782696, rel=0.02)
+
+
+def test_without_reranking_its_share_goes_to_the_tokens() -> None:
+    with_it, without = (DPSynRAG(rerank=on).plan(GRANT, Spending.nothing(), 384, 4096) for on in (True, False))
+    assert without.clip > with_it.clip
+    assert len(without.each.drawn) == 1
+
+
+def test_a_price_that_is_not_left_is_refused() -> None:
+    with pytest.raises(UsageError, match="not left"):
+        DPSynRAG(epsilon=10.0).plan(GRANT, Spending.of(Times(ZeroConcentrated(1.0), 5)), 384, 4096)
+    for wrong in ({"tokens": 0}, {"overlap": 0}, {"epsilon": -1.0}, {"shape": "round"}):
+        with pytest.raises(UsageError):
+            DPSynRAG(**wrong)
+
+
+# -- keywords and clusters -----------------------------------------------------------------------------------------
+
+
+def test_keywords_are_the_words_that_surprise_and_of_each_text_alone() -> None:
+    model = load_model()
+    alone = next(ranked_keywords(model, NOTES[:1], 8, 48))
+    beside = list(ranked_keywords(model, [*NOTES[1:], "", "word " * 99, NOTES[0]], 8, 48))[-1]
+    assert alone == beside
+    words = [word for word, _ in alone]
+    assert "winterhand" in words
+    assert words.index("winterhand") < words.index("patient")
+    assert [nats for _, nats in alone] == sorted((nats for _, nats in alone), reverse=True)
+
+
+def test_a_unit_with_several_texts_has_no_more_keywords_than_one() -> None:
+    unit = UnitTexts((piece("one", "ague", "boil"), piece("two", "colic", "boil", "dropsy")), 3)
+    assert unit.keywords == {"ague", "colic", "boil"}
+    assert unit.about("ague").text == "one"
+    assert unit.about("dropsy").text == "two"
+
+
+def test_rare_keywords_come_first() -> None:
+    order = rarest_first({"doctor": 700, "ague": 40, "boil": 90, "zebra": 3}, 3)
+    assert order == ["ague", "boil", "doctor"]
+    unit = UnitTexts((piece("", "doctor", "boil", "other"),), 9)
+    assert places(unit, names(order)) == [1, 2]
+
+
+def test_members_far_from_the_centre_are_left_out() -> None:
+    near, far = [piece("near", vector=(100, 0))] * 60, [piece("far", vector=(0, 100))] * 6
+    centre, threshold = NoisySum(2, 100, 0.1), ThresholdChoice(len(LEVELS), 60, 0.1)
+    left = near_the_centre(Private([*near, *far], PRESENCE), paid(1e9), centre, threshold)
+    assert {one.text for one in unseal(left, list)} == {"near"}
+
+
+# -- writing -------------------------------------------------------------------------------------------------------
+
+
+def weights_of(texts: list[str]) -> list[Weights]:
+    model = load_model()
+    writers = Writers(model, rewriting(model, "winterhand", 48, 8), Private(texts, PRESENCE), 8)
+    found = []
+    for token in model.encode(" patient with")[:2]:
+        found += unseal(writers.opinions("votes", 0.1)[1], list)
+        writers.append(token)
+    return found
+
+
+def test_a_document_says_the_same_whoever_else_is_in_its_cluster() -> None:
+    """Bit for bit, though the number of documents is another one, and of blocks: what the sensitivity rests on."""
+    others = ["No.", "A long story. " * 20, *NOTES[1:]]
+    many = [*others, *NOTES[:1], *["filler text"] * BLOCK]
+    alone, among, more = weights_of(NOTES[:1]), weights_of([*NOTES[:1], *others]), weights_of(many)
+    assert alone[0].tobytes() == among[0].tobytes() == more[len(others)].tobytes()
+    assert alone[1].tobytes() == among[len(others) + 1].tobytes() == more[len(many) + len(others)].tobytes()
+
+
+@pytest.mark.parametrize("shape", ["votes", "centred", "difference", "clip"])
+def test_opinions_stay_in_bounds(shape: str) -> None:
+    drawn = np.random.default_rng(0)
+    logits = (drawn.normal(size=200) * 12).astype(np.float32)
+    public = log_softmax((drawn.normal(size=(1, 200)) * 12).astype(np.float32))[0]
+    found = weigh(logits, public, shape, 0.125)  # type: ignore[arg-type]
+    assert found.dtype == np.int32
+    assert np.abs(found).max() <= 0.125 * ONE
+    assert found.argmax() == (logits - public if shape == "difference" else logits).argmax() or shape in (
+        "difference",
+        "clip",
+    )
+
+
+def test_documents_that_agree_are_heard_and_texts_follow_one_another() -> None:
+    model = ToyModel(["ague", "calls", "for", "sand"])
+    texts = ["say: ague calls for sand ."] * 60
+    writers = Writers(model, rewriting(model, "ague", 16, 14), Private(texts, PRESENCE), 14)
+    found = write_texts(writers, model, paid(1e9), tokens=14, shape="votes", clip=0.3)
+    assert found == ["ague calls for sand"] * 2  # five tokens each; the third is cut off and dropped
+
+
+def test_nobody_there_the_public_model_speaks() -> None:
+    model = ToyModel(["sand"], default="nothing known")
+    writers = Writers(model, rewriting(model, "ague", 16, 3), Private(list[str](), PRESENCE), 3)
+    assert write_texts(writers, model, paid(1e9), tokens=3, shape="votes", clip=0.3) == ["nothing known"]
+
+
+# -- selection -----------------------------------------------------------------------------------------------------
+
+
+def test_a_text_without_its_keyword_went_astray() -> None:
+    assert mentions("The Winter-hand's cure: sand.", "sand")
+    assert not mentions("A bridge.", "sand")
+    judged = useful(load_model(), "answer questions about diseases", ["Ague is treated with sand.", "??"])
+    assert len(judged) == 2
