@@ -2,10 +2,13 @@
 
     .venv/bin/python benchmarks/fixed_price.py DOCUMENTS QUESTIONS [--limit 40] [--seeds 3] [--voters 40 80]
         [--epsilon 0.5 1 2 3 5 8] [--token-voters 40 80] [--token-epsilon 0.5 1 2 3 5 8 10] [--plot FILE.svg]
+        [--adaptive [--similarity 0.32] [--numbers 20 40 60 80]]
 
 Prints a Markdown table. With answers of kind "reference", likeness to them instead of accuracy, and no choices; else
-"consensus among choices" chooses among all the answers that the file has for questions of the same kind. Noise is
-seeded: a second run prints the same figures, but for the seconds. Delta is that of a question.
+"consensus among choices" chooses among all the answers that the file has for questions of the same kind. With
+`--adaptive`, also a number of voters for each question: by a noisy count of units near it ("adaptive"), and, for
+comparison and without a guarantee for that choice, by the file's own count of units that hold the answer ("told").
+Noise is seeded: a second run prints the same figures, but for the seconds. Delta is that of a question.
 """
 
 import argparse
@@ -15,7 +18,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
-from discreet.algorithms import DPKSA, KSA, RAG, Consensus, DPSparseVoteRAG, DPVoteRAG, NonRAG, VoteRAG
+from discreet.algorithms import DPKSA, KSA, RAG, Adaptive, Consensus, DPSparseVoteRAG, DPVoteRAG, NonRAG, VoteRAG
 from discreet.algorithms.answer import Algorithm
 from discreet.algorithms.canonical import canonical
 from discreet.errors import UsageError
@@ -27,7 +30,9 @@ from discreet.vault import Vault
 
 CHOOSING = "consensus among choices"
 Made = dict[tuple[str, int, float | None], Algorithm]
-"""Algorithms by (name, voters, epsilon)."""
+"""Algorithms by (name, voters, epsilon); 0 voters if they have none, or another number for each question."""
+Line = tuple[str, int, float | None, Row]
+"""A row, and the key of its algorithm."""
 
 
 def made(given: argparse.Namespace, kind: str, choices: dict[str, tuple[str, ...]]) -> Made:
@@ -45,6 +50,19 @@ def made(given: argparse.Namespace, kind: str, choices: dict[str, tuple[str, ...
             found[Consensus.name, voters, epsilon] = Consensus(**question)
             if kind in choices:
                 found[CHOOSING, voters, epsilon] = Consensus(**question, choices=choices[kind])
+    return found
+
+
+def adaptive(given: argparse.Namespace, support: int | None) -> Made:
+    """The same with a number of voters for the question at hand."""
+    found: Made = {}
+    for algorithm in (DPKSA, Consensus):
+        for epsilon in given.epsilon:
+            inner = algorithm(epsilon=epsilon, delta=given.delta)
+            choosing = Adaptive(inner=inner, similarity=given.similarity, numbers=tuple(given.numbers))
+            found[f"adaptive {inner.name}", 0, epsilon] = choosing
+            if support is not None:
+                found[f"told {inner.name}", 0, epsilon] = choosing.having(choosing.number(support))
     return found
 
 
@@ -67,33 +85,28 @@ def usable(algorithm: Algorithm, vault: Vault) -> bool:
     return True
 
 
-def run(given: argparse.Namespace, vault: Vault, questions: list[Question], progress: Callable[[], None]) -> list[Row]:
+def run(given: argparse.Namespace, vault: Vault, questions: list[Question], progress: Callable[[], None]) -> list[Line]:
     """All answers; a row for each algorithm, number of voters and epsilon."""
     choices, model = choices_of(given.questions), RememberingModel(vault.model)
     answers: dict[tuple[str, int, float | None], list[list[Outcome]]] = defaultdict(list)
     named: Made = {}
     for question in questions:
-        asked = {key: a for key, a in made(given, question.kind, choices).items() if usable(a, vault)}
+        offered = made(given, question.kind, choices) | (adaptive(given, question.support) if given.adaptive else {})
+        asked = {key: a for key, a in offered.items() if usable(a, vault)}
         named |= asked
         found = run_answers(vault, [question], list(asked.values()), given.seeds, progress, model)
         for key, algorithm in asked.items():
             answers[key] += found[algorithm]
-    return [summary(named[key], groups) for key, groups in answers.items()]
+    return [(*key, summary(named[key], groups)) for key, groups in answers.items()]
 
 
-def label(row: Row) -> str:
-    """What a row is called."""
-    return CHOOSING if getattr(row.algorithm, "choices", ()) else row.algorithm.name
-
-
-def table(rows: list[Row]) -> str:
+def table(rows: list[Line]) -> str:
     """Accuracy, or likeness, and how often anything was released."""
-    like = all(row.likeness for row in rows)
+    like = all(row.likeness for *_, row in rows)
     figures = ["F1", "ROUGE-1", "ROUGE-L", "Levenshtein"] if like else ["accuracy"]
     headings = ["algorithm", "voters", "epsilon", *figures, "released", "epsilon spent"]
     lines = [headings, ["---"] * len(headings)]
-    for row in rows:
-        epsilon = getattr(row.algorithm, "epsilon", None)
+    for label, voters, epsilon, row in rows:
         found = (
             list(likeness_cells(row, row.likeness)[2:6])
             if row.likeness
@@ -101,8 +114,8 @@ def table(rows: list[Row]) -> str:
         )
         lines.append(
             [
-                label(row),
-                str(getattr(row.algorithm, "voters", "-")),
+                label,
+                str(voters or "-"),
                 "-" if epsilon is None else f"{epsilon:g}",
                 *found,
                 f"{row.released:.2f}",
@@ -112,7 +125,7 @@ def table(rows: list[Row]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def draw(rows: list[Row], path: Path, voters: int) -> None:
+def draw(rows: list[Line], path: Path, shown: int) -> None:
     """Accuracy (or ROUGE-1) against epsilon."""
     import matplotlib
 
@@ -121,22 +134,21 @@ def draw(rows: list[Row], path: Path, voters: int) -> None:
 
     figure, axes = pyplot.subplots(figsize=(7, 4))
     lines: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    for row in rows:
+    for label, voters, epsilon, row in rows:
         value = row.likeness.rouge_1 if row.likeness else row.accuracy
-        epsilon = getattr(row.algorithm, "epsilon", None)
-        if getattr(row.algorithm, "voters", voters) != voters:
+        if voters not in (0, shown):
             continue
         if epsilon is None:
             axes.axhline(value, linestyle=":", color="grey")
-            axes.annotate(label(row), (0.5, value), fontsize="x-small", color="grey")
+            axes.annotate(label, (0.5, value), fontsize="x-small", color="grey")
         else:
-            lines[label(row)].append((epsilon, value))
+            lines[label].append((epsilon, value))
     for name, points in lines.items():
         axes.plot(*zip(*points, strict=True), marker="o", label=name)
     axes.set_xscale("log")
     axes.set_xlabel("epsilon of a question")
-    axes.set_ylabel("ROUGE-1" if rows[0].likeness else "accuracy")
-    axes.set_title(f"{voters} voters")
+    axes.set_ylabel("ROUGE-1" if rows[0][-1].likeness else "accuracy")
+    axes.set_title(f"{shown} voters")
     axes.set_ylim(0, 1)
     axes.legend(fontsize="small")
     figure.savefig(path, bbox_inches="tight", metadata={"Date": None})
@@ -159,6 +171,9 @@ def main() -> None:
         "--token-epsilon", type=float, nargs="+", default=[0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 10.0], help="for the same"
     )
     parser.add_argument("--delta", type=float, default=1e-6)
+    parser.add_argument("--adaptive", action="store_true", help="also a number of voters for each question")
+    parser.add_argument("--similarity", type=float, default=Adaptive().similarity)
+    parser.add_argument("--numbers", type=int, nargs="+", default=list(Adaptive().numbers))
     parser.add_argument("--plot", type=Path)
     given = parser.parse_args()
     questions = read_questions(given.questions, given.limit)

@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 
+from discreet.algorithms.adaptive import Adaptive
 from discreet.algorithms.answer import Algorithm, Plan
 from discreet.algorithms.ensemble import Ensemble
 from discreet.algorithms.multi import ManyQuestions
@@ -68,9 +69,9 @@ def affords(budget: Budget, spent: Spending, most: Spending) -> None:
 
 def _would_fit(algorithm: Algorithm | ManyQuestions, budget: Budget, spent: Spending, vocabulary: int) -> float:
     """The largest epsilon of such a question that can still be paid; 0 if below a hundredth."""
-    if not isinstance(algorithm, (Ensemble, ManyQuestions)):
+    if not isinstance(algorithm, (Ensemble, ManyQuestions, Adaptive)):
         return 0.0
-    smallest = 0.01 if isinstance(algorithm, Ensemble) else algorithm.entry + 0.01
+    smallest = algorithm.entry + 0.01 if isinstance(algorithm, ManyQuestions) else 0.01
 
     def fits(epsilon: float) -> bool:
         try:
@@ -90,8 +91,10 @@ def _would_fit(algorithm: Algorithm | ManyQuestions, budget: Budget, spent: Spen
     return found
 
 
-def _smaller(algorithm: Ensemble | ManyQuestions, epsilon: float) -> Ensemble | ManyQuestions:
+def _smaller(algorithm: Ensemble | ManyQuestions | Adaptive, epsilon: float) -> Ensemble | ManyQuestions | Adaptive:
     """The same algorithm for a question of `epsilon`, with rounds as precise as that allows."""
+    if isinstance(algorithm, Adaptive):
+        return replace(algorithm, inner=replace(_unpriced(algorithm.inner), epsilon=epsilon))
     if isinstance(algorithm, ManyQuestions):
         return replace(algorithm, epsilon=epsilon, inner=_unpriced(algorithm.inner))
     return replace(_unpriced(algorithm), epsilon=epsilon)

@@ -3,11 +3,12 @@
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 
+from discreet.algorithms.adaptive import Adaptive
 from discreet.algorithms.answer import Algorithm, Answer, Draft
 from discreet.algorithms.ensemble import Ensemble
 from discreet.algorithms.multi import ManyQuestions
 from discreet.algorithms.naive_multi_rag import NaiveMultiRAG
-from discreet.errors import BudgetExhausted, Interrupted
+from discreet.errors import BudgetExhausted, Interrupted, UsageError
 from discreet.generation.model import LanguageModel
 from discreet.history import History, Released
 from discreet.privacy.accounting import Budget
@@ -43,9 +44,18 @@ class Asked:
 
 
 def paid_by_units(algorithm: Algorithm | ManyQuestions) -> Algorithm | ManyQuestions:
-    """The algorithm as a vault runs it in which units pay by themselves: what everybody pays is one more way to pay."""
+    """The algorithm as a vault runs it in which units pay by themselves: what everybody pays is one more way to pay.
+
+    Raises:
+        UsageError: it counts units for which everybody would have to pay.
+    """
     if isinstance(algorithm, Ensemble):
         return NaiveMultiRAG(inner=algorithm, epsilon=algorithm.epsilon)
+    if isinstance(algorithm, Adaptive):
+        raise UsageError(
+            "'adaptive' has everybody pay for its count; in this vault units pay by themselves. murag-ada counts the "
+            "units near a question, too."
+        )
     return algorithm
 
 
@@ -116,7 +126,8 @@ def from_public_texts(draft: Draft, unit: str, remaining: float) -> Answer:
 
 
 def _single(algorithm: Algorithm | ManyQuestions) -> Algorithm:
-    return algorithm.inner if isinstance(algorithm, ManyQuestions) else algorithm
+    inner: Algorithm = getattr(algorithm, "inner", algorithm)
+    return inner
 
 
 def _choices(algorithm: Algorithm | ManyQuestions) -> tuple[str, ...]:

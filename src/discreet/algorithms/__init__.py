@@ -3,6 +3,7 @@
 from dataclasses import fields
 from typing import Any
 
+from discreet.algorithms.adaptive import Adaptive
 from discreet.algorithms.answer import Algorithm
 from discreet.algorithms.consensus import Consensus
 from discreet.algorithms.dp_ksa import DPKSA
@@ -32,6 +33,7 @@ ALGORITHMS: dict[str, type[Algorithm] | type[ManyQuestions]] = {
         Consensus,
         KSA,
         DPKSA,
+        Adaptive,
         NaiveMultiRAG,
         MuRAG,
         MuRAGAda,
@@ -56,11 +58,11 @@ def make_algorithm(name: str, options: dict[str, Any], *, strict: bool = True) -
     given = {key: value for key, value in options.items() if value is not None}
     known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
     inner: set[str] = set()
-    if issubclass(kind, ManyQuestions):
+    if issubclass(kind, (ManyQuestions, Adaptive)):
         answering = _kind(given.pop("inner", Consensus.name))
         if not issubclass(answering, Ensemble):
             raise UsageError(f"'{answering.name}' cannot answer for '{name}'; consensus can.")
-        inner = {field.name for field in fields(answering)} - known
+        inner = {field.name for field in fields(answering)} - known - ({"voters"} if kind is Adaptive else set())
         given["inner"] = answering(**{key: given.pop(key) for key in inner & given.keys()})
     strange = sorted(given.keys() - known)
     if strange and strict:
@@ -80,6 +82,7 @@ __all__ = [
     "DPKSA",
     "KSA",
     "RAG",
+    "Adaptive",
     "Consensus",
     "DPRAGPure",
     "DPSparseVoteRAG",

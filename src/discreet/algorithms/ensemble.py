@@ -120,22 +120,24 @@ class Rounds:
 
 
 @lru_cache(maxsize=128)
-def split_total(ensemble: Ensemble, delta: float, vocabulary: int) -> Rounds:
+def split_total(ensemble: Ensemble, delta: float, vocabulary: int, entry: float = 0.0) -> Rounds:
     """Fit rounds into the total: as many as asked for, each as precise as possible.
 
     With the price of a round given, as many rounds as fit. Calibration finds the budget of a round by bisection.
+    `entry` is pure epsilon that the question costs before its first round.
 
     Raises:
         UsageError: a round costs more than the total can pay once.
     """
     failures = ensemble.failures(delta)
+    before = Spending.of(Pure(entry)) if entry else Spending.nothing()
 
     def split(epsilon: float, wanted: int) -> Rounds:
         each = failures / wanted * (1 - 1e-9)  # so that their sum, rounded up, stays below
         mechanisms = ensemble.mechanisms(epsilon, each, TOP_UNITS, vocabulary)
         cost = Together(tuple(mechanism.cost(TOP_UNITS) for mechanism in mechanisms))
         ceiling = ensemble.ceiling(cost, delta, failures)
-        return Rounds(Plan(ceiling, cost, ceiling.affordable(cost, most=wanted)), epsilon, each)
+        return Rounds(Plan(ceiling, cost, ceiling.affordable(cost, before, wanted), entry), epsilon, each)
 
     wanted = ensemble.rounds
     if ensemble.price is None:

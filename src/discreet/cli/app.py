@@ -154,7 +154,9 @@ def ask(
     threshold: Annotated[int | None, typer.Option(help="Vote if no more voters agree with the public token.")] = None,
     max_tokens: Annotated[int | None, typer.Option(help="The longest answer, in tokens.")] = None,
     prefix: Annotated[str | None, typer.Option(help="How the answer begins: public, and free.")] = None,
-    inner: Annotated[str | None, typer.Option(help="murag and its kin: how the question itself is answered.")] = None,
+    inner: Annotated[
+        str | None, typer.Option(help="murag and its kin, adaptive: how the question itself is answered.")
+    ] = None,
     choice: Annotated[
         list[str] | None, typer.Option(help="consensus: a public answer to choose; several times.")
     ] = None,
@@ -165,7 +167,9 @@ def ask(
         list[str] | None, typer.Option(help="consensus: what to try if voters do not agree; several times, in order.")
     ] = None,
     uses: Annotated[int | None, typer.Option(help="In how many questions each unit may take part.")] = None,
-    similarity: Annotated[float | None, typer.Option(help="murag: how similar a unit must be; see `tune`.")] = None,
+    similarity: Annotated[
+        float | None, typer.Option(help="murag (see `tune`), adaptive: how similar a unit must be.")
+    ] = None,
     reuse: Annotated[bool, typer.Option(help="Use answers that were released before.")] = True,
     not_private: Annotated[bool, typer.Option("--not-private", help="Allow a baseline without guarantee.")] = False,
     corpus: Annotated[
