@@ -2,7 +2,7 @@
 
     .venv/bin/python benchmarks/fixed_price.py DOCUMENTS QUESTIONS [--limit 40] [--seeds 3] [--voters 40 80]
         [--epsilon 0.5 1 2 3 5 8] [--token-voters 40 80] [--token-epsilon 0.5 1 2 3 5 8 10] [--plot FILE.svg]
-        [--adaptive [--similarity 0.32] [--numbers 20 40 60 80]]
+        [--adaptive [--similarity 0.32] [--numbers 20 40 60 80]] [--only "dp-ksa" "consensus"]
 
 Prints a Markdown table. With answers of kind "reference", likeness to them instead of accuracy, and no choices; else
 "consensus among choices" chooses among all the answers that the file has for questions of the same kind. With
@@ -92,9 +92,12 @@ def run(given: argparse.Namespace, vault: Vault, questions: list[Question], prog
     named: Made = {}
     for question in questions:
         offered = made(given, question.kind, choices) | (adaptive(given, question.support) if given.adaptive else {})
-        asked = {key: a for key, a in offered.items() if usable(a, vault)}
+        wanted = {key: a for key, a in offered.items() if not given.only or key[0] in given.only}
+        asked = {key: a for key, a in wanted.items() if usable(a, vault)}
         named |= asked
-        found = run_answers(vault, [question], list(asked.values()), given.seeds, progress, model)
+        # Each once: a number of voters that was told may be one of those that all questions have.
+        once = list(dict.fromkeys(asked.values()))
+        found = run_answers(vault, [question], once, given.seeds, progress, model)
         for key, algorithm in asked.items():
             answers[key] += found[algorithm]
     return [(*key, summary(named[key], groups)) for key, groups in answers.items()]
@@ -174,6 +177,7 @@ def main() -> None:
     parser.add_argument("--adaptive", action="store_true", help="also a number of voters for each question")
     parser.add_argument("--similarity", type=float, default=Adaptive().similarity)
     parser.add_argument("--numbers", type=int, nargs="+", default=list(Adaptive().numbers))
+    parser.add_argument("--only", nargs="+", help="the names of the rows wanted; all if not given")
     parser.add_argument("--plot", type=Path)
     given = parser.parse_args()
     questions = read_questions(given.questions, given.limit)
