@@ -126,8 +126,7 @@ def from_public_texts(draft: Draft, unit: str, remaining: float) -> Answer:
 
 
 def _single(algorithm: Algorithm | ManyQuestions) -> Algorithm:
-    inner: Algorithm = getattr(algorithm, "inner", algorithm)
-    return inner
+    return algorithm.inner if isinstance(algorithm, ManyQuestions | Adaptive) else algorithm
 
 
 def _choices(algorithm: Algorithm | ManyQuestions) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from discreet.algorithms.dp_synrag.keywords import ranked_keywords
 from discreet.algorithms.dp_synrag.parameters import LEVELS, DPSynRAG
 from discreet.algorithms.dp_synrag.rewrite import BLOCK, Writers, log_softmax, weigh, write_texts
 from discreet.algorithms.dp_synrag.select import mentions, useful
-from discreet.errors import UsageError
+from discreet.errors import BudgetExhausted, UsageError
 from discreet.generation.loading import load_model
 from discreet.generation.prompts import rewriting
 from discreet.generation.toy import ToyModel
@@ -78,7 +78,7 @@ def test_without_reranking_its_share_goes_to_the_tokens() -> None:
 
 
 def test_a_price_that_is_not_left_is_refused() -> None:
-    with pytest.raises(UsageError, match="not left"):
+    with pytest.raises(BudgetExhausted, match="not left"):
         DPSynRAG(epsilon=10.0).plan(GRANT, Spending.of(Times(ZeroConcentrated(1.0), 5)), 384, 4096)
     for wrong in ({"tokens": 0}, {"overlap": 0}, {"epsilon": -1.0}, {"shape": "round"}):
         with pytest.raises(UsageError):

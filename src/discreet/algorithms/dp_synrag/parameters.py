@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from discreet.errors import UsageError
+from discreet.errors import BudgetExhausted, UsageError
 from discreet.privacy.accounting import Budget, Spending, budget_for, largest
 from discreet.privacy.costs import Cost, Together
 from discreet.privacy.individual import PRESENCE
@@ -23,6 +23,8 @@ CENTRE_SHARE, THRESHOLD_SHARE = 0.08, 0.02
 """...and of a cluster's, for its centre and its threshold; the rest is for its tokens."""
 FAILURES = 0.1
 """Of delta, for keywords that a single unit has."""
+LEAST = 0.8
+"""A corpus is made with no less than this part of the zCDP that its price pays for by itself."""
 LEVELS = (*(1 - level / 50 for level in range(100)), -math.inf)
 """The thresholds of similarity to choose from, the highest first; the last lets everybody pass."""
 
@@ -79,7 +81,7 @@ class DPSynRAG:
             rho: of a plan that was made before.
 
         Raises:
-            UsageError: the price cannot pay for all steps.
+            BudgetExhausted: the price is not left to everybody.
         """
         delta = self.delta if self.delta is not None else budget.delta
         if not delta > 0:
@@ -92,15 +94,23 @@ class DPSynRAG:
 
         def fits(rho: float) -> bool:
             plan = make(rho)
-            price = Spending.of(plan.cost)
-            return ceiling(plan).admits(price) and budget.admits(spent + price) and plan.clip <= LARGEST_CLIP
+            return plan.clip <= LARGEST_CLIP and ceiling(plan).admits(Spending.of(plan.cost))
 
-        rho = largest(fits, 1e-6, 1e4) if rho is None else rho
-        if not fits(rho):
-            raise UsageError(
-                f"Epsilon {self.epsilon:g} at delta {delta:g} is not left for every unit: everybody has spent "
-                f"{budget.spent(spent):.4g} of {budget.epsilon:g}. Ask for less, or use a vault with a larger grant."
-            )
+        def is_left(rho: float) -> bool:
+            return fits(rho) and budget.admits(spent + Spending.of(make(rho).cost))
+
+        if rho is None:
+            asked = largest(fits, 1e-6, 1e4)
+            # A vault adds up at an order of its own, at which the same steps may count for somewhat more.
+            rho = largest(is_left, 1e-6, asked)
+            if not is_left(rho) or rho < LEAST * asked:
+                raise BudgetExhausted(
+                    f"Epsilon {self.epsilon:g} at delta {delta:g} is not left to every unit: everybody has spent "
+                    f"{budget.spent(spent):.4g} of {budget.epsilon:g}. Ask for less, or use a vault with a larger "
+                    "grant. Nothing was paid.",
+                    asked=self.epsilon,
+                    left=budget.left(spent),
+                )
         plan = make(rho)
         return Plan(plan.counts, plan.each, plan.clip, plan.rho, ceiling(plan))
 
