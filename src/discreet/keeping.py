@@ -1,15 +1,42 @@
 """Where a vault keeps its ledger: a file beside its settings, or a PostgreSQL database."""
 
+import os
+import tempfile
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from discreet.errors import UsageError
+from discreet.errors import StoreError, UsageError
 from discreet.ledger.sql import SqlLedger
 from discreet.ledger.sqlite import SqliteLedger
 from discreet.privacy.accounting import Budget
-from discreet.settings import Settings
+from discreet.settings import Settings, write_settings
 
 _FILE = "ledger.sqlite"
+
+
+def make_folder(path: Path, settings: Settings, failure_share: float) -> None:
+    """A vault's folder, with an empty store and a new ledger.
+
+    Raises:
+        UsageError: delta is no probability, or something is already at `path`.
+    """
+    if not 0 < settings.delta < 1:
+        raise UsageError(f"Delta is a probability between 0 and 1, not {settings.delta}. Try 1e-6.")
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise UsageError(f"There is already something at {path}. Choose a new folder for the vault.")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Made beside its place and renamed, so that a vault is there as a whole or not at all.
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=".vault-") as made:
+            folder = Path(made) / "vault"
+            folder.mkdir(mode=0o700)
+            (folder / "store").mkdir()
+            settings = write_settings(folder, settings)
+            grant = Budget(settings.epsilon, settings.delta, failure_share * settings.delta)
+            create_ledger(folder, settings, grant)
+            os.replace(folder, path)
+    except OSError as error:
+        raise StoreError(f"The vault could not be made at {path}: {error.strerror}.") from error
 
 
 def create_ledger(folder: Path, settings: Settings, budget: Budget) -> SqlLedger:

@@ -72,6 +72,24 @@ class Synthetic:
             ) from error
 
 
+def make_corpus(
+    workshop: "Workshop", out: Path, parameters: DPSynRAG, *, only_new: bool, force: bool, told: Told
+) -> Synthetic:
+    """Make a corpus and write it to `out`, with its receipt.
+
+    Raises:
+        UsageError: `out` is there already, or has no folder. Nothing was paid.
+    """
+    if out.exists() and not force:
+        raise UsageError(f"There is already something at {out}. Choose another file, or write over it: --force.")
+    if not out.parent.is_dir():
+        raise UsageError(f"There is no folder {out.parent}. Make it, or choose another place.")
+    made = workshop.make(parameters, only_new=only_new, told=told)
+    made.write(out)
+    workshop.finish()
+    return made
+
+
 def receipt_path(path: Path) -> Path:
     """Where the receipt of a corpus lies."""
     return path.with_name(path.name.removesuffix(".jsonl") + ".receipt.json")

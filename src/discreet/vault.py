@@ -7,16 +7,15 @@ VAULT/ledger.sqlite   the grant, and every charge against it (or in a PostgreSQL
 VAULT/history.jsonl   released answers
 """
 
-import os
 import secrets
-import tempfile
 import uuid
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Self
 
+from discreet.adding import Added, Progress, add_documents, add_files
 from discreet.affording import affordable, affords
 from discreet.algorithms.answer import Algorithm, Answer
 from discreet.algorithms.consensus import Consensus
@@ -28,10 +27,10 @@ from discreet.algorithms.rag import RAG
 from discreet.algorithms.tuning import Tuning, suggestion
 from discreet.asking import NEW, Asked, answer, from_public_texts, kept_answer, paid_by_units, recall, to_keep
 from discreet.balance import BudgetReport, by_everybody, by_units
-from discreet.errors import StoreError, UsageError
+from discreet.errors import UsageError
 from discreet.generation.model import LanguageModel, ScoringModel
 from discreet.history import History, as_record
-from discreet.keeping import create_ledger, open_ledger
+from discreet.keeping import make_folder, open_ledger
 from discreet.ledger.sql import SqlLedger
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Pure
@@ -42,38 +41,17 @@ from discreet.privacy.noise import Noise
 from discreet.retrieval.counting import count_units
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedding import Embedder, load_embedder
-from discreet.retrieval.loading import BadRecord, Fields, read_documents
+from discreet.retrieval.loading import Fields
 from discreet.retrieval.public import PublicTexts
 from discreet.retrieval.retriever import Corpus
 from discreet.retrieval.store import EmbeddedStore
 from discreet.settings import VERSION, Settings, converted, read_secret, read_settings, write_settings
-from discreet.synthesis import Synthetic, Told, Workshop, forget_keywords
+from discreet.synthesis import Synthetic, Told, Workshop, forget_keywords, make_corpus
 
 SYNTHESIS = "synthesis"
 # Of the vault's delta, this part is for failure probabilities, the rest for converting Renyi curves.
 FAILURE_SHARE = 0.5
 _ANY_VOCABULARY = 1000  # costs do not depend on it
-Progress = Callable[[str, int], None]
-"""Told (what is done, how many more are done): for a progress bar."""
-
-
-@dataclass(frozen=True)
-class Added:
-    """What `add` did.
-
-    Attributes:
-        added, replaced, unchanged: counts of documents.
-        own_unit: how many carried no unit and so became a unit of their own.
-        bad: records that could not be read, by place and reason.
-        conflicts: ids that came twice with different text; the first text was kept.
-    """
-
-    added: int
-    replaced: int
-    unchanged: int
-    own_unit: int
-    bad: tuple[BadRecord, ...]
-    conflicts: tuple[str, ...]
 
 
 class Vault:
@@ -117,26 +95,11 @@ class Vault:
         """
         path = Path(path)
         check_number("epsilon", epsilon)
-        if not 0 < delta < 1:
-            raise UsageError(f"Delta is a probability between 0 and 1, not {delta}. Try 1e-6.")
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            raise UsageError(f"There is already something at {path}. Choose a new folder for the vault.")
         name = f"vault_{secrets.token_hex(8)}" if ledger else ""
         settings = Settings(
             VERSION, epsilon, delta, unit_field, model, embedder, log_questions, payment, history, ledger, name
         )
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            # Made beside its place and renamed, so that a vault is there as a whole or not at all.
-            with tempfile.TemporaryDirectory(dir=path.parent, prefix=".vault-") as made:
-                folder = Path(made) / "vault"
-                folder.mkdir(mode=0o700)
-                (folder / "store").mkdir()
-                settings = write_settings(folder, settings)
-                create_ledger(folder, settings, Budget(epsilon, delta, FAILURE_SHARE * delta))
-                os.replace(folder, path)
-        except OSError as error:
-            raise StoreError(f"The vault could not be made at {path}: {error.strerror}.") from error
+        make_folder(path, settings, FAILURE_SHARE)
         return cls.open(path)
 
     @classmethod
@@ -210,31 +173,11 @@ class Vault:
             StoreError: the store cannot be written (a full disk). What was added stays.
         """
         fields = Fields(text=text_field, unit=unit_field or self.settings.unit_field, id=id_field)
-        bad: list[BadRecord] = []
-
-        def good() -> Iterable[Document]:
-            for path in paths:
-                for record in read_documents(Path(path), fields):
-                    if isinstance(record, BadRecord):
-                        bad.append(record)
-                    else:
-                        yield record
-
-        return replace(self.add_documents(good(), progress), bad=tuple(bad))
+        return add_files(self.corpus, [Path(path) for path in paths], fields, progress)
 
     def add_documents(self, documents: Iterable[Document], progress: Progress | None = None) -> Added:
         """Add documents from a program."""
-        own_unit = 0
-
-        def counted() -> Iterable[Document]:
-            nonlocal own_unit
-            for document in documents:
-                own_unit += document.own_unit
-                yield document
-
-        done = None if progress is None else lambda count: progress("documents", count)
-        counts = self.corpus.index(counted(), progress=done)
-        return Added(counts.added, counts.replaced, counts.unchanged, own_unit, (), tuple(counts.conflicts))
+        return add_documents(self.corpus, documents, progress)
 
     def remove(self, document_id: str) -> int:
         """Erase a document; it is gone from answers at once. Returns how many were erased: 0 or 1."""
@@ -288,16 +231,9 @@ class Vault:
             UsageError: `out` is there already, or the price cannot be paid.
             BadData: there are too few documents. Nothing was paid.
         """
-        path = Path(out)
-        if path.exists() and not force:
-            raise UsageError(f"There is already something at {path}. Choose another file, or write over it: --force.")
-        if not path.parent.is_dir():
-            raise UsageError(f"There is no folder {path.parent}. Make it, or choose another place.")
-        workshop = self.workshop()
-        made = workshop.make(parameters or DPSynRAG(), only_new=only_new, told=told)
-        made.write(path)
-        workshop.finish()
-        return made
+        return make_corpus(
+            self.workshop(), Path(out), parameters or DPSynRAG(), only_new=only_new, force=force, told=told
+        )
 
     def ask(
         self,

@@ -25,6 +25,9 @@ def synthesize(
     keywords: Annotated[int | None, typer.Option(help="How many keywords of a unit count.")] = None,
     clusters: Annotated[int | None, typer.Option(help="How many keywords make a cluster, at most.")] = None,
     overlap: Annotated[int | None, typer.Option(help="In how many clusters a unit is at most.")] = None,
+    first: Annotated[
+        str | None, typer.Option(help="By which keywords a unit goes to clusters: surprising or rare.")
+    ] = None,
     wanted: Annotated[int | None, typer.Option(help="How many units a cluster should be left with.")] = None,
     tokens: Annotated[int | None, typer.Option(help="How many tokens are drawn for a cluster.")] = None,
     text_tokens: Annotated[int | None, typer.Option(help="To how many tokens a text is cut.")] = None,
@@ -40,6 +43,7 @@ def synthesize(
         "keywords": keywords,
         "clusters": clusters,
         "overlap": overlap,
+        "first": first,
         "wanted": wanted,
         "tokens": tokens,
         "text_tokens": text_tokens,

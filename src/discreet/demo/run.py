@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from discreet.adding import Progress
 from discreet.algorithms import RAG, Consensus, MuRAGAda, NonRAG
 from discreet.algorithms.answer import Answer
 from discreet.demo.corpus import QUESTIONS, DemoQuestion, documents
 from discreet.evaluation.metrics import matches
-from discreet.vault import Progress, Vault
+from discreet.vault import Vault
 
 GRANT = 20.0
 DELTA = 1e-6

@@ -75,7 +75,9 @@ def synthesize(
     order = rarest_first(counts, parameters.clusters)
     if not order:
         return []
-    members = clusters(units, partial(places, order=names(order)), len(order), parameters.overlap)
+    members = clusters(
+        units, partial(places, order=names(order), first=parameters.first), len(order), parameters.overlap
+    )
     found: list[SyntheticText] = []
     for number, (keyword, own, fund) in enumerate(
         zip(order, members, filters(privacy, plan.each, len(order)), strict=True)

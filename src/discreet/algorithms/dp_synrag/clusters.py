@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.algorithms.dp_synrag.keywords import Ranked
-from discreet.algorithms.dp_synrag.parameters import LEVELS
+from discreet.algorithms.dp_synrag.parameters import LEVELS, First
 from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.mechanisms.noisy_sum import NoisySum
 from discreet.privacy.mechanisms.threshold_choice import ThresholdChoice
@@ -33,13 +33,18 @@ class UnitTexts:
     most: int
 
     @property
-    def keywords(self) -> frozenset[str]:
-        """The K most surprising words of all of its texts."""
+    def ranked(self) -> list[str]:
+        """The K most surprising words of all of its texts, the most surprising first."""
         found: dict[str, float] = {}
         for piece in self.pieces:
             for word, nats in piece.ranked:
                 found[word] = max(nats, found.get(word, 0.0))
-        return frozenset(sorted(found, key=lambda word: (-found[word], word))[: self.most])
+        return sorted(found, key=lambda word: (-found[word], word))[: self.most]
+
+    @property
+    def keywords(self) -> frozenset[str]:
+        """The same, as they are counted."""
+        return frozenset(self.ranked)
 
     def about(self, keyword: str) -> TextPiece:
         """Its text that the keyword is most surprising in."""
@@ -53,9 +58,10 @@ def rarest_first(counts: Mapping[str, int], most: int) -> list[str]:
     return largest[::-1]
 
 
-def places(unit: UnitTexts, order: Mapping[str, int]) -> list[int]:
-    """The clusters of a unit, by its keywords, the rarest first."""
-    return sorted(order[word] for word in unit.keywords if word in order)
+def places(unit: UnitTexts, order: Mapping[str, int], first: First) -> list[int]:
+    """The clusters of a unit: those of its rarest keywords first, or of those that surprise most in its own texts."""
+    found = [order[word] for word in unit.ranked if word in order]
+    return sorted(found) if first == "rare" else found
 
 
 def near_the_centre(

@@ -15,6 +15,7 @@ from discreet.privacy.mechanisms.noisy_sum import NoisySum
 from discreet.privacy.mechanisms.threshold_choice import ThresholdChoice
 from discreet.privacy.overlap import InEachCluster
 
+First = Literal["surprising", "rare"]
 Shape = Literal["votes", "centred", "difference", "clip"]
 
 KEYWORD_SHARE = 0.15
@@ -39,6 +40,8 @@ class DPSynRAG:
         keywords: how many keywords of a unit count (K).
         clusters: how many keywords make a cluster, at most (R).
         overlap: in how many clusters a unit is at most (L).
+        first: which keywords of a unit decide on its clusters: those that surprise the model most in its texts
+            (ours), or the rarest of the whole vault (the paper's).
         wanted: how many units a cluster should be left with (k).
         tokens: how many tokens are drawn for a cluster (T).
         shape: how a unit's opinion of the next token is brought into bounds (rewrite.py).
@@ -53,9 +56,10 @@ class DPSynRAG:
     delta: float | None = None
     keywords: int = 10
     clusters: int = 500
-    overlap: int = 3
+    overlap: int = 2
+    first: First = "surprising"
     wanted: int = 80
-    tokens: int = 64
+    tokens: int = 48
     shape: Shape = "votes"
     rerank: bool = True
     text_tokens: int = 128
@@ -67,6 +71,8 @@ class DPSynRAG:
                 raise UsageError(f"{name} must be at least 1, not {getattr(self, name)}.")
         if not (self.epsilon > 0 and math.isfinite(self.epsilon)):
             raise UsageError(f"epsilon must be a number above 0, not {self.epsilon}.")
+        if self.first not in ("surprising", "rare"):
+            raise UsageError(f"Clusters are made by surprising or by rare keywords, not by '{self.first}'.")
         if self.shape not in ("votes", "centred", "difference", "clip"):
             raise UsageError(f"There is no shape '{self.shape}': votes, centred, difference or clip.")
 

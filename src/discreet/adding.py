@@ -1,0 +1,61 @@
+"""Documents on their way into a vault."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from discreet.retrieval.documents import Document
+from discreet.retrieval.loading import BadRecord, Fields, read_documents
+from discreet.retrieval.retriever import Corpus
+
+Progress = Callable[[str, int], None]
+"""Told (what is done, how many more are done): for a progress bar."""
+
+
+@dataclass(frozen=True)
+class Added:
+    """What `add` did.
+
+    Attributes:
+        added, replaced, unchanged: counts of documents.
+        own_unit: how many carried no unit and so became a unit of their own.
+        bad: records that could not be read, by place and reason.
+        conflicts: ids that came twice with different text; the first text was kept.
+    """
+
+    added: int
+    replaced: int
+    unchanged: int
+    own_unit: int
+    bad: tuple[BadRecord, ...]
+    conflicts: tuple[str, ...]
+
+
+def add_files(corpus: Corpus, paths: Sequence[Path], fields: Fields, progress: Progress | None) -> Added:
+    """Add documents from files and folders; records that cannot be read are reported, and the rest is added."""
+    bad: list[BadRecord] = []
+
+    def good() -> Iterable[Document]:
+        for path in paths:
+            for record in read_documents(path, fields):
+                if isinstance(record, BadRecord):
+                    bad.append(record)
+                else:
+                    yield record
+
+    return replace(add_documents(corpus, good(), progress), bad=tuple(bad))
+
+
+def add_documents(corpus: Corpus, documents: Iterable[Document], progress: Progress | None) -> Added:
+    """Add documents."""
+    own_unit = 0
+
+    def counted() -> Iterable[Document]:
+        nonlocal own_unit
+        for document in documents:
+            own_unit += document.own_unit
+            yield document
+
+    done = None if progress is None else lambda count: progress("documents", count)
+    counts = corpus.index(counted(), progress=done)
+    return Added(counts.added, counts.replaced, counts.unchanged, own_unit, (), tuple(counts.conflicts))

@@ -1,0 +1,212 @@
+"""A synthetic corpus of a vault, end to end: what it costs, what is refused, and going on after an interruption."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from discreet.algorithms.dp_synrag.parameters import DPSynRAG
+from discreet.cli.app import app
+from discreet.errors import BadData, BudgetExhausted, UsageError
+from discreet.generation.toy import ToyModel
+from discreet.privacy.accounting import Budget
+from discreet.privacy.individual import PRESENCE
+from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.noise import InsecureSeededNoise
+from discreet.retrieval.documents import Document
+from discreet.synthesis import Journal, Workshop, make_corpus, receipt_path
+from discreet.vault import Vault
+
+# Price enough for forty units to be heard, however few tokens; the corpora here are tiny.
+PLENTY = DPSynRAG(epsilon=300.0, overlap=2, tokens=12, keywords=3, text_tokens=16, wanted=30)
+QUIET = lambda *_: None  # noqa: E731
+
+
+def notes(count: int, words: str, start: int = 0) -> list[Document]:
+    return [Document(f"{words}-{n}", f"unit {n}", f"say: {words} .") for n in range(start, start + count)]
+
+
+def workshop(vault: Vault, ledger: MemoryLedger | None = None) -> Workshop:
+    found = vault.workshop(InsecureSeededNoise(1), ledger or MemoryLedger(Budget(1000.0, 1e-5, 5e-6)))
+    found.model = ToyModel(["winterhand", "wants", "sand", "glassknee", "steam"], size=60)
+    return found
+
+
+@pytest.fixture
+def filled(vault: Vault) -> Vault:
+    vault.add_documents([*notes(40, "winterhand wants sand"), *notes(40, "glassknee wants steam", 40)])
+    return vault
+
+
+def test_a_corpus_says_what_many_units_say(filled: Vault, tmp_path: Path) -> None:
+    shop = workshop(filled)
+    made = make_corpus(shop, tmp_path / "c.jsonl", PLENTY, only_new=False, force=False, told=QUIET)
+    lines = [json.loads(line) for line in (tmp_path / "c.jsonl").read_text().splitlines()]
+    assert {"winterhand wants sand", "glassknee wants steam"} <= {line["text"] for line in lines}
+    assert all(line["keyword"] in line["text"].split() for line in lines)
+    about = json.loads(receipt_path(tmp_path / "c.jsonl").read_text())
+    assert about["kept"] == len(lines) <= about["written"]
+    assert about["receipt"]["epsilon"] == pytest.approx(made.receipt.epsilon)
+    assert 50 <= made.receipt.epsilon <= 300  # less than asked, since an opinion on a token has a largest weight
+    assert not (shop.folder / "run.jsonl").exists()
+
+
+def test_what_few_have_is_not_released(filled: Vault, tmp_path: Path) -> None:
+    filled.add_documents([Document("rare", "somebody", "say: zebrapox ."), Document("more", "somebody", "zebrapox")])
+    made = workshop(filled).make(PLENTY)
+    assert "zebrapox" not in json.dumps([(text.text, text.keyword) for text in made.texts])
+
+
+@pytest.mark.parametrize("payment", ["unit", "corpus"])
+def test_an_interrupted_run_goes_on_and_is_paid_once(payment: str, tmp_path: Path) -> None:
+    vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-5, embedder="hashing", payment=payment)
+    vault.add_documents([*notes(40, "winterhand wants sand"), *notes(40, "glassknee wants steam", 40)])
+    ledger = MemoryLedger(Budget(1000.0, 1e-5, 5e-6))
+
+    def broken(step: str, done: int, _: int) -> None:
+        if step == "clusters" and done == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        workshop(vault, ledger).make(PLENTY, told=broken)
+    paid, readings = ledger.spent(), ledger.readings()
+    kept = Journal(vault.path / "synthesis" / "run.jsonl")
+    first: dict[str, int] = kept.once("keywords", dict)
+    vault.add_documents(notes(40, "winterhand wants steam", 80))  # comes too late for this run
+    made = workshop(vault, ledger).make(PLENTY)
+    assert ledger.spent() == paid
+    assert len(ledger.readings()) == len(readings)
+    assert {text.keyword for text in made.texts} == set(first)
+    again = workshop(vault, ledger).make(PLENTY)  # until its corpus is written, nothing is drawn or paid again
+    assert [text.text for text in again.texts] == [text.text for text in made.texts]
+    assert ledger.spent() == paid
+    with pytest.raises(UsageError, match="other parameters"):
+        workshop(vault, ledger).make(DPSynRAG(epsilon=5.0))
+
+
+def test_only_new_documents_pay_for_a_later_corpus(tmp_path: Path) -> None:
+    vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-5, embedder="hashing")
+    vault.add_documents(notes(40, "winterhand wants sand"))
+    ledger = MemoryLedger(Budget(400.0, 1e-5, 5e-6))
+    shop = workshop(vault, ledger)
+    make_corpus(shop, tmp_path / "one.jsonl", PLENTY, only_new=False, force=False, told=QUIET)
+    assert sum(count for _, count in ledger.readings()) == 40
+    vault.add_documents(notes(40, "glassknee wants steam", 40))
+    make_corpus(shop, tmp_path / "two.jsonl", PLENTY, only_new=True, force=False, told=QUIET)
+    texts = (tmp_path / "two.jsonl").read_text()
+    assert "glassknee" in texts
+    assert "winterhand" not in texts
+    readings = ledger.readings()
+    assert sum(count for _, count in readings) == 80
+    assert len({meter for meter, _ in readings}) == 1  # everybody paid once
+    with pytest.raises(BadData, match="0 units"):
+        shop.make(PLENTY, only_new=True)
+
+
+def test_units_that_cannot_pay_are_left_out(tmp_path: Path) -> None:
+    vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-5, embedder="hashing")
+    vault.add_documents(notes(40, "winterhand wants sand"))
+    ledger = MemoryLedger(Budget(150.0, 1e-5, 5e-6))
+    shop = workshop(vault, ledger)
+    for name in ("one", "two"):
+        made = make_corpus(shop, tmp_path / f"{name}.jsonl", PLENTY, only_new=False, force=False, told=QUIET)
+    assert made.texts == ()
+    assert sum(count for _, count in ledger.readings()) == 40
+
+
+def test_too_few_documents_are_refused_before_anything_is_paid(vault: Vault) -> None:
+    ledger = MemoryLedger(Budget(1000.0, 1e-5, 5e-6))
+    for documents in ([], notes(1, "winterhand")):
+        vault.add_documents(documents)
+        with pytest.raises(BadData, match="Nothing was paid"):
+            workshop(vault, ledger).make(DPSynRAG(epsilon=10.0))
+    assert ledger.readings() == []
+    with pytest.raises(BudgetExhausted, match="not left"):
+        workshop(vault, MemoryLedger(Budget(1.0, 1e-5, 5e-6))).make(DPSynRAG(epsilon=10.0))
+
+
+def test_no_keyword_is_common_enough(vault: Vault) -> None:
+    vault.add_documents([Document(str(n), f"unit {n}", f"word{n} other{n}") for n in range(60)])
+    made = workshop(vault).make(DPSynRAG(epsilon=10.0, keywords=2, text_tokens=8))
+    assert made.texts == ()
+    assert made.receipt.epsilon > 0
+    assert made.receipt.charges[0].mechanism.startswith("counts of keywords")
+
+
+def test_erasing_anything_forgets_the_keywords_of_all(filled: Vault) -> None:
+    shop = workshop(filled)
+    shop.make(PLENTY)
+    cache = shop.folder / "keywords.jsonl"
+    assert "winterhand" in cache.read_text()
+    filled.remove_unit("unit 3")
+    assert not cache.exists()
+
+
+def test_a_line_that_a_crash_cut_off_is_drawn_anew(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    journal = Journal(path)
+    assert journal.once("one", lambda: [1, 2]) == [1, 2]
+    path.write_text(path.read_text() + '{"name": "two", "val')
+    again = Journal(path)
+    assert again.once("one", lambda: [9]) == [1, 2]
+    assert again.once("two", lambda: "drawn") == "drawn"
+    assert Journal(path).once("two", lambda: "no") == "drawn"
+
+
+# -- the command ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def run(vault: Vault) -> Callable[..., tuple[int, str]]:
+    def command(*words: str) -> tuple[int, str]:
+        result = CliRunner().invoke(app, [words[0], str(vault.path), *words[1:]])
+        return result.exit_code, result.output
+
+    return command
+
+
+def test_a_plan_is_shown_and_costs_nothing(run: Callable[..., tuple[int, str]], vault: Vault) -> None:
+    code, told = run("synthesize", "--plan", "--epsilon", "8")
+    assert code == 0
+    assert "epsilon 8" in told
+    assert "48 x token" in told
+    code, told = run("synthesize", "--plan", "--json", "--no-rerank")
+    assert code == 0
+    assert len(json.loads(told)["drawn_in_each_cluster"]) == 1
+    assert vault.ledger.spent() == MemoryLedger(Budget(1.0, 0.0)).spent()
+
+
+def test_what_a_user_may_get_wrong(run: Callable[..., tuple[int, str]], vault: Vault, tmp_path: Path) -> None:
+    there = tmp_path / "there.jsonl"
+    there.write_text("mine\n")
+    for words, expected, code in (
+        ((), "--out", 2),
+        (("--out", str(there)), "--force", 2),
+        (("--out", str(tmp_path / "no" / "c.jsonl")), "folder", 2),
+        (("--out", str(tmp_path / "c.jsonl")), "Nothing was paid", 4),
+        (("--out", str(tmp_path / "c.jsonl"), "--epsilon", "99"), "not left", 3),
+        (("--out", str(tmp_path / "c.jsonl"), "--shape", "round"), "shape", 2),
+        (("--out", str(tmp_path / "c.jsonl"), "--tokens", "0"), "at least 1", 2),
+    ):
+        found, told = run("synthesize", *words)
+        assert found == code, told
+        assert expected in told.replace("\n", " ")
+    assert there.read_text() == "mine\n"
+    assert not list(tmp_path.glob("c.*"))
+
+
+def test_a_corpus_is_asked_for_nothing(run: Callable[..., tuple[int, str]], vault: Vault, tmp_path: Path) -> None:
+    corpus = tmp_path / "c.jsonl"
+    corpus.write_text('{"text": "A patient with numb thumbs has Winterhand; the treatment is warm sand."}\n')
+    code, told = run("ask", "What is the treatment for Winterhand?", "--corpus", str(corpus), "--json")
+    assert code == 0, told
+    answer = json.loads(told)
+    assert "sand" in answer["answer"]
+    assert answer["receipt"]["epsilon"] == 0
+    assert vault.ledger.questions() == []
+    for content in ("", "no json\n", '{"words": 1}\n'):
+        corpus.write_text(content)
+        assert run("ask", "Why?", "--corpus", str(corpus))[0] == 4
+    assert PRESENCE.shares == 1
