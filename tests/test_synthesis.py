@@ -72,7 +72,7 @@ def test_an_interrupted_run_goes_on_and_is_paid_once(payment: str, tmp_path: Pat
     with pytest.raises(KeyboardInterrupt):
         workshop(vault, ledger).make(PLENTY, told=broken)
     paid, readings = ledger.spent(), ledger.readings()
-    kept = Journal(vault.path / "synthesis" / "run.jsonl")
+    kept = Journal(vault.path / "synthesis-simulated" / "run.jsonl")
     first: dict[str, int] = kept.once("keywords", dict)
     vault.add_documents(notes(40, "winterhand wants steam", 80))  # comes too late for this run
     made = workshop(vault, ledger).make(PLENTY)
@@ -84,6 +84,69 @@ def test_an_interrupted_run_goes_on_and_is_paid_once(payment: str, tmp_path: Pat
     assert ledger.spent() == paid
     with pytest.raises(UsageError, match="other parameters"):
         workshop(vault, ledger).make(DPSynRAG(epsilon=5.0))
+
+
+def test_who_was_erased_in_between_takes_no_more_part_and_others_stay_where_they_are(filled: Vault) -> None:
+    ledger = MemoryLedger(Budget(1000.0, 1e-5, 5e-6))
+
+    def broken(step: str, done: int, _: int) -> None:
+        if step == "clusters" and done == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        workshop(filled, ledger).make(PLENTY, told=broken)
+    path = filled.path / "synthesis-simulated" / "run.jsonl"
+    before = Journal(path).once("places", dict[str, list[int]])
+    assert max(len(places) for places in before.values()) <= PLENTY.overlap
+    filled.remove_unit("unit 3")
+    workshop(filled, ledger).make(PLENTY)
+    assert Journal(path).once("places", dict[str, list[int]]) == before
+
+
+def test_two_at_once_are_refused(filled: Vault, tmp_path: Path) -> None:
+    first, second = workshop(filled), workshop(filled)
+    with first.alone():
+        first.make(PLENTY)  # the one that holds it may
+        with pytest.raises(UsageError, match="Another process"):
+            second.make(PLENTY)
+        with pytest.raises(UsageError, match="Another process"):
+            make_corpus(second, tmp_path / "c.jsonl", PLENTY, only_new=False, force=False, told=QUIET)
+    second.make(PLENTY)
+
+
+def test_a_simulation_leaves_nothing_for_a_real_run(filled: Vault) -> None:
+    workshop(filled).make(PLENTY)
+    assert not (filled.path / "synthesis").exists()
+    assert filled.ledger.readings() == []
+    real = filled.workshop()
+    real.folder.mkdir()
+    (filled.path / "synthesis-simulated" / "run.jsonl").rename(real.folder / "run.jsonl")
+    with pytest.raises(UsageError, match="other parameters"):
+        real.make(PLENTY)
+
+
+def test_a_run_of_another_version_is_not_gone_on_with(filled: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    shop = workshop(filled)
+    shop.make(PLENTY)
+    monkeypatch.setattr("discreet.algorithms.dp_synrag.parameters.KEYWORD_SHARE", 0.3)
+    with pytest.raises(UsageError, match="another version"):
+        shop.make(PLENTY)
+
+
+def test_whatever_a_model_writes_is_found_again(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    odd = ["one\u2028two", "\x85", "\u2029 \U0001f600 \ud800", "a\nb\r"]
+    Journal(path).put("text", odd)
+    path.write_bytes(path.read_bytes() + b'\n{"name": "\xe2\x80')
+    assert Journal(path).once("text", lambda: ["drawn again"]) == odd
+
+
+def test_words_of_a_replaced_document_are_forgotten(filled: Vault) -> None:
+    shop = workshop(filled)
+    shop.make(PLENTY)
+    assert (shop.folder / "keywords.jsonl").exists()
+    filled.add_documents([Document("winterhand wants sand-0", "unit 0", "say: nothing .")])
+    assert not (shop.folder / "keywords.jsonl").exists()
 
 
 def test_only_new_documents_pay_for_a_later_corpus(tmp_path: Path) -> None:

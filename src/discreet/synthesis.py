@@ -1,18 +1,22 @@
 """A synthetic corpus of a vault: what stands between the vault and DP-SynRAG.
 
-VAULT/synthesis/run.jsonl       what a run that is not finished has drawn: released values alone
-VAULT/synthesis/keywords.jsonl  the keywords of texts, by the model: private, and forgotten when anything is erased
-VAULT/synthesis/done.json       which documents the last corpus was made from, under a keyed hash
+VAULT/synthesis/run.jsonl       a run that is not finished: its documents and clusters, and what it has drawn
+VAULT/synthesis/keywords.jsonl  the keywords of texts, by the model; forgotten when a document is erased or replaced
+VAULT/synthesis/done.json       which documents corpora were made from, under a keyed hash
+VAULT/synthesis/lock            held while a corpus is made: two runs at once would draw twice for one payment
 
-A run that was interrupted goes on: it is paid once, and what was drawn and kept is not drawn again.
+All of it is private, as the vault is. A run that was interrupted goes on: it is paid once, and what was drawn and kept
+is not drawn again. Copies of a vault must not both go on with one run.
 """
 
+import fcntl
 import hashlib
 import json
 import os
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -60,7 +64,7 @@ class Synthetic:
 
     def write(self, path: Path) -> None:
         """Write the corpus, one JSON object a line, and its receipt beside it."""
-        lines = [json.dumps({"text": t.text, "keyword": t.keyword}, ensure_ascii=False) for t in self.kept]
+        lines = [json.dumps({"text": t.text, "keyword": t.keyword}) for t in self.kept]
         about = {"receipt": self.receipt.describe(), "plan": self.plan, "written": len(self.texts), "kept": len(lines)}
         try:
             _replace(receipt_path(path), json.dumps(about, indent=1) + "\n")
@@ -84,9 +88,10 @@ def make_corpus(
         raise UsageError(f"There is already something at {out}. Choose another file, or write over it: --force.")
     if not out.parent.is_dir():
         raise UsageError(f"There is no folder {out.parent}. Make it, or choose another place.")
-    made = workshop.make(parameters, only_new=only_new, told=told)
-    made.write(out)
-    workshop.finish()
+    with workshop.alone():
+        made = workshop.make(parameters, only_new=only_new, told=told)
+        made.write(out)
+        workshop.finish()
     return made
 
 
@@ -118,6 +123,7 @@ class Workshop:
     unit: str
     dimension: int
     noise: Noise | None = None
+    _held: bool = field(default=False, init=False)
 
     def plan(self, parameters: DPSynRAG) -> Plan:
         """What a corpus would cost: nothing is paid yet, and nothing read but what everybody has paid."""
@@ -130,17 +136,49 @@ class Workshop:
             UsageError: the price cannot be paid, or a run with other parameters was interrupted.
             BadData: there are too few documents for any keyword to be released. Nothing was paid.
         """
+        with self.alone():
+            return self._make(parameters, only_new, told)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """While this lasts, no other process makes a corpus of this vault.
+
+        Raises:
+            UsageError: one does.
+        """
+        if self._held:
+            yield
+            return
         self.folder.mkdir(exist_ok=True)
-        asked = {"parameters": asdict(parameters), "only_new": only_new}
+        with (self.folder / "lock").open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise UsageError(
+                    "Another process makes a synthetic corpus of this vault. Wait until it is done."
+                ) from error
+            self._held = True
+            try:
+                yield
+            finally:
+                self._held = False
+
+    def _make(self, parameters: DPSynRAG, only_new: bool, told: Told) -> Synthetic:
+        asked = {
+            "parameters": asdict(parameters),
+            "only_new": only_new,
+            "model": self.model.name,
+            "simulation": self.ledger.simulation,
+        }
         journal = Journal(self.folder / "run.jsonl")
         started = journal.begun(asked)
         if started is None:
             plan = self.plan(parameters)
             read = self._texts(only_new)
             _check_size(len({text.unit for text in read}), plan)
-            started = journal.begin(asked, uuid.uuid4().hex, [text.tag for text in read], _steps(plan))
+            started = journal.begin(asked, uuid.uuid4().hex, [text.tag for text in read], self._steps(plan))
         else:
-            plan = _plan_of(parameters, started["steps"], self)
+            plan = self._plan_of(parameters, started["steps"])
             names = set(started["documents"])
             read = [text for text in self.store.texts() if text.tag in names]
         units = self._units(read, parameters, told)
@@ -148,6 +186,20 @@ class Workshop:
         done = {"documents": sorted(set(started["documents"]) | (self._done() if only_new else set()))}
         _replace(self.folder / "done.json", json.dumps(done))
         return Synthetic(tuple(texts), receipt, plan.describe(self.model.vocabulary_size))
+
+    def _steps(self, plan: Plan) -> dict[str, Any]:
+        described: dict[str, Any] = json.loads(json.dumps(plan.describe(self.model.vocabulary_size)))
+        return described
+
+    def _plan_of(self, parameters: DPSynRAG, steps: dict[str, Any]) -> Plan:
+        """The plan of a run that began; what it has paid must not count against it."""
+        plan = parameters.plan(self.ledger.budget, Spending.nothing(), self.dimension, LARGEST, rho=float(steps["rho"]))
+        if self._steps(plan) != steps:
+            raise UsageError(
+                "A synthesis was begun in this vault by another version of discreet, which shares the price out "
+                f"otherwise. Finish it with that one, or give it up by removing {self.folder / 'run.jsonl'}."
+            )
+        return plan
 
     def finish(self) -> None:
         """Forget the run, when its corpus is where it was to go."""
@@ -182,11 +234,12 @@ class Workshop:
             [text.text for text in read], lambda done: told("keywords", done, len(read))
         )
         pieces: dict[str, list[TextPiece]] = defaultdict(list)
+        tags = {unit: self.store.tag(unit.encode()) for unit in {text.unit for text in read}}
         for text, words in zip(read, ranked, strict=True):
             pieces[text.unit].append(TextPiece(text.text, text.vector, words))
         return Private(
             [
-                Member(unit_key(unit, self.secret), UnitTexts(tuple(own), parameters.keywords))
+                Member(unit_key(unit, self.secret), UnitTexts(tuple(own), parameters.keywords, tags[unit]))
                 for unit, own in sorted(pieces.items())
             ],
             PRESENCE,
@@ -206,7 +259,7 @@ class Journal:
         self._path = path
         self._lines: dict[str, Any] = {}
         if path.exists():
-            for line in path.read_text(encoding="utf-8").splitlines():
+            for line in path.read_text(encoding="ascii", errors="replace").split("\n"):
                 try:
                     found = json.loads(line)
                     self._lines[found["name"]] = found["value"]
@@ -228,9 +281,11 @@ class Journal:
         return started
 
     def begin(
-        self, asked: dict[str, Any], question: str, documents: Sequence[str], steps: dict[str, float]
+        self, asked: dict[str, Any], question: str, documents: Sequence[str], steps: dict[str, Any]
     ) -> dict[str, Any]:
-        """Note how a run begins."""
+        """Note how a run begins; nothing of an earlier one is left."""
+        self._path.unlink(missing_ok=True)
+        self._lines = {}
         value = {"asked": asked, "question": question, "documents": sorted(set(documents)), "steps": steps}
         self.put("begun", value)
         return value
@@ -247,7 +302,7 @@ class Journal:
         try:
             with self._path.open("a", encoding="utf-8") as file:
                 # A line that was cut off ends here.
-                file.write("\n" + json.dumps({"name": name, "value": value}, ensure_ascii=False) + "\n")
+                file.write("\n" + json.dumps({"name": name, "value": value}) + "\n")
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
@@ -275,7 +330,7 @@ class KeywordCache:
         with self._path.open("a", encoding="utf-8") as file:
             for text, ranked in zip(fresh, ranked_keywords(self._model, fresh, p.keywords, p.text_tokens), strict=True):
                 known[_digest(text)] = ranked
-                file.write(json.dumps([*self._about, _digest(text), ranked], ensure_ascii=False) + "\n")
+                file.write("\n" + json.dumps([*self._about, _digest(text), ranked]) + "\n")
                 done += 1
                 told(done)
         return [known[_digest(text)] for text in texts]
@@ -283,10 +338,10 @@ class KeywordCache:
     def _known(self) -> dict[str, Ranked]:
         found: dict[str, Ranked] = {}
         if self._path.exists():
-            for line in self._path.read_text(encoding="utf-8").splitlines():
+            for line in self._path.read_text(encoding="ascii", errors="replace").split("\n"):
                 try:
                     *about, digest, ranked = json.loads(line)
-                except ValueError:
+                except (ValueError, TypeError):
                     continue
                 if about == self._about:
                     found[digest] = tuple((word, float(nats)) for word, nats in ranked)
@@ -309,15 +364,6 @@ def _check_size(units: int, plan: Plan) -> None:
             f"There are {units} units to make a corpus from, and at this price a keyword is released if about {least} "
             "have it: nothing would be. Nothing was paid. Add documents, or pay more."
         )
-
-
-def _steps(plan: Plan) -> dict[str, float]:
-    return {"rho": plan.rho}
-
-
-def _plan_of(parameters: DPSynRAG, steps: dict[str, float], workshop: Workshop) -> Plan:
-    """The plan of a run that began: what it has paid must not count against it."""
-    return parameters.plan(workshop.ledger.budget, Spending.nothing(), workshop.dimension, LARGEST, rho=steps["rho"])
 
 
 def _digest(text: str) -> str:

@@ -173,31 +173,41 @@ class Vault:
             StoreError: the store cannot be written (a full disk). What was added stays.
         """
         fields = Fields(text=text_field, unit=unit_field or self.settings.unit_field, id=id_field)
-        return add_files(self.corpus, [Path(path) for path in paths], fields, progress)
+        added = add_files(self.corpus, [Path(path) for path in paths], fields, progress)
+        self._forget_keywords(added.replaced)
+        return added
 
     def add_documents(self, documents: Iterable[Document], progress: Progress | None = None) -> Added:
         """Add documents from a program."""
-        return add_documents(self.corpus, documents, progress)
+        added = add_documents(self.corpus, documents, progress)
+        self._forget_keywords(added.replaced)
+        return added
 
     def remove(self, document_id: str) -> int:
         """Erase a document; it is gone from answers at once. Returns how many were erased: 0 or 1."""
-        forget_keywords(self.path / SYNTHESIS)
+        self._forget_keywords()
         return self.store.remove(document_id)
 
     def remove_unit(self, unit: str) -> int:
         """Erase all documents of an individual. Returns how many there were."""
-        forget_keywords(self.path / SYNTHESIS)
+        self._forget_keywords()
         return self.store.remove_unit(unit)
+
+    def _forget_keywords(self, replaced: int = 1) -> None:
+        """Words of documents that are gone are not kept."""
+        if replaced:
+            for name in (SYNTHESIS, f"{SYNTHESIS}-simulated"):
+                forget_keywords(self.path / name)
 
     def workshop(self, noise: Noise | None = None, ledger: UnitLedger | None = None) -> Workshop:
         """What it takes to make a synthetic corpus: `workshop().plan(...)`, `workshop().make(...)`.
 
         Args:
             noise: may be seeded if `ledger` is a simulation.
-            ledger: in place of the vault's.
+            ledger: in place of the vault's; the files of a simulation are apart from those of a real run.
         """
         return Workshop(
-            self.path / SYNTHESIS,
+            self.path / (SYNTHESIS if ledger is None else f"{SYNTHESIS}-simulated"),
             self.store,
             self.model,
             ledger or self.ledger,

@@ -1,5 +1,7 @@
 """Clusters that overlap: what a unit can change, what all of them cost, and a twin that lets a unit into too many."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -15,11 +17,12 @@ from discreet.privacy.noise import InsecureSeededNoise
 from discreet.privacy.overlap import InEachCluster, filters
 from discreet.privacy.private import Private, unseal
 
+FREELY: Any = {"name": str, "remember": lambda found: found}
 UNITS = [(0, 1, 2), (2, 1), (2,), (1, 1, 0), (), (2, 0, 1, 3)]
 
 
 def contents(units: list[tuple[int, ...]], overlap: int) -> list[list[tuple[int, ...]]]:
-    parts = clusters(Private(units, PRESENCE), lambda unit: unit, 4, overlap)
+    parts = clusters(Private(units, PRESENCE), lambda unit: unit, 4, overlap, name=str, remember=lambda found: found)
     return [unseal(part, list) for part in parts]
 
 
@@ -33,6 +36,24 @@ def test_a_unit_changes_its_own_clusters_and_no_more_than_it_may(overlap: int) -
         assert set(touched) <= set(unit)
         for place in touched:
             assert len(whole[place]) == len(without[place]) + 1
+
+
+def test_work_taken_up_again_puts_no_unit_into_other_clusters() -> None:
+    """A unit whose documents changed in between would be drawn from in its old clusters and in its new ones."""
+    kept: dict[str, list[int]] = {}
+
+    def remember(found: dict[str, list[int]]) -> dict[str, list[int]]:
+        kept.update(found if not kept else {})
+        return kept
+
+    def made(units: list[tuple[str, int]]) -> list[list[tuple[str, int]]]:
+        parts = clusters(
+            Private(units, PRESENCE), lambda unit: (unit[1],), 3, 1, name=lambda unit: unit[0], remember=remember
+        )
+        return [unseal(part, list) for part in parts]
+
+    assert made([("ada", 0), ("bela", 1)]) == [[("ada", 0)], [("bela", 1)], []]
+    assert made([("ada", 2), ("cora", 2)]) == [[("ada", 2)], [], []]  # where she was; who came later, nowhere
 
 
 def test_places_that_follow_from_others_are_caught() -> None:
@@ -57,7 +78,7 @@ def test_all_clusters_cost_overlap_times_one_and_are_paid_first() -> None:
     each = InEachCluster("texts", ((token, 5), (NoisyCount(4.0), 1)), overlap=3)
     ledger = MemoryLedger(Budget(10.0, 1e-5))
     privacy = PrivacyFilter(ledger, ledger.budget, "q", noise=None)
-    parts = clusters(Private([np.zeros(3, dtype=np.int32)] * 4, PRESENCE), lambda _: (0, 1, 2, 3), 5, 3)
+    parts = clusters(Private([np.zeros(3, dtype=np.int32)] * 4, PRESENCE), lambda _: (0, 1, 2, 3), 5, 3, **FREELY)
     paid = filters(privacy, each, 5)
     assert ledger.spent() == Spending.of(
         Times(Together((Times(BoundedRange(0.2), 5), NoisyCount(4.0).cost(PRESENCE))), 3)
@@ -86,7 +107,7 @@ def test_a_budget_that_is_too_small_pays_for_no_cluster() -> None:
 
 def test_units_that_are_replaced_make_no_clusters_and_leave_none() -> None:
     with pytest.raises(DiscreetError, match="come or go"):
-        clusters(Private([(0,)], PLACE), lambda unit: unit, 1, 1)
+        clusters(Private([(0,)], PLACE), lambda unit: unit, 1, 1, **FREELY)
     with pytest.raises(PrivateValueError, match="comes or goes"):
         Private([1, 2], PLACE).keep(lambda share: share > 1)
     assert unseal(Private([1, 2, 3], PRESENCE).keep(lambda share: share > 1), list) == [2, 3]

@@ -204,7 +204,15 @@ def deal(members: Private[Member[S]], voters: int, each: int, order: Callable[[S
     return Private(unseal(members, dealt), PLACE)
 
 
-def clusters(units: Private[S], places: Callable[[S], Sequence[int]], count: int, overlap: int) -> list[Private[S]]:
+def clusters(
+    units: Private[S],
+    places: Callable[[S], Sequence[int]],
+    count: int,
+    overlap: int,
+    *,
+    name: Callable[[S], str],
+    remember: Callable[[dict[str, list[int]]], dict[str, list[int]]],
+) -> list[Private[S]]:
     """Put each unit into clusters 0..count-1; one that comes or goes does so in its own, and changes no other.
 
     Args:
@@ -212,14 +220,18 @@ def clusters(units: Private[S], places: Callable[[S], Sequence[int]], count: int
         places: the clusters of a unit, best first; of it and of public values alone.
         count: how many clusters there are.
         overlap: so many of its places count.
+        name: what a unit is called, the same whenever the work is taken up again.
+        remember: keeps the places of all units when they are found first, and returns those that it kept: work that
+            is taken up again after a unit's documents changed must not put it into more clusters than were paid.
     """
     if units.change != PRESENCE:
         raise DiscreetError(f"Clusters are made of units that come or go, not of {units.change}.")
 
     def split(shares: Sequence[S]) -> list[list[S]]:
+        kept = remember({name(share): list(dict.fromkeys(places(share)))[:overlap] for share in shares})
         found: list[list[S]] = [[] for _ in range(count)]
         for share in shares:
-            for place in list(dict.fromkeys(places(share)))[:overlap]:
+            for place in kept.get(name(share), []):
                 found[place].append(share)
         return found
 

@@ -27,7 +27,7 @@ class PublicTexts:
             BadData: the file is not there, or holds no texts.
         """
         try:
-            lines = path.read_text(encoding="utf-8").splitlines()
+            lines = path.read_text(encoding="utf-8").split("\n")
             texts = [str(json.loads(line)["text"]) for line in lines if line.strip()]
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise BadData(

@@ -78,10 +78,6 @@ class Store(Protocol):
         """How many units there are: for the custodian."""
 
 
-def _tag(digest: bytes, key: bytes) -> str:
-    return hashlib.blake2b(digest, key=key, digest_size=8).hexdigest()
-
-
 def digest(document: Document) -> bytes:
     """What tells a changed document from an unchanged one."""
     return hashlib.sha256(f"{len(document.unit)}:{document.unit}{document.text}".encode()).digest()
@@ -319,6 +315,10 @@ class EmbeddedStore:
         names = [self._rows("select name from unit where id = ?", number)[0][0] for number in units[chosen].tolist()]
         return [Passage(name, texts[place]) for name, place in zip(names, chosen.tolist(), strict=True)]
 
+    def tag(self, content: bytes) -> str:
+        """A name for something, that tells nothing about it without this store's key."""
+        return hashlib.blake2b(content, key=self._key, digest_size=8).hexdigest()
+
     def texts(self) -> list[StoredText]:
         """Every chunk of every document, in a fixed order: for what reads the whole vault."""
         with self._reading():
@@ -327,9 +327,9 @@ class EmbeddedStore:
                 "select unit.name, document.digest, chunk.text, row from chunk join document "
                 "on document.id = document join unit on unit.id = chunk.unit order by document.id, row"
             )
-            matrix, key = self._index.matrix, self._key
+            matrix = self._index.matrix
             return [
-                StoredText(unit, _tag(content, key), np.array(matrix[row], np.int64), text)
+                StoredText(unit, self.tag(content), np.array(matrix[row], np.int64), text)
                 for unit, content, text, row in rows
             ]
 

@@ -117,7 +117,7 @@ def test_rare_keywords_come_first() -> None:
 def test_members_far_from_the_centre_are_left_out() -> None:
     near, far = [piece("near", vector=(100, 0))] * 60, [piece("far", vector=(0, 100))] * 6
     centre, threshold = NoisySum(2, 100, 0.1), ThresholdChoice(len(LEVELS), 60, 0.1)
-    left = near_the_centre(Private([*near, *far], PRESENCE), paid(1e9), centre, threshold)
+    left = near_the_centre(Private([*near, *far], PRESENCE), paid(1e9), centre, threshold, lambda _, draw: draw())
     assert {one.text for one in unseal(left, list)} == {"near"}
 
 

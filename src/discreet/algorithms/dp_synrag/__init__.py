@@ -76,7 +76,12 @@ def synthesize(
     if not order:
         return []
     members = clusters(
-        units, partial(places, order=names(order), first=parameters.first), len(order), parameters.overlap
+        units,
+        partial(places, order=names(order), first=parameters.first),
+        len(order),
+        parameters.overlap,
+        name=lambda unit: unit.name,
+        remember=lambda found: journal.once("places", lambda: found),
     )
     found: list[SyntheticText] = []
     for number, (keyword, own, fund) in enumerate(
@@ -84,7 +89,7 @@ def synthesize(
     ):
         progress("clusters", number, len(order))
         about = own.map(partial(_about, keyword))
-        texts = journal.once(f"text {keyword}", partial(_write, parameters, plan, keyword, about, model, fund))
+        texts = journal.once(f"text {keyword}", partial(_write, parameters, plan, keyword, about, model, fund, journal))
         found += [SyntheticText(text, keyword, mentions(text, keyword)) for text in texts]
     progress("clusters", len(order), len(order))
     return _of_use(parameters.task, model, found)
@@ -101,13 +106,17 @@ def _write(
     members: Private[TextPiece],
     model: ScoringModel,
     paid: PrivacyFilter,
+    journal: Journal,
 ) -> list[str]:
     """The texts of one cluster."""
     if parameters.rerank:
         (centre, _), (threshold, _) = plan.each.drawn[:2]
         assert isinstance(centre, NoisySum)
         assert isinstance(threshold, ThresholdChoice)
-        members = near_the_centre(members, paid, centre, threshold)
+        # Each kept by itself: drawn again after a failure that depends on how many pass, a threshold would tell of it.
+        members = near_the_centre(
+            members, paid, centre, threshold, lambda what, draw: journal.once(f"{what} {keyword}", draw)
+        )
     laid_out = rewriting(model, keyword, parameters.text_tokens, parameters.tokens)
     writers = Writers(model, laid_out, members.map(lambda piece: piece.text), parameters.tokens)
     return write_texts(writers, model, paid, tokens=parameters.tokens, shape=parameters.shape, clip=plan.clip)

@@ -1,7 +1,8 @@
 """Steps 1 (b) and (c) of DP-SynRAG: soft clusters by released keywords, rare ones first, each around its centre."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,8 @@ from discreet.privacy.mechanisms.threshold_choice import ThresholdChoice
 from discreet.privacy.private import Private
 
 Whole = NDArray[np.int64]
+Once = Callable[[str, Callable[[], Any]], Any]
+"""What was drawn under a name; drawn now, and kept durably, if nothing was."""
 
 
 @dataclass(frozen=True)
@@ -27,10 +30,17 @@ class TextPiece:
 
 @dataclass(frozen=True)
 class UnitTexts:
-    """All texts of a unit; together they have at most K keywords that count."""
+    """All texts of a unit; together they have at most K keywords that count.
+
+    Attributes:
+        pieces: its texts.
+        most: K.
+        name: what it is called in the files of a run: a keyed hash.
+    """
 
     pieces: tuple[TextPiece, ...] = field(repr=False)
     most: int
+    name: str = ""
 
     @property
     def ranked(self) -> list[str]:
@@ -65,10 +75,11 @@ def places(unit: UnitTexts, order: Mapping[str, int], first: First) -> list[int]
 
 
 def near_the_centre(
-    members: Private[TextPiece], paid: PrivacyFilter, centre: NoisySum, threshold: ThresholdChoice
+    members: Private[TextPiece], paid: PrivacyFilter, centre: NoisySum, threshold: ThresholdChoice, once: Once
 ) -> Private[TextPiece]:
-    """The members near a noisy centre: as near as leaves about so many as wanted."""
-    middle = paid.release(centre, members.map(lambda piece: piece.vector))
+    """The members near a noisy centre: as near as leaves about so many as wanted. `once` keeps what is drawn."""
+    drawn: list[int] = once("centre", lambda: paid.release(centre, members.map(lambda p: p.vector)).tolist())
+    middle = np.array(drawn, dtype=np.int64)
     length = max(1.0, float(np.linalg.norm(middle)))
 
     def level(piece: TextPiece) -> int:
@@ -76,7 +87,7 @@ def near_the_centre(
         likeness = int(np.dot(piece.vector, middle)) / own / length
         return next(place for place, least in enumerate(LEVELS) if likeness >= least)
 
-    chosen = paid.release(threshold, members.map(level))
+    chosen: int = once("threshold", lambda: paid.release(threshold, members.map(level)))
     return members.keep(lambda piece: level(piece) <= chosen)
 
 
