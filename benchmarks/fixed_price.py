@@ -2,12 +2,13 @@
 
     .venv/bin/python benchmarks/fixed_price.py DOCUMENTS QUESTIONS [--limit 40] [--seeds 3] [--voters 40 80]
         [--epsilon 0.5 1 2 3 5 8] [--token-voters 40 80] [--token-epsilon 0.5 1 2 3 5 8 10] [--plot FILE.svg]
-        [--adaptive [--similarity 0.32] [--numbers 20 40 60 80]] [--only "dp-ksa" "consensus"]
+        [--adaptive [--similarity 0.32] [--numbers 20 40 60 80]] [--dp-rag [--wanted 40 80]] [--only "dp-ksa" "consensus"]
 
 Prints a Markdown table. With answers of kind "reference", likeness to them instead of accuracy, and no choices; else
 "consensus among choices" chooses among all the answers that the file has for questions of the same kind. With
 `--adaptive`, also a number of voters for each question: by a noisy count of units near it ("adaptive"), and, for
-comparison and without a guarantee for that choice, by the file's own count of units that hold the answer ("told").
+comparison and without a guarantee for that choice, by the file's own count of units that hold the answer ("told"). With
+`--dp-rag`, also tokens from summed opinions, for each `--token-epsilon`; the second figure is then the units wanted.
 Noise is seeded: a second run prints the same figures, but for the seconds. Delta is that of a question.
 """
 
@@ -18,7 +19,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
-from discreet.algorithms import DPKSA, KSA, RAG, Adaptive, Consensus, DPSparseVoteRAG, DPVoteRAG, NonRAG, VoteRAG
+from discreet.algorithms import DPKSA, DPRAG, KSA, RAG, Adaptive, Consensus, DPSparseVoteRAG, DPVoteRAG, NonRAG, VoteRAG
 from discreet.algorithms.answer import Algorithm
 from discreet.algorithms.canonical import canonical
 from discreet.errors import UsageError
@@ -50,6 +51,9 @@ def made(given: argparse.Namespace, kind: str, choices: dict[str, tuple[str, ...
             found[Consensus.name, voters, epsilon] = Consensus(**question)
             if kind in choices:
                 found[CHOOSING, voters, epsilon] = Consensus(**question, choices=choices[kind])
+    for wanted in given.wanted if given.dp_rag else ():
+        for epsilon in given.token_epsilon:
+            found[DPRAG.name, wanted, epsilon] = DPRAG(wanted=wanted, epsilon=epsilon, delta=given.delta)
     return found
 
 
@@ -177,6 +181,8 @@ def main() -> None:
     parser.add_argument("--adaptive", action="store_true", help="also a number of voters for each question")
     parser.add_argument("--similarity", type=float, default=Adaptive().similarity)
     parser.add_argument("--numbers", type=int, nargs="+", default=list(Adaptive().numbers))
+    parser.add_argument("--dp-rag", action="store_true", help="also tokens from summed opinions")
+    parser.add_argument("--wanted", type=int, nargs="+", default=[DPRAG().wanted], help="units above its threshold")
     parser.add_argument("--only", nargs="+", help="the names of the rows wanted; all if not given")
     parser.add_argument("--plot", type=Path)
     given = parser.parse_args()

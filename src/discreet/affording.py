@@ -5,11 +5,15 @@ from dataclasses import replace
 
 from discreet.algorithms.adaptive import Adaptive
 from discreet.algorithms.answer import Algorithm, Plan
+from discreet.algorithms.dp_rag import DPRAG
 from discreet.algorithms.ensemble import Ensemble
 from discreet.algorithms.multi import ManyQuestions
 from discreet.algorithms.voting import Voting
 from discreet.errors import BudgetExhausted, UsageError
 from discreet.privacy.accounting import Budget, Spending, largest
+
+Priceable = Ensemble | ManyQuestions | Adaptive | DPRAG
+"""What can be asked for less."""
 
 
 def affordable(algorithm: Algorithm | ManyQuestions, budget: Budget, spent: Spending, vocabulary: int) -> Budget:
@@ -69,7 +73,7 @@ def affords(budget: Budget, spent: Spending, most: Spending) -> None:
 
 def _would_fit(algorithm: Algorithm | ManyQuestions, budget: Budget, spent: Spending, vocabulary: int) -> float:
     """The largest epsilon of such a question that can still be paid; 0 if below a hundredth."""
-    if not isinstance(algorithm, (Ensemble, ManyQuestions, Adaptive)):
+    if not isinstance(algorithm, Priceable):
         return 0.0
     smallest = algorithm.entry + 0.01 if isinstance(algorithm, ManyQuestions) else 0.01
 
@@ -91,12 +95,14 @@ def _would_fit(algorithm: Algorithm | ManyQuestions, budget: Budget, spent: Spen
     return found
 
 
-def _smaller(algorithm: Ensemble | ManyQuestions | Adaptive, epsilon: float) -> Ensemble | ManyQuestions | Adaptive:
+def _smaller(algorithm: Priceable, epsilon: float) -> Priceable:
     """The same algorithm for a question of `epsilon`, with rounds as precise as that allows."""
     if isinstance(algorithm, Adaptive):
         return replace(algorithm, inner=replace(_unpriced(algorithm.inner), epsilon=epsilon))
     if isinstance(algorithm, ManyQuestions):
         return replace(algorithm, epsilon=epsilon, inner=_unpriced(algorithm.inner))
+    if isinstance(algorithm, DPRAG):
+        return replace(algorithm, epsilon=epsilon)
     return replace(_unpriced(algorithm), epsilon=epsilon)
 
 

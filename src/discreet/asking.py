@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 
 from discreet.algorithms.adaptive import Adaptive
 from discreet.algorithms.answer import Algorithm, Answer, Draft
+from discreet.algorithms.dp_rag import DPRAG
 from discreet.algorithms.ensemble import Ensemble
 from discreet.algorithms.multi import ManyQuestions
 from discreet.algorithms.naive_multi_rag import NaiveMultiRAG
@@ -47,7 +48,7 @@ def paid_by_units(algorithm: Algorithm | ManyQuestions) -> Algorithm | ManyQuest
     """The algorithm as a vault runs it in which units pay by themselves: what everybody pays is one more way to pay.
 
     Raises:
-        UsageError: it counts units for which everybody would have to pay.
+        UsageError: it has everybody pay for what it finds out about the vault as a whole.
     """
     if isinstance(algorithm, Ensemble):
         return NaiveMultiRAG(inner=algorithm, epsilon=algorithm.epsilon)
@@ -55,6 +56,11 @@ def paid_by_units(algorithm: Algorithm | ManyQuestions) -> Algorithm | ManyQuest
         raise UsageError(
             "'adaptive' has everybody pay for its count; in this vault units pay by themselves. murag-ada counts the "
             "units near a question, too."
+        )
+    if isinstance(algorithm, DPRAG):
+        raise UsageError(
+            "'dp-rag' has everybody pay for its threshold and its tokens; in this vault units pay by themselves. "
+            "murag-ada finds a threshold for each question, too."
         )
     return algorithm
 

@@ -7,6 +7,7 @@ from discreet.algorithms.adaptive import Adaptive
 from discreet.algorithms.answer import Algorithm
 from discreet.algorithms.consensus import Consensus
 from discreet.algorithms.dp_ksa import DPKSA
+from discreet.algorithms.dp_rag import DPRAG
 from discreet.algorithms.dp_rag_pure import DPRAGPure
 from discreet.algorithms.dp_sparse_vote_rag import DPSparseVoteRAG
 from discreet.algorithms.dp_vote_rag import DPVoteRAG
@@ -30,6 +31,7 @@ ALGORITHMS: dict[str, type[Algorithm] | type[ManyQuestions]] = {
         DPVoteRAG,
         DPSparseVoteRAG,
         DPRAGPure,
+        DPRAG,
         Consensus,
         KSA,
         DPKSA,
@@ -80,6 +82,7 @@ def _kind(name: str) -> type[Algorithm] | type[ManyQuestions]:
 __all__ = [
     "ALGORITHMS",
     "DPKSA",
+    "DPRAG",
     "KSA",
     "RAG",
     "Adaptive",

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.algorithms.answer import Algorithm
+from discreet.algorithms.dp_rag import DPRAG
 from discreet.algorithms.multi import ManyQuestions
 from discreet.evaluation.datasets import Question
 from discreet.evaluation.metrics import Likeness, matches, mean_and_margin
@@ -116,9 +117,11 @@ def _answer(
     seed: int,
     progress: Callable[[], None],
 ) -> Outcome:
+    # What is remembered is the best tokens; dp-rag wants to know how likely all of them are.
+    used = vault.model if isinstance(algorithm, DPRAG) else model
     start = time.perf_counter()
     noise = InsecureSeededNoise(hash_seed(question.id, algorithm, seed))
-    answer = vault.simulate(question.question, algorithm, noise=noise, model=model)
+    answer = vault.simulate(question.question, algorithm, noise=noise, model=used)
     seconds = time.perf_counter() - start
     progress()
     receipt = answer.receipt

@@ -8,7 +8,7 @@ All prompts of a question form one batch with one KV cache. The contract that ev
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,6 +96,7 @@ class LanguageModel(Protocol):
         """
 
 
+@runtime_checkable
 class ScoringModel(LanguageModel, Protocol):
     """A language model that also says how likely tokens are. The contract of rows holds for what it says, too."""
 

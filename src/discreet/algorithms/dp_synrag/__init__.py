@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol, TypeVar
 
+from discreet.algorithms.aggregating import Writers
 from discreet.algorithms.dp_synrag.clusters import TextPiece, UnitTexts, names, near_the_centre, places, rarest_first
 from discreet.algorithms.dp_synrag.parameters import DPSynRAG, Plan
-from discreet.algorithms.dp_synrag.rewrite import Writers, write_texts
+from discreet.algorithms.dp_synrag.rewrite import write_texts
 from discreet.algorithms.dp_synrag.select import mentions, useful
 from discreet.generation.model import ScoringModel
 from discreet.generation.prompts import rewriting

@@ -3,8 +3,9 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
+from discreet.algorithms.aggregating import SHAPES, Shape
 from discreet.errors import BudgetExhausted, UsageError
 from discreet.privacy.accounting import Budget, Spending, budget_for, largest
 from discreet.privacy.costs import Cost, Together
@@ -16,7 +17,6 @@ from discreet.privacy.mechanisms.threshold_choice import ThresholdChoice
 from discreet.privacy.overlap import InEachCluster
 
 First = Literal["surprising", "rare"]
-Shape = Literal["votes", "centred", "difference", "clip"]
 
 KEYWORD_SHARE = 0.15
 """Of the whole zCDP, for the histogram; the paper leaves the split open. The rest is for the clusters..."""
@@ -44,7 +44,7 @@ class DPSynRAG:
             (ours), or the rarest of the whole vault (the paper's).
         wanted: how many units a cluster should be left with (k).
         tokens: how many tokens are drawn for a cluster (T).
-        shape: how a unit's opinion of the next token is brought into bounds (rewrite.py).
+        shape: how a unit's opinion of the next token is brought into bounds (aggregating.py).
         rerank: whether a cluster is narrowed to the units near its centre; its share goes to the tokens otherwise.
         text_tokens: to how many tokens a unit's text is cut.
         task: what the corpus is for: the model drops texts that are of no use for it. None are dropped if empty.
@@ -73,7 +73,7 @@ class DPSynRAG:
             raise UsageError(f"epsilon must be a number above 0, not {self.epsilon}.")
         if self.first not in ("surprising", "rare"):
             raise UsageError(f"Clusters are made by surprising or by rare keywords, not by '{self.first}'.")
-        if self.shape not in ("votes", "centred", "difference", "clip"):
+        if self.shape not in SHAPES:
             raise UsageError(f"There is no shape '{self.shape}': votes, centred, difference or clip.")
 
     def plan(self, budget: Budget, spent: Spending, dimension: int, length: int, *, rho: float | None = None) -> "Plan":

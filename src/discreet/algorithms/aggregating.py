@@ -1,0 +1,109 @@
+"""What documents say together, token by token: the part that DP-SynRAG and DP-RAG share.
+
+For each token every document says what it would write next; that is brought into [-c, c] for every token of the
+vocabulary, summed with the public model's logits, and a token is sampled (mechanisms/aggregated_logits.py). How an
+opinion is brought into bounds is free to choose, as long as it follows from the document and the tokens so far:
+
+- "clip": the logits, clipped. The first of DP-SynRAG.
+- "centred": the logits, moved so that the best one is c, and clipped from below. The second of DP-SynRAG.
+- "difference": what the document adds to the public model's log-probabilities, clipped (InvisibleInk).
+- "votes" (ours): c (2p - 1), p the document's probability of the token. With the c of a few hundredths that a budget
+  affords, clipping keeps little but the sign; a probability tells likely tokens from unlikely ones.
+"""
+
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.generation.model import Logits, Prompt, ScoredDecoding, ScoringModel
+from discreet.generation.prompts import Layout
+from discreet.privacy.mechanisms.aggregated_logits import ONE, Weights
+from discreet.privacy.private import Private
+
+Double = NDArray[np.float64]
+Shape = Literal["votes", "centred", "difference", "clip"]
+SHAPES: tuple[Shape, ...] = get_args(Shape)
+BLOCK = 32
+"""Rows that are decoded together, always: a document's logits must not depend on how many others there are."""
+
+
+class Writers:
+    """Documents that write together, one in each share; the public model beside them."""
+
+    def __init__(
+        self, model: ScoringModel, laid_out: Layout, texts: Private[str], tokens: int, known: str = ""
+    ) -> None:
+        """Begin to write.
+
+        Args:
+            model: the language model.
+            laid_out: the prompt, public but for the document in it.
+            texts: the documents.
+            tokens: the most that is written at a time.
+            known: what the public prompt has in place of a document: released before, or nothing.
+        """
+        alone = laid_out.prompt(model.encode(known)) if known else laid_out.prompt()
+        self._blocks: list[ScoredDecoding] = []
+
+        def begin(found: Sequence[str]) -> list[tuple[int, int]]:
+            prompts = [_prompt(model, laid_out, text) for text in found]
+            # Filled up with the public prompt; there is always a row of it, the last one.
+            rows = [*prompts, *[alone] * (BLOCK - len(prompts) % BLOCK)]
+            for first in range(0, len(rows), BLOCK):
+                self._blocks.append(model.start(laid_out.shared, rows[first : first + BLOCK], tokens))
+            return [divmod(place, BLOCK) for place in range(len(prompts))]
+
+        self._places = texts.map_batch(begin)
+        self._first = [block.logits() for block in self._blocks]
+        self._now = self._first
+
+    def opinions(self, shape: Shape, clip: float) -> tuple[Double, Private[Weights]]:
+        """The public log-probabilities of the next token, and each document's weights."""
+        public = log_softmax(self._now[-1][-1:])[0]
+
+        def weights(places: Sequence[tuple[int, int]]) -> list[Weights]:
+            return [weigh(self._now[block][row], public, shape, clip) for block, row in places]
+
+        return public, self._places.map_batch(weights)
+
+    def append(self, token: int) -> None:
+        """Go on with a released token."""
+        for block in self._blocks:
+            block.append(token)
+        self._now = [block.logits() for block in self._blocks]
+
+    def begin_again(self) -> None:
+        """Back to the beginning, for another text."""
+        for block in self._blocks:
+            block.truncate(0)
+        self._now = self._first
+
+
+def weigh(logits: Logits, public: Double, shape: Shape, clip: float) -> Weights:
+    """A document's weight of every token, in units of 2^-16, within [-clip, clip]."""
+    if shape == "votes":
+        found = clip * (2 * np.exp(log_softmax(logits[None])[0]) - 1)
+    elif shape == "difference":
+        found = log_softmax(logits[None])[0] - public
+    elif shape == "centred":
+        found = logits.astype(np.float64) - float(logits.max()) + clip
+    else:
+        found = logits.astype(np.float64)
+    whole: Weights = np.round(np.clip(found, -clip, clip) * ONE).astype(np.int32)
+    return whole
+
+
+def log_softmax(logits: Logits) -> Double:
+    """Of each row by itself."""
+    moved = logits - logits.max(axis=1, keepdims=True)
+    found = moved - np.log(np.exp(moved).sum(axis=1, keepdims=True))
+    return np.asarray(found, dtype=np.float64)
+
+
+def _prompt(model: ScoringModel, laid_out: Layout, text: str) -> Prompt:
+    try:
+        return laid_out.prompt(model.encode(text))
+    except Exception:  # whatever a document does to a tokenizer must not show as an error
+        return laid_out.prompt()

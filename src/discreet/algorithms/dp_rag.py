@@ -1,0 +1,190 @@
+"""DP-RAG: the documents above a private threshold write the answer together, one paid token after the other.
+
+Grislain, "RAG with Differential Privacy" (2024): a threshold of similarity by the exponential mechanism, and then
+private prediction from all documents above it. Ours differs from the public code in two ways (privacy-spec, part 8):
+
+- **No cap on the number of documents.** With one, another unit moves up when one goes: replacement, which costs twice
+  as much for every token. Above a released threshold a unit is there or not, whoever else is.
+- **Nothing is filtered after the sum.** A library's default of sampling among the best 50 tokens of private sums
+  lets one unit decide which tokens are possible at all.
+"""
+
+import math
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from typing import ClassVar
+
+from discreet.algorithms.aggregating import SHAPES, Shape, Writers
+from discreet.algorithms.answer import Draft, Plan, Stopped
+from discreet.algorithms.ensemble import check_number
+from discreet.errors import UnknownName, UsageError
+from discreet.generation.model import LanguageModel, ScoringModel
+from discreet.generation.prompts import DOCUMENT_TOKENS, layout
+from discreet.privacy.accounting import Budget, budget_for, largest
+from discreet.privacy.costs import Times, Together
+from discreet.privacy.filter import PrivacyFilter
+from discreet.privacy.individual import PRESENCE, Member, together
+from discreet.privacy.mechanisms.aggregated_logits import LARGEST_CLIP, ONE, AggregatedLogits, TokenPrice
+from discreet.privacy.mechanisms.threshold_choice import ThresholdChoice
+from discreet.privacy.private import Private
+from discreet.retrieval.documents import Passage
+from discreet.retrieval.retriever import Corpus
+
+THRESHOLD_SHARE = 0.1
+"""Of a question's zCDP, for the threshold; the rest is for the tokens, in equal parts."""
+LEVELS = tuple(round(0.8 - 0.02 * level, 2) for level in range(31))
+"""The thresholds of similarity to choose from: 0.80, 0.78, ... 0.20."""
+
+
+@dataclass(frozen=True)
+class Near:
+    """The best passage of a unit, and the first level that it passes."""
+
+    level: int
+    text: str = field(repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DPRAG:
+    """Parameters.
+
+    Attributes:
+        epsilon: the most that the question may cost.
+        delta: its delta; the vault's if not given.
+        wanted: about how many units should be above the threshold.
+        levels: the thresholds of similarity to choose from, the highest first: public. Units below the last one
+            never take part.
+        omega: the weight of the public model's log-probabilities in the sum.
+        shape: how a unit's opinion of the next token is brought into bounds (aggregating.py).
+        max_tokens: the longest answer; the price is shared out among so many.
+        prefix: how the answer begins: public, and free.
+        document_tokens: public length to which a passage is cut or padded; a default if 0.
+    """
+
+    name: ClassVar[str] = "dp-rag"
+    private: ClassVar[bool] = True
+
+    epsilon: float = 10.0
+    delta: float | None = None
+    wanted: int = 80
+    levels: tuple[float, ...] = LEVELS
+    omega: float = 1.0
+    shape: Shape = "difference"
+    max_tokens: int = 16
+    prefix: str = ""
+    document_tokens: int = 0
+
+    def __post_init__(self) -> None:
+        check_number("epsilon", self.epsilon)
+        if self.delta is not None and not 0 < self.delta < 1:
+            raise UsageError(f"Delta is a probability between 0 and 1, not {self.delta}. Try 1e-6.")
+        for name in ("wanted", "max_tokens"):
+            if getattr(self, name) < 1:
+                raise UsageError(f"{name} is at least 1, not {getattr(self, name)}.")
+        if self.document_tokens < 0:
+            raise UsageError(f"document_tokens is at least 1, or 0 for a default, not {self.document_tokens}.")
+        object.__setattr__(self, "levels", tuple(sorted(set(self.levels), reverse=True)))  # a list will do
+        if not self.levels or not all(-1 <= level <= 1 for level in self.levels):
+            raise UsageError("There is at least one threshold to choose from, and all lie between -1 and 1.")
+        if not (math.isfinite(self.omega) and self.omega >= 0):
+            raise UsageError(f"omega is a finite number of at least 0, not {self.omega}. Try 1.")
+        if self.shape not in SHAPES:
+            raise UnknownName("shape", self.shape, SHAPES)
+
+    def plan(self, budget: Budget, vocabulary: int) -> Plan:
+        """What a question may cost: the threshold, and as many tokens as an answer can have.
+
+        Raises:
+            UsageError: so little that no document could be heard at all.
+        """
+        return share_out(self, self.delta or budget.delta).plan
+
+    def answer(self, question: str, corpus: Corpus, model: LanguageModel, privacy: PrivacyFilter) -> Draft:
+        """Release a threshold; have the units above it write."""
+        if not isinstance(model, ScoringModel):
+            raise UsageError("'dp-rag' needs a language model that tells how likely each token is; this one does not.")
+        steps = share_out(self, privacy.ceiling.delta)
+        each = self.document_tokens or DOCUMENT_TOKENS
+        laid_out = layout(model, question, prefix=self.prefix, document_tokens=each, max_tokens=self.max_tokens)
+        units = self.by_level(question, corpus)
+        chosen = privacy.release(steps.threshold, units.map(lambda unit: unit.level))
+        texts = self.above(units, chosen).map(lambda unit: unit.text)
+        writers = Writers(model, laid_out, texts, self.max_tokens, corpus.public)
+        return self.write(writers, model, privacy, steps.token.clip)
+
+    def by_level(self, question: str, corpus: Corpus) -> Private[Near]:
+        """Every unit above the lowest level, and the first level that it passes: of that unit alone."""
+        bins = corpus.bins(question, self.levels)
+        return together([found.map(partial(_near, level)) for level, found in enumerate(bins)])
+
+    def above(self, units: Private[Near], chosen: int) -> Private[Near]:
+        """All units that pass a released level: a cap on their number would make removal into replacement."""
+        return units.keep(lambda unit: unit.level <= chosen)
+
+    def write(self, writers: Writers, model: ScoringModel, privacy: PrivacyFilter, clip: float) -> Draft:
+        """One token after the other, each paid as it is drawn."""
+        answer: list[int] = []
+        stopped: Stopped = "length"
+        for _ in range(self.max_tokens):
+            if not privacy.fits([TokenPrice(clip)], PRESENCE):
+                stopped = "budget"
+                break
+            public, weights = writers.opinions(self.shape, clip)
+            token = privacy.release(AggregatedLogits(clip, self.omega * public), weights)
+            if token in model.end_tokens:
+                stopped = "end"
+                break
+            answer.append(token)
+            if len(answer) < self.max_tokens:
+                writers.append(token)
+        return Draft(self.prefix + model.decode(answer), stopped, len(answer), len(answer))
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What runs, and what it may cost.
+
+    Attributes:
+        threshold: the choice of the threshold.
+        token: the price of a token, which says its clip.
+        plan: of the question: one round, which is the whole answer.
+    """
+
+    threshold: ThresholdChoice
+    token: TokenPrice
+    plan: Plan
+
+
+@lru_cache(maxsize=128)
+def share_out(asked: DPRAG, delta: float) -> Steps:
+    """Share a question's epsilon out between the threshold and the tokens; both as precise as it allows.
+
+    Raises:
+        UsageError: no document could be heard at all.
+    """
+    tokens = asked.max_tokens
+
+    def steps(rho: float) -> Steps:
+        # Bounded range e costs e^2/8: the threshold's e is its price, a token's 2c (privacy-spec, part 8).
+        spread = math.sqrt(8 * THRESHOLD_SHARE * rho)
+        threshold = ThresholdChoice.calibrated(spread, len(asked.levels), asked.wanted, PRESENCE)
+        token = TokenPrice(math.sqrt(2 * (1 - THRESHOLD_SHARE) * rho / tokens))
+        cost = Together((threshold.cost(PRESENCE), Times(token.cost(PRESENCE), tokens)))
+        return Steps(threshold, token, Plan(budget_for(cost, asked.epsilon, delta), cost, 1))
+
+    def fits(rho: float) -> bool:
+        plan = steps(rho).plan
+        return plan.ceiling.admits(plan.most)
+
+    highest = tokens * LARGEST_CLIP**2 / 2 / (1 - THRESHOLD_SHARE)  # a token costs c^2/2
+    found = steps(largest(fits, 1e-12, highest))
+    if not found.token.clip * ONE >= 1:
+        raise UsageError(
+            f"Too little for anything: of epsilon {asked.epsilon:g}, shared out among {tokens} tokens, no document "
+            "could move a token by the least that is counted. Raise epsilon, or lower max_tokens."
+        )
+    return found
+
+
+def _near(level: int, member: Member[Passage]) -> Near:
+    return Near(level, member.value.text)

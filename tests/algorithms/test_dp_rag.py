@@ -1,0 +1,237 @@
+"""DP-RAG: what it writes, its price, its exact law on neighbouring vaults, and twins that break it."""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from discreet.affording import affordable
+from discreet.algorithms import DPRAG, make_algorithm
+from discreet.algorithms.answer import Draft
+from discreet.algorithms.dp_rag import LEVELS, THRESHOLD_SHARE, Near, share_out
+from discreet.asking import paid_by_units
+from discreet.errors import BudgetExhausted, UnknownName, UsageError
+from discreet.evaluation.remembering import RememberingModel
+from discreet.generation.toy import ToyModel
+from discreet.privacy.accounting import Budget, Spending
+from discreet.privacy.costs import BoundedRange
+from discreet.privacy.filter import PrivacyFilter
+from discreet.privacy.individual import PRESENCE
+from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.mechanisms.aggregated_logits import LARGEST_CLIP, AggregatedLogits, Weights
+from discreet.privacy.noise import InsecureSeededNoise, Noise
+from discreet.privacy.private import Private, unseal
+from discreet.retrieval.documents import Document
+from discreet.retrieval.embedding import HashingEmbedder
+from discreet.retrieval.retriever import Corpus
+from discreet.retrieval.store import EmbeddedStore
+from tests.exact import paths
+
+BUDGET = Budget(10.0, 1e-5, 0.5e-5)
+Law = dict[object, float]
+Units = dict[str, list[str]]
+"""The texts of each unit."""
+
+
+def corpus_of(folder: Path, units: Units) -> Corpus:
+    corpus = Corpus(EmbeddedStore(folder, HashingEmbedder.dimension), HashingEmbedder())
+    corpus.index(Document(f"{unit} {n}", unit, text) for unit, texts in units.items() for n, text in enumerate(texts))
+    return corpus
+
+
+def answered(
+    algorithm: DPRAG, corpus: Corpus, budget: Budget = BUDGET, ledger: Budget | None = None
+) -> tuple[Draft, PrivacyFilter]:
+    ceiling = algorithm.plan(budget, 1000).ceiling
+    privacy = PrivacyFilter(MemoryLedger(ledger or ceiling), ceiling, "q", noise=InsecureSeededNoise(0))
+    # So few tokens that one drawn at random hardly ever is another than the model's wish.
+    model = ToyModel("zibber drops plaster who knows released before".split(), default="who knows", size=10)
+    return algorithm.answer("fever", corpus, model, privacy), privacy
+
+
+# -- what it does ----------------------------------------------------------------------------------------------------
+
+
+def notes(near: int) -> Units:
+    """So many units near a question about fever, and ten that are not."""
+    found = {f"near {n}": ["fever say: zibber drops ."] for n in range(near)}
+    return found | {f"far {n}": ["a broken leg say: plaster ."] for n in range(10)}
+
+
+def test_the_units_near_the_question_write_the_answer_and_end_it(tmp_path: Path) -> None:
+    draft, privacy = answered(DPRAG(epsilon=8, levels=[0.3, 0.2]), corpus_of(tmp_path, notes(70)))  # type: ignore[arg-type]
+    assert (draft.text, draft.stopped, draft.tokens, draft.private_tokens) == (" zibber drops", "end", 2, 2)
+    first, *tokens = privacy.receipt().describe()["charges"]
+    assert first["mechanism"].startswith("choice among 2 thresholds, 80 wanted")
+    assert len(tokens) == 3  # the end is drawn, and paid; the other thirteen are not
+    assert {charge["change"] for charge in (first, *tokens)} == {"add-remove of 1 share"}
+    assert all(charge["mechanism"].startswith("token from aggregated logits, clip") for charge in tokens)
+    assert 0 < privacy.receipt().epsilon < 8
+
+
+def test_with_nobody_above_any_threshold_the_public_model_answers_and_all_is_paid(tmp_path: Path) -> None:
+    draft, privacy = answered(DPRAG(levels=(0.99, 0.98)), corpus_of(tmp_path, notes(5)))
+    assert (draft.text, draft.stopped) == (" who knows", "end")
+    assert len(privacy.receipt().charges) == 4
+
+
+def test_what_was_released_before_is_in_the_public_prompt(tmp_path: Path) -> None:
+    corpus = corpus_of(tmp_path, {}).knowing("say: released before .")
+    assert answered(DPRAG(), corpus)[0].text == " released before"
+
+
+@pytest.mark.parametrize("tokens", [1, 16])
+@pytest.mark.parametrize("budget", [BUDGET, Budget(10.0, 0.0)], ids=["delta", "pure"])
+@pytest.mark.parametrize("epsilon", [0.5, 3.0])
+def test_the_price_is_filled_and_shared_out(epsilon: float, budget: Budget, tokens: int) -> None:
+    algorithm = DPRAG(epsilon=epsilon, max_tokens=tokens)
+    plan, steps = algorithm.plan(budget, 1000), share_out(algorithm, budget.delta)
+    assert plan.ceiling.admits(plan.most)
+    assert plan.ceiling.spent(plan.most) == pytest.approx(epsilon, rel=1e-3)
+    # Bounded range e is e^2/8-zCDP: of a token, whose weights lie in [-c, c], c^2/2.
+    threshold, answer = (2 / steps.threshold.scale) ** 2 / 8, tokens * steps.token.clip**2 / 2
+    assert threshold / (threshold + answer) == pytest.approx(THRESHOLD_SHARE)
+
+
+def test_a_whole_answer_costs_what_was_planned(tmp_path: Path) -> None:
+    algorithm = DPRAG(epsilon=3, max_tokens=2)
+    draft, privacy = answered(algorithm, corpus_of(tmp_path, {}))
+    assert draft.stopped == "length"
+    assert privacy.receipt().epsilon == pytest.approx(3, rel=1e-3)
+
+
+def test_a_large_price_buys_no_larger_clip_than_the_largest() -> None:
+    assert share_out(DPRAG(epsilon=500), 1e-5).token.clip == pytest.approx(LARGEST_CLIP)
+
+
+def test_only_what_releases_nothing_at_all_is_refused() -> None:
+    assert share_out(DPRAG(epsilon=0.01), 1e-5).token.clip > 0
+    with pytest.raises(UsageError, match="Raise epsilon"):
+        DPRAG(epsilon=1e-7).plan(BUDGET, 1000)
+    with pytest.raises(BudgetExhausted) as refused:
+        affordable(DPRAG(epsilon=3), BUDGET, Spending.of(BoundedRange(9.0)), 1000)
+    assert 0 < refused.value.would_fit < 3
+    affordable(DPRAG(epsilon=refused.value.would_fit), BUDGET, Spending.of(BoundedRange(9.0)), 1000)
+
+
+def test_a_ledger_that_cannot_pay_is_asked_first_and_nothing_is_drawn(tmp_path: Path) -> None:
+    with pytest.raises(BudgetExhausted):
+        answered(DPRAG(epsilon=3), corpus_of(tmp_path, {}), ledger=Budget(0.01, 1e-5))
+    pure = share_out(DPRAG(epsilon=3), BUDGET.delta)
+    enough = 2 / pure.threshold.scale + 2.5 * 2 * pure.token.clip
+    draft, _ = answered(DPRAG(epsilon=3), corpus_of(tmp_path, {}), ledger=Budget(enough, 0.0))
+    assert (draft.text, draft.stopped) == (" who knows", "budget")  # another process spent the rest
+
+
+def test_a_model_that_tells_no_logits_is_refused_before_anything_is_paid(tmp_path: Path) -> None:
+    ledger = MemoryLedger(BUDGET)
+    with pytest.raises(UsageError, match="how likely"):
+        DPRAG().answer(
+            "fever", corpus_of(tmp_path, {}), RememberingModel(ToyModel()), PrivacyFilter(ledger, BUDGET, "q")
+        )
+    assert not ledger.charges
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"epsilon": 0.0}, {"delta": 1.0}, {"wanted": 0}, {"max_tokens": 0}, {"levels": ()}, {"levels": (2.0,)},
+     {"omega": -1.0}, {"omega": math.nan}, {"document_tokens": -1}, {"voters": 40}],
+)  # fmt: skip
+def test_what_makes_no_sense_is_refused(options: dict[str, object]) -> None:
+    with pytest.raises(UsageError):
+        make_algorithm("dp-rag", options)
+
+
+def test_names_that_are_not_there() -> None:
+    with pytest.raises(UnknownName):
+        DPRAG(shape="round")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="murag-ada"):
+        paid_by_units(DPRAG())
+    made = make_algorithm("dp-rag", {"epsilon": 3.0, "delta": 1e-6, "max_tokens": 9, "prefix": "It is"})
+    assert made == DPRAG(epsilon=3.0, delta=1e-6, max_tokens=9, prefix="It is")
+    assert (LEVELS[0], LEVELS[-1]) == (0.8, 0.2)
+
+
+# -- exact laws ------------------------------------------------------------------------------------------------------
+
+PURE = Budget(10.0, 0.0)
+"""The plain sum: the threshold's epsilon and twice the clip for each token are the question's epsilon."""
+WORDS = 4  # the end, padding, a and b
+NEAREST, NEAR = "fever fever say: {} .", "fever say: {} ."
+VAULTS: dict[str, tuple[Units, str]] = {
+    "alone": ({"u1": [NEAR.format("a a")]}, "u1"),
+    "one of three": ({u: [NEAR.format("a a")] for u in ("u1", "u2", "u3")}, "u1"),
+    "the nearest": ({"u1": [NEAREST.format("a a")], "u2": [NEAR.format("b b")]}, "u1"),
+    "two documents": ({"u1": [NEAREST.format("a a"), NEAR.format("b b")], "u2": [NEAR.format("b a")]}, "u1"),
+}
+
+
+def small(algorithm: type[DPRAG] = DPRAG, **options: object) -> DPRAG:
+    return algorithm(wanted=1, levels=(0.5, 0.1), max_tokens=2, document_tokens=12, **options)  # type: ignore[arg-type]
+
+
+def law(folder: Path, units: Units, algorithm: DPRAG, budget: Budget) -> Law:
+    """The probability of every (answer, charges), however it ended."""
+    corpus, found, plan = corpus_of(folder, units), Law(), algorithm.plan(budget, WORDS)
+    for noise in paths():
+        privacy = PrivacyFilter(MemoryLedger(plan.ceiling), plan.ceiling, "q", noise=noise)
+        draft = algorithm.answer("fever", corpus, ToyModel(["a", "b"], default="b b", size=WORDS), privacy)
+        transcript = (draft.text, draft.stopped, len(privacy.receipt().charges))
+        found[transcript] = found.get(transcript, 0.0) + noise.probability
+    assert sum(found.values()) == pytest.approx(1.0)
+    return found
+
+
+def neighbours(folder: Path, algorithm: DPRAG, name: str, budget: Budget = PURE) -> tuple[Law, Law]:
+    units, gone = VAULTS[name]
+    others = {unit: texts for unit, texts in units.items() if unit != gone}
+    return law(folder / "with", units, algorithm, budget), law(folder / "without", others, algorithm, budget)
+
+
+def loss(first: Law, second: Law) -> float:
+    """The largest log-ratio; infinite if something can be said of one vault alone."""
+    likely = {key: (first.get(key, 0.0), second.get(key, 0.0)) for key in first.keys() | second.keys()}
+    return max(abs(math.log(p / q)) if min(p, q) > 0 else math.inf for p, q in likely.values() if max(p, q) > 0)
+
+
+@pytest.mark.parametrize("shape", ["difference", "votes"])
+@pytest.mark.parametrize("name", VAULTS)
+def test_a_unit_that_comes_or_goes_is_covered_by_the_price(tmp_path: Path, name: str, shape: str) -> None:
+    found = loss(*neighbours(tmp_path, small(epsilon=4.0, shape=shape), name))
+    assert found <= 4.0
+    if name == "alone":
+        assert found > 0.6 * 4.0
+
+
+@pytest.mark.parametrize("name", VAULTS)
+def test_and_so_it_is_with_a_delta(tmp_path: Path, name: str) -> None:
+    first, second = neighbours(tmp_path, small(epsilon=4.0, delta=0.1, shape="votes"), name, Budget(10.0, 0.1))
+    for p, q in ((first, second), (second, first)):
+        assert sum(max(0.0, p[key] - math.exp(4.0) * q.get(key, 0.0)) for key in p) <= 0.1
+
+
+class Capped(DPRAG):
+    """The first twin: at most one unit, by rank, charged as if nobody moved up."""
+
+    def above(self, units: Private[Near], chosen: int) -> Private[Near]:
+        near = super().above(units, chosen)
+        return Private(unseal(near, lambda found: found[:1]), PRESENCE)
+
+
+def test_a_cap_by_rank_is_caught(tmp_path: Path) -> None:
+    assert loss(*neighbours(tmp_path / "cap", small(Capped, epsilon=4.0, shape="votes"), "the nearest")) > 4.0
+    assert loss(*neighbours(tmp_path / "none", small(epsilon=4.0, shape="votes"), "the nearest")) <= 4.0
+
+
+def test_sampling_among_the_best_of_private_sums_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second twin: with one unit, another token is among the best two; without it, that is never said."""
+
+    def best_two(self: AggregatedLogits, shares: Sequence[Weights], noise: Noise) -> int:
+        total = self.public + sum((share / 2**16 for share in shares), np.zeros(len(self.public)))
+        best = np.argsort(-total, kind="stable")[:2]
+        return int(best[noise.select(total[best].tolist(), 1.0)])
+
+    monkeypatch.setattr(AggregatedLogits, "draw", best_two)
+    assert loss(*neighbours(tmp_path, small(epsilon=4.0), "alone")) == math.inf
