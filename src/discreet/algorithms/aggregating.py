@@ -6,7 +6,9 @@ opinion is brought into bounds is free to choose, as long as it follows from the
 
 - "clip": the logits, clipped. The first of DP-SynRAG.
 - "centred": the logits, moved so that the best one is c, and clipped from below. The second of DP-SynRAG.
-- "difference": what the document adds to the public model's log-probabilities, clipped (InvisibleInk).
+- "difference": what the document adds to the public model's log-probabilities, clipped (InvisibleInk). Divided by about
+  the number of documents (`among`), as there, all of them together move the public model to their mean; undivided they
+  overshoot, and unlikely tokens of which they hold a little more than the public model are lifted like the right one.
 - "votes" (ours): c (2p - 1), p the document's probability of the token. With the c of a few hundredths that a budget
   affords, clipping keeps little but the sign; a probability tells likely tokens from unlikely ones.
 """
@@ -59,12 +61,12 @@ class Writers:
         self._first = [block.logits() for block in self._blocks]
         self._now = self._first
 
-    def opinions(self, shape: Shape, clip: float) -> tuple[Double, Private[Weights]]:
-        """The public log-probabilities of the next token, and each document's weights."""
+    def opinions(self, shape: Shape, clip: float, among: int = 1) -> tuple[Double, Private[Weights]]:
+        """The public log-probabilities of the next token, and each document's weights (see `weigh`)."""
         public = log_softmax(self._now[-1][-1:])[0]
 
         def weights(places: Sequence[tuple[int, int]]) -> list[Weights]:
-            return [weigh(self._now[block][row], public, shape, clip) for block, row in places]
+            return [weigh(self._now[block][row], public, shape, clip, among) for block, row in places]
 
         return public, self._places.map_batch(weights)
 
@@ -81,12 +83,20 @@ class Writers:
         self._now = self._first
 
 
-def weigh(logits: Logits, public: Double, shape: Shape, clip: float) -> Weights:
-    """A document's weight of every token, in units of 2^-16, within [-clip, clip]."""
+def weigh(logits: Logits, public: Double, shape: Shape, clip: float, among: int = 1) -> Weights:
+    """A document's weight of every token, in units of 2^-16, within [-clip, clip].
+
+    Args:
+        logits: of the document.
+        public: the log-probabilities without it.
+        shape: see above.
+        clip: the largest weight (c).
+        among: "difference" is divided by it, before it is clipped: public.
+    """
     if shape == "votes":
         found = clip * (2 * np.exp(log_softmax(logits[None])[0]) - 1)
     elif shape == "difference":
-        found = log_softmax(logits[None])[0] - public
+        found = (log_softmax(logits[None])[0] - public) / among
     elif shape == "centred":
         found = logits.astype(np.float64) - float(logits.max()) + clip
     else:

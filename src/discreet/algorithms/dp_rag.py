@@ -55,7 +55,8 @@ class DPRAG:
         levels: the thresholds of similarity to choose from, the highest first: public. Units below the last one
             never take part.
         omega: the weight of the public model's log-probabilities in the sum.
-        shape: how a unit's opinion of the next token is brought into bounds (aggregating.py).
+        shape: how a unit's opinion of the next token is brought into bounds (aggregating.py). Of "difference", each
+            unit's is divided by `wanted`.
         max_tokens: the longest answer; the price is shared out among so many.
         prefix: how the answer begins: public, and free.
         document_tokens: public length to which a passage is cut or padded; a default if 0.
@@ -69,7 +70,7 @@ class DPRAG:
     wanted: int = 80
     levels: tuple[float, ...] = LEVELS
     omega: float = 1.0
-    shape: Shape = "difference"
+    shape: Shape = "votes"
     max_tokens: int = 16
     prefix: str = ""
     document_tokens: int = 0
@@ -129,7 +130,7 @@ class DPRAG:
             if not privacy.fits([TokenPrice(clip)], PRESENCE):
                 stopped = "budget"
                 break
-            public, weights = writers.opinions(self.shape, clip)
+            public, weights = writers.opinions(self.shape, clip, self.wanted)
             token = privacy.release(AggregatedLogits(clip, self.omega * public), weights)
             if token in model.end_tokens:
                 stopped = "end"

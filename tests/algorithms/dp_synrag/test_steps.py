@@ -158,6 +158,12 @@ def test_opinions_stay_in_bounds(shape: str) -> None:
     )
 
 
+def test_differences_that_are_shared_out_among_documents_move_the_public_model_to_their_mean() -> None:
+    logits, public = np.array([5.0, 1.0, -4.0], dtype=np.float32), log_softmax(np.zeros((1, 3), dtype=np.float32))[0]
+    summed = public + 4 * weigh(logits, public, "difference", 5.0, among=4) / ONE
+    np.testing.assert_allclose(summed, log_softmax(logits[None])[0], atol=1e-4)
+
+
 def test_documents_that_agree_are_heard_and_texts_follow_one_another() -> None:
     model = ToyModel(["ague", "calls", "for", "sand"])
     texts = ["say: ague calls for sand ."] * 60
