@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from discreet.algorithms.aggregating import SHAPES, Shape
 from discreet.errors import BudgetExhausted, UsageError
