@@ -8,7 +8,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from discreet.algorithms.dp_synrag.parameters import DPSynRAG, Plan
 from discreet.cli.app import Json, VaultPath, app
-from discreet.cli.output import err, explained, out, print_json
+from discreet.cli.output import err, explained, out, print_json, working
 from discreet.errors import UsageError
 from discreet.synthesis import receipt_path
 from discreet.vault import Vault
@@ -53,11 +53,12 @@ def synthesize(
     parameters = DPSynRAG(epsilon=epsilon, delta=delta, task=task, rerank=rerank, **chosen)
     opened = Vault.open(vault)
     if show_plan:
-        plan = opened.workshop().plan(parameters)
+        with working("Working the plan out"):
+            plan, vocabulary = opened.workshop().plan(parameters), opened.model.vocabulary_size
         if as_json:
-            print_json(plan.describe(opened.model.vocabulary_size))
+            print_json(plan.describe(vocabulary))
         else:
-            print_plan(plan, opened.model.vocabulary_size)
+            print_plan(plan, vocabulary)
         return
     if output is None:
         raise UsageError("Say where the corpus goes: --out FILE.jsonl. (Or --plan, to see what it would cost.)")
