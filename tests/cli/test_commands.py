@@ -40,7 +40,7 @@ def hospital(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("command", ["init", "add", "remove", "ask", "budget", "eval", "demo"])
+@pytest.mark.parametrize("command", ["init", "add", "remove", "ask", "budget", "tune", "synthesize", "eval", "demo"])
 def test_every_command_explains_itself(command: str) -> None:
     result = run(command, "--help")
     assert result.exit_code == 0
