@@ -176,7 +176,7 @@ def pure_curve(epsilon: float) -> Curve:
     simple = np.minimum(epsilon, finite * epsilon**2 / 2)
     if epsilon < _SMALL:
         return np.append(simple, epsilon)
-    log_p, log_q = -np.log1p(np.exp(-epsilon)), -np.log1p(np.exp(epsilon))
+    log_p, log_q = -np.logaddexp(0.0, -epsilon), -np.logaddexp(0.0, epsilon)
     moments = np.logaddexp(
         finite * log_p + (1 - finite) * log_q,
         finite * log_q + (1 - finite) * log_p,
