@@ -254,7 +254,6 @@ def test_an_unbounded_reading_stays_so(make: Make) -> None:
     assert ledger.spent().nano[0] == 0
 
 
-@pytest.mark.filterwarnings("ignore:overflow")
 def test_readings_may_be_as_large_as_readings_get(make: Make) -> None:
     ledger = make(Budget(1e6, 0.5, 0.25))
     paying = [ledger.reserve("q", part, of(4e5), UNITS) for part in range(3)]
