@@ -51,17 +51,22 @@ VOTERS = ("--voters", 30, "--max-tokens", 12)
 
 
 def test_a_private_question_from_end_to_end(hospital: Path) -> None:
-    # The noise is real; with so much epsilon it hardly ever outvotes thirty voters.
     asked = "What is the treatment for Thunder Heart?"
-    answer = json_of(run("ask", hospital, asked, "--inner", "dp-sparse-vote-rag", "--epsilon", 200, *VOTERS, "--json"))
-    assert set(answer) >= {"answer", "stopped", "algorithm", "receipt", "remaining"}
-    receipt = answer["receipt"]
-    assert isinstance(receipt, dict)
-    assert set(receipt) >= {"epsilon", "delta", "relation", "unit", "charges"}
-    assert answer["algorithm"] == "murag-ada"
-    assert 0 < receipt["epsilon"] <= 200
-    assert (receipt["unit"], receipt["relation"], receipt["noise"]) == ("patient", "add-remove", "SystemNoise")
-    assert "copper bracelets" in str(answer["answer"])
+    options = ("--inner", "dp-sparse-vote-rag", "--epsilon", 80, "--no-reuse", *VOTERS, "--json")
+    # The noise is real: in one of ten runs the noisy counts halt before there are enough units for a majority.
+    for _ in range(4):
+        answer = json_of(run("ask", hospital, asked, *options))
+        assert set(answer) >= {"answer", "stopped", "algorithm", "receipt", "remaining"}
+        receipt = answer["receipt"]
+        assert isinstance(receipt, dict)
+        assert set(receipt) >= {"epsilon", "delta", "relation", "unit", "charges"}
+        assert answer["algorithm"] == "murag-ada"
+        assert 0 < receipt["epsilon"] <= 80
+        assert (receipt["unit"], receipt["relation"], receipt["noise"]) == ("patient", "add-remove", "SystemNoise")
+        if "copper bracelets" in str(answer["answer"]):
+            break
+    else:
+        pytest.fail("Four answers, and none of them right.")
     report = json_of(run("budget", hospital, "--json"))
     questions = report["questions"]
     assert isinstance(questions, list)
