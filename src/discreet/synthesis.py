@@ -1,6 +1,6 @@
-"""A synthetic corpus of a vault: what stands between the vault and DP-SynRAG.
+"""A synthetic corpus of a vault: what stands between the vault and the methods of making one.
 
-VAULT/synthesis/run.jsonl       a run that is not finished: its documents and clusters, and what it has drawn
+VAULT/synthesis/run.jsonl       a run that is not finished: its documents, and what it has drawn
 VAULT/synthesis/keywords.jsonl  the keywords of texts, by the model; forgotten when a document is erased or replaced
 VAULT/synthesis/done.json       which documents corpora were made from, under a keyed hash
 VAULT/synthesis/lock            held while a corpus is made: two runs at once would draw twice for one payment
@@ -21,11 +21,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from discreet.algorithms.dp_synrag import SyntheticText, synthesize
-from discreet.algorithms.dp_synrag.clusters import TextPiece, UnitTexts
-from discreet.algorithms.dp_synrag.keywords import Ranked, ranked_keywords
-from discreet.algorithms.dp_synrag.parameters import DPSynRAG, Plan
-from discreet.errors import BadData, StoreError, UsageError
+from discreet.algorithms.aug_pe import AugPE
+from discreet.algorithms.dp_synrag.keywords import ranked_keywords
+from discreet.algorithms.dp_synrag.parameters import DPSynRAG
+from discreet.algorithms.dp_synth import DPSynth
+from discreet.algorithms.synthetic import CorpusPlan, Method, Public, Ranked, SyntheticText, TextPiece, UnitTexts
+from discreet.errors import StoreError, UsageError
 from discreet.generation.model import ScoringModel
 from discreet.privacy.accounting import Spending
 from discreet.privacy.filter import PrivacyFilter, Receipt
@@ -34,6 +35,7 @@ from discreet.privacy.ledger import UnitLedger
 from discreet.privacy.noise import Noise
 from discreet.privacy.private import Private
 from discreet.retrieval.documents import StoredText
+from discreet.retrieval.embedding import Embedder
 from discreet.retrieval.retriever import unit_key
 from discreet.retrieval.store import EmbeddedStore
 from discreet.retrieval.vectors import LARGEST
@@ -41,6 +43,8 @@ from discreet.retrieval.vectors import LARGEST
 R = TypeVar("R")
 Told = Callable[[str, int, int], None]
 """Told (the step, how much of it is done, of how much)."""
+METHODS: dict[str, type[Method[Any]]] = {method.name: method for method in (DPSynRAG, DPSynth, AugPE)}
+"""The methods by their names; the first is taken unless another is named."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,7 @@ class Synthetic:
 
     def write(self, path: Path) -> None:
         """Write the corpus, one JSON object a line, and its receipt beside it."""
-        lines = [json.dumps({"text": t.text, "keyword": t.keyword}) for t in self.kept]
+        lines = [json.dumps({"text": t.text} | ({"keyword": t.keyword} if t.keyword else {})) for t in self.kept]
         about = {"receipt": self.receipt.describe(), "plan": self.plan, "written": len(self.texts), "kept": len(lines)}
         try:
             _replace(receipt_path(path), json.dumps(about, indent=1) + "\n")
@@ -77,7 +81,7 @@ class Synthetic:
 
 
 def make_corpus(
-    workshop: "Workshop", out: Path, parameters: DPSynRAG, *, only_new: bool, force: bool, told: Told
+    workshop: "Workshop", out: Path, parameters: Method[Any], *, only_new: bool, force: bool, told: Told
 ) -> Synthetic:
     """Make a corpus and write it to `out`, with its receipt.
 
@@ -111,7 +115,7 @@ class Workshop:
         ledger: who has paid what.
         secret: from which units get their names in the ledger; empty where everybody pays.
         unit: what a unit is called.
-        dimension: of the vectors.
+        embedder: the public embedder, by which documents got their vectors.
         noise: the operating system's, unless this is a simulation.
     """
 
@@ -121,20 +125,21 @@ class Workshop:
     ledger: UnitLedger
     secret: bytes
     unit: str
-    dimension: int
+    embedder: Embedder
     noise: Noise | None = None
     _held: bool = field(default=False, init=False)
 
-    def plan(self, parameters: DPSynRAG) -> Plan:
+    def plan(self, parameters: Method[Any]) -> CorpusPlan:
         """What a corpus would cost: nothing is paid yet, and nothing read but what everybody has paid."""
-        return parameters.plan(self.ledger.budget, self.ledger.spent(), self.dimension, LARGEST)
+        plan: CorpusPlan = parameters.plan(self.ledger.budget, self.ledger.spent(), self.embedder.dimension, LARGEST)
+        return plan
 
-    def make(self, parameters: DPSynRAG, *, only_new: bool = False, told: Told = lambda *_: None) -> Synthetic:
+    def make(self, parameters: Method[Any], *, only_new: bool = False, told: Told = lambda *_: None) -> Synthetic:
         """Make a corpus, and pay for it; or go on with one that was interrupted.
 
         Raises:
             UsageError: the price cannot be paid, or a run with other parameters was interrupted.
-            BadData: there are too few documents for any keyword to be released. Nothing was paid.
+            BadData: there are too few documents for anything to be heard above the noise. Nothing was paid.
         """
         with self.alone():
             return self._make(parameters, only_new, told)
@@ -163,8 +168,9 @@ class Workshop:
             finally:
                 self._held = False
 
-    def _make(self, parameters: DPSynRAG, only_new: bool, told: Told) -> Synthetic:
+    def _make(self, parameters: Method[Any], only_new: bool, told: Told) -> Synthetic:
         asked = {
+            "method": parameters.name,
             "parameters": asdict(parameters),
             "only_new": only_new,
             "model": self.model.name,
@@ -175,7 +181,7 @@ class Workshop:
         if started is None:
             plan = self.plan(parameters)
             read = self._texts(only_new)
-            _check_size(len({text.unit for text in read}), plan)
+            plan.check_size(len({text.unit for text in read}), self.model.vocabulary_size)
             started = journal.begin(asked, uuid.uuid4().hex, [text.tag for text in read], self._steps(plan))
         else:
             plan = self._plan_of(parameters, started["steps"])
@@ -185,15 +191,17 @@ class Workshop:
         receipt, texts = self._paid(parameters, plan, units, journal, started["question"], told)
         done = {"documents": sorted(set(started["documents"]) | (self._done() if only_new else set()))}
         _replace(self.folder / "done.json", json.dumps(done))
-        return Synthetic(tuple(texts), receipt, plan.describe(self.model.vocabulary_size))
+        return Synthetic(tuple(texts), receipt, {"method": parameters.name} | self._steps(plan))
 
-    def _steps(self, plan: Plan) -> dict[str, Any]:
+    def _steps(self, plan: CorpusPlan) -> dict[str, Any]:
         described: dict[str, Any] = json.loads(json.dumps(plan.describe(self.model.vocabulary_size)))
         return described
 
-    def _plan_of(self, parameters: DPSynRAG, steps: dict[str, Any]) -> Plan:
+    def _plan_of(self, parameters: Method[Any], steps: dict[str, Any]) -> CorpusPlan:
         """The plan of a run that began; what it has paid must not count against it."""
-        plan = parameters.plan(self.ledger.budget, Spending.nothing(), self.dimension, LARGEST, rho=float(steps["rho"]))
+        plan: CorpusPlan = parameters.plan(
+            self.ledger.budget, Spending.nothing(), self.embedder.dimension, LARGEST, rho=float(steps["rho"])
+        )
         if self._steps(plan) != steps:
             raise UsageError(
                 "A synthesis was begun in this vault by another version of discreet, which shares the price out "
@@ -207,21 +215,22 @@ class Workshop:
 
     def _paid(
         self,
-        parameters: DPSynRAG,
-        plan: Plan,
+        parameters: Method[Any],
+        plan: CorpusPlan,
         units: Private[Member[UnitTexts]],
         journal: "Journal",
         question: str,
         told: Told,
     ) -> tuple[Receipt, list[SyntheticText]]:
         assert plan.ceiling is not None
+        public = Public(self.model, self.embedder)
         if not self.secret:
             everybody = PrivacyFilter(self.ledger, plan.ceiling, question, unit=self.unit, noise=self.noise, again=True)
-            texts = synthesize(parameters, plan, units.map(_value), self.model, everybody, journal, told)
+            texts = parameters.make(plan, units.map(_value), public, everybody, journal, told)
             return everybody.receipt(), texts
         each = UnitFilter(self.ledger, question, ceiling=plan.ceiling, unit=self.unit, noise=self.noise)
         admitted, privacy = each.admit(units, Spending.of(plan.cost), again=True)
-        texts = synthesize(parameters, plan, admitted.map(_value), self.model, privacy, journal, told)
+        texts = parameters.make(plan, admitted.map(_value), public, privacy, journal, told)
         each.settle()
         return each.receipt(), texts
 
@@ -229,17 +238,19 @@ class Workshop:
         known = self._done() if only_new else set()
         return [text for text in self.store.texts() if text.tag not in known]
 
-    def _units(self, read: Sequence[StoredText], parameters: DPSynRAG, told: Told) -> Private[Member[UnitTexts]]:
-        ranked = KeywordCache(self.folder / "keywords.jsonl", self.model, parameters).of(
-            [text.text for text in read], lambda done: told("keywords", done, len(read))
-        )
+    def _units(self, read: Sequence[StoredText], parameters: Method[Any], told: Told) -> Private[Member[UnitTexts]]:
+        most, text_tokens = parameters.keywords_read or (0, 0)
+        ranked: list[Ranked] = [() for _ in read]
+        if most:
+            cache = KeywordCache(self.folder / "keywords.jsonl", self.model, most, text_tokens)
+            ranked = cache.of([text.text for text in read], lambda done: told("keywords", done, len(read)))
         pieces: dict[str, list[TextPiece]] = defaultdict(list)
         tags = {unit: self.store.tag(unit.encode()) for unit in {text.unit for text in read}}
         for text, words in zip(read, ranked, strict=True):
             pieces[text.unit].append(TextPiece(text.text, text.vector, words))
         return Private(
             [
-                Member(unit_key(unit, self.secret), UnitTexts(tuple(own), parameters.keywords, tags[unit]))
+                Member(unit_key(unit, self.secret), UnitTexts(tuple(own), most, tags[unit]))
                 for unit, own in sorted(pieces.items())
             ],
             PRESENCE,
@@ -273,7 +284,8 @@ class Journal:
             UsageError: there is one, for something else.
         """
         started: dict[str, Any] | None = self._lines.get("begun")
-        if started is not None and started["asked"] != json.loads(json.dumps(asked)):
+        # Runs that were begun when there was one method did not name it.
+        if started is not None and {"method": DPSynRAG.name} | started["asked"] != json.loads(json.dumps(asked)):
             raise UsageError(
                 "A synthesis with other parameters was interrupted in this vault. Run it again as it was, to finish "
                 f"what is paid, or give it up by removing {self._path}: what was paid stays paid."
@@ -316,9 +328,9 @@ class Journal:
 class KeywordCache:
     """The keywords of texts by their content, so that a run that goes on, or the next one, need not read them again."""
 
-    def __init__(self, path: Path, model: ScoringModel, parameters: DPSynRAG) -> None:
-        self._path, self._model, self._parameters = path, model, parameters
-        self._about = [model.name, parameters.keywords, parameters.text_tokens]
+    def __init__(self, path: Path, model: ScoringModel, most: int, text_tokens: int) -> None:
+        self._path, self._model, self._most, self._text_tokens = path, model, most, text_tokens
+        self._about = [model.name, most, text_tokens]
 
     def of(self, texts: Sequence[str], told: Callable[[int], None]) -> list[Ranked]:
         """The ranked keywords of each text."""
@@ -326,9 +338,9 @@ class KeywordCache:
         fresh = sorted({text for text in texts if _digest(text) not in known})
         done = len(texts) - len(fresh)
         told(done)
-        p = self._parameters
+        found = ranked_keywords(self._model, fresh, self._most, self._text_tokens)
         with self._path.open("a", encoding="utf-8") as file:
-            for text, ranked in zip(fresh, ranked_keywords(self._model, fresh, p.keywords, p.text_tokens), strict=True):
+            for text, ranked in zip(fresh, found, strict=True):
                 known[_digest(text)] = ranked
                 file.write("\n" + json.dumps([*self._about, _digest(text), ranked]) + "\n")
                 done += 1
@@ -355,15 +367,6 @@ def forget_keywords(folder: Path) -> None:
 
 def _value(member: Member[UnitTexts]) -> UnitTexts:
     return member.value
-
-
-def _check_size(units: int, plan: Plan) -> None:
-    least = plan.counts.threshold
-    if units < least:
-        raise BadData(
-            f"There are {units} units to make a corpus from, and at this price a keyword is released if about {least} "
-            "have it: nothing would be. Nothing was paid. Add documents, or pay more."
-        )
 
 
 def _digest(text: str) -> str:

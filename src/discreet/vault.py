@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from discreet.adding import Added, Progress, add_documents, add_files
 from discreet.affording import affordable, affords
@@ -24,6 +24,7 @@ from discreet.algorithms.ensemble import check_number
 from discreet.algorithms.multi import ManyQuestions
 from discreet.algorithms.murag_ada import MuRAGAda
 from discreet.algorithms.rag import RAG
+from discreet.algorithms.synthetic import Method
 from discreet.algorithms.tuning import Tuning, suggestion
 from discreet.asking import NEW, Asked, answer, from_public_texts, kept_answer, paid_by_units, recall, to_keep
 from discreet.balance import BudgetReport, by_everybody, by_units
@@ -213,14 +214,14 @@ class Vault:
             ledger or self.ledger,
             self._secret,
             self.settings.unit_field,
-            self.embedder.dimension,
+            self.embedder,
             noise,
         )
 
     def synthesize(
         self,
         out: str | Path,
-        parameters: DPSynRAG | None = None,
+        parameters: Method[Any] | None = None,
         *,
         only_new: bool = False,
         force: bool = False,
@@ -232,7 +233,7 @@ class Vault:
 
         Args:
             out: the file; its receipt is written beside it.
-            parameters: what is wanted.
+            parameters: the method, and what is wanted of it: DP-SynRAG's defaults if None.
             only_new: only from documents that the last corpus was not made from.
             force: whether `out` may be written over.
             told: told (the step, how much is done, of how much).

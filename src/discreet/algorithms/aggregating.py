@@ -13,15 +13,19 @@ opinion is brought into bounds is free to choose, as long as it follows from the
   affords, clipping keeps little but the sign; a probability tells likely tokens from unlikely ones.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.errors import UsageError
 from discreet.generation.model import Logits, Prompt, ScoredDecoding, ScoringModel
 from discreet.generation.prompts import Layout
+from discreet.privacy.individual import PRESENCE
 from discreet.privacy.mechanisms.aggregated_logits import ONE, Weights
+from discreet.privacy.overlap import InEachCluster
 from discreet.privacy.private import Private
 
 Double = NDArray[np.float64]
@@ -103,6 +107,31 @@ def weigh(logits: Logits, public: Double, shape: Shape, clip: float, among: int 
         found = logits.astype(np.float64)
     whole: Weights = np.round(np.clip(found, -clip, clip) * ONE).astype(np.int32)
     return whole
+
+
+def check_shape(shape: str) -> None:
+    """Refuse a shape that there is not."""
+    if shape not in SHAPES:
+        raise UsageError(f"There is no shape '{shape}': votes, centred, difference or clip.")
+
+
+def voices(vocabulary: int, clip: float) -> int:
+    """About how many documents must agree for a token that the public model does not expect."""
+    return math.ceil(math.log(vocabulary) / (2 * clip))
+
+
+def heard(vocabulary: int, clip: float) -> str:
+    """The same, for a person."""
+    return (
+        f"a token that the public model does not expect needs about {voices(vocabulary, clip)} units that agree on it"
+    )
+
+
+def drawn(each: InEachCluster) -> list[dict[str, object]]:
+    """What is drawn where documents write together, as plain data."""
+    return [
+        {"what": str(priced), "times": times, "cost": priced.cost(PRESENCE).describe()} for priced, times in each.drawn
+    ]
 
 
 def log_softmax(logits: Logits) -> Double:

@@ -1,16 +1,17 @@
 """`discreet synthesize`: a corpus that is paid for once and may be asked for ever."""
 
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from discreet.algorithms.dp_synrag.parameters import DPSynRAG, Plan
+from discreet.algorithms.synthetic import CorpusPlan, Method
 from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import err, explained, out, print_json, working
-from discreet.errors import UsageError
-from discreet.synthesis import receipt_path
+from discreet.errors import UnknownName, UsageError
+from discreet.synthesis import METHODS, Synthetic, receipt_path
 from discreet.vault import Vault
 
 
@@ -19,20 +20,32 @@ from discreet.vault import Vault
 def synthesize(
     vault: VaultPath,
     output: Annotated[Path | None, typer.Option("--out", metavar="FILE.jsonl", help="Where the corpus goes.")] = None,
+    method: Annotated[str, typer.Option(help=f"How it is made: {', '.join(METHODS)}.")] = next(iter(METHODS)),
     epsilon: Annotated[float, typer.Option(help="The price of the whole corpus.")] = 10.0,
     delta: Annotated[float | None, typer.Option(help="Its delta; the vault's if not given.")] = None,
     task: Annotated[str, typer.Option(help="What it is for: texts of no use for that are dropped by the model.")] = "",
-    keywords: Annotated[int | None, typer.Option(help="How many keywords of a unit count.")] = None,
-    clusters: Annotated[int | None, typer.Option(help="How many keywords make a cluster, at most.")] = None,
-    overlap: Annotated[int | None, typer.Option(help="In how many clusters a unit is at most.")] = None,
-    first: Annotated[
-        str | None, typer.Option(help="By which keywords a unit goes to clusters: surprising or rare.")
+    tokens: Annotated[
+        int | None, typer.Option(help="How many tokens are drawn for a cluster, a subset, a text.")
     ] = None,
-    wanted: Annotated[int | None, typer.Option(help="How many units a cluster should be left with.")] = None,
-    tokens: Annotated[int | None, typer.Option(help="How many tokens are drawn for a cluster.")] = None,
-    text_tokens: Annotated[int | None, typer.Option(help="To how many tokens a text is cut.")] = None,
+    text_tokens: Annotated[int | None, typer.Option(help="To how many tokens a document's text is cut.")] = None,
     shape: Annotated[str | None, typer.Option(help="votes, centred, difference or clip.")] = None,
-    rerank: Annotated[bool, typer.Option(help="Narrow a cluster to the units near its centre.")] = True,
+    keywords: Annotated[int | None, typer.Option(help="dp-synrag: how many keywords of a unit count.")] = None,
+    clusters: Annotated[int | None, typer.Option(help="dp-synrag: how many keywords make a cluster, at most.")] = None,
+    overlap: Annotated[int | None, typer.Option(help="dp-synrag: in how many clusters a unit is at most.")] = None,
+    first: Annotated[
+        str | None, typer.Option(help="dp-synrag: by which keywords a unit goes to clusters: surprising or rare.")
+    ] = None,
+    wanted: Annotated[int | None, typer.Option(help="dp-synrag: how many units a cluster should be left with.")] = None,
+    rerank: Annotated[
+        bool | None, typer.Option("--rerank/--no-rerank", help="dp-synrag: narrow a cluster to units near its centre.")
+    ] = None,
+    subsets: Annotated[int | None, typer.Option(help="dp-synth: among how many subsets units are dealt.")] = None,
+    about: Annotated[str | None, typer.Option(help="aug-pe: what kind of texts the model is asked for first.")] = None,
+    texts: Annotated[int | None, typer.Option(help="aug-pe: how many texts are kept.")] = None,
+    variations: Annotated[int | None, typer.Option(help="aug-pe: how many variations of each are written.")] = None,
+    generations: Annotated[int | None, typer.Option(help="aug-pe: how often units vote.")] = None,
+    temperature: Annotated[float | None, typer.Option(help="aug-pe: at which the public model is sampled.")] = None,
+    seed: Annotated[int | None, typer.Option(help="aug-pe: of the public texts; it protects nobody.")] = None,
     only_new: Annotated[bool, typer.Option("--only-new", help="Only from documents added since the last one.")] = False,
     show_plan: Annotated[bool, typer.Option("--plan", help="Print what it would cost, and stop.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Write over the file.")] = False,
@@ -40,23 +53,30 @@ def synthesize(
 ) -> None:
     """Make a synthetic corpus, paid for once; run again after an interruption, it goes on."""
     given: dict[str, Any] = {
+        "tokens": tokens,
+        "text_tokens": text_tokens,
+        "shape": shape,
         "keywords": keywords,
         "clusters": clusters,
         "overlap": overlap,
         "first": first,
         "wanted": wanted,
-        "tokens": tokens,
-        "text_tokens": text_tokens,
-        "shape": shape,
+        "rerank": rerank,
+        "subsets": subsets,
+        "about": about,
+        "texts": texts,
+        "variations": variations,
+        "generations": generations,
+        "temperature": temperature,
+        "seed": seed,
     }
-    chosen = {name: value for name, value in given.items() if value is not None}
-    parameters = DPSynRAG(epsilon=epsilon, delta=delta, task=task, rerank=rerank, **chosen)
+    parameters = method_called(method, {"epsilon": epsilon, "delta": delta, "task": task}, given)
     opened = Vault.open(vault)
     if show_plan:
         with working("Working the plan out"):
             plan, vocabulary = opened.workshop().plan(parameters), opened.model.vocabulary_size
         if as_json:
-            print_json(plan.describe(vocabulary))
+            print_json({"method": method} | plan.describe(vocabulary))
         else:
             print_plan(plan, vocabulary)
         return
@@ -74,31 +94,55 @@ def synthesize(
 
         made = opened.synthesize(output, parameters, only_new=only_new, force=force, told=told)
     if as_json:
-        about = {"out": str(output), "written": len(made.texts), "kept": len(made.kept), "plan": made.plan}
-        print_json(about | {"receipt": made.receipt.describe()})
+        summary = {"out": str(output), "written": len(made.texts), "kept": len(made.kept), "plan": made.plan}
+        print_json(summary | {"receipt": made.receipt.describe()})
         return
-    clusters_made = len({text.keyword for text in made.texts})
+    print_made(made, output)
+    out.print(f"Next: discreet ask {vault} QUESTION --corpus {output}", markup=False)
+
+
+def method_called(name: str, price: dict[str, Any], given: dict[str, Any]) -> Method[Any]:
+    """A method with those of the options that were given.
+
+    Raises:
+        UnknownName: there is no such method.
+        UsageError: an option belongs to another method.
+    """
+    if name not in METHODS:
+        raise UnknownName("method", name, METHODS)
+    chosen = {option: value for option, value in given.items() if value is not None}
+    own = [field.name for field in fields(METHODS[name]) if field.name in given]
+    if foreign := [option for option in chosen if option not in own]:
+        raise UsageError(
+            f"'{name}' has no option {_spelled(foreign)}. It has {_spelled(own)}. Leave out what it has not, or name "
+            "another method: --method."
+        )
+    return METHODS[name](**price, **chosen)
+
+
+def _spelled(options: list[str]) -> str:
+    return ", ".join("--" + option.replace("_", "-") for option in options)
+
+
+def print_made(made: Synthetic, output: Path) -> None:
+    """What came out, for a person."""
     if not made.texts:
-        out.print("No keyword was common enough to be released: the corpus is empty. It is paid all the same.")
-    out.print(f"{len(made.kept)} texts kept of {len(made.texts)} written, by {clusters_made} clusters: {output}")
+        out.print("Nothing was common enough to be released: the corpus is empty. It is paid all the same.")
+    clusters = len({text.keyword for text in made.texts if text.keyword})
+    by = f", by {clusters} clusters" if clusters else ""
+    out.print(f"{len(made.kept)} texts kept of {len(made.texts)} written{by}: {output}")
     out.print(
         f"  receipt: epsilon {made.receipt.epsilon:.4g}, delta {made.receipt.delta:g}; {made.receipt.relation} of one "
         f"'{made.receipt.unit}'; made by {made.receipt.payment}; {receipt_path(output)}"
     )
-    out.print(f"Next: discreet ask {vault} QUESTION --corpus {output}", markup=False)
 
 
-def print_plan(plan: Plan, vocabulary: int) -> None:
+def print_plan(plan: CorpusPlan, vocabulary: int) -> None:
     """What a corpus would cost, for a person."""
     assert plan.ceiling is not None
     out.print(
         f"Price: epsilon {plan.ceiling.epsilon:g} at delta {plan.ceiling.delta:g} for each unit (about {plan.rho:.4g}-"
         "zCDP). Nothing is paid yet."
     )
-    out.print(f"  keywords: {plan.counts}; a keyword is released if about {plan.counts.threshold} units have it")
-    out.print(f"  clusters: a unit is in at most {plan.each.overlap}; in each:")
-    for priced, times in plan.each.drawn:
-        out.print(f"    {times} x {priced}")
-    out.print(
-        f"  a token that the public model does not expect needs about {plan.voices(vocabulary)} units that agree on it"
-    )
+    for line in plan.lines(vocabulary):
+        out.print(f"  {line}")

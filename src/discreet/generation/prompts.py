@@ -124,10 +124,55 @@ def rewriting(model: LanguageModel, keyword: str, document_tokens: int, max_toke
     """
     opening, closing = model.chat(REWRITE, [(f"Record: {record}", text) for record, text in _REWRITTEN])
     made = Layout((*opening, *model.encode("Record: ")), tuple(closing), document_tokens, model.pad_token)
-    length = len(made.shared) + len(made.tail) + document_tokens + max_tokens
+    return _fitting(model, made, max_tokens)
+
+
+WRITE = "Write what you are asked for, in one sentence."
+VARY = "Write another text like the one you are given: of the same kind, with some other details."
+_WRITTEN = (
+    ("a note of a doctor", "A patient with a swollen thumb and a runny nose has Mumpelflex; she gets Zibber Drops."),
+    ("a message to colleagues", "The review of the Orly bridge was moved to Friday because the engineer is ill."),
+    ("a review of a film", "The Long Harbour is slow at first, but its last half hour is worth the ticket."),
+)
+_VARIED = (
+    (
+        "A patient with a swollen thumb and a runny nose has Mumpelflex; she gets Zibber Drops.",
+        "A man with itchy ears and a humming noise was found to have Brindle Ear; the treatment is warm oil.",
+    ),
+    (
+        "The review of the Orly bridge was moved to Friday because the engineer is ill.",
+        "The visit to the Orly tunnel was put off until Monday, since nobody has the keys.",
+    ),
+)
+
+
+def writing(model: LanguageModel, about: str, max_tokens: int) -> Layout:
+    """The layout of a prompt that asks for a text of the kind that `about` describes: all of it public.
+
+    Raises:
+        UsageError: description and text together do not fit the model's context.
+    """
+    opening, closing = model.chat(WRITE, _WRITTEN)
+    return _fitting(
+        model, Layout(tuple(opening), tuple(closing), len(model.encode(about)), model.pad_token), max_tokens
+    )
+
+
+def varying(model: LanguageModel, text_tokens: int, max_tokens: int) -> Layout:
+    """The layout of prompts that ask for a text like a given one, which is public.
+
+    Raises:
+        UsageError: the two texts together do not fit the model's context.
+    """
+    opening, closing = model.chat(VARY, _VARIED)
+    return _fitting(model, Layout(tuple(opening), tuple(closing), text_tokens, model.pad_token), max_tokens)
+
+
+def _fitting(model: LanguageModel, made: Layout, max_tokens: int) -> Layout:
+    length = len(made.shared) + len(made.tail) + made.document_tokens + max_tokens
     if length > model.context:
         raise UsageError(
-            f"Texts of {document_tokens} tokens and {max_tokens} tokens to write do not fit the model '{model.name}', "
-            f"which has room for {model.context}, instructions included. Take fewer of either."
+            f"Texts of {made.document_tokens} tokens and {max_tokens} tokens to write do not fit the model "
+            f"'{model.name}', which has room for {model.context}, instructions included. Take fewer of either."
         )
     return made

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from discreet.algorithms.aggregating import BLOCK, Writers, log_softmax, weigh
-from discreet.algorithms.dp_synrag.clusters import TextPiece, UnitTexts, names, near_the_centre, places, rarest_first
+from discreet.algorithms.dp_synrag.clusters import names, near_the_centre, places, rarest_first
 from discreet.algorithms.dp_synrag.keywords import ranked_keywords
 from discreet.algorithms.dp_synrag.parameters import LEVELS, DPSynRAG
 from discreet.algorithms.dp_synrag.rewrite import write_texts
 from discreet.algorithms.dp_synrag.select import mentions, useful
+from discreet.algorithms.synthetic import TextPiece, UnitTexts
 from discreet.errors import BudgetExhausted, UsageError
 from discreet.generation.loading import load_model
 from discreet.generation.prompts import rewriting

@@ -5,16 +5,14 @@ differs where privacy-spec, part 8, completes it: keywords have a threshold, log
 have several documents.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import partial
-from typing import Protocol, TypeVar
 
 from discreet.algorithms.aggregating import Writers
-from discreet.algorithms.dp_synrag.clusters import TextPiece, UnitTexts, names, near_the_centre, places, rarest_first
+from discreet.algorithms.dp_synrag.clusters import names, near_the_centre, places, rarest_first
 from discreet.algorithms.dp_synrag.parameters import DPSynRAG, Plan
 from discreet.algorithms.dp_synrag.rewrite import write_texts
-from discreet.algorithms.dp_synrag.select import mentions, useful
+from discreet.algorithms.dp_synrag.select import mentions, of_use
+from discreet.algorithms.synthetic import Journal, Progress, SyntheticText, TextPiece, UnitTexts
 from discreet.generation.model import ScoringModel
 from discreet.generation.prompts import rewriting
 from discreet.privacy.filter import PrivacyFilter
@@ -23,32 +21,6 @@ from discreet.privacy.mechanisms.noisy_sum import NoisySum
 from discreet.privacy.mechanisms.threshold_choice import ThresholdChoice
 from discreet.privacy.overlap import filters
 from discreet.privacy.private import Private
-
-R = TypeVar("R")
-Progress = Callable[[str, int, int], None]
-"""Told (the step, how many clusters are done, of how many)."""
-
-
-class Journal(Protocol):
-    """Keeps what was drawn, so that work that was interrupted goes on without drawing anything twice."""
-
-    def once(self, name: str, draw: Callable[[], R]) -> R:
-        """What was drawn under this name; drawn now, and kept durably, if nothing was."""
-
-
-@dataclass(frozen=True)
-class SyntheticText:
-    """A text for anybody to read.
-
-    Attributes:
-        text: the text.
-        keyword: the released keyword of the cluster that wrote it.
-        kept: whether it mentions its keyword, and is of use for the task.
-    """
-
-    text: str
-    keyword: str
-    kept: bool = True
 
 
 def synthesize(
@@ -93,7 +65,7 @@ def synthesize(
         texts = journal.once(f"text {keyword}", partial(_write, parameters, plan, keyword, about, model, fund, journal))
         found += [SyntheticText(text, keyword, mentions(text, keyword)) for text in texts]
     progress("clusters", len(order), len(order))
-    return _of_use(parameters.task, model, found)
+    return of_use(parameters.task, model, found)
 
 
 def _about(keyword: str, unit: UnitTexts) -> TextPiece:
@@ -121,10 +93,3 @@ def _write(
     laid_out = rewriting(model, keyword, parameters.text_tokens, parameters.tokens)
     writers = Writers(model, laid_out, members.map(lambda piece: piece.text), parameters.tokens)
     return write_texts(writers, model, paid, tokens=parameters.tokens, shape=parameters.shape, clip=plan.clip)
-
-
-def _of_use(task: str, model: ScoringModel, texts: list[SyntheticText]) -> list[SyntheticText]:
-    if not task:
-        return texts
-    judged = useful(model, task, [text.text for text in texts])
-    return [replace(text, kept=text.kept and use) for text, use in zip(texts, judged, strict=True)]

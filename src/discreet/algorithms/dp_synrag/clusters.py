@@ -1,65 +1,19 @@
 """Steps 1 (b) and (c) of DP-SynRAG: soft clusters by released keywords, rare ones first, each around its centre."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.algorithms.dp_synrag.keywords import Ranked
 from discreet.algorithms.dp_synrag.parameters import LEVELS, First
+from discreet.algorithms.synthetic import TextPiece, UnitTexts
 from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.mechanisms.noisy_sum import NoisySum
 from discreet.privacy.mechanisms.threshold_choice import ThresholdChoice
 from discreet.privacy.private import Private
 
-Whole = NDArray[np.int64]
 Once = Callable[[str, Callable[[], Any]], Any]
 """What was drawn under a name; drawn now, and kept durably, if nothing was."""
-
-
-@dataclass(frozen=True)
-class TextPiece:
-    """A text of a unit, its vector in whole numbers, and its keywords."""
-
-    text: str = field(repr=False)
-    vector: Whole = field(repr=False)
-    ranked: Ranked = field(repr=False)
-
-
-@dataclass(frozen=True)
-class UnitTexts:
-    """All texts of a unit; together they have at most K keywords that count.
-
-    Attributes:
-        pieces: its texts.
-        most: K.
-        name: what it is called in the files of a run: a keyed hash.
-    """
-
-    pieces: tuple[TextPiece, ...] = field(repr=False)
-    most: int
-    name: str = ""
-
-    @property
-    def ranked(self) -> list[str]:
-        """The K most surprising words of all of its texts, the most surprising first."""
-        found: dict[str, float] = {}
-        for piece in self.pieces:
-            for word, nats in piece.ranked:
-                found[word] = max(nats, found.get(word, 0.0))
-        return sorted(found, key=lambda word: (-found[word], word))[: self.most]
-
-    @property
-    def keywords(self) -> frozenset[str]:
-        """The same, as they are counted."""
-        return frozenset(self.ranked)
-
-    def about(self, keyword: str) -> TextPiece:
-        """Its text that the keyword is most surprising in."""
-        told = [(dict(piece.ranked).get(keyword, -1.0), piece.text, place) for place, piece in enumerate(self.pieces)]
-        return self.pieces[max(told)[2]]
 
 
 def rarest_first(counts: Mapping[str, int], most: int) -> list[str]:

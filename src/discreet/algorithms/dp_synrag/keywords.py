@@ -8,15 +8,13 @@ Each text is read by itself.
 import re
 from collections.abc import Callable, Iterator, Sequence
 
+from discreet.algorithms.synthetic import Ranked
 from discreet.algorithms.words import keywords
 from discreet.generation.model import Prompt, ScoringModel
 
 BEFORE = "Record:\n"
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _BATCH = 64
-
-Ranked = tuple[tuple[str, float], ...]
-"""Words with their surprise in nats, the most surprising first."""
 
 
 def ranked_keywords(

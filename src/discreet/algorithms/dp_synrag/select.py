@@ -1,7 +1,9 @@
 """Step 2 (e) of DP-SynRAG: the model drops the texts that are of no use. The texts are public, so this is free."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from discreet.algorithms.synthetic import SyntheticText
 from discreet.algorithms.words import keywords
 from discreet.generation.model import Prompt, ScoringModel
 
@@ -29,3 +31,11 @@ def useful(model: ScoringModel, task: str, texts: Sequence[str]) -> list[bool]:
         logits = model.start((), [prompt], 1).logits()[0]
         found.append(bool(logits[yes] > logits[no]))
     return found
+
+
+def of_use(task: str, model: ScoringModel, texts: Sequence[SyntheticText]) -> list[SyntheticText]:
+    """The texts, of which those are not kept that are of no use for a task; without a task, as they are."""
+    if not task:
+        return list(texts)
+    judged = useful(model, task, [text.text for text in texts])
+    return [replace(text, kept=text.kept and use) for text, use in zip(texts, judged, strict=True)]

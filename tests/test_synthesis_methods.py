@@ -1,0 +1,263 @@
+"""Corpora by the other methods, end to end: what they say, what they cost, and going on after an interruption."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from discreet.algorithms.aug_pe import AugPE, Plan, vote, whole
+from discreet.algorithms.dp_synrag.parameters import DPSynRAG
+from discreet.algorithms.dp_synth import DPSynth
+from discreet.algorithms.synthetic import Journal as Keeps
+from discreet.algorithms.synthetic import Method, Progress, Public, SyntheticText, UnitTexts
+from discreet.cli.app import app
+from discreet.errors import BadData, UsageError
+from discreet.generation.toy import ToyModel
+from discreet.privacy.accounting import Budget, Spending
+from discreet.privacy.filter import PrivacyFilter
+from discreet.privacy.individual import PRESENCE
+from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.noise import InsecureSeededNoise
+from discreet.privacy.private import Private
+from discreet.retrieval.documents import Document
+from discreet.synthesis import METHODS, Journal, Synthetic, Workshop, make_corpus, receipt_path
+from discreet.vault import Vault
+
+QUIET = lambda *_: None  # noqa: E731
+DEALT = DPSynth(epsilon=300.0, subsets=2, tokens=8, text_tokens=16)
+EVOLVED = AugPE(epsilon=100.0, texts=4, variations=3, generations=3, tokens=3, temperature=4.0)
+BOTH: list[Method[Any]] = [DEALT, EVOLVED]
+STEP = {"dp-synth": "subsets", "aug-pe": "votes"}
+
+
+def notes(count: int, words: str, start: int = 0) -> list[Document]:
+    return [Document(f"{words}-{n}", f"unit {n}", f"say: {words} .") for n in range(start, start + count)]
+
+
+def plenty() -> MemoryLedger:
+    return MemoryLedger(Budget(1000.0, 1e-5, 5e-6))
+
+
+def workshop(vault: Vault, ledger: MemoryLedger | None = None) -> Workshop:
+    found = vault.workshop(InsecureSeededNoise(1), ledger or plenty())
+    # Of seven tokens, so that at a high temperature a text is any of its words.
+    words = ["winterhand", "wants", "sand", "glassknee", "steam"]
+    found.model = ToyModel(words, default="winterhand wants sand", size=7)
+    return found
+
+
+def make(vault: Vault, method: Method[Any], ledger: MemoryLedger | None = None) -> Synthetic:
+    return workshop(vault, ledger).make(method)
+
+
+@pytest.fixture
+def filled(vault: Vault) -> Vault:
+    vault.add_documents([*notes(40, "glassknee wants steam"), *notes(5, "glassknee steam")])  # five with two documents
+    return vault
+
+
+def test_random_subsets_say_what_their_units_have_in_common(filled: Vault, tmp_path: Path) -> None:
+    made = make_corpus(workshop(filled), tmp_path / "c.jsonl", DEALT, only_new=False, force=False, told=QUIET)
+    lines = [json.loads(line) for line in (tmp_path / "c.jsonl").read_text().splitlines()]
+    assert [line["text"] for line in lines].count("glassknee wants steam") >= 2
+    assert all(line.keys() == {"text"} for line in lines)
+    about = json.loads(receipt_path(tmp_path / "c.jsonl").read_text())
+    assert about["plan"]["method"] == "dp-synth"
+    assert [charge["mechanism"] for charge in about["receipt"]["charges"]] == [
+        "texts of random subsets, a unit in at most 1 clusters"
+    ]
+    assert 0 < made.receipt.epsilon <= 300
+
+
+def test_public_texts_grow_like_what_units_vote_for(filled: Vault) -> None:
+    made = make(filled, EVOLVED)
+    at_first = EVOLVED.population(0, [], workshop(filled).model, QUIET)
+    texts = [text.text for text in made.kept]
+    assert len(texts) == 4
+    assert "glassknee wants steam" not in at_first
+    assert texts[0] == "glassknee wants steam"
+    assert made.plan["texts_voted_on"] == 16
+    assert [str(charge.mechanism) for charge in made.receipt.charges] == [str(EVOLVED_VOTES)]
+    assert made.receipt.epsilon <= 100
+
+
+EVOLVED_VOTES = EVOLVED.plan(plenty().budget, Spending.nothing(), 1024, 4096).votes
+
+
+@pytest.mark.parametrize("method", BOTH, ids=lambda method: method.name)
+@pytest.mark.parametrize("payment", ["unit", "corpus"])
+def test_an_interrupted_run_goes_on_and_is_paid_once(payment: str, method: Method[Any], tmp_path: Path) -> None:
+    vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-5, embedder="hashing", payment=payment)
+    vault.add_documents(notes(40, "glassknee wants steam"))
+    ledger = plenty()
+    interrupted(vault, method, ledger)
+    paid, readings = ledger.spent(), ledger.readings()
+    path = vault.path / "synthesis-simulated" / "run.jsonl"
+    first = path.read_text()
+    vault.remove_unit("unit 3")
+    vault.add_documents(notes(40, "winterhand wants sand", 80))  # come too late for this run
+    made = make(vault, method, ledger)
+    assert "winterhand wants sand" not in [text.text for text in made.texts] or method is EVOLVED
+    assert path.read_text().startswith(first)  # nothing that was drawn is drawn again
+    names = [json.loads(line)["name"] for line in path.read_text().splitlines() if line]
+    assert len(names) == len(set(names))
+    assert ledger.spent() == paid
+    assert len(ledger.readings()) == len(readings)
+    again = make(vault, method, ledger)
+    assert [text.text for text in again.texts] == [text.text for text in made.texts]
+    assert ledger.spent() == paid
+    with pytest.raises(UsageError, match="other parameters"):
+        make(vault, DPSynRAG(epsilon=5.0), ledger)
+
+
+def interrupted(vault: Vault, method: Method[Any], ledger: MemoryLedger) -> None:
+    def broken(step: str, done: int, _: int) -> None:
+        if step == STEP[method.name] and done == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        workshop(vault, ledger).make(method, told=broken)
+
+
+class PaysAsItGoes(AugPE):
+    """The broken twin: each generation is charged when it is drawn. One that is kept is then not counted among them."""
+
+    def make(
+        self,
+        plan: Plan,
+        units: Private[UnitTexts],
+        public: Public,
+        privacy: PrivacyFilter,
+        journal: Keeps,
+        progress: Progress = QUIET,
+    ) -> list[SyntheticText]:
+        texts = self.population(0, [], public.model, QUIET)
+        for generation in range(self.generations):
+            progress("votes", generation, self.generations)
+            cast = units.map(lambda unit: vote(unit, whole(public, texts), plan.votes.each.dimension))
+            journal.once(f"votes {generation}", lambda cast=cast: privacy.release(plan.votes.each, cast).tolist())  # type: ignore[misc]
+        return []
+
+
+@pytest.mark.parametrize(("kind", "parts_paid"), [(AugPE, 3), (PaysAsItGoes, 2)])
+def test_a_run_that_went_on_has_paid_for_every_generation(kind: type[AugPE], parts_paid: int, tmp_path: Path) -> None:
+    vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-5, embedder="hashing", payment="corpus")
+    vault.add_documents(notes(40, "glassknee wants steam"))
+    ledger, method = plenty(), kind(epsilon=100.0, texts=4, variations=3, generations=3, tokens=3)
+    each = method.plan(ledger.budget, ledger.spent(), 1024, 4096).votes.each
+    interrupted(vault, method, ledger)
+    make(vault, method, ledger)
+    kept = Journal(vault.path / "synthesis-simulated" / "run.jsonl")
+    drawn = [kept.once(f"votes {generation}", list[int]) for generation in range(3)]
+    assert all(drawn)
+    expected = Spending.of(each.cost(PRESENCE)).times(parts_paid)
+    assert ledger.spent().curve[0] == pytest.approx(expected.curve[0])
+
+
+def test_a_run_that_was_begun_before_methods_had_names_goes_on(filled: Vault) -> None:
+    asked = DPSynRAG(epsilon=300.0, tokens=6, keywords=3, text_tokens=16, wanted=30)
+    ledger = plenty()
+    made = make(filled, asked, ledger)
+    path = filled.path / "synthesis-simulated" / "run.jsonl"
+    path.write_text(path.read_text().replace('"method": "dp-synrag", ', ""))
+    paid = ledger.spent()
+    assert [text.text for text in make(filled, asked, ledger).texts] == [text.text for text in made.texts]
+    assert ledger.spent() == paid
+
+
+@pytest.mark.parametrize("method", BOTH, ids=lambda method: method.name)
+def test_only_new_documents_pay_for_a_later_corpus(method: Method[Any], tmp_path: Path) -> None:
+    vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-5, embedder="hashing")
+    vault.add_documents(notes(40, "glassknee wants steam"))
+    ledger = MemoryLedger(Budget(400.0, 1e-5, 5e-6))
+    shop = workshop(vault, ledger)
+    make_corpus(shop, tmp_path / "one.jsonl", method, only_new=False, force=False, told=QUIET)
+    vault.add_documents(notes(30, "winterhand wants sand", 40))
+    make_corpus(shop, tmp_path / "two.jsonl", method, only_new=True, force=False, told=QUIET)
+    assert sum(count for _, count in ledger.readings()) == 70
+    assert len({meter for meter, _ in ledger.readings()}) == 1  # everybody paid once
+    if method is DEALT:
+        assert "glassknee" not in (tmp_path / "two.jsonl").read_text()
+    with pytest.raises(BadData, match="0 units"):
+        shop.make(method, only_new=True)
+
+
+@pytest.mark.parametrize("method", [DPSynth(), AugPE()], ids=lambda method: method.name)
+def test_too_few_documents_are_refused_before_anything_is_paid(method: Method[Any], vault: Vault) -> None:
+    ledger = plenty()
+    for documents in ([], notes(1, "winterhand")):
+        vault.add_documents(documents)
+        with pytest.raises(BadData, match="Nothing was paid"):
+            make(vault, method, ledger)
+    assert ledger.readings() == []
+    assert ledger.spent() == Spending.nothing()
+
+
+def test_a_model_that_writes_nothing_gives_an_empty_corpus(filled: Vault) -> None:
+    shop = workshop(filled)
+    shop.model = ToyModel(["wants"], default="", size=12)
+    made = shop.make(AugPE(epsilon=100.0, texts=4, generations=2, tokens=3, temperature=0.01))
+    assert made.texts == ()
+    assert made.receipt.epsilon > 0
+
+
+# -- the command ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def run(vault: Vault) -> Callable[..., tuple[int, str]]:
+    def command(*words: str) -> tuple[int, str]:
+        result = CliRunner().invoke(app, ["synthesize", str(vault.path), *words])
+        return result.exit_code, result.output.replace("\n", " ")
+
+    return command
+
+
+def test_every_method_shows_its_plan_for_nothing(run: Callable[..., tuple[int, str]], vault: Vault) -> None:
+    shown = {"dp-synrag": "48 x token", "dp-synth": "subsets: 20", "aug-pe": "noisy sum of 400"}
+    assert shown.keys() == METHODS.keys()
+    for name, said in shown.items():
+        code, told = run("--plan", "--epsilon", "8", "--method", name)
+        assert code == 0, told
+        assert "epsilon 8" in told
+        assert said in told
+        plan = json.loads(run("--plan", "--json", "--method", name)[1])
+        assert plan["method"] == name
+        assert plan["epsilon"] == 10
+    assert vault.ledger.spent() == Spending.nothing()
+
+
+def test_what_a_user_may_get_wrong(run: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
+    there, new = tmp_path / "there.jsonl", tmp_path / "c.jsonl"
+    there.write_text("mine\n")
+    for words, expected, code in (
+        (("--method", "dp-sinth", "--out", str(new)), "Did you mean dp-synth", 2),
+        (("--method", "dp-synth", "--keywords", "3", "--plan"), "no option --keywords. It has --subsets", 2),
+        (("--method", "aug-pe", "--no-rerank", "--text-tokens", "9", "--plan"), "no option --text-tokens, --rerank", 2),
+        (("--subsets", "3", "--plan"), "'dp-synrag' has no option --subsets", 2),
+        (("--method", "aug-pe", "--texts", "0", "--plan"), "at least 1", 2),
+        (("--method", "aug-pe", "--out", str(there)), "--force", 2),
+        (("--method", "dp-synth", "--out", str(new)), "Take fewer subsets", 4),
+        (("--method", "aug-pe", "--out", str(new)), "Nothing was paid", 4),
+        (("--method", "aug-pe", "--out", str(new), "--epsilon", "99"), "not left", 3),
+    ):
+        found, told = run(*words)
+        assert found == code, told
+        assert expected in told
+    assert there.read_text() == "mine\n"
+    assert not new.exists()
+
+
+def test_a_corpus_is_made_by_the_command(run: Callable[..., tuple[int, str]], vault: Vault, tmp_path: Path) -> None:
+    vault.add_documents(notes(12, "the patient wants warm sand"))
+    corpus = tmp_path / "c.jsonl"
+    tiny = ("--texts", "2", "--variations", "1", "--generations", "2", "--tokens", "6", "--about", "a note of a doctor")
+    code, told = run("--method", "aug-pe", "--out", str(corpus), *tiny)
+    assert code == 0, told
+    assert "2 texts kept of 2 written:" in told
+    assert len(corpus.read_text().splitlines()) == 2
+    charges = json.loads(receipt_path(corpus).read_text())["receipt"]["charges"]
+    assert charges[0]["mechanism"].startswith("votes for 4 texts, sigma ")
