@@ -71,6 +71,15 @@ def affords(budget: Budget, spent: Spending, most: Spending) -> None:
         )
 
 
+def enough(algorithm: Algorithm | ManyQuestions, ceiling: Budget, budget: Budget) -> Budget:
+    """A budget for a simulation of one question of this ceiling, in a vault of that budget."""
+    if not isinstance(algorithm, ManyQuestions):
+        return ceiling
+    # Without a price of its own, a question is given what the vault's budget allows.
+    shared_out = algorithm.epsilon is None and algorithm.uses is not None
+    return budget if shared_out else replace(budget, epsilon=1e6)
+
+
 def _would_fit(algorithm: Algorithm | ManyQuestions, budget: Budget, spent: Spending, vocabulary: int) -> float:
     """The largest epsilon of such a question that can still be paid; 0 if below a hundredth."""
     if not isinstance(algorithm, Priceable):

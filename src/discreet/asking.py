@@ -1,23 +1,32 @@
 """One question, answered and paid for: what stands between a vault and an algorithm."""
 
+import uuid
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
+from discreet.affording import affords
 from discreet.algorithms.adaptive import Adaptive
 from discreet.algorithms.answer import Algorithm, Answer, Draft
 from discreet.algorithms.dp_rag import DPRAG
 from discreet.algorithms.ensemble import Ensemble
 from discreet.algorithms.multi import ManyQuestions
 from discreet.algorithms.naive_multi_rag import NaiveMultiRAG
+from discreet.algorithms.tuning import Tuning, suggestion
 from discreet.errors import BudgetExhausted, Interrupted, UsageError
 from discreet.generation.model import LanguageModel
-from discreet.history import History, Released
-from discreet.privacy.accounting import Budget
+from discreet.history import History, Released, as_record
+from discreet.ledger.sql import SqlLedger
+from discreet.privacy.accounting import Budget, Spending
+from discreet.privacy.costs import Pure
 from discreet.privacy.filter import NotPrivateFilter, PrivacyFilter, Receipt, public_texts, released_before
 from discreet.privacy.individual import UnitFilter
 from discreet.privacy.ledger import UnitLedger
 from discreet.privacy.noise import Noise
+from discreet.retrieval.public import PublicTexts
 from discreet.retrieval.retriever import Corpus
+from discreet.settings import Settings
 
 # So many released answers go into the public prompt, if their questions are so similar to the one asked.
 RELATED, ALIKE = 3, 0.5
@@ -42,6 +51,23 @@ class Asked:
     name: str
     algorithm: Algorithm | ManyQuestions
     ceiling: Budget
+
+
+def payable(algorithm: Algorithm | ManyQuestions, settings: Settings, path: Path) -> Algorithm | ManyQuestions:
+    """The algorithm as the vault at `path` runs it.
+
+    Raises:
+        UsageError: it is not for a vault in which these pay.
+    """
+    if settings.payment == "unit":
+        return paid_by_units(algorithm)
+    if isinstance(algorithm, ManyQuestions):
+        raise UsageError(
+            f"'{algorithm.name}' has units pay by themselves; in the vault at {path} everybody pays for every "
+            f"question. Choose another algorithm, or let units pay from now on: discreet budget {path} "
+            "--convert. What everybody has paid stays paid."
+        )
+    return algorithm
 
 
 def paid_by_units(algorithm: Algorithm | ManyQuestions) -> Algorithm | ManyQuestions:
@@ -99,6 +125,16 @@ def recall(
     return None, history.related(question, RELATED, ALIKE)
 
 
+def public_record(related: Sequence[Released], texts: PublicTexts | None, question: str) -> str:
+    """What stands in the public prompt in place of a document; it is cut to the length of one.
+
+    Released answers come first: they were found to be about a similar question, and are short. What room they leave
+    has the text of the public corpus that is nearest to the question.
+    """
+    parts = [as_record(related), texts.nearest(question) if texts else ""]
+    return " ".join(part for part in parts if part)
+
+
 def to_keep(question: str, algorithm: Algorithm | ManyQuestions, answer: Answer) -> Released:
     """An answer as it is kept."""
     return Released(
@@ -129,6 +165,24 @@ def kept_answer(known: Released, unit: str) -> Answer:
 def from_public_texts(draft: Draft, unit: str, remaining: float) -> Answer:
     """An answer from texts that are public: it costs nothing."""
     return Answer(**asdict(draft), algorithm="rag over public texts", receipt=public_texts(unit), remaining=remaining)
+
+
+def release_threshold(
+    tuning: Tuning, questions: Sequence[str], corpus: Corpus, ledger: SqlLedger, *, unit: str
+) -> tuple[float, Receipt]:
+    """A threshold of similarity, released privately from public questions, and what it cost.
+
+    Raises:
+        BudgetExhausted: everybody has less left than it costs.
+    """
+    affords(ledger.budget, ledger.spent(), Spending.of(Pure(tuning.epsilon)))
+    question_id = uuid.uuid4().hex
+    ledger.begin(question_id, "tune", f"{len(questions)} public questions")
+    privacy = UnitFilter(ledger, question_id, unit=unit)
+    released = tuning.release(questions, corpus, privacy)
+    privacy.settle()
+    ledger.finish(question_id, "end")
+    return suggestion(released), privacy.receipt()
 
 
 def _single(algorithm: Algorithm | ManyQuestions) -> Algorithm:

@@ -5,6 +5,7 @@ VAULT/units.key       the secret from which units get their names in the ledger
 VAULT/store/          texts and vectors
 VAULT/ledger.sqlite   the grant, and every charge against it (or in a PostgreSQL database)
 VAULT/history.jsonl   released answers
+VAULT/public.jsonl    a copy of the public corpus, if one was named
 """
 
 import secrets
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from discreet.adding import Added, Progress, add_documents, add_files
-from discreet.affording import affordable, affords
+from discreet.affording import affordable, enough
 from discreet.algorithms.answer import Algorithm, Answer
 from discreet.algorithms.consensus import Consensus
 from discreet.algorithms.dp_synrag.parameters import DPSynRAG
@@ -25,18 +26,28 @@ from discreet.algorithms.multi import ManyQuestions
 from discreet.algorithms.murag_ada import MuRAGAda
 from discreet.algorithms.rag import RAG
 from discreet.algorithms.synthetic import Method
-from discreet.algorithms.tuning import Tuning, suggestion
-from discreet.asking import NEW, Asked, answer, from_public_texts, kept_answer, paid_by_units, recall, to_keep
+from discreet.algorithms.tuning import Tuning
+from discreet.asking import (
+    NEW,
+    Asked,
+    answer,
+    from_public_texts,
+    kept_answer,
+    payable,
+    public_record,
+    recall,
+    release_threshold,
+    to_keep,
+)
 from discreet.balance import BudgetReport, by_everybody, by_units
+from discreet.context import PublicContext
 from discreet.errors import UsageError
 from discreet.generation.model import LanguageModel, ScoringModel
-from discreet.history import History, as_record
+from discreet.history import History
 from discreet.keeping import make_folder, open_ledger
 from discreet.ledger.sql import SqlLedger
-from discreet.privacy.accounting import Budget, Spending
-from discreet.privacy.costs import Pure
+from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import Receipt
-from discreet.privacy.individual import UnitFilter
 from discreet.privacy.ledger import MemoryLedger, UnitLedger
 from discreet.privacy.noise import Noise
 from discreet.retrieval.counting import count_units
@@ -154,6 +165,11 @@ class Vault:
         return History(self.path / "history.jsonl", self.embedder)
 
     @cached_property
+    def public_context(self) -> PublicContext:
+        """The corpus that the public prompt may read: `public_context.use("corpus.jsonl")` says that it is public."""
+        return PublicContext(self.path, self.embedder)
+
+    @cached_property
     def _secret(self) -> bytes:
         return read_secret(self.path, self.settings) if self.settings.payment == "unit" else b""
 
@@ -253,6 +269,7 @@ class Vault:
         *,
         not_private: bool = False,
         reuse: bool = True,
+        public: bool = True,
     ) -> Answer:
         """Answer a question, and pay for it; a question that was answered before costs nothing.
 
@@ -261,14 +278,16 @@ class Vault:
             algorithm: how to answer it; `default_algorithm()` if not given.
             not_private: must be true for the baselines that have no guarantee.
             reuse: whether answers that were released before may be used.
+            public: whether the public prompt may read the public corpus, if the vault has named one.
 
         Raises:
             UsageError: an empty question, or a baseline without `not_private`.
+            BadData: the vault's copy of its public corpus is damaged. Nothing was released or charged.
             BudgetExhausted: the budget cannot pay. Nothing was released or charged.
             Interrupted: Ctrl-C; what was paid stays paid.
         """
         named = algorithm or self.default_algorithm()
-        algorithm = self._payable(named)
+        algorithm = payable(named, self.settings, self.path)
         question = _checked(question)
         if not (algorithm.private or not_private):
             raise UsageError(
@@ -279,27 +298,21 @@ class Vault:
         known, related = recall(self.history, question, algorithm) if reuse and self.settings.history and costs else NEW
         if known is not None:
             return replace(kept_answer(known, self.settings.unit_field), remaining=self._left())
+        texts = self.public_context.texts if public and costs else None
+        corpus = self.corpus.knowing(public_record(related, texts, question))
         asked = Asked(uuid.uuid4().hex, question, named.name, algorithm, self._ceiling(algorithm))
         self.ledger.begin(asked.id, named.name, question, private=algorithm.private)
-        corpus = self.corpus.knowing(as_record(related))
         answered = answer(asked, corpus, self.model, self.ledger, unit=self.settings.unit_field)
         self.ledger.finish(asked.id, answered.stopped)
         # What the model says without documents is no answer of the vault's; the same question may fare better later.
         if self.settings.history and costs and answered.stopped != "public":
             self.history.add(to_keep(question, algorithm, answered))
-        receipt = answered.receipt and replace(answered.receipt, reused=len(related))
+        used = texts.digest if texts else ""
+        receipt = answered.receipt and replace(answered.receipt, reused=len(related), public_corpus=used)
         return replace(answered, remaining=self._left(), receipt=receipt)
 
     def _ceiling(self, algorithm: Algorithm | ManyQuestions) -> Budget:
         return affordable(algorithm, self.ledger.budget, self.ledger.spent(), self.model.vocabulary_size)
-
-    def _enough(self, algorithm: Algorithm | ManyQuestions, ceiling: Budget) -> Budget:
-        """A budget for a simulation of one question."""
-        if not isinstance(algorithm, ManyQuestions):
-            return ceiling
-        # Without a price of its own, a question is given what the vault's budget allows.
-        shared_out = algorithm.epsilon is None and algorithm.uses is not None
-        return self.ledger.budget if shared_out else replace(self.ledger.budget, epsilon=1e6)
 
     def _left(self) -> float:
         return self.ledger.budget.left(self.ledger.spent())
@@ -325,6 +338,7 @@ class Vault:
         model: LanguageModel | None = None,
         ledger: UnitLedger | None = None,
         history: History | None = None,
+        public: PublicTexts | None = None,
     ) -> Answer:
         """Answer as `ask` would, without paying. For the custodian's eyes only.
 
@@ -335,6 +349,7 @@ class Vault:
             model: in place of the vault's.
             ledger: one marked as a simulation, to pay into; if not given, one with budget enough.
             history: the answers released before in the simulation, to use again and to add to.
+            public: what the public prompt may read, `public_context.texts` or another corpus; nothing if not given.
         """
         model = model or self.model
         known, related = recall(history, question, algorithm) if history else NEW
@@ -343,9 +358,9 @@ class Vault:
         plan = algorithm.plan(ledger.budget if ledger else self.ledger.budget, model.vocabulary_size)
         ceiling = plan.ceiling if plan else Budget(1.0, self.settings.delta)
         if ledger is None:
-            ledger = MemoryLedger(self._enough(algorithm, ceiling), simulation=True)
+            ledger = MemoryLedger(enough(algorithm, ceiling, self.ledger.budget), simulation=True)
         asked = Asked(secrets.token_hex(8), _checked(question), algorithm.name, algorithm, ceiling)
-        corpus = self.corpus.knowing(as_record(related))
+        corpus = self.corpus.knowing(public_record(related, public, question))
         answered = answer(asked, corpus, model, ledger, unit=self.settings.unit_field, noise=noise)
         if history and answered.stopped != "public":
             history.add(to_keep(question, algorithm, answered))
@@ -378,26 +393,7 @@ class Vault:
         tuning = tuning or Tuning()
         if self.settings.payment != "unit" or not questions:
             raise UsageError("Tuning needs a vault in which units pay by themselves, and at least one question.")
-        affords(self.ledger.budget, self.ledger.spent(), Spending.of(Pure(tuning.epsilon)))
-        question_id = uuid.uuid4().hex
-        self.ledger.begin(question_id, "tune", f"{len(questions)} public questions")
-        privacy = UnitFilter(self.ledger, question_id, unit=self.settings.unit_field)
-        released = tuning.release(questions, self.corpus, privacy)
-        privacy.settle()
-        self.ledger.finish(question_id, "end")
-        return suggestion(released), privacy.receipt()
-
-    def _payable(self, algorithm: Algorithm | ManyQuestions) -> Algorithm | ManyQuestions:
-        """The algorithm as this vault runs it."""
-        if self.settings.payment == "unit":
-            return paid_by_units(algorithm)
-        if isinstance(algorithm, ManyQuestions):
-            raise UsageError(
-                f"'{algorithm.name}' has units pay by themselves; in the vault at {self.path} everybody pays for every "
-                f"question. Choose another algorithm, or let units pay from now on: discreet budget {self.path} "
-                "--convert. What everybody has paid stays paid."
-            )
-        return algorithm
+        return release_threshold(tuning, questions, self.corpus, self.ledger, unit=self.settings.unit_field)
 
 
 def _checked(question: str) -> str:

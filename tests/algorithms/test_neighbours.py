@@ -5,6 +5,7 @@ computed, not estimated. Laplace noise is cut far out in its tails.
 """
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,7 @@ WORDS = 8
 
 
 def law(
-    folder: Path, units: dict[str, str], algorithm: DPVoteRAG | DPSparseVoteRAG
+    folder: Path, units: dict[str, str], algorithm: DPVoteRAG | DPSparseVoteRAG, public: str = ""
 ) -> tuple[dict[object, float], Receipt]:
     """The probability of every transcript (text, reason, private tokens, charges)."""
     corpus = Corpus(EmbeddedStore(folder, HashingEmbedder.dimension), HashingEmbedder())
@@ -38,7 +39,7 @@ def law(
     ceiling = algorithm.plan(Budget(1.0, 1e-5), WORDS).ceiling
     for noise in paths():
         privacy = PrivacyFilter(MemoryLedger(ceiling), ceiling, "q", noise=noise)
-        draft = algorithm.answer("fever", corpus, model, privacy)
+        draft = algorithm.answer("fever", corpus.knowing(public), model, privacy)
         receipt = privacy.receipt()
         transcript = (draft.text, draft.stopped, draft.private_tokens, len(receipt.charges))
         found[transcript] = found.get(transcript, 0.0) + noise.probability
@@ -61,12 +62,14 @@ VAULTS = {
 }
 
 
-def shared_losses(tmp_path: Path, algorithm: DPVoteRAG | DPSparseVoteRAG) -> list[tuple[float, float]]:
+def shared_losses(
+    tmp_path: Path, algorithm: DPVoteRAG | DPSparseVoteRAG, names: Sequence[str] = tuple(VAULTS), public: str = ""
+) -> list[tuple[float, float]]:
     losses = []
-    for number, (units, gone) in enumerate(VAULTS.values()):
-        with_unit, receipt = law(tmp_path / f"{number}a", units, algorithm)
+    for number, (units, gone) in enumerate(VAULTS[name] for name in names):
+        with_unit, receipt = law(tmp_path / f"{number}a", units, algorithm, public)
         without = {unit: words for unit, words in units.items() if unit != gone}
-        without_unit, _ = law(tmp_path / f"{number}b", without, algorithm)
+        without_unit, _ = law(tmp_path / f"{number}b", without, algorithm, public)
         losses.append((largest_loss(with_unit, without_unit), receipt.epsilon))
     return losses
 
@@ -79,10 +82,11 @@ def test_voting_on_neighbouring_vaults(tmp_path: Path, epsilon: float) -> None:
     assert max(loss for loss, _ in losses) > 0.3 * epsilon
 
 
-@pytest.mark.parametrize("epsilon", [4.0])
-def test_sparse_voting_on_neighbouring_vaults(tmp_path: Path, epsilon: float) -> None:
+@pytest.mark.parametrize(("public", "names"), [("", tuple(VAULTS)), ("say: a .", ("the only one who says b", "alone"))])
+def test_sparse_voting_on_neighbouring_vaults(tmp_path: Path, public: str, names: Sequence[str]) -> None:
+    epsilon = 4.0
     algorithm = DPSparseVoteRAG(voters=VOTERS, epsilon=epsilon, private_tokens=1, max_tokens=1)
-    losses = shared_losses(tmp_path, algorithm)
+    losses = shared_losses(tmp_path, algorithm, names, public)
     assert all(loss <= epsilon * (1 + 1e-3) for loss, _ in losses)
     assert max(loss for loss, _ in losses) > 0.1 * epsilon
 

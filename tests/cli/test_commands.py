@@ -40,7 +40,9 @@ def hospital(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("command", ["init", "add", "remove", "ask", "budget", "tune", "synthesize", "eval", "demo"])
+@pytest.mark.parametrize(
+    "command", ["init", "add", "remove", "public", "ask", "budget", "tune", "synthesize", "eval", "demo"]
+)
 def test_every_command_explains_itself(command: str) -> None:
     result = run(command, "--help")
     assert result.exit_code == 0

@@ -3,6 +3,7 @@
 from discreet.cli import budget as _budget  # noqa: F401 - commands register themselves
 from discreet.cli import demo as _demo  # noqa: F401
 from discreet.cli import evaluate as _evaluate  # noqa: F401
+from discreet.cli import public as _public  # noqa: F401
 from discreet.cli import synthesize as _synthesize  # noqa: F401
 from discreet.cli.app import main
 

@@ -171,6 +171,7 @@ def ask(
         float | None, typer.Option(help="murag (see `tune`), adaptive: how similar a unit must be.")
     ] = None,
     reuse: Annotated[bool, typer.Option(help="Use answers that were released before.")] = True,
+    public: Annotated[bool, typer.Option(help="Use the vault's public corpus, if it has one: see `public`.")] = True,
     not_private: Annotated[bool, typer.Option("--not-private", help="Allow a baseline without guarantee.")] = False,
     corpus: Annotated[
         Path | None, typer.Option(help="Answer from this synthetic corpus instead, for nothing: see `synthesize`.")
@@ -204,7 +205,7 @@ def ask(
         return
     with working("Asking the voters"):
         chosen = make_algorithm(algorithm or opened.default_algorithm().name, options)
-        answer = opened.ask(question, chosen, not_private=not_private, reuse=reuse)
+        answer = opened.ask(question, chosen, not_private=not_private, reuse=reuse, public=public)
     if as_json:
         print_json(answer.describe())
     else:
@@ -238,6 +239,8 @@ def print_receipt(answer: Answer) -> None:
         return
     if receipt.reused:
         out.print(f"  with the help of {receipt.reused} answers that were released before")
+    if receipt.public_corpus:
+        out.print(f"  with the help of the public corpus {receipt.public_corpus[:12]}")
     out.print(
         f"  receipt: epsilon {receipt.epsilon:.4g}, delta {receipt.delta:g}; {receipt.relation} of one "
         f"'{receipt.unit}'; {_count(receipt.each, 'payment')} {_for_what(answer)}; made by {receipt.payment}"

@@ -30,6 +30,7 @@ def evaluate(
     selection: Annotated[str | None, typer.Option(help="observed, limited-domain or vocabulary.")] = None,
     max_tokens: Annotated[int | None, typer.Option(help="The longest answer, in tokens.")] = None,
     prefix: Annotated[str | None, typer.Option(help="How every answer begins.")] = None,
+    public: Annotated[bool, typer.Option(help="Use the vault's public corpus, as `ask` does.")] = True,
     output: Annotated[Path | None, typer.Option("--out", help="Write every answer to this JSONL file.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -47,8 +48,9 @@ def evaluate(
     names = algorithm or [opened.default_algorithm().name]
     algorithms = [made for name in names for made in _variants(name, epsilon or [None], options)]
     asked = read_questions(questions, limit)
+    texts = opened.public_context.texts if public else None
     with progress_bar("Answers") as progress:
-        rows = run_experiment(opened, asked, algorithms, seeds, output, lambda: progress("answers", 1))
+        rows = run_experiment(opened, asked, algorithms, seeds, output, lambda: progress("answers", 1), texts)
     notice = "For the custodian only: these answers were not paid for. The vault's budget was not touched."
     if as_json:
         print_json({"notice": notice, "questions": len(asked), "seeds": seeds, "rows": [r.describe() for r in rows]})

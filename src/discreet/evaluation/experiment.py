@@ -15,6 +15,7 @@ from discreet.evaluation.datasets import Question
 from discreet.evaluation.metrics import Likeness, matches, mean_and_margin
 from discreet.evaluation.remembering import RememberingModel
 from discreet.privacy.noise import InsecureSeededNoise
+from discreet.retrieval.public import PublicTexts
 from discreet.vault import Vault
 
 
@@ -73,9 +74,10 @@ def run_experiment(
     seeds: int,
     output: Path | None = None,
     progress: Callable[[], None] = lambda: None,
+    public: PublicTexts | None = None,
 ) -> list[Row]:
     """One row an algorithm. See `run_answers`."""
-    outcomes = run_answers(vault, questions, algorithms, seeds, progress)
+    outcomes = run_answers(vault, questions, algorithms, seeds, progress, public=public)
     if output is not None:
         _write(output, outcomes)
     return [summary(algorithm, groups) for algorithm, groups in outcomes.items()]
@@ -88,8 +90,9 @@ def run_answers(
     seeds: int,
     progress: Callable[[], None] = lambda: None,
     model: RememberingModel | None = None,
+    public: PublicTexts | None = None,
 ) -> Answers:
-    """All answers. Nothing is paid; the noise is seeded, so that a run can be repeated.
+    """All answers. Nothing is paid; the noise is seeded, so that a run can be repeated. See `Vault.simulate`.
 
     `seconds` counts what the model really computed: an answer that retraces another one's tokens is remembered
     (`RememberingModel`), which changes its time and nothing else.
@@ -99,7 +102,7 @@ def run_answers(
     for question in questions:
         for algorithm in algorithms:
             outcomes[algorithm].append(
-                [_answer(vault, model, question, algorithm, seed, progress) for seed in range(seeds)]
+                [_answer(vault, model, question, algorithm, seed, progress, public) for seed in range(seeds)]
             )
     return outcomes
 
@@ -116,12 +119,13 @@ def _answer(
     algorithm: Algorithm | ManyQuestions,
     seed: int,
     progress: Callable[[], None],
+    public: PublicTexts | None,
 ) -> Outcome:
     # What is remembered is the best tokens; dp-rag wants to know how likely all of them are.
     used = vault.model if isinstance(algorithm, DPRAG) else model
     start = time.perf_counter()
     noise = InsecureSeededNoise(hash_seed(question.id, algorithm, seed))
-    answer = vault.simulate(question.question, algorithm, noise=noise, model=used)
+    answer = vault.simulate(question.question, algorithm, noise=noise, model=used, public=public)
     seconds = time.perf_counter() - start
     progress()
     receipt = answer.receipt

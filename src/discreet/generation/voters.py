@@ -46,7 +46,7 @@ class Voters:
         begun: list[Decoding] = []
 
         def begin(shares: Sequence[tuple[str, ...]]) -> list[tuple[int, bool]]:
-            prompts = [_prompt(model, laid_out, texts, units_per_voter) for texts in shares]
+            prompts = [_prompt(model, laid_out, texts, units_per_voter, alone) for texts in shares]
             begun.append(model.start(laid_out.shared, [*prompts, alone], max_tokens))
             return [(row, bool(texts)) for row, texts in enumerate(shares)]
 
@@ -104,13 +104,13 @@ def _each_its_own(decoding: Decoding, best: Tokens, steps: int, end_tokens: froz
     return written
 
 
-def _prompt(model: LanguageModel, laid_out: Layout, texts: Sequence[str], units: int) -> Prompt:
+def _prompt(model: LanguageModel, laid_out: Layout, texts: Sequence[str], units: int, alone: Prompt) -> Prompt:
     if not texts:
-        return laid_out.prompt()
+        return alone
     try:
         each = laid_out.document_tokens // units
         tokens = [token for text in texts for token in model.encode(text)[:each]]
         return laid_out.prompt(tokens)
     except Exception:
         # Whatever a document does to a tokenizer must not show as an error.
-        return laid_out.prompt()
+        return alone

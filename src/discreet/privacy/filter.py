@@ -86,6 +86,7 @@ class Receipt:
         private: False if the answer has no guarantee at all.
         payment: who paid: every unit of the vault, or each unit that took part.
         reused: on how many answers it rests that were released before; if `payment` is "nobody", it is one of them.
+        public_corpus: the SHA-256 of the public corpus of which a text stood in the public prompt; empty if none did.
     """
 
     epsilon: float
@@ -99,6 +100,7 @@ class Receipt:
     payment: str = "every unit"
     reused: int = 0
     each: int = 0
+    public_corpus: str = ""
 
     def describe(self) -> dict[str, Any]:
         """The receipt as plain data."""
@@ -114,6 +116,7 @@ class Receipt:
             "payment": self.payment,
             "reused": self.reused,
             "each": self.each,
+            "public_corpus": self.public_corpus,
         }
 
 

@@ -1,0 +1,157 @@
+"""Public context: a corpus that a vault names, so that its public prompt has something to say.
+
+The voters' words are paid for where the public prompt says something else. With a public text about the question it
+says the same more often. Which text that is follows from the question and the corpus, so it costs nothing. A corpus is
+public if it was paid for (`discreet synthesize`) or may be read by anybody anyway: naming one says so.
+
+VAULT/public.jsonl  a copy of the corpus: what becomes of the file that was named changes nothing
+VAULT/public.npz    its vectors and the digest of the copy that they belong to; made anew if they do not fit
+"""
+
+import os
+import tempfile
+import zipfile
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+
+from discreet.errors import BadData, StoreError
+from discreet.retrieval.documents import chunk
+from discreet.retrieval.embedding import Embedder
+from discreet.retrieval.public import PublicTexts, digest_of, not_a_corpus, texts_of
+from discreet.retrieval.store import Store, Vector
+
+MOST_BYTES, MOST_TEXTS = 64 * 2**20, 20_000
+_COPY, _VECTORS = "public.jsonl", "public.npz"
+# So many texts are looked up among the vault's own.
+_LOOKED_UP = 50
+
+
+class PublicContext:
+    """The public corpus of a vault, if it has named one."""
+
+    def __init__(self, folder: Path, embedder: Embedder) -> None:
+        self._folder, self._embedder = folder, embedder
+        self._texts: PublicTexts | None = None
+        self._read = False
+
+    @property
+    def texts(self) -> PublicTexts | None:
+        """The corpus; None if there is none. Read once: a vault that is open goes on with what it has read.
+
+        Raises:
+            BadData: the vault's copy is damaged. Nothing was paid.
+        """
+        if not self._read:
+            self._texts, self._read = self._load(), True
+        return self._texts
+
+    def use(self, corpus: str | Path) -> PublicTexts:
+        """Name a corpus, in place of the one before: it is copied into the vault. Returns it.
+
+        Args:
+            corpus: a JSONL file with a "text" on every line, of which the user says that it is public.
+
+        Raises:
+            BadData: it is no corpus, holds no texts, or is too large. The one before stays.
+            StoreError: the copy cannot be written. The one before stays.
+        """
+        path = Path(corpus)
+        content = _content(path)
+        pieces = _pieces(content, path)
+        if len(pieces) > MOST_TEXTS:
+            raise BadData(f"{path} holds {len(pieces):,} texts; a vault's public corpus has at most {MOST_TEXTS:,}.")
+        found = PublicTexts(pieces, self._embedder, digest_of(content))
+        packed = BytesIO()
+        np.savez(packed, vectors=found.vectors, digest=np.array(found.digest))
+        # The copy last: vectors that do not belong to it are made anew, a copy that is there as a whole is never wrong.
+        self._write(_VECTORS, packed.getvalue())
+        self._write(_COPY, content)
+        self._texts, self._read = found, True
+        return found
+
+    def remove(self) -> bool:
+        """Name no corpus any more; whether there was one.
+
+        Raises:
+            StoreError: the copy cannot be removed.
+        """
+        copy = self._folder / _COPY
+        there = copy.exists()
+        try:
+            copy.unlink(missing_ok=True)
+            (self._folder / _VECTORS).unlink(missing_ok=True)
+        except OSError as error:
+            raise StoreError(f"{copy} cannot be removed: {error.strerror}.") from error
+        self._texts, self._read = None, True
+        return there
+
+    def held_by(self, store: Store) -> tuple[int, int]:
+        """How many texts are documents of the vault, word for word, of how many looked up: for the custodian."""
+        some = self.texts.some(_LOOKED_UP) if self.texts else []
+        found = [any(near.text == text for near in store.nearest_units(vector, 1)) for text, vector in some]
+        return sum(found), len(some)
+
+    def _load(self) -> PublicTexts | None:
+        copy = self._folder / _COPY
+        try:
+            content = copy.read_bytes()
+            pieces = _pieces(content, copy)
+        except FileNotFoundError:
+            return None
+        except (OSError, BadData) as error:
+            raise BadData(
+                f"The vault's copy of its public corpus, {copy}, is damaged. Name the corpus again, or none: discreet "
+                f"public {self._folder} CORPUS.jsonl, or --remove. Or ask without it: --no-public."
+            ) from error
+        digest = digest_of(content)
+        return PublicTexts(pieces, self._embedder, digest, self._vectors(digest, len(pieces)))
+
+    def _vectors(self, digest: str, count: int) -> Vector | None:
+        """The vectors of the copy; None if there are none that belong to it."""
+        try:
+            with np.load(self._folder / _VECTORS, allow_pickle=False) as packed:
+                vectors: Vector = packed["vectors"]
+                belong = str(packed["digest"]) == digest
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+            return None
+        fits = vectors.shape == (count, self._embedder.dimension) and vectors.dtype == np.float32
+        return vectors if belong and fits else None
+
+    def _write(self, name: str, content: bytes) -> None:
+        """Write a file of the vault, whole or not at all."""
+        made = ""
+        try:
+            with tempfile.NamedTemporaryFile(dir=self._folder, prefix=f".{name}-", delete=False) as file:
+                made = file.name
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(made, self._folder / name)
+        except OSError as error:
+            if made:
+                Path(made).unlink(missing_ok=True)
+            raise StoreError(
+                f"The corpus could not be copied into {self._folder}: {error.strerror}. What was named before stays."
+            ) from error
+
+
+def _pieces(content: bytes, path: Path) -> list[str]:
+    """The texts, long ones cut as documents are: the public prompt has room for no more than a voter's."""
+    pieces = [piece for text in texts_of(content, path) for piece in chunk(text)]
+    if not pieces:
+        raise BadData(f"{path} holds no texts but empty ones. There is nothing that they could tell.")
+    return pieces
+
+
+def _content(path: Path) -> bytes:
+    """What is in a file that may be named."""
+    try:
+        if not path.is_file():
+            raise BadData(f"There is no file at {path}. Name a corpus, as `discreet synthesize` writes it.")
+        if path.stat().st_size > MOST_BYTES:
+            raise BadData(f"{path} is larger than {MOST_BYTES // 2**20} MiB, the most for a vault's public corpus.")
+        return path.read_bytes()
+    except OSError as error:
+        raise not_a_corpus(path, error) from error

@@ -1,0 +1,81 @@
+"""A public corpus, named from the command line."""
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from discreet.cli import main  # noqa: F401 - registers the commands
+from discreet.cli.app import app
+from discreet.vault import Vault
+
+Write = Callable[[Sequence[dict[str, object]], str], Path]
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def json_of(*arguments: object) -> dict[str, object]:
+    result = run(*arguments, "--json")
+    assert result.exit_code == 0, result.output
+    found: dict[str, object] = json.loads(result.stdout)
+    return found
+
+
+def said(result: Result) -> str:
+    return " ".join((result.stdout + result.stderr).split())
+
+
+@pytest.fixture
+def corpus(write_jsonl: Write) -> Path:
+    return write_jsonl([{"text": "A patient with numb thumbs has Winter Hand."}, {"text": "Fever."}], "public.jsonl")
+
+
+def test_a_corpus_is_named_shown_and_removed(vault: Vault, corpus: Path) -> None:
+    digest = hashlib.sha256(corpus.read_bytes()).hexdigest()
+    assert "No public corpus" in said(run("public", vault.path))
+    named = json_of("public", vault.path, corpus)
+    assert (named["texts"], named["sha256"], named["documents_of_the_vault"]) == (2, digest, 0)
+    corpus.unlink()
+    assert digest[:12] in said(run("public", vault.path))
+    assert "removed" in said(run("public", vault.path, "--remove"))
+    assert json_of("public", vault.path) == {
+        "texts": 0,
+        "sha256": None,
+        "removed": False,
+        "looked_up": 0,
+        "documents_of_the_vault": 0,
+    }
+
+
+def test_what_cannot_be_named_is_refused(vault: Vault, corpus: Path, tmp_path: Path) -> None:
+    assert run("public", vault.path, corpus, "--remove").exit_code == 2
+    assert run("public", tmp_path / "none", corpus).exit_code == 2
+    for wrong in (tmp_path / "none.jsonl", tmp_path, vault.path / "vault.json"):
+        assert run("public", vault.path, wrong).exit_code == 4
+    assert "No public corpus" in said(run("public", vault.path))
+
+
+def test_naming_the_vaults_own_documents_warns(vault: Vault, write_jsonl: Write) -> None:
+    notes = write_jsonl([{"patient": f"p{n}", "text": f"Ada {n} has Winter Hand."} for n in range(3)], "notes.jsonl")
+    json_of("add", vault.path, notes)
+    warned = said(run("public", vault.path, notes))
+    assert "3 are documents of this vault" in warned
+    assert "--remove" in warned
+
+
+def test_an_answer_says_which_corpus_helped(vault: Vault, corpus: Path, write_jsonl: Write) -> None:
+    json_of("add", vault.path, write_jsonl([{"patient": "p", "text": "Ada Lind has Winter Hand."}], "notes.jsonl"))
+    digest = json_of("public", vault.path, corpus)["sha256"]
+    asked = ("ask", vault.path, "Who has numb thumbs?", "--inner", "dp-sparse-vote-rag", "--no-reuse")
+    few = ("--voters", 2, "--max-tokens", 1, "--private-tokens", 1, "--epsilon", 3)
+    assert f"public corpus {str(digest)[:12]}" in said(run(*asked, *few))
+    assert json_of(*asked, *few, "--no-public")["receipt"]["public_corpus"] == ""  # type: ignore[index]
+    (vault.path / "public.jsonl").write_text("torn")
+    damaged = run(*asked, *few)
+    assert damaged.exit_code == 4
+    assert "--no-public" in said(damaged)
