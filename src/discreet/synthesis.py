@@ -17,7 +17,7 @@ import uuid
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -28,6 +28,7 @@ from discreet.algorithms.dp_synth import DPSynth
 from discreet.algorithms.synthetic import CorpusPlan, Method, Public, Ranked, SyntheticText, TextPiece, UnitTexts
 from discreet.errors import StoreError, UsageError
 from discreet.generation.model import ScoringModel
+from discreet.generation.spread import spread
 from discreet.privacy.accounting import Spending
 from discreet.privacy.filter import PrivacyFilter, Receipt
 from discreet.privacy.individual import PRESENCE, Member, UnitFilter
@@ -81,19 +82,27 @@ class Synthetic:
 
 
 def make_corpus(
-    workshop: "Workshop", out: Path, parameters: Method[Any], *, only_new: bool, force: bool, told: Told
+    workshop: "Workshop",
+    out: Path,
+    parameters: Method[Any],
+    *,
+    only_new: bool,
+    force: bool,
+    told: Told,
+    ray: str | None = None,
 ) -> Synthetic:
-    """Make a corpus and write it to `out`, with its receipt.
+    """Make a corpus and write it to `out`, with its receipt; the model's work is spread over a Ray cluster, if named.
 
     Raises:
         UsageError: `out` is there already, or has no folder. Nothing was paid.
+        DiscreetError: there is no such cluster. Nothing was paid.
     """
     if out.exists() and not force:
         raise UsageError(f"There is already something at {out}. Choose another file, or write over it: --force.")
     if not out.parent.is_dir():
         raise UsageError(f"There is no folder {out.parent}. Make it, or choose another place.")
-    with workshop.alone():
-        made = workshop.make(parameters, only_new=only_new, told=told)
+    with workshop.alone(), spread(workshop.model, ray) as model:
+        made = replace(workshop, model=model)._make(parameters, only_new, told)
         made.write(out)
         workshop.finish()
     return made

@@ -242,6 +242,7 @@ class Vault:
         only_new: bool = False,
         force: bool = False,
         told: Told = lambda *_: None,
+        ray: str | None = None,
     ) -> Synthetic:
         """Make a synthetic corpus, to be asked for ever, and pay for it once.
 
@@ -253,14 +254,14 @@ class Vault:
             only_new: only from documents that the last corpus was not made from.
             force: whether `out` may be written over.
             told: told (the step, how much is done, of how much).
+            ray: the address of a Ray cluster (generation/spread.py) whose workers run the model; none if None.
 
         Raises:
             UsageError: `out` is there already, or the price cannot be paid.
             BadData: there are too few documents. Nothing was paid.
         """
-        return make_corpus(
-            self.workshop(), Path(out), parameters or DPSynRAG(), only_new=only_new, force=force, told=told
-        )
+        wanted = parameters or DPSynRAG()
+        return make_corpus(self.workshop(), Path(out), wanted, only_new=only_new, force=force, told=told, ray=ray)
 
     def ask(
         self,

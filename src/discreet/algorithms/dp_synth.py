@@ -86,7 +86,7 @@ class DPSynth(Method["Plan"]):
 
     def write(self, texts: Private[str], model: ScoringModel, paid: PrivacyFilter, clip: float) -> list[str]:
         """The texts of one subset, with the prompt of DP-SynRAG, which names no keyword."""
-        laid_out = rewriting(model, "", self.text_tokens, self.tokens)
+        laid_out = rewriting(model, self.text_tokens, self.tokens)
         writers = Writers(model, laid_out, texts, self.tokens)
         return write_texts(writers, model, paid, tokens=self.tokens, shape=self.shape, clip=clip)
 

@@ -49,6 +49,9 @@ def synthesize(
     only_new: Annotated[bool, typer.Option("--only-new", help="Only from documents added since the last one.")] = False,
     show_plan: Annotated[bool, typer.Option("--plan", help="Print what it would cost, and stop.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Write over the file.")] = False,
+    ray: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Run the model on a Ray cluster: host:port, or local.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Make a synthetic corpus, paid for once; run again after an interruption, it goes on."""
@@ -92,7 +95,7 @@ def synthesize(
                 shown[step] = bars.add_task(step, total=total)
             bars.update(shown[step], completed=done)
 
-        made = opened.synthesize(output, parameters, only_new=only_new, force=force, told=told)
+        made = opened.synthesize(output, parameters, only_new=only_new, force=force, told=told, ray=ray)
     if as_json:
         summary = {"out": str(output), "written": len(made.texts), "kept": len(made.kept), "plan": made.plan}
         print_json(summary | {"receipt": made.receipt.describe()})

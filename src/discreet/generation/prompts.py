@@ -98,26 +98,30 @@ def layout(
     return made
 
 
-REWRITE = "Rewrite the record in one sentence. Leave out names of people, dates and numbers."
+REWRITE = "Rewrite the record as short facts. Leave out names of people, dates and numbers."
 _REWRITTEN = (
     (
         "My name is Tom Baker and I have a swollen thumb and a runny nose. Doctor: I looked at the swollen thumb of "
         "Tom Baker. It is Mumpelflex, which calls for Zibber Drops.",
-        "A patient with a swollen thumb and a runny nose has Mumpelflex; the treatment is Zibber Drops.",
+        "The diagnosis is Mumpelflex. The treatment for Mumpelflex is Zibber Drops. The symptoms of Mumpelflex are "
+        "swollen thumb, runny nose.",
     ),
     (
         "From: Lena Ruiz. To: Ben Ode. The review of the Orly bridge was moved to Friday, since the engineer is ill.",
-        "The review of the Orly bridge was moved to Friday because the engineer is ill.",
+        "The review of the Orly bridge is moved to Friday. The reason is that the engineer is ill.",
     ),
     (
         "Ana Costa, 43, reports itchy ears and a humming noise. The doctor found Brindle Ear and prescribes warm oil.",
-        "A patient with itchy ears and a humming noise has Brindle Ear; the treatment is warm oil.",
+        "The diagnosis is Brindle Ear. The treatment for Brindle Ear is warm oil. The symptoms of Brindle Ear are "
+        "itchy ears, humming noise.",
     ),
 )
+"""Short facts that name what they are about: records agree on their words sooner than on those of one long sentence,
+and a small model reads them with less error (docs/results.md)."""
 
 
-def rewriting(model: LanguageModel, keyword: str, document_tokens: int, max_tokens: int) -> Layout:
-    """The layout of prompts that have a record written anew; `keyword` is public.
+def rewriting(model: LanguageModel, document_tokens: int, max_tokens: int) -> Layout:
+    """The layout of prompts that have a record written anew.
 
     Raises:
         UsageError: record and text together do not fit the model's context.

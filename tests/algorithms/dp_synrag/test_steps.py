@@ -128,7 +128,7 @@ def test_members_far_from_the_centre_are_left_out() -> None:
 
 def weights_of(texts: list[str]) -> list[Weights]:
     model = load_model()
-    writers = Writers(model, rewriting(model, "winterhand", 48, 8), Private(texts, PRESENCE), 8)
+    writers = Writers(model, rewriting(model, 48, 8), Private(texts, PRESENCE), 8)
     found = []
     for token in model.encode(" patient with")[:2]:
         found += unseal(writers.opinions("votes", 0.1)[1], list)
@@ -168,14 +168,14 @@ def test_differences_that_are_shared_out_among_documents_move_the_public_model_t
 def test_documents_that_agree_are_heard_and_texts_follow_one_another() -> None:
     model = ToyModel(["ague", "calls", "for", "sand"])
     texts = ["say: ague calls for sand ."] * 60
-    writers = Writers(model, rewriting(model, "ague", 16, 14), Private(texts, PRESENCE), 14)
+    writers = Writers(model, rewriting(model, 16, 14), Private(texts, PRESENCE), 14)
     found = write_texts(writers, model, paid(1e9), tokens=14, shape="votes", clip=0.3)
     assert found == ["ague calls for sand"] * 2  # five tokens each; the third is cut off and dropped
 
 
 def test_nobody_there_the_public_model_speaks() -> None:
     model = ToyModel(["sand"], default="nothing known")
-    writers = Writers(model, rewriting(model, "ague", 16, 3), Private(list[str](), PRESENCE), 3)
+    writers = Writers(model, rewriting(model, 16, 3), Private(list[str](), PRESENCE), 3)
     assert write_texts(writers, model, paid(1e9), tokens=3, shape="votes", clip=0.3) == ["nothing known"]
 
 

@@ -90,6 +90,6 @@ def _write(
         members = near_the_centre(
             members, paid, centre, threshold, lambda what, draw: journal.once(f"{what} {keyword}", draw)
         )
-    laid_out = rewriting(model, keyword, parameters.text_tokens, parameters.tokens)
+    laid_out = rewriting(model, parameters.text_tokens, parameters.tokens)
     writers = Writers(model, laid_out, members.map(lambda piece: piece.text), parameters.tokens)
     return write_texts(writers, model, paid, tokens=parameters.tokens, shape=parameters.shape, clip=plan.clip)

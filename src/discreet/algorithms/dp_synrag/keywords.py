@@ -7,10 +7,12 @@ Each text is read by itself.
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from discreet.algorithms.synthetic import Ranked
 from discreet.algorithms.words import keywords
 from discreet.generation.model import Prompt, ScoringModel
+from discreet.generation.spread import SpreadModel
 
 BEFORE = "Record:\n"
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
@@ -27,12 +29,16 @@ def ranked_keywords(
     """The `most` most surprising words of each text, in the order of the texts.
 
     Args:
-        model: the public model.
+        model: the public model; if it is spread over a cluster, workers read many texts at a time.
         texts: the texts.
         most: how many words of a text.
         text_tokens: how many tokens of a text are read: public.
         progress: told how many texts are done.
     """
+    if isinstance(model, SpreadModel):
+        found = model.read(partial(_by_a_worker, most=most, text_tokens=text_tokens), texts)
+        yield from (tuple((str(word), float(nats)) for word, nats in ranked) for ranked in found)
+        return
     shared = model.encode(BEFORE)
     for first in range(0, len(texts), _BATCH):
         tokens = [tuple(_encoded(model, text)[:text_tokens]) for text in texts[first : first + _BATCH]]
@@ -40,6 +46,10 @@ def ranked_keywords(
         for own, told in zip(tokens, model.surprise(shared, prompts).tolist(), strict=True):
             yield _ranked(model, own, told[text_tokens - len(own) :], most)
         progress(len(tokens))
+
+
+def _by_a_worker(model: ScoringModel, texts: list[str], most: int, text_tokens: int) -> list[Ranked]:
+    return list(ranked_keywords(model, texts, most, text_tokens))
 
 
 def _ranked(model: ScoringModel, tokens: Sequence[int], surprise: Sequence[float], most: int) -> Ranked:

@@ -1,0 +1,284 @@
+"""A language model whose work is done by the workers of a Ray cluster.
+
+What the model thinks of a text is worked out there; every draw, and the ledger, stay in this process. The workers are
+the custodian's own: they see the documents. A row of logits depends on its own prompt alone, wherever it is worked out,
+and rows travel in batches of one public size; so what is spread out is the same, bit for bit, on like machines.
+"""
+
+import importlib.util
+import json
+import logging
+import os
+import socket
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import count
+from typing import Any
+
+from discreet.errors import DiscreetError, MissingPart, UsageError
+from discreet.generation.loading import load_model
+from discreet.generation.model import Logits, Prompt, ScoredDecoding, ScoringModel, Tokens
+
+HERE = "local"
+"""The address of a cluster that is started on this machine, for this process alone."""
+_PATIENCE = 5.0
+"""Seconds to wait for a cluster to answer; Ray itself would wait for ten minutes."""
+_SHARE = 0.5
+"""Of a processor, that a reader asks for, so that Ray Data has room for tasks of its own beside readers everywhere."""
+_AT_ONCE = 64
+"""Texts that a worker reads at a time: as many as are read at a time without a cluster."""
+
+
+class SpreadModel:
+    """A scoring model on a Ray cluster. See `ScoringModel`; what is cheap is done here, by a model of one's own.
+
+    It leaves the cluster when it is closed.
+    """
+
+    def __init__(self, model: ScoringModel, address: str, workers: int = 0) -> None:
+        """Join a cluster, and start a worker on each of its processors.
+
+        Args:
+            model: the same model, here.
+            address: host:port of the cluster's head; "local" starts one on this machine.
+            workers: how many; as many as the cluster has processors if 0.
+
+        Raises:
+            MissingPart: Ray is not installed.
+            UsageError: the address is none.
+            DiscreetError: nothing answers there.
+        """
+        if importlib.util.find_spec("ray") is None:
+            raise MissingPart("To spread work over a cluster, install Ray: pip install 'discreet[ray]'")
+        if address != HERE:
+            _answers(address)
+        self._model, self._ray = model, _joined(address, workers)
+        found = int(self._ray.cluster_resources().get("CPU", 1))
+        self.workers = min(workers or found, found)
+        self._started: list[Any] = []
+        self._turn = count()
+
+    def close(self) -> None:
+        """Leave the cluster; the workers stop."""
+        self._ray.shutdown()
+
+    @property
+    def name(self) -> str:
+        """What the model is called."""
+        return self._model.name
+
+    @property
+    def vocabulary_size(self) -> int:
+        """How many tokens it knows."""
+        return self._model.vocabulary_size
+
+    @property
+    def context(self) -> int:
+        """The longest sequence, in tokens."""
+        return self._model.context
+
+    @property
+    def end_tokens(self) -> frozenset[int]:
+        """Tokens that end an answer."""
+        return self._model.end_tokens
+
+    @property
+    def pad_token(self) -> int:
+        """The token that fills a prompt up."""
+        return self._model.pad_token
+
+    def encode(self, text: str) -> list[int]:
+        """Token ids of plain text."""
+        return self._model.encode(text)
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """The text of token ids."""
+        return self._model.decode(tokens)
+
+    def chat(self, system: str, examples: Sequence[tuple[str, str]]) -> tuple[list[int], list[int]]:
+        """The chat template as token ids."""
+        return self._model.chat(system, examples)
+
+    def start(self, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int) -> "SpreadDecoding":
+        """Begin to continue prompts on the worker whose turn it is; the next ones go to the next worker."""
+        number, worker = self._next()
+        worker.start.remote(number, tuple(shared), tuple(prompts), max_tokens)
+        return SpreadDecoding(self, worker, number)
+
+    def surprise(self, shared: Sequence[int], prompts: Sequence[Prompt]) -> Logits:
+        """Minus the log-probability of each token, by the worker whose turn it is."""
+        _, worker = self._next()
+        found: Logits = self.result(worker.surprise.remote(tuple(shared), tuple(prompts)))
+        return found
+
+    def read(self, reader: Callable[[ScoringModel, list[str]], list[Any]], texts: Sequence[str]) -> Iterator[Any]:
+        """What `reader` makes of each text, in the order of the texts, by Ray Data.
+
+        Args:
+            reader: makes something that JSON can hold of each text by itself. It is sent to the workers.
+            texts: the texts; read in batches.
+
+        Raises:
+            DiscreetError: the workers could not.
+        """
+        rows = self._ray.data.from_items([{"place": place, "text": text} for place, text in enumerate(texts)])
+        done = rows.map_batches(
+            _Reader,
+            batch_size=_AT_ONCE,
+            num_cpus=_SHARE,
+            compute=self._ray.data.ActorPoolStrategy(size=self.workers),
+            fn_constructor_args=(self.name, reader),
+        )
+        early: dict[int, Any] = {}
+        wanted = 0
+        with self._explained():
+            for row in done.iter_rows():
+                early[int(row["place"])] = json.loads(row["found"])
+                while wanted in early:
+                    yield early.pop(wanted)
+                    wanted += 1
+
+    def result(self, promise: Any) -> Any:
+        """What a worker found."""
+        with self._explained():
+            return self._ray.get(promise)
+
+    def _next(self) -> tuple[int, Any]:
+        # Not before they are needed: until then the processors are for those who read.
+        if not self._started:
+            made = self._ray.remote(num_cpus=1)(Worker)
+            self._started = [made.remote(self.name) for _ in range(self.workers)]
+        number = next(self._turn)
+        return number, self._started[number % self.workers]
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except (self._ray.exceptions.RayError, self._ray.data.exceptions.SystemException) as error:
+            raise DiscreetError(
+                f"The workers of the cluster failed ({type(error).__name__}). Each needs discreet[local,ray] in this "
+                f"version, and the model '{self.name}'. What was paid and drawn is kept: run the command again."
+            ) from error
+
+
+class SpreadDecoding:
+    """A batch of prompts that a worker continues. Nothing waits before a result is wanted."""
+
+    def __init__(self, model: SpreadModel, worker: Any, number: int) -> None:
+        self._model, self._worker, self._number = model, worker, number
+        weakref.finalize(self, _forget, worker, number)
+
+    def best(self) -> Tokens:
+        """The most likely next token of each row, shape (rows,)."""
+        found: Tokens = self._model.result(self._do("best"))
+        return found
+
+    def logits(self) -> Logits:
+        """The logits of the next token, shape (rows, vocabulary)."""
+        found: Logits = self._model.result(self._do("logits"))
+        return found
+
+    def append(self, token: int) -> None:
+        """Continue every row with `token`."""
+        self._do("append", token)
+
+    def append_each(self, tokens: Sequence[int]) -> None:
+        """Continue every row with a token of its own."""
+        self._do("append_each", tuple(tokens))
+
+    def truncate(self, length: int) -> None:
+        """Forget all but the first `length` appended tokens."""
+        self._do("truncate", length)
+
+    def _do(self, what: str, *given: object) -> Any:
+        return self._worker.do.remote(self._number, what, *given)
+
+
+class Worker:
+    """On a processor of the cluster: the model, and the batches that it continues."""
+
+    def __init__(self, name: str) -> None:
+        self._model = load_model(name)
+        self._begun: dict[int, ScoredDecoding] = {}
+
+    def start(self, number: int, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int) -> None:
+        """Begin a batch."""
+        self._begun[number] = self._model.start(shared, prompts, max_tokens)
+
+    def do(self, number: int, what: str, *given: object) -> Any:
+        """Have a batch do something."""
+        return getattr(self._begun[number], what)(*given)
+
+    def forget(self, number: int) -> None:
+        """A batch is not needed any more."""
+        self._begun.pop(number, None)
+
+    def surprise(self, shared: Sequence[int], prompts: Sequence[Prompt]) -> Logits:
+        """See `ScoringModel`."""
+        return self._model.surprise(shared, prompts)
+
+
+class _Reader:
+    """On a processor of the cluster: reads batches of texts."""
+
+    def __init__(self, name: str, reader: Callable[[ScoringModel, list[str]], list[Any]]) -> None:
+        self._model, self._reader = load_model(name), reader
+
+    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
+        found = self._reader(self._model, [str(text) for text in batch["text"]])
+        return {"place": batch["place"], "found": [json.dumps(each) for each in found]}
+
+
+def _forget(worker: Any, number: int) -> None:
+    with suppress(Exception):  # the cluster may be gone
+        worker.forget.remote(number)
+
+
+def _answers(address: str) -> None:
+    """Raises what a person can understand if there is no cluster at an address."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdigit():
+        raise UsageError(f"A Ray cluster has an address such as 10.0.0.5:6379, or is '{HERE}'; not '{address}'.")
+    try:
+        socket.create_connection((host, int(port)), timeout=_PATIENCE).close()
+    except (OSError, OverflowError) as error:
+        raise DiscreetError(
+            f"No Ray cluster answers at {address} ({error}). Start one there (ray start --head), or use "
+            f"--ray {HERE}. Nothing was paid."
+        ) from error
+
+
+def _joined(address: str, workers: int) -> Any:
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would report to its makers
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
+    os.environ.setdefault("RAY_worker_niceness", "0")  # or whatever else runs here comes first
+    import ray
+    import ray.data
+
+    started = {"num_cpus": workers or None, "include_dashboard": False} if address == HERE else {"address": address}
+    for logger in ("ray", "ray.data"):
+        logging.getLogger(logger).setLevel(logging.ERROR)
+    try:
+        ray.init(log_to_driver=False, configure_logging=False, **started)
+    except (OSError, RuntimeError, ValueError) as error:
+        raise DiscreetError(
+            f"The Ray cluster at {address} could not be joined ({type(error).__name__}). It must run the same versions "
+            "of Ray and Python. Nothing was paid."
+        ) from error
+    ray.data.DataContext.get_current().enable_progress_bars = False
+    return ray
+
+
+@contextmanager
+def spread(model: ScoringModel, address: str | None) -> Iterator[ScoringModel]:
+    """The model, its work spread over the cluster at an address while this lasts; the model itself if there is none."""
+    if address is None:
+        yield model
+        return
+    over = SpreadModel(model, address)
+    try:
+        yield over
+    finally:
+        over.close()
