@@ -1,21 +1,24 @@
-"""A synthetic corpus against the documents it was made from: accuracy of plain RAG over either.
+"""Synthetic corpora against the documents they were made from: accuracy of plain RAG over either.
 
     .venv/bin/discreet init VAULT --epsilon 10 --delta 1e-5
     .venv/bin/discreet add VAULT DOCUMENTS
     .venv/bin/discreet synthesize VAULT --epsilon 10 --out CORPUS.jsonl
-    .venv/bin/python benchmarks/synthesis.py VAULT CORPUS.jsonl QUESTIONS [--limit 48]
+    .venv/bin/python benchmarks/synthesis.py VAULT QUESTIONS CORPUS.jsonl [CORPUS.jsonl ...] [--limit 48] [--texts 1]
 
-Prints Markdown: accuracy (match), overall and by the kind of question; how many texts were written and kept; how many
-of the keywords that some question asks for have a text. Nothing is paid, and no noise is drawn: a corpus is made once.
+Prints Markdown: accuracy (match), overall and by the kind of question; of each corpus, how many texts were written and
+kept, and for how many questions some text holds an acceptable answer. Nothing is paid, and no noise is drawn: a corpus
+is made once.
 """
 
 import argparse
 import json
 from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from discreet.algorithms import RAG, NonRAG
+from discreet.errors import BadData
 from discreet.evaluation.datasets import Question, read_questions
 from discreet.evaluation.metrics import matches, mean_and_margin, score
 from discreet.retrieval.public import PublicTexts
@@ -25,17 +28,24 @@ from discreet.vault import Vault
 Answers = Callable[[str], str]
 
 
-def ways(vault: Vault, corpus: Path, texts_read: int) -> dict[str, Answers]:
+def ways(vault: Vault, corpora: list[Path], texts_read: int) -> dict[str, Answers]:
     """How each row of the table answers a question."""
-    texts = PublicTexts.read(corpus, vault.embedder)
-    reader = RAG(units=texts_read)
-    return {
+    found: dict[str, Answers] = {
         "non-rag": lambda asked: vault.simulate(asked, NonRAG()).text,
         "rag": lambda asked: vault.simulate(asked, RAG()).text,
-        f"rag over the corpus, {texts_read} text{'' if texts_read == 1 else 's'}": lambda asked: (
-            reader.read(asked, texts.unsealed_passages(asked, texts_read), vault.model).text
-        ),
     }
+    for corpus in corpora:
+        try:
+            texts = PublicTexts.read(corpus, vault.embedder)
+        except BadData:  # nothing was kept
+            texts = PublicTexts([""], vault.embedder)
+        found[f"rag over {corpus.stem}"] = partial(over, vault, texts, texts_read)
+    return found
+
+
+def over(vault: Vault, texts: PublicTexts, count: int, asked: str) -> str:
+    """An answer from the nearest texts."""
+    return RAG(units=count).read(asked, texts.unsealed_passages(asked, count), vault.model).text
 
 
 def told(corpus: Path, questions: list[Question]) -> float:
@@ -48,8 +58,8 @@ def main() -> None:
     """Run and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("vault", type=Path)
-    parser.add_argument("corpus", type=Path)
     parser.add_argument("questions", type=Path)
+    parser.add_argument("corpora", type=Path, nargs="+", metavar="corpus")
     parser.add_argument("--limit", type=int)
     parser.add_argument("--texts", type=int, default=1, help="how many texts of the corpus are read for a question")
     given = parser.parse_args()
@@ -57,20 +67,22 @@ def main() -> None:
     kinds = sorted({question.kind for question in questions})
     print("| how | accuracy | " + " | ".join(kinds) + " |")
     print("| --- | --- |" + " --- |" * len(kinds))
-    for name, answer in ways(vault, given.corpus, given.texts).items():
+    for name, answer in ways(vault, given.corpora, given.texts).items():
         scores: dict[str, list[float]] = defaultdict(list)
         for question in questions:
             scores[question.kind].append(score(answer(question.question), question.answers, question.kind))
         mean, margin = mean_and_margin([[value] for found in scores.values() for value in found])
         cells = [f"{sum(scores[kind]) / len(scores[kind]):.2f}" for kind in kinds]
         print(f"| {name} | {mean:.2f} ± {margin:.2f} | " + " | ".join(cells) + " |", flush=True)
-    about = json.loads(receipt_path(given.corpus).read_text())
-    print(
-        f"\n{len(questions)} questions; {about['kept']} texts kept of {about['written']} written; an acceptable answer "
-        f"is in some text for {told(given.corpus, questions):.2f} of the questions; epsilon "
-        f"{about['receipt']['epsilon']:.3g} at delta {about['receipt']['delta']:g} for the whole corpus; "
-        f"{vault.settings.model}, {vault.settings.embedder}"
-    )
+    print(f"\n{len(questions)} questions; {vault.settings.model}, {vault.settings.embedder}\n")
+    print("| corpus | method | epsilon | delta | written | kept | an answer is in some text for |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    for corpus in given.corpora:
+        about = json.loads(receipt_path(corpus).read_text())
+        print(
+            f"| {corpus.stem} | {about['plan'].get('method', 'dp-synrag')} | {about['receipt']['epsilon']:.3g} | "
+            f"{about['receipt']['delta']:g} | {about['written']} | {about['kept']} | {told(corpus, questions):.2f} |"
+        )
 
 
 if __name__ == "__main__":

@@ -237,7 +237,7 @@ def test_a_plan_is_shown_and_costs_nothing(run: Callable[..., tuple[int, str]], 
     assert "48 x token" in told
     code, told = run("synthesize", "--plan", "--json", "--no-rerank")
     assert code == 0
-    assert len(json.loads(told)["drawn_in_each_cluster"]) == 1
+    assert len(json.loads(told)["drawn_in_each_cluster"]) == 2
     assert vault.ledger.spent() == MemoryLedger(Budget(1.0, 0.0)).spent()
 
 

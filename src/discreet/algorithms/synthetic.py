@@ -6,7 +6,7 @@ anything is paid or read; its `make` has it run. `discreet.synthesis` does the r
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Generic, Protocol, TypeVar
 
@@ -69,9 +69,12 @@ class UnitTexts:
         """The same, as they are counted."""
         return frozenset(self.ranked)
 
-    def about(self, keyword: str) -> TextPiece:
-        """Its text that the keyword is most surprising in."""
-        told = [(dict(piece.ranked).get(keyword, -1.0), piece.text, place) for place, piece in enumerate(self.pieces)]
+    def about(self, keywords: Collection[str]) -> TextPiece:
+        """Its text that one of the keywords is most surprising in."""
+        told = [
+            (max((nats for word, nats in piece.ranked if word in keywords), default=-1.0), piece.text, place)
+            for place, piece in enumerate(self.pieces)
+        ]
         return self.pieces[max(told)[2]]
 
 

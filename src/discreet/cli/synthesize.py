@@ -35,6 +35,9 @@ def synthesize(
     first: Annotated[
         str | None, typer.Option(help="dp-synrag: by which keywords a unit goes to clusters: surprising or rare.")
     ] = None,
+    alike: Annotated[
+        float | None, typer.Option(help="dp-synrag: keywords as similar as this share a cluster: 0.8, say.")
+    ] = None,
     wanted: Annotated[int | None, typer.Option(help="dp-synrag: how many units a cluster should be left with.")] = None,
     rerank: Annotated[
         bool | None, typer.Option("--rerank/--no-rerank", help="dp-synrag: narrow a cluster to units near its centre.")
@@ -63,6 +66,7 @@ def synthesize(
         "clusters": clusters,
         "overlap": overlap,
         "first": first,
+        "alike": alike,
         "wanted": wanted,
         "rerank": rerank,
         "subsets": subsets,

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from discreet.algorithms.aggregating import BLOCK, Writers, log_softmax, weigh
-from discreet.algorithms.dp_synrag.clusters import names, near_the_centre, places, rarest_first
+from discreet.algorithms.aggregating import BLOCK, Writers, log_softmax, voices, weigh
+from discreet.algorithms.dp_synrag.clusters import merged, near_the_centre, numbered, ordered, places, rarest_first
 from discreet.algorithms.dp_synrag.keywords import ranked_keywords
 from discreet.algorithms.dp_synrag.parameters import LEVELS, DPSynRAG
 from discreet.algorithms.dp_synrag.rewrite import write_texts
@@ -24,6 +24,7 @@ from discreet.privacy.mechanisms.noisy_sum import NoisySum
 from discreet.privacy.mechanisms.threshold_choice import ThresholdChoice
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.privacy.private import Private, unseal
+from discreet.retrieval.embedding import load_embedder
 
 GRANT = Budget(20.0, 1e-5, 5e-6)
 NOTES = [
@@ -52,19 +53,20 @@ def test_a_plan_fills_its_price_and_no_more(epsilon: float) -> None:
     spent = plan.ceiling.spent(Spending.of(plan.cost))
     assert 0.98 * epsilon <= spent <= epsilon
     assert GRANT.admits(Spending.of(plan.cost))
-    assert sum(times for _, times in plan.each.drawn) == 2 + 48
+    assert sum(times for _, times in plan.each.drawn) == 3 + 48
 
 
 def test_the_sum_of_the_specification() -> None:
-    """K/(2 sigma_h^2) + L (eps_theta^2/8 + 1/(2 sigma_mu^2) + T c^2/2): by curves it is no more than that."""
+    """K/(2 sigma_h^2) + L (eps_theta^2/8 + 1/(2 sigma_mu^2) + T c^2/2), and a size: by curves it is no more."""
     p = DPSynRAG(epsilon=10.0, overlap=5, tokens=70)
     plan = p.plan(GRANT, Spending.nothing(), 384, 4096)
-    (centre, _), (threshold, _), (token, times) = plan.each.drawn
+    (size, _), (centre, _), (threshold, _), (token, times) = plan.each.drawn
+    assert isinstance(size, NoisySum)
     assert isinstance(centre, NoisySum)
     assert isinstance(threshold, ThresholdChoice)
     assert isinstance(token, TokenPrice)
     by_hand = 10 / (2 * plan.counts.sigma**2) + 5 * (
-        (2 / threshold.scale) ** 2 / 8 + 1 / (2 * centre.sigma**2) + times * token.clip**2 / 2
+        1 / (2 * size.sigma**2) + (2 / threshold.scale) ** 2 / 8 + 1 / (2 * centre.sigma**2) + times * token.clip**2 / 2
     )
     assert by_hand == pytest.approx(plan.rho)
     line = Spending.of(ZeroConcentrated(by_hand)).curve[:-1]
@@ -76,7 +78,15 @@ def test_the_sum_of_the_specification() -> None:
 def test_without_reranking_its_share_goes_to_the_tokens() -> None:
     with_it, without = (DPSynRAG(rerank=on).plan(GRANT, Spending.nothing(), 384, 4096) for on in (True, False))
     assert without.clip > with_it.clip
-    assert len(without.each.drawn) == 1
+    assert len(without.each.drawn) == 2
+
+
+def test_too_few_to_be_heard_do_not_write() -> None:
+    plan = DPSynRAG().plan(GRANT, Spending.nothing(), 384, 4096)
+    needed = voices(49152, plan.clip)
+    assert plan.worth_writing(needed, 49152)
+    assert not plan.worth_writing(0, 49152)  # and noise makes up for twice its scale
+    assert 0 < 2 * plan.size.sigma < needed
 
 
 def test_a_price_that_is_not_left_is_refused() -> None:
@@ -104,16 +114,36 @@ def test_keywords_are_the_words_that_surprise_and_of_each_text_alone() -> None:
 def test_a_unit_with_several_texts_has_no_more_keywords_than_one() -> None:
     unit = UnitTexts((piece("one", "ague", "boil"), piece("two", "colic", "boil", "dropsy")), 3)
     assert unit.keywords == {"ague", "colic", "boil"}
-    assert unit.about("ague").text == "one"
-    assert unit.about("dropsy").text == "two"
+    assert unit.about(["ague"]).text == "one"
+    assert unit.about(["dropsy", "other"]).text == "two"
 
 
 def test_rare_keywords_come_first() -> None:
     order = rarest_first({"doctor": 700, "ague": 40, "boil": 90, "zebra": 3}, 3)
     assert order == ["ague", "boil", "doctor"]
     unit = UnitTexts((piece("", "doctor", "boil", "other"),), 9)
-    assert places(unit, names(order), "rare") == [1, 2]
-    assert places(unit, names(order), "surprising") == [2, 1]
+    assert places(unit, numbered([[word] for word in order])) == [1, 2]
+
+
+def test_or_keywords_that_surprise_by_themselves_in_one_order_for_all() -> None:
+    counts, model = {"doctor": 700, "flumplenookitis": 40, "fever": 90, "zebra": 3}, load_model()
+    order = ordered(counts, 3, "surprising", model)
+    assert order[0] == "flumplenookitis"
+    assert set(order) == {"doctor", "flumplenookitis", "fever"}
+    # Counts decide on which keywords there are, and on nothing else.
+    assert ordered(dict.fromkeys(order, 50), 3, "surprising", model) == order
+    assert ordered(counts, 3, "rare", model) == rarest_first(counts, 3)
+
+
+def test_keywords_that_mean_the_same_share_a_cluster() -> None:
+    words = ["itching", "winterhand", "itchy", "physician", "doctor"]
+    found = merged(words, load_embedder("minilm"), 0.7)
+    assert ["itching", "itchy"] in found
+    assert ["winterhand"] in found
+    assert sorted(word for own in found for word in own) == sorted(words)
+    unit = UnitTexts((piece("", "itchy", "itching", "doctor"),), 9)
+    shared = numbered(found)
+    assert places(unit, shared) == sorted({shared["itchy"], shared["doctor"]})
 
 
 def test_members_far_from_the_centre_are_left_out() -> None:

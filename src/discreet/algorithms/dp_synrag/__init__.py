@@ -5,14 +5,18 @@ differs where privacy-spec, part 8, completes it: keywords have a threshold, log
 have several documents.
 """
 
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
+
+import numpy as np
 
 from discreet.algorithms.aggregating import Writers
-from discreet.algorithms.dp_synrag.clusters import names, near_the_centre, places, rarest_first
+from discreet.algorithms.dp_synrag.clusters import merged, near_the_centre, numbered, ordered, places
 from discreet.algorithms.dp_synrag.parameters import DPSynRAG, Plan
 from discreet.algorithms.dp_synrag.rewrite import write_texts
 from discreet.algorithms.dp_synrag.select import mentions, of_use
-from discreet.algorithms.synthetic import Journal, Progress, SyntheticText, TextPiece, UnitTexts
+from discreet.algorithms.synthetic import Journal, Progress, Public, SyntheticText, TextPiece, UnitTexts
 from discreet.generation.model import ScoringModel
 from discreet.generation.prompts import rewriting
 from discreet.privacy.filter import PrivacyFilter
@@ -22,12 +26,14 @@ from discreet.privacy.mechanisms.threshold_choice import ThresholdChoice
 from discreet.privacy.overlap import filters
 from discreet.privacy.private import Private
 
+_ONE = np.ones(1, dtype=np.int64)
+
 
 def synthesize(
     parameters: DPSynRAG,
     plan: Plan,
     units: Private[UnitTexts],
-    model: ScoringModel,
+    public: Public,
     privacy: PrivacyFilter,
     journal: Journal,
     progress: Progress = lambda *_: None,
@@ -38,38 +44,45 @@ def synthesize(
         parameters: what is wanted.
         plan: what it costs (`DPSynRAG.plan`).
         units: every unit that pays.
-        model: the public model.
+        public: the public model and embedder.
         privacy: pays.
         journal: of this corpus alone.
         progress: told how far it is.
     """
     paid = privacy.within(privacy.pay(plan.counts, PRESENCE))
     counts = journal.once("keywords", lambda: paid.release(plan.counts, units.map(lambda unit: unit.keywords)))
-    order = rarest_first(counts, parameters.clusters)
-    if not order:
+    keywords = journal.once("order", lambda: _by_cluster(parameters, counts, public))
+    if not keywords:
         return []
     members = clusters(
         units,
-        partial(places, order=names(order), first=parameters.first),
-        len(order),
+        partial(places, numbers=numbered(keywords)),
+        len(keywords),
         parameters.overlap,
         name=lambda unit: unit.name,
         remember=lambda found: journal.once("places", lambda: found),
     )
     found: list[SyntheticText] = []
-    for number, (keyword, own, fund) in enumerate(
-        zip(order, members, filters(privacy, plan.each, len(order)), strict=True)
+    for number, (own, texts, fund) in enumerate(
+        zip(keywords, members, filters(privacy, plan.each, len(keywords)), strict=True)
     ):
-        progress("clusters", number, len(order))
-        about = own.map(partial(_about, keyword))
-        texts = journal.once(f"text {keyword}", partial(_write, parameters, plan, keyword, about, model, fund, journal))
-        found += [SyntheticText(text, keyword, mentions(text, keyword)) for text in texts]
-    progress("clusters", len(order), len(order))
-    return of_use(parameters.task, model, found)
+        progress("clusters", number, len(keywords))
+        about = texts.map(partial(_about, own))
+        write = partial(_write, parameters, plan, own[0], about, public.model, fund, journal)
+        written = journal.once(f"text {own[0]}", write)
+        found += [SyntheticText(text, own[0], any(mentions(text, word) for word in own)) for text in written]
+    progress("clusters", len(keywords), len(keywords))
+    return of_use(parameters.task, public.model, found)
 
 
-def _about(keyword: str, unit: UnitTexts) -> TextPiece:
-    return unit.about(keyword)
+def _by_cluster(parameters: DPSynRAG, counts: Mapping[str, int], public: Public) -> list[list[str]]:
+    """The released keywords, by cluster."""
+    order = ordered(counts, parameters.clusters, parameters.first, public.model)
+    return merged(order, public.embedder, parameters.alike) if parameters.alike < 1 else [[word] for word in order]
+
+
+def _about(keywords: Sequence[str], unit: UnitTexts) -> TextPiece:
+    return unit.about(keywords)
 
 
 def _write(
@@ -81,15 +94,20 @@ def _write(
     paid: PrivacyFilter,
     journal: Journal,
 ) -> list[str]:
-    """The texts of one cluster."""
+    """The texts of one cluster; none if there are too few to be heard, by a noisy count."""
+
+    # Each draw is kept by itself: drawn again after a failure that depends on what it let pass, it would tell of it.
+    def once(what: str, draw: Callable[[], Any]) -> Any:
+        return journal.once(f"{what} {keyword}", draw)
+
+    (counted,) = once("size", lambda: paid.release(plan.size, members.map(lambda _: _ONE)).tolist())
+    if not plan.worth_writing(counted, model.vocabulary_size):
+        return []
     if parameters.rerank:
-        (centre, _), (threshold, _) = plan.each.drawn[:2]
+        _, (centre, _), (threshold, _), _ = plan.each.drawn
         assert isinstance(centre, NoisySum)
         assert isinstance(threshold, ThresholdChoice)
-        # Each kept by itself: drawn again after a failure that depends on how many pass, a threshold would tell of it.
-        members = near_the_centre(
-            members, paid, centre, threshold, lambda what, draw: journal.once(f"{what} {keyword}", draw)
-        )
+        members = near_the_centre(members, paid, centre, threshold, once)
     laid_out = rewriting(model, parameters.text_tokens, parameters.tokens)
     writers = Writers(model, laid_out, members.map(lambda piece: piece.text), parameters.tokens)
     return write_texts(writers, model, paid, tokens=parameters.tokens, shape=parameters.shape, clip=plan.clip)

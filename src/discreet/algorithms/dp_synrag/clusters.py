@@ -1,17 +1,22 @@
-"""Steps 1 (b) and (c) of DP-SynRAG: soft clusters by released keywords, rare ones first, each around its centre."""
+"""Steps 1 (b) and (c) of DP-SynRAG: soft clusters by released keywords, each around its centre."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from discreet.algorithms.dp_synrag.keywords import ranked_keywords
 from discreet.algorithms.dp_synrag.parameters import LEVELS, First
 from discreet.algorithms.synthetic import TextPiece, UnitTexts
+from discreet.generation.model import ScoringModel
 from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.mechanisms.noisy_sum import NoisySum
 from discreet.privacy.mechanisms.threshold_choice import ThresholdChoice
 from discreet.privacy.private import Private
+from discreet.retrieval.embedding import Embedder
 
+WORD = 16
+"""How many tokens of a keyword count."""
 Once = Callable[[str, Callable[[], Any]], Any]
 """What was drawn under a name; drawn now, and kept durably, if nothing was."""
 
@@ -22,10 +27,34 @@ def rarest_first(counts: Mapping[str, int], most: int) -> list[str]:
     return largest[::-1]
 
 
-def places(unit: UnitTexts, order: Mapping[str, int], first: First) -> list[int]:
-    """The clusters of a unit: those of its rarest keywords first, or of those that surprise most in its own texts."""
-    found = [order[word] for word in unit.ranked if word in order]
-    return sorted(found) if first == "rare" else found
+def ordered(counts: Mapping[str, int], most: int, first: First, model: ScoringModel) -> list[str]:
+    """The `most` largest released keywords, in the order in which units go to their clusters. All of it is public.
+
+    One order for all: units that share several keywords then meet in the same clusters, however few they may be in.
+    """
+    rare = rarest_first(counts, most)
+    if first == "rare":
+        return rare
+    nats = [dict(found).get(word, 0.0) for word, found in zip(rare, ranked_keywords(model, rare, 1, WORD), strict=True)]
+    return [word for _, _, word in sorted(zip([-n for n in nats], range(len(rare)), rare, strict=True))]
+
+
+def merged(order: Sequence[str], embedder: Embedder, alike: float) -> list[list[str]]:
+    """Keywords by cluster: one joins the first cluster whose first keyword is as similar to it as `alike`. Public."""
+    vectors = np.asarray(embedder.embed(list(order)), dtype=np.float64)
+    found: list[list[int]] = []
+    for number, vector in enumerate(vectors):
+        near = [own for own in found if float(vectors[own[0]] @ vector) >= alike]
+        if near:
+            near[0].append(number)
+        else:
+            found.append([number])
+    return [[order[number] for number in own] for own in found]
+
+
+def places(unit: UnitTexts, numbers: Mapping[str, int]) -> list[int]:
+    """The clusters of a unit, the first ones in the common order first."""
+    return sorted({numbers[word] for word in unit.ranked if word in numbers})
 
 
 def near_the_centre(
@@ -45,6 +74,6 @@ def near_the_centre(
     return members.keep(lambda piece: level(piece) <= chosen)
 
 
-def names(order: Sequence[str]) -> dict[str, int]:
-    """The number of each cluster."""
-    return {word: number for number, word in enumerate(order)}
+def numbered(words: Sequence[Sequence[str]]) -> dict[str, int]:
+    """The number of each keyword's cluster."""
+    return {word: number for number, own in enumerate(words) for word in own}

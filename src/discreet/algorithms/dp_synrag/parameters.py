@@ -21,8 +21,8 @@ First = Literal["surprising", "rare"]
 
 KEYWORD_SHARE = 0.15
 """Of the whole zCDP, for the histogram; the paper leaves the split open. The rest is for the clusters..."""
-CENTRE_SHARE, THRESHOLD_SHARE = 0.08, 0.02
-"""...and of a cluster's, for its centre and its threshold; the rest is for its tokens."""
+SIZE_SHARE, CENTRE_SHARE, THRESHOLD_SHARE = 0.01, 0.08, 0.02
+"""...and of a cluster's, for its size, its centre and its threshold; the rest is for its tokens."""
 FAILURES = 0.1
 """Of delta, for keywords that a single unit has."""
 LEVELS = (*(1 - level / 50 for level in range(100)), -math.inf)
@@ -37,8 +37,9 @@ class DPSynRAG(Method["Plan"]):
         keywords: how many keywords of a unit count (K).
         clusters: how many keywords make a cluster, at most (R).
         overlap: in how many clusters a unit is at most (L).
-        first: which keywords of a unit decide on its clusters: those that surprise the model most in its texts
-            (ours), or the rarest of the whole vault (the paper's).
+        first: to which clusters a unit goes: to those of its released keywords that surprise the public model most
+            by themselves (ours), or that are the rarest of the whole vault (the paper's).
+        alike: keywords whose public vectors are as similar as this share a cluster; none do if 1.
         wanted: how many units a cluster should be left with (k).
         tokens: how many tokens are drawn for a cluster (T).
         shape: how a unit's opinion of the next token is brought into bounds (aggregating.py).
@@ -52,8 +53,9 @@ class DPSynRAG(Method["Plan"]):
 
     keywords: int = 10
     clusters: int = 500
-    overlap: int = 2
+    overlap: int = 1
     first: First = "surprising"
+    alike: float = 1.0
     wanted: int = 80
     tokens: int = 48
     shape: Shape = "votes"
@@ -64,6 +66,8 @@ class DPSynRAG(Method["Plan"]):
         super().__post_init__()
         if self.first not in ("surprising", "rare"):
             raise UsageError(f"Clusters are made by surprising or by rare keywords, not by '{self.first}'.")
+        if not 0 < self.alike <= 1:
+            raise UsageError(f"alike is a similarity above 0 and at most 1, not {self.alike}. Try 0.8; 1 merges none.")
         check_shape(self.shape)
 
     @property
@@ -74,8 +78,9 @@ class DPSynRAG(Method["Plan"]):
     def steps(self, rho: float, delta: float, dimension: int, length: int) -> "Plan":
         """The price shared out among the steps."""
         in_one = (1 - KEYWORD_SHARE) * rho / self.overlap
-        tokens = in_one * (1 - (CENTRE_SHARE + THRESHOLD_SHARE if self.rerank else 0))
+        tokens = in_one * (1 - SIZE_SHARE - (CENTRE_SHARE + THRESHOLD_SHARE if self.rerank else 0))
         clip = math.sqrt(2 * tokens / self.tokens)  # a token costs c^2/2
+        size = NoisySum.calibrated(SIZE_SHARE * in_one, 1, 1, PRESENCE)
         centre = NoisySum.calibrated(CENTRE_SHARE * in_one, dimension, length, PRESENCE)
         threshold = ThresholdChoice.calibrated(
             math.sqrt(8 * THRESHOLD_SHARE * in_one), len(LEVELS), self.wanted, PRESENCE
@@ -83,8 +88,11 @@ class DPSynRAG(Method["Plan"]):
         narrowing = ((centre, 1), (threshold, 1)) if self.rerank else ()
         return Plan(
             counts=KeywordCounts.calibrated(KEYWORD_SHARE * rho, delta, self.keywords, PRESENCE),
-            each=InEachCluster("synthetic texts", (*narrowing, (TokenPrice(clip), self.tokens)), self.overlap),
+            each=InEachCluster(
+                "synthetic texts", ((size, 1), *narrowing, (TokenPrice(clip), self.tokens)), self.overlap
+            ),
             clip=clip,
+            first=self.first,
             rho=rho,
         )
 
@@ -100,7 +108,7 @@ class DPSynRAG(Method["Plan"]):
         """Algorithm 1."""
         from discreet.algorithms.dp_synrag import synthesize  # whose steps need these parameters
 
-        return synthesize(self, plan, units, public.model, privacy, journal, progress)
+        return synthesize(self, plan, units, public, privacy, journal, progress)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,11 +119,13 @@ class Plan(CorpusPlan):
         counts: the histogram of keywords.
         each: what is drawn in each cluster.
         clip: the bound of a unit's opinion on a token (c, at temperature 1).
+        first: to which of its clusters a unit goes.
     """
 
     counts: KeywordCounts
     each: InEachCluster
     clip: float
+    first: First
 
     @property
     def cost(self) -> Cost:
@@ -127,6 +137,17 @@ class Plan(CorpusPlan):
         """A larger clip is no privacy to speak of."""
         return self.clip <= LARGEST_CLIP
 
+    @property
+    def size(self) -> NoisySum:
+        """Of a cluster."""
+        (counted, _), *_ = self.each.drawn
+        assert isinstance(counted, NoisySum)
+        return counted
+
+    def worth_writing(self, counted: int, vocabulary: int) -> bool:
+        """Whether so many units, give or take the noise, could be heard at all."""
+        return counted + 2 * self.size.sigma >= voices(vocabulary, self.clip)
+
     def steps(self, vocabulary: int) -> dict[str, object]:
         """What runs, as plain data."""
         return {
@@ -134,6 +155,8 @@ class Plan(CorpusPlan):
             "keyword_threshold": self.counts.threshold,
             "drawn_in_each_cluster": drawn(self.each),
             "clusters_of_a_unit": self.each.overlap,
+            # A run goes on only with a plan that is described as it was when it began: another order is another plan.
+            "clusters_in_order_of": "surprise of the keyword by itself" if self.first == "surprising" else "rarity",
             "clip": self.clip,
             "voices_needed": voices(vocabulary, self.clip),
         }

@@ -1,0 +1,133 @@
+"""How fast a synthetic corpus is made, step by step, and how near the writing is to its floor.
+
+    .venv/bin/python benchmarks/synthesis_speed.py DOCUMENTS [--documents 256] [--cluster 80] [--tokens 48] [--repeat 3]
+
+Prints Markdown: documents a minute and the peak memory of each step, each step in a process of its own; the ratio of
+writing to its floor, which is feeding the same prompts to the model and continuing them by as many tokens, with nothing
+made of what it says; and what ten million documents would take at these rates. Medians; noise is seeded.
+"""
+
+import argparse
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+
+from discreet.algorithms.aggregating import BLOCK, Writers
+from discreet.algorithms.dp_synrag.keywords import ranked_keywords
+from discreet.algorithms.dp_synrag.parameters import DPSynRAG
+from discreet.algorithms.dp_synrag.rewrite import write_texts
+from discreet.algorithms.dp_synrag.select import useful
+from discreet.generation.loading import load_model
+from discreet.generation.prompts import rewriting
+from discreet.privacy.accounting import Budget
+from discreet.privacy.filter import PrivacyFilter
+from discreet.privacy.individual import PRESENCE
+from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.noise import InsecureSeededNoise
+from discreet.privacy.private import Private
+from discreet.retrieval.documents import Document
+from discreet.retrieval.embedding import load_embedder
+from discreet.retrieval.loading import read_documents
+
+MANY = 10_000_000
+CLIP = 0.2
+STEPS = ("embedding", "keywords", "writing", "writing, the floor", "selection")
+Step = Callable[[list[str]], None]
+
+
+def steps(given: argparse.Namespace) -> dict[str, Step]:
+    """Each step, as a function of texts."""
+    model, text_tokens, tokens = load_model(), DPSynRAG().text_tokens, given.tokens
+    laid_out = rewriting(model, text_tokens, tokens)
+
+    def embed(texts: list[str]) -> None:
+        load_embedder("minilm").embed(texts)
+
+    def keywords(texts: list[str]) -> None:
+        list(ranked_keywords(model, texts, DPSynRAG().keywords, text_tokens))
+
+    def write(texts: list[str]) -> None:
+        ledger = MemoryLedger(Budget(1e6, 1e-5), simulation=True)
+        paid = PrivacyFilter(ledger, ledger.budget, "speed", noise=InsecureSeededNoise(0))
+        writers = Writers(model, laid_out, Private(texts[: given.cluster], PRESENCE), tokens)
+        write_texts(writers, model, paid, tokens=tokens, shape="votes", clip=CLIP)
+
+    def floor(texts: list[str]) -> None:
+        prompts = [laid_out.prompt(model.encode(text)) for text in texts[: given.cluster]]
+        rows = [*prompts, *[laid_out.prompt()] * (BLOCK - len(prompts) % BLOCK)]
+        for first in range(0, len(rows), BLOCK):
+            block = model.start(laid_out.shared, rows[first : first + BLOCK], tokens)
+            for _ in range(tokens - 1):
+                block.append(model.encode(" the")[0])
+
+    def select(texts: list[str]) -> None:
+        useful(model, "answer questions about illnesses", texts[:16])
+
+    return {
+        "embedding": embed,
+        "keywords": keywords,
+        "writing": write,
+        "writing, the floor": floor,
+        "selection": select,
+    }
+
+
+def measured(step: str, given: argparse.Namespace) -> dict[str, float]:
+    """Seconds (median) and peak memory (MiB) of a step, in this process."""
+    read = (document.text for document in read_documents(given.documents_file) if isinstance(document, Document))
+    texts, run = list(islice(read, given.documents)), steps(given)[step]
+    run(texts[:BLOCK])  # what is loaded once
+    seconds = []
+    for _ in range(given.repeat):
+        began = time.perf_counter()
+        run(texts)
+        seconds.append(time.perf_counter() - began)
+    return {
+        "seconds": statistics.median(seconds),
+        "documents": {"writing": given.cluster, "writing, the floor": given.cluster, "selection": 16}.get(
+            step, len(texts)
+        ),
+        "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
+def main() -> None:
+    """Run and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("documents_file", type=Path, metavar="DOCUMENTS")
+    parser.add_argument("--documents", type=int, default=256)
+    parser.add_argument("--cluster", type=int, default=80, help="documents that write together")
+    parser.add_argument("--tokens", type=int, default=DPSynRAG().tokens)
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--step", help="run one, in this process, and print what it took")
+    given = parser.parse_args()
+    if given.step:
+        print(json.dumps(measured(given.step, given)))
+        return
+    found: dict[str, dict[str, float]] = {}
+    for step in STEPS:
+        command = [sys.executable, *sys.argv, "--step", step]
+        found[step] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    print("| step | documents a minute | peak memory, MiB |\n| --- | --- | --- |")
+    rates = {step: 60 * told["documents"] / told["seconds"] for step, told in found.items()}
+    for step, told in found.items():
+        print(f"| {step} | {rates[step]:.0f} | {told['memory']:.0f} |")
+    ratio = found["writing"]["seconds"] / found["writing, the floor"]["seconds"]
+    days = {step: MANY / rates[step] / 60 / 24 for step in ("embedding", "keywords", "writing")}
+    print(
+        f"\nWriting takes {ratio:.2f} times its floor: {given.cluster} documents, {given.tokens} tokens, "
+        f"{found['writing']['seconds']:.1f} seconds.\n{MANY:,} documents, each in one cluster of {given.cluster}, "
+        f"would take {sum(days.values()):.0f} days of such a processor: "
+        + ", ".join(f"{step} {took:.0f}" for step, took in days.items())
+        + "."
+    )
+
+
+if __name__ == "__main__":
+    main()
