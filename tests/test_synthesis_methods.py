@@ -67,7 +67,7 @@ def test_random_subsets_say_what_their_units_have_in_common(filled: Vault, tmp_p
     about = json.loads(receipt_path(tmp_path / "c.jsonl").read_text())
     assert about["plan"]["method"] == "dp-synth"
     assert [charge["mechanism"] for charge in about["receipt"]["charges"]] == [
-        "texts of random subsets, a unit in at most 1 clusters"
+        "texts of random subsets, a unit in at most 1 cluster"
     ]
     assert 0 < made.receipt.epsilon <= 300
 

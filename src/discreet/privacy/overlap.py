@@ -27,7 +27,7 @@ class InEachCluster:
     overlap: int
 
     def __str__(self) -> str:
-        return f"{self.what}, a unit in at most {self.overlap} clusters"
+        return f"{self.what}, a unit in at most {self.overlap} cluster{'s' if self.overlap > 1 else ''}"
 
     def of_one(self, change: Change) -> Cost:
         """What one cluster costs."""
