@@ -230,6 +230,19 @@ def test_a_damaged_copy_is_named_before_anything_is_paid(vault: Vault, tmp_path:
 
 def test_the_vaults_own_documents_are_noticed(vault: Vault, tmp_path: Path) -> None:
     context = vault.public_context
-    assert context.held_by(vault.store) == (0, 0)
-    context.use(corpus(tmp_path / "c.jsonl", [*TEXTS, *(f"Fever of {n} say: winter hand ." for n in range(5))]))
-    assert context.held_by(vault.store) == (5, 8)
+    named = context.use(corpus(tmp_path / "public.jsonl", TEXTS), vault.store)
+    own = corpus(tmp_path / "c.jsonl", [*TEXTS, *(f"Fever of {n} say: winter hand ." for n in range(5))])
+    with pytest.raises(BadData, match=r"Of 8 texts .* 5 are documents"):
+        context.use(own, vault.store)
+    assert context.texts is named
+    assert len(context.use(own)) == 8
+
+
+def test_what_another_process_names_or_removes_is_seen_at_once(tmp_path: Path, folder: Path) -> None:
+    here, there = PublicContext(folder, HashingEmbedder()), PublicContext(folder, HashingEmbedder())
+    assert here.texts is None
+    there.use(corpus(tmp_path / "c.jsonl", TEXTS))
+    assert here.texts is not None
+    assert here.texts is here.texts
+    there.remove()
+    assert here.texts is None

@@ -15,6 +15,7 @@ from discreet.algorithms.synthetic import Journal as Keeps
 from discreet.algorithms.synthetic import Method, Progress, Public, SyntheticText, UnitTexts
 from discreet.cli.app import app
 from discreet.errors import BadData, UsageError
+from discreet.generation.loading import load_model
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.filter import PrivacyFilter
@@ -157,15 +158,32 @@ def test_a_run_that_went_on_has_paid_for_every_generation(kind: type[AugPE], par
     assert ledger.spent().curve[0] == pytest.approx(expected.curve[0])
 
 
-def test_a_run_that_was_begun_before_methods_had_names_goes_on(filled: Vault) -> None:
+def test_a_run_that_another_version_began_is_not_gone_on_with(filled: Vault) -> None:
     asked = DPSynRAG(epsilon=300.0, tokens=6, keywords=3, text_tokens=16, wanted=30)
     ledger = plenty()
-    made = make(filled, asked, ledger)
+    make(filled, asked, ledger)
     path = filled.path / "synthesis-simulated" / "run.jsonl"
-    path.write_text(path.read_text().replace('"method": "dp-synrag", ', ""))
+    path.write_text(path.read_text().replace('"version": 2, ', ""))
     paid = ledger.spent()
-    assert [text.text for text in make(filled, asked, ledger).texts] == [text.text for text in made.texts]
+    with pytest.raises(UsageError, match="another version"):
+        make(filled, asked, ledger)
     assert ledger.spent() == paid
+
+
+@pytest.mark.parametrize(
+    "method",
+    [DPSynRAG(epsilon=300.0, tokens=9000), DPSynth(tokens=9000), AugPE(tokens=5000), DPSynRAG(alike=0.8)],
+    ids=lambda method: f"{method.name} {method.tokens}",
+)
+def test_what_cannot_be_done_is_refused_before_anything_is_paid(method: Method[Any], filled: Vault) -> None:
+    ledger = plenty()
+    shop = filled.workshop(InsecureSeededNoise(1), ledger)
+    shop.model = load_model()
+    for ask in (shop.plan, shop.make):
+        with pytest.raises(UsageError, match=r"do not fit|has room|embedder"):
+            ask(method)
+    assert ledger.spent() == plenty().spent()
+    assert not ledger.readings()
 
 
 @pytest.mark.parametrize("method", BOTH, ids=lambda method: method.name)

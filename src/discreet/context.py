@@ -34,27 +34,31 @@ class PublicContext:
     def __init__(self, folder: Path, embedder: Embedder) -> None:
         self._folder, self._embedder = folder, embedder
         self._texts: PublicTexts | None = None
-        self._read = False
+        self._read: tuple[int, ...] | None = None
 
     @property
     def texts(self) -> PublicTexts | None:
-        """The corpus; None if there is none. Read once: a vault that is open goes on with what it has read.
+        """The corpus; None if there is none. Read again only if another one was named, or none, by any process.
 
         Raises:
             BadData: the vault's copy is damaged. Nothing was paid.
         """
-        if not self._read:
-            self._texts, self._read = self._load(), True
+        there = self._there()
+        if self._read != there:
+            self._texts = self._load()
+            self._read = there
         return self._texts
 
-    def use(self, corpus: str | Path) -> PublicTexts:
+    def use(self, corpus: str | Path, store: Store | None = None) -> PublicTexts:
         """Name a corpus, in place of the one before: it is copied into the vault. Returns it.
 
         Args:
             corpus: a JSONL file with a "text" on every line, of which the user says that it is public.
+            store: the vault's documents: a corpus that holds some of them, word for word, is refused. Fifty texts are
+                looked up, so one that is accepted may hold some. Not looked up if None.
 
         Raises:
-            BadData: it is no corpus, holds no texts, or is too large. The one before stays.
+            BadData: it is no corpus, holds no texts, is too large, or holds documents. The one before stays.
             StoreError: the copy cannot be written. The one before stays.
         """
         path = Path(corpus)
@@ -63,12 +67,14 @@ class PublicContext:
         if len(pieces) > MOST_TEXTS:
             raise BadData(f"{path} holds {len(pieces):,} texts; a vault's public corpus has at most {MOST_TEXTS:,}.")
         found = PublicTexts(pieces, self._embedder, digest_of(content))
+        if store is not None:
+            _refuse_documents(found, store, path)
         packed = BytesIO()
         np.savez(packed, vectors=found.vectors, digest=np.array(found.digest))
         # The copy last: vectors that do not belong to it are made anew, a copy that is there as a whole is never wrong.
         self._write(_VECTORS, packed.getvalue())
         self._write(_COPY, content)
-        self._texts, self._read = found, True
+        self._texts, self._read = found, self._there()
         return found
 
     def remove(self) -> bool:
@@ -84,14 +90,16 @@ class PublicContext:
             (self._folder / _VECTORS).unlink(missing_ok=True)
         except OSError as error:
             raise StoreError(f"{copy} cannot be removed: {error.strerror}.") from error
-        self._texts, self._read = None, True
+        self._texts, self._read = None, self._there()
         return there
 
-    def held_by(self, store: Store) -> tuple[int, int]:
-        """How many texts are documents of the vault, word for word, of how many looked up: for the custodian."""
-        some = self.texts.some(_LOOKED_UP) if self.texts else []
-        found = [any(near.text == text for near in store.nearest_units(vector, 1)) for text, vector in some]
-        return sum(found), len(some)
+    def _there(self) -> tuple[int, ...]:
+        """What tells one copy from another; empty if there is none."""
+        try:
+            about = (self._folder / _COPY).stat()
+        except OSError:
+            return ()
+        return about.st_mtime_ns, about.st_ino, about.st_size
 
     def _load(self) -> PublicTexts | None:
         copy = self._folder / _COPY
@@ -135,6 +143,17 @@ class PublicContext:
             raise StoreError(
                 f"The corpus could not be copied into {self._folder}: {error.strerror}. What was named before stays."
             ) from error
+
+
+def _refuse_documents(texts: PublicTexts, store: Store, path: Path) -> None:
+    some = texts.some(_LOOKED_UP)
+    held = sum(any(near.text == text for near in store.nearest_units(vector, 1)) for text, vector in some)
+    if held:
+        raise BadData(
+            f"Of {len(some)} texts of {path} that were looked up, {held} are documents of this vault, word for word. "
+            "What is named may be told to anybody, and is remembered in answers even when another is named. Nothing "
+            "was named. If they are public all the same: --force."
+        )
 
 
 def _pieces(content: bytes, path: Path) -> list[str]:

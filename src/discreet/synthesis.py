@@ -44,6 +44,8 @@ from discreet.retrieval.vectors import LARGEST
 R = TypeVar("R")
 Told = Callable[[str, int, int], None]
 """Told (the step, how much of it is done, of how much)."""
+_VERSION = 2
+"""Of what a run keeps: one is gone on with by a version of discreet that makes the same of it."""
 METHODS: dict[str, type[Method[Any]]] = {method.name: method for method in (DPSynRAG, DPSynth, AugPE)}
 """The methods by their names; the first is taken unless another is named."""
 
@@ -139,7 +141,12 @@ class Workshop:
     _held: bool = field(default=False, init=False)
 
     def plan(self, parameters: Method[Any]) -> CorpusPlan:
-        """What a corpus would cost: nothing is paid yet, and nothing read but what everybody has paid."""
+        """What a corpus would cost: nothing is paid yet, and nothing read but what everybody has paid.
+
+        Raises:
+            UsageError: the method asks for what the model or the embedder cannot do.
+        """
+        parameters.check(Public(self.model, self.embedder))
         plan: CorpusPlan = parameters.plan(self.ledger.budget, self.ledger.spent(), self.embedder.dimension, LARGEST)
         return plan
 
@@ -179,6 +186,7 @@ class Workshop:
 
     def _make(self, parameters: Method[Any], only_new: bool, told: Told) -> Synthetic:
         asked = {
+            "version": _VERSION,
             "method": parameters.name,
             "parameters": asdict(parameters),
             "only_new": only_new,
@@ -293,8 +301,12 @@ class Journal:
             UsageError: there is one, for something else.
         """
         started: dict[str, Any] | None = self._lines.get("begun")
-        # Runs that were begun when there was one method did not name it.
-        if started is not None and {"method": DPSynRAG.name} | started["asked"] != json.loads(json.dumps(asked)):
+        if started is not None and started["asked"].get("version") != asked["version"]:
+            raise UsageError(
+                "A synthesis was begun in this vault by another version of discreet. Finish it with that one, or give "
+                f"it up by removing {self._path}: what was paid stays paid."
+            )
+        if started is not None and started["asked"] != json.loads(json.dumps(asked)):
             raise UsageError(
                 "A synthesis with other parameters was interrupted in this vault. Run it again as it was, to finish "
                 f"what is paid, or give it up by removing {self._path}: what was paid stays paid."

@@ -39,17 +39,11 @@ def test_a_corpus_is_named_shown_and_removed(vault: Vault, corpus: Path) -> None
     digest = hashlib.sha256(corpus.read_bytes()).hexdigest()
     assert "No public corpus" in said(run("public", vault.path))
     named = json_of("public", vault.path, corpus)
-    assert (named["texts"], named["sha256"], named["documents_of_the_vault"]) == (2, digest, 0)
+    assert (named["texts"], named["sha256"]) == (2, digest)
     corpus.unlink()
     assert digest[:12] in said(run("public", vault.path))
     assert "removed" in said(run("public", vault.path, "--remove"))
-    assert json_of("public", vault.path) == {
-        "texts": 0,
-        "sha256": None,
-        "removed": False,
-        "looked_up": 0,
-        "documents_of_the_vault": 0,
-    }
+    assert json_of("public", vault.path) == {"texts": 0, "sha256": None, "removed": False}
 
 
 def test_what_cannot_be_named_is_refused(vault: Vault, corpus: Path, tmp_path: Path) -> None:
@@ -60,12 +54,14 @@ def test_what_cannot_be_named_is_refused(vault: Vault, corpus: Path, tmp_path: P
     assert "No public corpus" in said(run("public", vault.path))
 
 
-def test_naming_the_vaults_own_documents_warns(vault: Vault, write_jsonl: Write) -> None:
+def test_the_vaults_own_documents_are_not_named_by_mistake(vault: Vault, write_jsonl: Write) -> None:
     notes = write_jsonl([{"patient": f"p{n}", "text": f"Ada {n} has Winter Hand."} for n in range(3)], "notes.jsonl")
     json_of("add", vault.path, notes)
-    warned = said(run("public", vault.path, notes))
-    assert "3 are documents of this vault" in warned
-    assert "--remove" in warned
+    refused = run("public", vault.path, notes)
+    assert refused.exit_code == 4
+    assert "3 are documents of this vault" in said(refused)
+    assert "No public corpus" in said(run("public", vault.path))
+    assert json_of("public", vault.path, notes, "--force")["texts"] == 3
 
 
 def test_an_answer_says_which_corpus_helped(vault: Vault, corpus: Path, write_jsonl: Write) -> None:

@@ -16,7 +16,7 @@ from discreet.errors import DiscreetError, MissingPart, UsageError
 from discreet.generation.loading import load_model
 from discreet.generation.model import ScoredDecoding
 from discreet.generation.prompts import rewriting
-from discreet.generation.spread import SpreadModel, spread
+from discreet.generation.spread import SpreadModel, _alike, probe, spread
 from discreet.privacy.accounting import Budget
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
@@ -29,7 +29,9 @@ SMALL = DPSynRAG(epsilon=300.0, tokens=4, keywords=2, clusters=2, text_tokens=16
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[SpreadModel]:
-    over = SpreadModel(load_model(), "local", workers=2)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_ADDRESS", "127.0.0.1:9")  # where no cluster is: "local" must not look there
+        over = SpreadModel(load_model(), "local", workers=2)
     yield over
     over.close()
 
@@ -40,7 +42,6 @@ def filled(folder: Path) -> Vault:
     return vault
 
 
-# The readers need processors that workers hold once they are started: as in a synthesis, reading comes first.
 def test_a_corpus_is_the_same(cluster: SpreadModel, tmp_path: Path) -> None:
     made = []
     for model, name in ((cluster, "spread"), (load_model(), "here")):
@@ -71,7 +72,24 @@ def test_two_workers_continue_prompts_at_once(cluster: SpreadModel) -> None:
     assert np.array_equal(cluster.surprise((5,), prompts[:3]), model.surprise((5,), prompts[:3]))
 
 
-def test_a_worker_that_is_lost_is_explained(cluster: SpreadModel) -> None:
+def test_a_step_that_failed_is_not_passed_over(cluster: SpreadModel) -> None:
+    laid_out = rewriting(cluster, 16, 1)
+    begun = cluster.start(laid_out.shared, [laid_out.prompt()] * 32, 1)
+    begun.append(7)
+    begun.append(7)  # one more than there is room for: nobody waits for it
+    with pytest.raises(DiscreetError, match="workers of the cluster failed"):
+        begun.logits()
+
+
+def test_workers_that_are_not_alike_are_refused() -> None:
+    model = load_model()
+    assert probe(model) == probe(model)
+    _alike([probe(model)] * 3)
+    with pytest.raises(DiscreetError, match="not alike"):
+        _alike([probe(model), "another", probe(model)])
+
+
+def test_a_worker_that_is_lost_is_explained(cluster: SpreadModel) -> None:  # the last one with this cluster
     laid_out = rewriting(cluster, 16, 4)
     begun = cluster.start(laid_out.shared, [laid_out.prompt()] * 32, 4)
     begun.logits()

@@ -75,6 +75,11 @@ class AugPE(Method["Plan"]):
         if not self.about.strip():
             raise UsageError("Say what kind of texts the public model is to write first: --about 'a note of a doctor'.")
 
+    def check(self, public: Public) -> None:
+        """Both prompts must fit the model."""
+        writing(public.model, self.about, self.tokens)
+        varying(public.model, self.tokens, self.tokens)
+
     def steps(self, rho: float, delta: float, dimension: int, length: int) -> "Plan":
         """The price, in equal parts, for the votes of the generations."""
         population = self.texts * (self.variations + 1)

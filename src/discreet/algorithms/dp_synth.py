@@ -52,6 +52,10 @@ class DPSynth(Method["Plan"]):
         super().__post_init__()
         check_shape(self.shape)
 
+    def check(self, public: Public) -> None:
+        """The prompt must fit the model."""
+        rewriting(public.model, self.text_tokens, self.tokens)
+
     def steps(self, rho: float, delta: float, dimension: int, length: int) -> "Plan":
         """All of the price, in equal parts, for the tokens of a subset; a token costs c^2/2."""
         clip = math.sqrt(2 * rho / self.tokens)

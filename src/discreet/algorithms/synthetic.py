@@ -194,6 +194,14 @@ class Method(ABC, Generic[P]):
         return None
 
     @abstractmethod
+    def check(self, public: Public) -> None:
+        """Refuse, before anything is paid, what the model or the embedder cannot do.
+
+        Raises:
+            UsageError: texts do not fit the model, or the embedder lacks what is asked of it.
+        """
+
+    @abstractmethod
     def steps(self, rho: float, delta: float, dimension: int, length: int) -> P:
         """What runs if all of it is to cost about `rho`, with `delta` for what can fail."""
 

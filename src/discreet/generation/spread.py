@@ -1,10 +1,14 @@
 """A language model whose work is done by the workers of a Ray cluster.
 
 What the model thinks of a text is worked out there; every draw, and the ledger, stay in this process. The workers are
-the custodian's own: they see the documents. A row of logits depends on its own prompt alone, wherever it is worked out,
-and rows travel in batches of one public size; so what is spread out is the same, bit for bit, on like machines.
+the custodian's own: they see the documents.
+
+Which worker works out a row follows from how many other rows there are. So all of them must be alike: each works out
+the same public rows when it starts, and one that does not find what the first one found, bit for bit, is refused. Then
+a row depends on its own prompt alone, as it does without a cluster.
 """
 
+import hashlib
 import importlib.util
 import json
 import logging
@@ -24,8 +28,11 @@ HERE = "local"
 """The address of a cluster that is started on this machine, for this process alone."""
 _PATIENCE = 5.0
 """Seconds to wait for a cluster to answer; Ray itself would wait for ten minutes."""
-_SHARE = 0.5
-"""Of a processor, that a reader asks for, so that Ray Data has room for tasks of its own beside readers everywhere."""
+_SHARE = {"num_cpus": 0.25, "scheduling_strategy": "SPREAD"}
+"""What a worker and a reader ask for, one of each on every processor: Ray Data needs room for tasks of its own."""
+_START = 600.0
+"""Seconds that workers have to load the model."""
+_ROWS = 32
 _AT_ONCE = 64
 """Texts that a worker reads at a time: as many as are read at a time without a cluster."""
 
@@ -47,7 +54,7 @@ class SpreadModel:
         Raises:
             MissingPart: Ray is not installed.
             UsageError: the address is none.
-            DiscreetError: nothing answers there.
+            DiscreetError: nothing answers there, or the workers cannot load the model, or are not alike.
         """
         if importlib.util.find_spec("ray") is None:
             raise MissingPart("To spread work over a cluster, install Ray: pip install 'discreet[ray]'")
@@ -56,8 +63,17 @@ class SpreadModel:
         self._model, self._ray = model, _joined(address, workers)
         found = int(self._ray.cluster_resources().get("CPU", 1))
         self.workers = min(workers or found, found)
-        self._started: list[Any] = []
         self._turn = count()
+        try:
+            made = self._ray.remote(**_SHARE)(Worker)
+            self._started = [made.remote(model.name) for _ in range(self.workers)]
+            with self._explained():
+                probes = self._ray.get([worker.probe.remote() for worker in self._started], timeout=_START)
+            _alike(probes)
+        except DiscreetError:
+            self.close()
+            raise
+        self._probe: str = probes[0]
 
     def close(self) -> None:
         """Leave the cluster; the workers stop."""
@@ -126,9 +142,9 @@ class SpreadModel:
         done = rows.map_batches(
             _Reader,
             batch_size=_AT_ONCE,
-            num_cpus=_SHARE,
             compute=self._ray.data.ActorPoolStrategy(size=self.workers),
-            fn_constructor_args=(self.name, reader),
+            fn_constructor_args=(self.name, reader, self._probe),
+            **_SHARE,
         )
         early: dict[int, Any] = {}
         wanted = 0
@@ -145,10 +161,6 @@ class SpreadModel:
             return self._ray.get(promise)
 
     def _next(self) -> tuple[int, Any]:
-        # Not before they are needed: until then the processors are for those who read.
-        if not self._started:
-            made = self._ray.remote(num_cpus=1)(Worker)
-            self._started = [made.remote(self.name) for _ in range(self.workers)]
         number = next(self._turn)
         return number, self._started[number % self.workers]
 
@@ -159,7 +171,8 @@ class SpreadModel:
         except (self._ray.exceptions.RayError, self._ray.data.exceptions.SystemException) as error:
             raise DiscreetError(
                 f"The workers of the cluster failed ({type(error).__name__}). Each needs discreet[local,ray] in this "
-                f"version, and the model '{self.name}'. What was paid and drawn is kept: run the command again."
+                f"version, the model '{self.name}', memory for it, and a processor like the others'. What was paid and "
+                "drawn is kept: run the command again."
             ) from error
 
 
@@ -203,13 +216,22 @@ class Worker:
         self._model = load_model(name)
         self._begun: dict[int, ScoredDecoding] = {}
 
+    def probe(self) -> str:
+        """What this worker makes of public rows."""
+        return probe(self._model)
+
     def start(self, number: int, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int) -> None:
         """Begin a batch."""
         self._begun[number] = self._model.start(shared, prompts, max_tokens)
 
     def do(self, number: int, what: str, *given: object) -> Any:
-        """Have a batch do something."""
-        return getattr(self._begun[number], what)(*given)
+        """Have a batch do something. One in which something failed does nothing more: nobody waited for that step."""
+        batch = self._begun[number]
+        try:
+            return getattr(batch, what)(*given)
+        except BaseException:
+            del self._begun[number]
+            raise
 
     def forget(self, number: int) -> None:
         """A batch is not needed any more."""
@@ -223,12 +245,32 @@ class Worker:
 class _Reader:
     """On a processor of the cluster: reads batches of texts."""
 
-    def __init__(self, name: str, reader: Callable[[ScoringModel, list[str]], list[Any]]) -> None:
+    def __init__(self, name: str, reader: Callable[[ScoringModel, list[str]], list[Any]], expected: str) -> None:
         self._model, self._reader = load_model(name), reader
+        _alike([expected, probe(self._model)])
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
         found = self._reader(self._model, [str(text) for text in batch["text"]])
         return {"place": batch["place"], "found": [json.dumps(each) for each in found]}
+
+
+def probe(model: ScoringModel) -> str:
+    """A digest of what a model makes of public rows, as they are read and continued."""
+    prompts = [Prompt((model.pad_token,) * row + (7,) * (40 - row), row) for row in range(_ROWS)]
+    decoding = model.start((5, 6), prompts, 2)
+    before = decoding.logits()
+    decoding.append(9)
+    found = (before, decoding.logits(), model.surprise((5, 6), prompts))
+    return hashlib.blake2b(b"".join(each.tobytes() for each in found)).hexdigest()
+
+
+def _alike(probes: Sequence[str]) -> None:
+    if len(set(probes)) > 1:
+        raise DiscreetError(
+            "The workers of the cluster are not alike: the model says something else on some of them, by rounding if "
+            "nothing else. One unit could then change what others are said to have written. Use machines of one kind, "
+            "with the same versions of torch and transformers, and the same model."
+        )
 
 
 def _forget(worker: Any, number: int) -> None:
@@ -254,18 +296,22 @@ def _joined(address: str, workers: int) -> Any:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would report to its makers
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
     os.environ.setdefault("RAY_worker_niceness", "0")  # or whatever else runs here comes first
+    os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")  # an error's message may hold words of documents
     import ray
     import ray.data
 
-    started = {"num_cpus": workers or None, "include_dashboard": False} if address == HERE else {"address": address}
+    # "local" is said aloud: without an address Ray joins whatever cluster this machine knows of.
+    started: dict[str, Any] = {"address": address}
+    if address == HERE:
+        started |= {"num_cpus": workers or None, "include_dashboard": False}
     for logger in ("ray", "ray.data"):
         logging.getLogger(logger).setLevel(logging.ERROR)
     try:
         ray.init(log_to_driver=False, configure_logging=False, **started)
-    except (OSError, RuntimeError, ValueError) as error:
+    except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
         raise DiscreetError(
             f"The Ray cluster at {address} could not be joined ({type(error).__name__}). It must run the same versions "
-            "of Ray and Python. Nothing was paid."
+            "of Ray and Python; one that asks for a token needs RAY_AUTH_MODE=token here. Nothing was paid."
         ) from error
     ray.data.DataContext.get_current().enable_progress_bars = False
     return ray

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import DiscreetError, MissingPart, UnknownName
+from discreet.errors import DiscreetError, MissingPart, UnknownName, UsageError
 
 Vectors = NDArray[np.float32]
 Told = Callable[[int], None]
@@ -146,24 +146,38 @@ class MiniLMAndWords:
     SHARE = 0.4
 
     def __init__(self) -> None:
-        self._model = MiniLM()
+        self.meaning = MiniLM()
         vocabulary = (_minilm_folder() / "vocab.txt").read_text(encoding="utf-8").splitlines()
         self._rank = {word: place for place, word in enumerate(vocabulary)}
 
     def embed(self, texts: Sequence[str], progress: Told | None = None) -> Vectors:
         """One vector a text."""
-        words = np.zeros((len(texts), self.dimension - self._model.dimension), dtype=np.float32)
+        words = np.zeros((len(texts), self.dimension - self.meaning.dimension), dtype=np.float32)
         for row, text in enumerate(texts):
             for word in sorted(set(re.findall(r"\w+", text.lower()))):
                 _hash_into(words[row], word, self._weight(word))
             words[row] = _to_length_one(words[row])
-        meaning = self._model.embed(texts, progress)
-        return np.hstack([np.sqrt(self.SHARE) * meaning, np.sqrt(1 - self.SHARE) * words]).astype(np.float32)
+        meant = self.meaning.embed(texts, progress)
+        return np.hstack([np.sqrt(self.SHARE) * meant, np.sqrt(1 - self.SHARE) * words]).astype(np.float32)
 
     def _weight(self, word: str) -> float:
         """From 0 for what is no word, through about a half for the commonest words, to 1 for the rarest."""
         place = self._rank.get(word, len(self._rank)) - 1000
         return min(1.0, math.log1p(max(place, 0) / 20) / math.log(len(self._rank) / 20))
+
+
+def meaning(embedder: Embedder) -> Embedder:
+    """The part of an embedder that knows what a word means, without a hash of its letters.
+
+    Raises:
+        UsageError: it has none.
+    """
+    if isinstance(embedder, HashingEmbedder):
+        raise UsageError(
+            "The vault's embedder, 'hashing', does not know which words mean the same: leave --alike out, or make the "
+            "vault with another embedder."
+        )
+    return embedder.meaning if isinstance(embedder, MiniLMAndWords) else embedder
 
 
 class SentenceTransformersEmbedder:

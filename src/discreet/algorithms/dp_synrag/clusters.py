@@ -13,7 +13,7 @@ from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.mechanisms.noisy_sum import NoisySum
 from discreet.privacy.mechanisms.threshold_choice import ThresholdChoice
 from discreet.privacy.private import Private
-from discreet.retrieval.embedding import Embedder
+from discreet.retrieval.embedding import Embedder, meaning
 
 WORD = 16
 """How many tokens of a keyword count."""
@@ -41,7 +41,7 @@ def ordered(counts: Mapping[str, int], most: int, first: First, model: ScoringMo
 
 def merged(order: Sequence[str], embedder: Embedder, alike: float) -> list[list[str]]:
     """Keywords by cluster: one joins the first cluster whose first keyword is as similar to it as `alike`. Public."""
-    vectors = np.asarray(embedder.embed(list(order)), dtype=np.float64)
+    vectors = np.asarray(meaning(embedder).embed(list(order)), dtype=np.float64)
     found: list[list[int]] = []
     for number, vector in enumerate(vectors):
         near = [own for own in found if float(vectors[own[0]] @ vector) >= alike]

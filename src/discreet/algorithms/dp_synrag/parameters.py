@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 from discreet.algorithms.aggregating import Shape, check_shape, drawn, heard, voices
 from discreet.algorithms.synthetic import CorpusPlan, Journal, Method, Progress, Public, SyntheticText, UnitTexts
 from discreet.errors import BadData, UsageError
+from discreet.generation.prompts import rewriting
 from discreet.privacy.costs import Cost, Together
 from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.individual import PRESENCE
@@ -16,6 +17,7 @@ from discreet.privacy.mechanisms.noisy_sum import NoisySum
 from discreet.privacy.mechanisms.threshold_choice import ThresholdChoice
 from discreet.privacy.overlap import InEachCluster
 from discreet.privacy.private import Private
+from discreet.retrieval.embedding import meaning
 
 First = Literal["surprising", "rare"]
 
@@ -39,7 +41,7 @@ class DPSynRAG(Method["Plan"]):
         overlap: in how many clusters a unit is at most (L).
         first: to which clusters a unit goes: to those of its released keywords that surprise the public model most
             by themselves (ours), or that are the rarest of the whole vault (the paper's).
-        alike: keywords whose public vectors are as similar as this share a cluster; none do if 1.
+        alike: keywords that mean the same, by vectors that are as similar as this, share a cluster; none do if 1.
         wanted: how many units a cluster should be left with (k).
         tokens: how many tokens are drawn for a cluster (T).
         shape: how a unit's opinion of the next token is brought into bounds (aggregating.py).
@@ -74,6 +76,12 @@ class DPSynRAG(Method["Plan"]):
     def keywords_read(self) -> tuple[int, int]:
         """The keywords that count, of the tokens that are read."""
         return self.keywords, self.text_tokens
+
+    def check(self, public: Public) -> None:
+        """The prompt must fit the model, and keywords are merged by an embedder that knows what they mean."""
+        rewriting(public.model, self.text_tokens, self.tokens)
+        if self.alike < 1:
+            meaning(public.embedder)
 
     def steps(self, rho: float, delta: float, dimension: int, length: int) -> "Plan":
         """The price shared out among the steps."""
