@@ -11,12 +11,13 @@ from discreet.algorithms.dp_synrag.parameters import DPSynRAG
 from discreet.cli.app import app
 from discreet.errors import BadData, BudgetExhausted, UsageError
 from discreet.generation.toy import ToyModel
+from discreet.journal import Journal
 from discreet.privacy.accounting import Budget
 from discreet.privacy.individual import PRESENCE
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.retrieval.documents import Document
-from discreet.synthesis import Journal, Workshop, make_corpus, receipt_path
+from discreet.synthesis import Workshop, make_corpus, receipt_path
 from discreet.vault import Vault
 
 # Price enough for forty units to be heard, however few tokens; the corpora here are tiny.

@@ -17,6 +17,7 @@ from discreet.cli.app import app
 from discreet.errors import BadData, UsageError
 from discreet.generation.loading import load_model
 from discreet.generation.toy import ToyModel
+from discreet.journal import Journal
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.individual import PRESENCE
@@ -24,7 +25,7 @@ from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.privacy.private import Private
 from discreet.retrieval.documents import Document
-from discreet.synthesis import METHODS, Journal, Synthetic, Workshop, make_corpus, receipt_path
+from discreet.synthesis import METHODS, Synthetic, Workshop, make_corpus, receipt_path
 from discreet.vault import Vault
 
 QUIET = lambda *_: None  # noqa: E731

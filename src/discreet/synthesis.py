@@ -10,9 +10,7 @@ is not drawn again. Copies of a vault must not both go on with one run.
 """
 
 import fcntl
-import hashlib
 import json
-import os
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -22,13 +20,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from discreet.algorithms.aug_pe import AugPE
-from discreet.algorithms.dp_synrag.keywords import ranked_keywords
 from discreet.algorithms.dp_synrag.parameters import DPSynRAG
 from discreet.algorithms.dp_synth import DPSynth
 from discreet.algorithms.synthetic import CorpusPlan, Method, Public, Ranked, SyntheticText, TextPiece, UnitTexts
 from discreet.errors import StoreError, UsageError
 from discreet.generation.model import ScoringModel
 from discreet.generation.spread import spread
+from discreet.journal import VERSION, Journal, KeywordCache, replace_file
 from discreet.privacy.accounting import Spending
 from discreet.privacy.filter import PrivacyFilter, Receipt
 from discreet.privacy.individual import PRESENCE, Member, UnitFilter
@@ -44,8 +42,6 @@ from discreet.retrieval.vectors import LARGEST
 R = TypeVar("R")
 Told = Callable[[str, int, int], None]
 """Told (the step, how much of it is done, of how much)."""
-_VERSION = 2
-"""Of what a run keeps: one is gone on with by a version of discreet that makes the same of it."""
 METHODS: dict[str, type[Method[Any]]] = {method.name: method for method in (DPSynRAG, DPSynth, AugPE)}
 """The methods by their names; the first is taken unless another is named."""
 
@@ -74,8 +70,8 @@ class Synthetic:
         lines = [json.dumps({"text": t.text} | ({"keyword": t.keyword} if t.keyword else {})) for t in self.kept]
         about = {"receipt": self.receipt.describe(), "plan": self.plan, "written": len(self.texts), "kept": len(lines)}
         try:
-            _replace(receipt_path(path), json.dumps(about, indent=1) + "\n")
-            _replace(path, "".join(line + "\n" for line in lines))
+            replace_file(receipt_path(path), json.dumps(about, indent=1) + "\n")
+            replace_file(path, "".join(line + "\n" for line in lines))
         except OSError as error:
             raise StoreError(
                 f"The corpus could not be written to {path}: {error.strerror}. It is paid and kept in the vault: make "
@@ -186,7 +182,7 @@ class Workshop:
 
     def _make(self, parameters: Method[Any], only_new: bool, told: Told) -> Synthetic:
         asked = {
-            "version": _VERSION,
+            "version": VERSION,
             "method": parameters.name,
             "parameters": asdict(parameters),
             "only_new": only_new,
@@ -207,7 +203,7 @@ class Workshop:
         units = self._units(read, parameters, told)
         receipt, texts = self._paid(parameters, plan, units, journal, started["question"], told)
         done = {"documents": sorted(set(started["documents"]) | (self._done() if only_new else set()))}
-        _replace(self.folder / "done.json", json.dumps(done))
+        replace_file(self.folder / "done.json", json.dumps(done))
         return Synthetic(tuple(texts), receipt, {"method": parameters.name} | self._steps(plan))
 
     def _steps(self, plan: CorpusPlan) -> dict[str, Any]:
@@ -280,125 +276,5 @@ class Workshop:
             return set()
 
 
-class Journal:
-    """What a run has drawn, a line each, durable before anything is made of it."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._lines: dict[str, Any] = {}
-        if path.exists():
-            for line in path.read_text(encoding="ascii", errors="replace").split("\n"):
-                try:
-                    found = json.loads(line)
-                    self._lines[found["name"]] = found["value"]
-                except (ValueError, KeyError, TypeError):
-                    continue  # cut off by a crash: it was not used
-
-    def begun(self, asked: dict[str, Any]) -> dict[str, Any] | None:
-        """How the run began; None if there is none.
-
-        Raises:
-            UsageError: there is one, for something else.
-        """
-        started: dict[str, Any] | None = self._lines.get("begun")
-        if started is not None and started["asked"].get("version") != asked["version"]:
-            raise UsageError(
-                "A synthesis was begun in this vault by another version of discreet. Finish it with that one, or give "
-                f"it up by removing {self._path}: what was paid stays paid."
-            )
-        if started is not None and started["asked"] != json.loads(json.dumps(asked)):
-            raise UsageError(
-                "A synthesis with other parameters was interrupted in this vault. Run it again as it was, to finish "
-                f"what is paid, or give it up by removing {self._path}: what was paid stays paid."
-            )
-        return started
-
-    def begin(
-        self, asked: dict[str, Any], question: str, documents: Sequence[str], steps: dict[str, Any]
-    ) -> dict[str, Any]:
-        """Note how a run begins; nothing of an earlier one is left."""
-        self._path.unlink(missing_ok=True)
-        self._lines = {}
-        value = {"asked": asked, "question": question, "documents": sorted(set(documents)), "steps": steps}
-        self.put("begun", value)
-        return value
-
-    def once(self, name: str, draw: Callable[[], R]) -> R:
-        """What was drawn under this name; drawn now, and kept durably, if nothing was."""
-        if name not in self._lines:
-            self.put(name, draw())
-        found: R = self._lines[name]
-        return found
-
-    def put(self, name: str, value: object) -> None:
-        """Keep a value durably."""
-        try:
-            with self._path.open("a", encoding="utf-8") as file:
-                # A line that was cut off ends here.
-                file.write("\n" + json.dumps({"name": name, "value": value}) + "\n")
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as error:
-            raise StoreError(
-                f"The run could not be kept in {self._path}: {error.strerror}. Nothing was released. Make room, and "
-                "run the command again: it goes on where it stopped, and is paid once."
-            ) from error
-        self._lines[name] = value
-
-
-class KeywordCache:
-    """The keywords of texts by their content, so that a run that goes on, or the next one, need not read them again."""
-
-    def __init__(self, path: Path, model: ScoringModel, most: int, text_tokens: int) -> None:
-        self._path, self._model, self._most, self._text_tokens = path, model, most, text_tokens
-        self._about = [model.name, most, text_tokens]
-
-    def of(self, texts: Sequence[str], told: Callable[[int], None]) -> list[Ranked]:
-        """The ranked keywords of each text."""
-        known = self._known()
-        fresh = sorted({text for text in texts if _digest(text) not in known})
-        done = len(texts) - len(fresh)
-        told(done)
-        found = ranked_keywords(self._model, fresh, self._most, self._text_tokens)
-        with self._path.open("a", encoding="utf-8") as file:
-            for text, ranked in zip(fresh, found, strict=True):
-                known[_digest(text)] = ranked
-                file.write("\n" + json.dumps([*self._about, _digest(text), ranked]) + "\n")
-                done += 1
-                told(done)
-        return [known[_digest(text)] for text in texts]
-
-    def _known(self) -> dict[str, Ranked]:
-        found: dict[str, Ranked] = {}
-        if self._path.exists():
-            for line in self._path.read_text(encoding="ascii", errors="replace").split("\n"):
-                try:
-                    *about, digest, ranked = json.loads(line)
-                except (ValueError, TypeError):
-                    continue
-                if about == self._about:
-                    found[digest] = tuple((word, float(nats)) for word, nats in ranked)
-        return found
-
-
-def forget_keywords(folder: Path) -> None:
-    """Forget the keywords of all texts: something is being erased."""
-    (folder / "keywords.jsonl").unlink(missing_ok=True)
-
-
 def _value(member: Member[UnitTexts]) -> UnitTexts:
     return member.value
-
-
-def _digest(text: str) -> str:
-    return hashlib.blake2b(text.encode(errors="replace"), digest_size=16).hexdigest()
-
-
-def _replace(path: Path, content: str) -> None:
-    """Write a file as a whole or not at all."""
-    beside = path.with_name(path.name + ".part")
-    with beside.open("w", encoding="utf-8") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(beside, path)

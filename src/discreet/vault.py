@@ -44,6 +44,7 @@ from discreet.context import PublicContext
 from discreet.errors import UsageError
 from discreet.generation.model import LanguageModel, ScoringModel
 from discreet.history import History
+from discreet.journal import forget_keywords
 from discreet.keeping import make_folder, open_ledger
 from discreet.ledger.sql import SqlLedger
 from discreet.privacy.accounting import Budget
@@ -58,7 +59,7 @@ from discreet.retrieval.public import PublicTexts
 from discreet.retrieval.retriever import Corpus
 from discreet.retrieval.store import EmbeddedStore
 from discreet.settings import VERSION, Settings, converted, read_secret, read_settings, write_settings
-from discreet.synthesis import Synthetic, Told, Workshop, forget_keywords, make_corpus
+from discreet.synthesis import Synthetic, Told, Workshop, make_corpus
 
 SYNTHESIS = "synthesis"
 # Of the vault's delta, this part is for failure probabilities, the rest for converting Renyi curves.

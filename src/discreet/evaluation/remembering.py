@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.generation.model import Decoding, LanguageModel, Prompt
+from discreet.generation.wrapping import WrappedModel
 
 Path = tuple[int, ...]
 """The tokens appended to a row."""
@@ -20,7 +21,7 @@ Key = tuple[tuple[int, ...], Prompt, int]
 """What comes before a row's own prompt, the prompt, and the most tokens."""
 
 
-class RememberingModel:
+class RememberingModel(WrappedModel):
     """Wraps a `LanguageModel`. Remembers every row's tokens, and the KV caches that were used last.
 
     Args:
@@ -29,28 +30,10 @@ class RememberingModel:
     """
 
     def __init__(self, model: LanguageModel, rows: int = 300) -> None:
-        self._model, self._most = model, rows
-        self.name, self.context = model.name, model.context
-        self.end_tokens, self.pad_token = model.end_tokens, model.pad_token
+        super().__init__(model)
+        self._most = rows
         self._known: dict[Key, _Row] = {}
         self._batches: list[_Batch] = []  # the last used comes last
-
-    @property
-    def vocabulary_size(self) -> int:
-        """As the model's."""
-        return self._model.vocabulary_size
-
-    def encode(self, text: str) -> list[int]:
-        """As the model's."""
-        return self._model.encode(text)
-
-    def decode(self, tokens: Sequence[int]) -> str:
-        """As the model's."""
-        return self._model.decode(tokens)
-
-    def chat(self, system: str, examples: Sequence[tuple[str, str]]) -> tuple[list[int], list[int]]:
-        """As the model's."""
-        return self._model.chat(system, examples)
 
     def start(self, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int) -> "_Remembered":
         """Begin decoding; nothing is computed before it is asked for."""

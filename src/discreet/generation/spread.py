@@ -23,6 +23,7 @@ from typing import Any
 from discreet.errors import DiscreetError, MissingPart, UsageError
 from discreet.generation.loading import load_model
 from discreet.generation.model import Logits, Prompt, ScoredDecoding, ScoringModel, Tokens
+from discreet.generation.wrapping import WrappedModel
 
 HERE = "local"
 """The address of a cluster that is started on this machine, for this process alone."""
@@ -37,7 +38,7 @@ _AT_ONCE = 64
 """Texts that a worker reads at a time: as many as are read at a time without a cluster."""
 
 
-class SpreadModel:
+class SpreadModel(WrappedModel):
     """A scoring model on a Ray cluster. See `ScoringModel`; what is cheap is done here, by a model of one's own.
 
     It leaves the cluster when it is closed.
@@ -60,7 +61,8 @@ class SpreadModel:
             raise MissingPart("To spread work over a cluster, install Ray: pip install 'discreet[ray]'")
         if address != HERE:
             _answers(address)
-        self._model, self._ray = model, _joined(address, workers)
+        super().__init__(model)
+        self._ray = _joined(address, workers)
         found = int(self._ray.cluster_resources().get("CPU", 1))
         self.workers = min(workers or found, found)
         self._turn = count()
@@ -78,43 +80,6 @@ class SpreadModel:
     def close(self) -> None:
         """Leave the cluster; the workers stop."""
         self._ray.shutdown()
-
-    @property
-    def name(self) -> str:
-        """What the model is called."""
-        return self._model.name
-
-    @property
-    def vocabulary_size(self) -> int:
-        """How many tokens it knows."""
-        return self._model.vocabulary_size
-
-    @property
-    def context(self) -> int:
-        """The longest sequence, in tokens."""
-        return self._model.context
-
-    @property
-    def end_tokens(self) -> frozenset[int]:
-        """Tokens that end an answer."""
-        return self._model.end_tokens
-
-    @property
-    def pad_token(self) -> int:
-        """The token that fills a prompt up."""
-        return self._model.pad_token
-
-    def encode(self, text: str) -> list[int]:
-        """Token ids of plain text."""
-        return self._model.encode(text)
-
-    def decode(self, tokens: Sequence[int]) -> str:
-        """The text of token ids."""
-        return self._model.decode(tokens)
-
-    def chat(self, system: str, examples: Sequence[tuple[str, str]]) -> tuple[list[int], list[int]]:
-        """The chat template as token ids."""
-        return self._model.chat(system, examples)
 
     def start(self, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int) -> "SpreadDecoding":
         """Begin to continue prompts on the worker whose turn it is; the next ones go to the next worker."""
@@ -169,11 +134,12 @@ class SpreadModel:
         try:
             yield
         except (self._ray.exceptions.RayError, self._ray.data.exceptions.SystemException) as error:
+            # Without the worker's own error, whose message may hold words of a document.
             raise DiscreetError(
                 f"The workers of the cluster failed ({type(error).__name__}). Each needs discreet[local,ray] in this "
                 f"version, the model '{self.name}', memory for it, and a processor like the others'. What was paid and "
                 "drawn is kept: run the command again."
-            ) from error
+            ) from None
 
 
 class SpreadDecoding:

@@ -1,12 +1,14 @@
 """The steps of DP-SynRAG one by one: what each makes of a unit follows from that unit and public values."""
 
+import math
+
 import numpy as np
 import pytest
 
 from discreet.algorithms.aggregating import BLOCK, Writers, log_softmax, voices, weigh
 from discreet.algorithms.dp_synrag.clusters import merged, near_the_centre, numbered, ordered, places, rarest_first
 from discreet.algorithms.dp_synrag.keywords import ranked_keywords
-from discreet.algorithms.dp_synrag.parameters import LEVELS, DPSynRAG
+from discreet.algorithms.dp_synrag.parameters import LEVELS, DPSynRAG, Plan
 from discreet.algorithms.dp_synrag.rewrite import write_texts
 from discreet.algorithms.dp_synrag.select import mentions, useful
 from discreet.algorithms.synthetic import TextPiece, UnitTexts
@@ -87,6 +89,24 @@ def test_too_few_to_be_heard_do_not_write() -> None:
     assert plan.worth_writing(needed, 49152)
     assert not plan.worth_writing(0, 49152)  # and noise makes up for twice its scale
     assert 0 < 2 * plan.size.sigma < needed
+
+
+def written(plan: Plan, size: NoisySum, units: int) -> float:
+    """How often a cluster of so many units writes."""
+    noise, one = InsecureSeededNoise(3), np.ones(1, dtype=np.int64)
+    counts = [int(size.draw([one] * units, noise)[0]) for _ in range(3000)]
+    return float(np.mean([plan.worth_writing(count, 49152) for count in counts]))
+
+
+def test_whether_a_cluster_writes_hardly_depends_on_one_unit() -> None:
+    plan = DPSynRAG().plan(GRANT, Spending.nothing(), 384, 4096)
+    edge = math.ceil(voices(49152, plan.clip) - 2 * plan.size.sigma)
+    # Two Gaussians one apart differ by 2 Phi(1/(2 sigma)) - 1 at most; four standard errors of the estimate besides.
+    apart = math.erf(1 / (2 * math.sqrt(2) * plan.size.sigma)) + 4 * math.sqrt(0.5 / 3000)
+    assert abs(written(plan, plan.size, edge) - written(plan, plan.size, edge - 1)) <= apart
+    # The broken twin: decided by the number itself.
+    exact = NoisySum(1, 1, 1e-9)
+    assert abs(written(plan, exact, edge) - written(plan, exact, edge - 1)) > apart
 
 
 def test_a_price_that_is_not_left_is_refused() -> None:
