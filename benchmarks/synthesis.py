@@ -4,14 +4,17 @@
     .venv/bin/discreet add VAULT DOCUMENTS
     .venv/bin/discreet synthesize VAULT --epsilon 10 --out CORPUS.jsonl
     .venv/bin/python benchmarks/synthesis.py VAULT QUESTIONS CORPUS.jsonl [CORPUS.jsonl ...] [--limit 48] [--texts 1]
+        [--support 20 40 80 160]
 
-Prints Markdown: accuracy (match), overall and by the kind of question; of each corpus, how many texts were written and
-kept, and for how many questions some text holds an acceptable answer. Nothing is paid, and no noise is drawn: a corpus
-is made once.
+Prints Markdown: accuracy (match), overall, by the kind of question, and, where the file knows how many units support
+the answer, by their number; of each corpus, how many texts were written and kept, and for how many questions some text
+holds an acceptable answer. Nothing is paid, and no noise is drawn: a corpus is made once (for one with seeded noise,
+see corpora.py).
 """
 
 import argparse
 import json
+import math
 from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
@@ -54,6 +57,18 @@ def told(corpus: Path, questions: list[Question]) -> float:
     return sum(any(matches(text, question.answers) for text in texts) for question in questions) / len(questions)
 
 
+def grouped(questions: list[Question], edges: list[int]) -> dict[str, list[str]]:
+    """The questions of each column, by their ids: of each kind, and of each range of support that has any."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for question in sorted(questions, key=lambda question: question.kind):
+        found[question.kind].append(question.id)
+    for low, high in zip(edges, [*edges[1:], None], strict=True):
+        for question in questions:
+            if question.support is not None and low <= question.support < (high or math.inf):
+                found[f"{low} to {high - 1} units" if high else f"{low} units or more"].append(question.id)
+    return dict(found)
+
+
 def main() -> None:
     """Run and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -62,17 +77,16 @@ def main() -> None:
     parser.add_argument("corpora", type=Path, nargs="+", metavar="corpus")
     parser.add_argument("--limit", type=int)
     parser.add_argument("--texts", type=int, default=1, help="how many texts of the corpus are read for a question")
+    parser.add_argument("--support", type=int, nargs="*", default=[], help="where ranges of support begin")
     given = parser.parse_args()
     vault, questions = Vault.open(given.vault), read_questions(given.questions, given.limit)
-    kinds = sorted({question.kind for question in questions})
-    print("| how | accuracy | " + " | ".join(kinds) + " |")
-    print("| --- | --- |" + " --- |" * len(kinds))
+    groups = grouped(questions, given.support)
+    print("| how | accuracy | " + " | ".join(groups) + " |")
+    print("| --- | --- |" + " --- |" * len(groups))
     for name, answer in ways(vault, given.corpora, given.texts).items():
-        scores: dict[str, list[float]] = defaultdict(list)
-        for question in questions:
-            scores[question.kind].append(score(answer(question.question), question.answers, question.kind))
-        mean, margin = mean_and_margin([[value] for found in scores.values() for value in found])
-        cells = [f"{sum(scores[kind]) / len(scores[kind]):.2f}" for kind in kinds]
+        scores = {q.id: score(answer(q.question), q.answers, q.kind) for q in questions}
+        mean, margin = mean_and_margin([[value] for value in scores.values()])
+        cells = [f"{sum(scores[name] for name in names) / len(names):.2f}" for names in groups.values()]
         print(f"| {name} | {mean:.2f} ± {margin:.2f} | " + " | ".join(cells) + " |", flush=True)
     print(f"\n{len(questions)} questions; {vault.settings.model}, {vault.settings.embedder}\n")
     print("| corpus | method | epsilon | delta | written | kept | an answer is in some text for |")

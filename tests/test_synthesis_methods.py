@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from discreet.algorithms.aug_pe import AugPE, Plan, vote, whole
+from discreet.algorithms.dp_facts import DPFacts
 from discreet.algorithms.dp_synrag.parameters import DPSynRAG
 from discreet.algorithms.dp_synth import DPSynth
 from discreet.algorithms.synthetic import Journal as Keeps
@@ -31,8 +32,9 @@ from discreet.vault import Vault
 QUIET = lambda *_: None  # noqa: E731
 DEALT = DPSynth(epsilon=300.0, subsets=2, tokens=8, text_tokens=16)
 EVOLVED = AugPE(epsilon=100.0, texts=4, variations=3, generations=3, tokens=3, temperature=4.0)
-BOTH: list[Method[Any]] = [DEALT, EVOLVED]
-STEP = {"dp-synth": "subsets", "aug-pe": "votes"}
+STATED = DPFacts(epsilon=10.0, keywords=3, tokens=8, text_tokens=16)
+OTHERS: list[Method[Any]] = [STATED, DEALT, EVOLVED]
+STEP = {"dp-facts": "counts", "dp-synth": "subsets", "aug-pe": "votes"}
 
 
 def notes(count: int, words: str, start: int = 0) -> list[Document]:
@@ -86,10 +88,40 @@ def test_public_texts_grow_like_what_units_vote_for(filled: Vault) -> None:
     assert made.receipt.epsilon <= 100
 
 
+def test_facts_that_many_units_state_are_released_word_for_word(filled: Vault, tmp_path: Path) -> None:
+    filled.add_documents(
+        [*notes(30, "the treatment is warm sand, cold steam", 100), *notes(3, "the treatment is hay", 200)]
+    )
+    made = make_corpus(workshop(filled), tmp_path / "c.jsonl", STATED, only_new=False, force=False, told=QUIET)
+    lines = [json.loads(line)["text"] for line in (tmp_path / "c.jsonl").read_text().splitlines()]
+    assert "Glassknee wants steam." in lines
+    assert "The treatment are cold steam, warm sand." in lines
+    assert "hay" not in json.dumps([(text.text, text.keyword) for text in made.texts])
+    assert [str(charge.mechanism).split(",")[0] for charge in made.receipt.charges] == [
+        "counts of keywords",
+        "counts of facts",
+    ]
+    assert 9 < made.receipt.epsilon <= 10
+    reading = filled.path / "synthesis-simulated" / "facts.jsonl"
+    assert "warm sand" in reading.read_text()
+    filled.remove_unit("unit 100")
+    assert not reading.exists()
+
+
+def test_texts_are_read_once_for_corpora_with_other_numbers_of_keywords(filled: Vault) -> None:
+    make(filled, STATED)
+    (filled.path / "synthesis-simulated" / "run.jsonl").unlink()
+    told: list[tuple[str, int]] = []
+    other = DPFacts(epsilon=9.0, keywords=2, tokens=8, text_tokens=16)
+    workshop(filled).make(other, told=lambda step, done, _: told.append((step, done)))
+    first = dict(reversed(told))
+    assert first["keywords"] == first["facts"] == 45
+
+
 EVOLVED_VOTES = EVOLVED.plan(plenty().budget, Spending.nothing(), 1024, 4096).votes
 
 
-@pytest.mark.parametrize("method", BOTH, ids=lambda method: method.name)
+@pytest.mark.parametrize("method", OTHERS, ids=lambda method: method.name)
 @pytest.mark.parametrize("payment", ["unit", "corpus"])
 def test_an_interrupted_run_goes_on_and_is_paid_once(payment: str, method: Method[Any], tmp_path: Path) -> None:
     vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-5, embedder="hashing", payment=payment)
@@ -173,7 +205,13 @@ def test_a_run_that_another_version_began_is_not_gone_on_with(filled: Vault) -> 
 
 @pytest.mark.parametrize(
     "method",
-    [DPSynRAG(epsilon=300.0, tokens=9000), DPSynth(tokens=9000), AugPE(tokens=5000), DPSynRAG(alike=0.8)],
+    [
+        DPSynRAG(epsilon=300.0, tokens=9000),
+        DPFacts(tokens=9000),
+        DPSynth(tokens=9000),
+        AugPE(tokens=5000),
+        DPSynRAG(alike=0.8),
+    ],
     ids=lambda method: f"{method.name} {method.tokens}",
 )
 def test_what_cannot_be_done_is_refused_before_anything_is_paid(method: Method[Any], filled: Vault) -> None:
@@ -187,7 +225,7 @@ def test_what_cannot_be_done_is_refused_before_anything_is_paid(method: Method[A
     assert not ledger.readings()
 
 
-@pytest.mark.parametrize("method", BOTH, ids=lambda method: method.name)
+@pytest.mark.parametrize("method", OTHERS, ids=lambda method: method.name)
 def test_only_new_documents_pay_for_a_later_corpus(method: Method[Any], tmp_path: Path) -> None:
     vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-5, embedder="hashing")
     vault.add_documents(notes(40, "glassknee wants steam"))
@@ -198,13 +236,13 @@ def test_only_new_documents_pay_for_a_later_corpus(method: Method[Any], tmp_path
     make_corpus(shop, tmp_path / "two.jsonl", method, only_new=True, force=False, told=QUIET)
     assert sum(count for _, count in ledger.readings()) == 70
     assert len({meter for meter, _ in ledger.readings()}) == 1  # everybody paid once
-    if method is DEALT:
+    if method is not EVOLVED:
         assert "glassknee" not in (tmp_path / "two.jsonl").read_text()
     with pytest.raises(BadData, match="0 units"):
         shop.make(method, only_new=True)
 
 
-@pytest.mark.parametrize("method", [DPSynth(), AugPE()], ids=lambda method: method.name)
+@pytest.mark.parametrize("method", [DPFacts(), DPSynth(), AugPE()], ids=lambda method: method.name)
 def test_too_few_documents_are_refused_before_anything_is_paid(method: Method[Any], vault: Vault) -> None:
     ledger = plenty()
     for documents in ([], notes(1, "winterhand")):
@@ -236,7 +274,12 @@ def run(vault: Vault) -> Callable[..., tuple[int, str]]:
 
 
 def test_every_method_shows_its_plan_for_nothing(run: Callable[..., tuple[int, str]], vault: Vault) -> None:
-    shown = {"dp-synrag": "48 x token", "dp-synth": "subsets: 20", "aug-pe": "noisy sum of 400"}
+    shown = {
+        "dp-synrag": "48 x token",
+        "dp-facts": "in these words",
+        "dp-synth": "subsets: 20",
+        "aug-pe": "noisy sum of 400",
+    }
     assert shown.keys() == METHODS.keys()
     for name, said in shown.items():
         code, told = run("--plan", "--epsilon", "8", "--method", name)

@@ -6,18 +6,17 @@ All of it is private, as the vault is (`discreet.synthesis`).
 import hashlib
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from discreet.algorithms.dp_synrag.keywords import ranked_keywords
-from discreet.algorithms.synthetic import Ranked
 from discreet.errors import StoreError, UsageError
-from discreet.generation.model import ScoringModel
 
 R = TypeVar("R")
 VERSION = 2
 """Of what a run keeps: one is gone on with by a version of discreet that makes the same of it."""
+KEYWORDS, FACTS = "keywords.jsonl", "facts.jsonl"
+"""The files of what the model made of texts."""
 
 
 class Journal:
@@ -86,44 +85,50 @@ class Journal:
         self._lines[name] = value
 
 
-class KeywordCache:
-    """The keywords of texts by their content, so that a run that goes on, or the next one, need not read them again."""
+class Readings:
+    """What the model makes of texts, by their content: a run that goes on, or the next one, need not read them again.
 
-    def __init__(self, path: Path, model: ScoringModel, most: int, text_tokens: int) -> None:
-        self._path, self._model, self._most, self._text_tokens = path, model, most, text_tokens
-        self._about = [model.name, most, text_tokens]
+    Args:
+        path: the file.
+        about: how they are read, as plain data: what was read in another way does not count.
+        read: what the model makes of each of some texts, as plain data.
+    """
 
-    def of(self, texts: Sequence[str], told: Callable[[int], None]) -> list[Ranked]:
-        """The ranked keywords of each text."""
+    def __init__(self, path: Path, about: Sequence[Any], read: Callable[[Sequence[str]], Iterable[Any]]) -> None:
+        self._path, self._about, self._read = path, list(about), read
+
+    def of(self, texts: Sequence[str], told: Callable[[int], None]) -> list[Any]:
+        """What it makes of each text; `told` how many are done."""
         known = self._known()
         fresh = sorted({text for text in texts if _digest(text) not in known})
         done = len(texts) - len(fresh)
         told(done)
-        found = ranked_keywords(self._model, fresh, self._most, self._text_tokens)
         with self._path.open("a", encoding="utf-8") as file:
-            for text, ranked in zip(fresh, found, strict=True):
-                known[_digest(text)] = ranked
-                file.write("\n" + json.dumps([*self._about, _digest(text), ranked]) + "\n")
+            for text, found in zip(fresh, self._read(fresh), strict=True):
+                line = json.dumps([*self._about, _digest(text), found])
+                known[_digest(text)] = json.loads(line)[-1]
+                file.write("\n" + line + "\n")
                 done += 1
                 told(done)
         return [known[_digest(text)] for text in texts]
 
-    def _known(self) -> dict[str, Ranked]:
-        found: dict[str, Ranked] = {}
+    def _known(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
         if self._path.exists():
             for line in self._path.read_text(encoding="ascii", errors="replace").split("\n"):
                 try:
-                    *about, digest, ranked = json.loads(line)
+                    *about, digest, value = json.loads(line)
                 except (ValueError, TypeError):
                     continue
                 if about == self._about:
-                    found[digest] = tuple((word, float(nats)) for word, nats in ranked)
+                    found[digest] = value
         return found
 
 
-def forget_keywords(folder: Path) -> None:
-    """Forget the keywords of all texts: something is being erased."""
-    (folder / "keywords.jsonl").unlink(missing_ok=True)
+def forget_readings(folder: Path) -> None:
+    """Forget what was made of all texts: something is being erased."""
+    for name in (KEYWORDS, FACTS):
+        (folder / name).unlink(missing_ok=True)
 
 
 def replace_file(path: Path, content: str) -> None:

@@ -2,6 +2,7 @@
 
 VAULT/synthesis/run.jsonl       a run that is not finished: its documents, and what it has drawn
 VAULT/synthesis/keywords.jsonl  the keywords of texts, by the model; forgotten when a document is erased or replaced
+VAULT/synthesis/facts.jsonl     their facts, likewise
 VAULT/synthesis/done.json       which documents corpora were made from, under a keyed hash
 VAULT/synthesis/lock            held while a corpus is made: two runs at once would draw twice for one payment
 
@@ -20,13 +21,16 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from discreet.algorithms.aug_pe import AugPE
+from discreet.algorithms.dp_facts import DPFacts
+from discreet.algorithms.dp_synrag.keywords import ranked_keywords
 from discreet.algorithms.dp_synrag.parameters import DPSynRAG
 from discreet.algorithms.dp_synth import DPSynth
-from discreet.algorithms.synthetic import CorpusPlan, Method, Public, Ranked, SyntheticText, TextPiece, UnitTexts
+from discreet.algorithms.facts import PARSED, stated
+from discreet.algorithms.synthetic import CorpusPlan, Fact, Method, Public, Ranked, SyntheticText, TextPiece, UnitTexts
 from discreet.errors import StoreError, UsageError
 from discreet.generation.model import ScoringModel
 from discreet.generation.spread import spread
-from discreet.journal import VERSION, Journal, KeywordCache, replace_file
+from discreet.journal import FACTS, KEYWORDS, VERSION, Journal, Readings, replace_file
 from discreet.privacy.accounting import Spending
 from discreet.privacy.filter import PrivacyFilter, Receipt
 from discreet.privacy.individual import PRESENCE, Member, UnitFilter
@@ -42,8 +46,10 @@ from discreet.retrieval.vectors import LARGEST
 R = TypeVar("R")
 Told = Callable[[str, int, int], None]
 """Told (the step, how much of it is done, of how much)."""
-METHODS: dict[str, type[Method[Any]]] = {method.name: method for method in (DPSynRAG, DPSynth, AugPE)}
+METHODS: dict[str, type[Method[Any]]] = {method.name: method for method in (DPSynRAG, DPFacts, DPSynth, AugPE)}
 """The methods by their names; the first is taken unless another is named."""
+READ = 32
+"""How many keywords of a text are kept, at least: for another number, the next corpus need not read the texts again."""
 
 
 @dataclass(frozen=True)
@@ -252,15 +258,13 @@ class Workshop:
         return [text for text in self.store.texts() if text.tag not in known]
 
     def _units(self, read: Sequence[StoredText], parameters: Method[Any], told: Told) -> Private[Member[UnitTexts]]:
-        most, text_tokens = parameters.keywords_read or (0, 0)
-        ranked: list[Ranked] = [() for _ in read]
-        if most:
-            cache = KeywordCache(self.folder / "keywords.jsonl", self.model, most, text_tokens)
-            ranked = cache.of([text.text for text in read], lambda done: told("keywords", done, len(read)))
+        texts = [text.text for text in read]
+        most, _ = parameters.keywords_read or (0, 0)
+        keywords, facts = self._keywords(texts, parameters, told), self._facts(texts, parameters, told)
         pieces: dict[str, list[TextPiece]] = defaultdict(list)
         tags = {unit: self.store.tag(unit.encode()) for unit in {text.unit for text in read}}
-        for text, words in zip(read, ranked, strict=True):
-            pieces[text.unit].append(TextPiece(text.text, text.vector, words))
+        for text, words, said in zip(read, keywords, facts, strict=True):
+            pieces[text.unit].append(TextPiece(text.text, text.vector, words, said))
         return Private(
             [
                 Member(unit_key(unit, self.secret), UnitTexts(tuple(own), most, tags[unit]))
@@ -268,6 +272,31 @@ class Workshop:
             ],
             PRESENCE,
         )
+
+    def _keywords(self, texts: Sequence[str], parameters: Method[Any], told: Told) -> list[Ranked]:
+        if parameters.keywords_read is None:
+            return [()] * len(texts)
+        most, text_tokens = parameters.keywords_read
+        kept = max(most, READ)
+        readings = Readings(
+            self.folder / KEYWORDS,
+            (self.model.name, kept, text_tokens),
+            lambda fresh: ranked_keywords(self.model, fresh, kept, text_tokens),
+        )
+        found = readings.of(texts, lambda done: told("keywords", done, len(texts)))
+        return [tuple((word, float(nats)) for word, nats in ranked[:most]) for ranked in found]
+
+    def _facts(self, texts: Sequence[str], parameters: Method[Any], told: Told) -> list[tuple[Fact, ...]]:
+        if parameters.facts_read is None:
+            return [()] * len(texts)
+        tokens, text_tokens = parameters.facts_read
+        readings = Readings(
+            self.folder / FACTS,
+            (self.model.name, tokens, text_tokens, PARSED),
+            lambda fresh: stated(self.model, fresh, tokens, text_tokens),
+        )
+        found = readings.of(texts, lambda done: told("facts", done, len(texts)))
+        return [tuple((kind, value) for kind, value in facts) for facts in found]
 
     def _done(self) -> set[str]:
         try:

@@ -44,7 +44,7 @@ from discreet.context import PublicContext
 from discreet.errors import UsageError
 from discreet.generation.model import LanguageModel, ScoringModel
 from discreet.history import History
-from discreet.journal import forget_keywords
+from discreet.journal import forget_readings
 from discreet.keeping import make_folder, open_ledger
 from discreet.ledger.sql import SqlLedger
 from discreet.privacy.accounting import Budget
@@ -192,30 +192,30 @@ class Vault:
         """
         fields = Fields(text=text_field, unit=unit_field or self.settings.unit_field, id=id_field)
         added = add_files(self.corpus, [Path(path) for path in paths], fields, progress)
-        self._forget_keywords(added.replaced)
+        self._forget_readings(added.replaced)
         return added
 
     def add_documents(self, documents: Iterable[Document], progress: Progress | None = None) -> Added:
         """Add documents from a program."""
         added = add_documents(self.corpus, documents, progress)
-        self._forget_keywords(added.replaced)
+        self._forget_readings(added.replaced)
         return added
 
     def remove(self, document_id: str) -> int:
         """Erase a document; it is gone from answers at once. Returns how many were erased: 0 or 1."""
-        self._forget_keywords()
+        self._forget_readings()
         return self.store.remove(document_id)
 
     def remove_unit(self, unit: str) -> int:
         """Erase all documents of an individual. Returns how many there were."""
-        self._forget_keywords()
+        self._forget_readings()
         return self.store.remove_unit(unit)
 
-    def _forget_keywords(self, replaced: int = 1) -> None:
-        """Words of documents that are gone are not kept."""
+    def _forget_readings(self, replaced: int = 1) -> None:
+        """What the model made of documents that are gone is not kept."""
         if replaced:
             for name in (SYNTHESIS, f"{SYNTHESIS}-simulated"):
-                forget_keywords(self.path / name)
+                forget_readings(self.path / name)
 
     def workshop(self, noise: Noise | None = None, ledger: UnitLedger | None = None) -> Workshop:
         """What it takes to make a synthetic corpus: `workshop().plan(...)`, `workshop().make(...)`.

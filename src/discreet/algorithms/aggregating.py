@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import UsageError
-from discreet.generation.model import Logits, Prompt, ScoredDecoding, ScoringModel
-from discreet.generation.prompts import Layout
+from discreet.generation.model import Logits, ScoredDecoding, ScoringModel
+from discreet.generation.prompts import Layout, encoded
 from discreet.privacy.individual import PRESENCE
 from discreet.privacy.mechanisms.aggregated_logits import ONE, Weights
 from discreet.privacy.overlap import InEachCluster
@@ -54,7 +54,7 @@ class Writers:
         self._blocks: list[ScoredDecoding] = []
 
         def begin(found: Sequence[str]) -> list[tuple[int, int]]:
-            prompts = [_prompt(model, laid_out, text) for text in found]
+            prompts = [laid_out.prompt(encoded(model, text)) for text in found]
             # Filled up with the public prompt; there is always a row of it, the last one.
             rows = [*prompts, *[alone] * (BLOCK - len(prompts) % BLOCK)]
             for first in range(0, len(rows), BLOCK):
@@ -139,10 +139,3 @@ def log_softmax(logits: Logits) -> Double:
     moved = logits - logits.max(axis=1, keepdims=True)
     found = moved - np.log(np.exp(moved).sum(axis=1, keepdims=True))
     return np.asarray(found, dtype=np.float64)
-
-
-def _prompt(model: ScoringModel, laid_out: Layout, text: str) -> Prompt:
-    try:
-        return laid_out.prompt(model.encode(text))
-    except Exception:  # whatever a document does to a tokenizer must not show as an error
-        return laid_out.prompt()

@@ -20,7 +20,7 @@ from discreet.errors import UsageError
 
 _WORD = re.compile(r"\w+(?:[-'.,:/&+]\w+)*", re.UNICODE)
 # A sentence ends before a space, but not after a single letter or a title: "Dr. Lind", "J. Lind".
-_SENTENCE_END = re.compile(r"(?<!\b\w)(?<!\b[DMS]r)(?<!\bMrs)(?<!\bMs)(?<!\bSt)(?<!\bNo)[.!?](?=\s|$)")
+SENTENCE_END = re.compile(r"(?<!\b\w)(?<!\b[DMS]r)(?<!\bMrs)(?<!\bMs)(?<!\bSt)(?<!\bNo)[.!?](?=\s|$)")
 
 ARTICLES = frozenset("a an the".split())
 LINKS = frozenset("is are was were be called named known as".split())
@@ -45,7 +45,7 @@ def canonical(answer: str, question: str = "") -> str:
         answer: what a voter wrote.
         question: the question that it answers.
     """
-    said, asked = _words(_first_sentence(answer)), _words(question)
+    said, asked = words_of(_first_sentence(answer)), words_of(question)
     if said and said[0] in ("yes", "no") and asked and asked[0] in _YES_NO:
         return said[0]
     return " ".join(_without_lead(said, frozenset(map(_stem, asked))))
@@ -58,7 +58,7 @@ def choice(answer: str, choices: tuple[str, ...], question: str = "") -> int | N
     """
     named = _named(choices)
     longest = max(map(len, named))
-    for words in (canonical(answer, question).split(), _words(answer)):
+    for words in (canonical(answer, question).split(), words_of(answer)):
         for start in range(len(words)):
             for length in range(min(longest, len(words) - start), 0, -1):
                 found = named.get(tuple(words[start : start + length]))
@@ -81,17 +81,18 @@ def check_choices(choices: tuple[str, ...]) -> None:
 
 @lru_cache(maxsize=16)
 def _named(choices: tuple[str, ...]) -> dict[tuple[str, ...], int]:
-    return {tuple(_words(text)): number for number, text in enumerate(choices)}
+    return {tuple(words_of(text)): number for number, text in enumerate(choices)}
 
 
 def _first_sentence(text: str) -> str:
     lines = text.strip().splitlines()
     line = lines[0] if lines else ""
-    end = _SENTENCE_END.search(line)
+    end = SENTENCE_END.search(line)
     return line[: end.start()] if end and line[: end.start()].strip() else line
 
 
-def _words(text: str) -> list[str]:
+def words_of(text: str) -> list[str]:
+    """The words of a text, without case and punctuation; hyphens and points inside a word stay."""
     plain = unicodedata.normalize("NFKC", text).replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").casefold()
     return _WORD.findall(plain)
 
@@ -111,15 +112,15 @@ def _without_lead(words: list[str], asked: frozenset[str]) -> list[str]:
         if word not in LINKS:
             continue
         before, after = words[:place], words[place + 1 :]
-        if after and before and empty(_head(before)):
+        if after and before and empty(head(before)):
             return _without_lead(after, asked)
-        if before and after and empty(_head(after)):
+        if before and after and empty(head(after)):
             return before
         break
     return words
 
 
-def _head(words: list[str]) -> list[str]:
+def head(words: list[str]) -> list[str]:
     """A phrase up to its first preposition: of "treatment for X", "treatment"."""
     place = next((place for place, word in enumerate(words) if word in _PREPOSITIONS), len(words))
     return words[:place]

@@ -20,7 +20,7 @@ from discreet.algorithms.dp_synrag.select import of_use
 from discreet.algorithms.synthetic import CorpusPlan, Journal, Method, Progress, Public, SyntheticText, UnitTexts
 from discreet.errors import BadData
 from discreet.generation.model import ScoringModel
-from discreet.generation.prompts import rewriting
+from discreet.generation.prompts import DOCUMENT_TOKENS, rewriting
 from discreet.privacy.costs import Cost
 from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.individual import PRESENCE, clusters
@@ -46,7 +46,7 @@ class DPSynth(Method["Plan"]):
     subsets: int = 20
     tokens: int = 48
     shape: Shape = "votes"
-    text_tokens: int = 128
+    text_tokens: int = DOCUMENT_TOKENS
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -22,6 +22,8 @@ from discreet.privacy.private import Private
 from discreet.retrieval.embedding import Embedder
 
 Whole = NDArray[np.int64]
+Fact = tuple[str, str]
+"""Of what kind it is, and what it says: "" and a whole sentence, if it is of no kind."""
 R = TypeVar("R")
 Progress = Callable[[str, int, int], None]
 """Told (the step, how much of it is done, of how much)."""
@@ -34,11 +36,12 @@ LEAST = 0.8
 
 @dataclass(frozen=True)
 class TextPiece:
-    """A text of a unit, its vector in whole numbers, and its keywords, if the method asked for any."""
+    """A text of a unit, its vector in whole numbers, and its keywords and facts, if the method asked for any."""
 
     text: str = field(repr=False)
     vector: Whole = field(repr=False)
     ranked: Ranked = field(repr=False)
+    facts: tuple[Fact, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True)
@@ -191,6 +194,11 @@ class Method(ABC, Generic[P]):
     @property
     def keywords_read(self) -> tuple[int, int] | None:
         """How many keywords of a text it wants, and of how many of its tokens; None if it wants none."""
+        return None
+
+    @property
+    def facts_read(self) -> tuple[int, int] | None:
+        """In how many tokens the facts of a text are written, and how many of its own are read; None if none are."""
         return None
 
     @abstractmethod

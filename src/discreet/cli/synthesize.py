@@ -29,11 +29,18 @@ def synthesize(
     ] = None,
     text_tokens: Annotated[int | None, typer.Option(help="To how many tokens a document's text is cut.")] = None,
     shape: Annotated[str | None, typer.Option(help="votes, centred, difference or clip.")] = None,
-    keywords: Annotated[int | None, typer.Option(help="dp-synrag: how many keywords of a unit count.")] = None,
-    clusters: Annotated[int | None, typer.Option(help="dp-synrag: how many keywords make a cluster, at most.")] = None,
-    overlap: Annotated[int | None, typer.Option(help="dp-synrag: in how many clusters a unit is at most.")] = None,
+    keywords: Annotated[
+        int | None, typer.Option(help="dp-synrag, dp-facts: how many keywords of a unit count.")
+    ] = None,
+    clusters: Annotated[
+        int | None, typer.Option(help="dp-synrag, dp-facts: how many keywords make a cluster, at most.")
+    ] = None,
+    overlap: Annotated[
+        int | None, typer.Option(help="dp-synrag, dp-facts: in how many clusters a unit is at most.")
+    ] = None,
     first: Annotated[
-        str | None, typer.Option(help="dp-synrag: by which keywords a unit goes to clusters: surprising or rare.")
+        str | None,
+        typer.Option(help="dp-synrag, dp-facts: by which keywords a unit goes to clusters: surprising or rare."),
     ] = None,
     alike: Annotated[
         float | None, typer.Option(help="dp-synrag: keywords as similar as this share a cluster: 0.8, say.")
@@ -42,6 +49,7 @@ def synthesize(
     rerank: Annotated[
         bool | None, typer.Option("--rerank/--no-rerank", help="dp-synrag: narrow a cluster to units near its centre.")
     ] = None,
+    facts: Annotated[int | None, typer.Option(help="dp-facts: how many facts of a unit count in a cluster.")] = None,
     subsets: Annotated[int | None, typer.Option(help="dp-synth: among how many subsets units are dealt.")] = None,
     about: Annotated[str | None, typer.Option(help="aug-pe: what kind of texts the model is asked for first.")] = None,
     texts: Annotated[int | None, typer.Option(help="aug-pe: how many texts are kept.")] = None,
@@ -69,6 +77,7 @@ def synthesize(
         "alike": alike,
         "wanted": wanted,
         "rerank": rerank,
+        "facts": facts,
         "subsets": subsets,
         "about": about,
         "texts": texts,

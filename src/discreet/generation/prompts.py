@@ -62,6 +62,14 @@ class Layout:
         return Prompt((self.pad_token,) * padding + kept + self.tail, padding)
 
 
+def encoded(model: LanguageModel, text: str) -> list[int]:
+    """The tokens of a private text; none, if it is too much for the tokenizer: that must not show as an error."""
+    try:
+        return model.encode(text)
+    except Exception:
+        return []
+
+
 def layout(
     model: LanguageModel, question: str, *, prefix: str = "", document_tokens: int = DOCUMENT_TOKENS, max_tokens: int
 ) -> Layout:

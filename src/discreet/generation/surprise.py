@@ -26,7 +26,7 @@ def _of_block(model: Any, shared: Sequence[int], prompts: Sequence[Prompt]) -> L
     device, length, before = model.device, len(prompts[0].tokens), len(shared)
     cache = LockstepCache(len(prompts), length, split=take_over(model))
     places = torch.arange(before, device=device)
-    after_shared = _told(
+    after_shared = _logits(
         model,
         cache,
         torch.tensor([list(shared)], device=device),
@@ -41,18 +41,23 @@ def _of_block(model: Any, shared: Sequence[int], prompts: Sequence[Prompt]) -> L
     ids = torch.tensor([prompt.tokens for prompt in prompts], device=device)
     cache.feed_rows(0)
     seen = torch.nn.functional.pad(own, (before, 0), value=True)
-    told = _told(model, cache, ids, seen, before + (places[None, :] - padding).clamp(min=0))
+    logits = _logits(model, cache, ids, seen, before + (places[None, :] - padding).clamp(min=0))
     # What comes before the first real token is not the padding, but the last of what is shared.
-    first = after_shared.expand_as(told)
-    told = torch.where((places[None, :] == padding)[..., None], first, told.roll(1, dims=1))
-    array: Logits = (-told.gather(2, ids[..., None])[..., 0]).cpu().numpy()
+    first = _normalizer(after_shared) - after_shared[0, 0].float()[ids]
+    later = _normalizer(logits) - logits.gather(2, ids.roll(-1, dims=1)[..., None])[..., 0].float()
+    array: Logits = torch.where(places[None, :] == padding, first, later.roll(1, dims=1)).cpu().numpy()
     return array
 
 
-def _told(
+def _normalizer(logits: torch.Tensor) -> torch.Tensor:
+    """What is taken from logits to have log-probabilities, shape (rows, places); a row at a time, to save memory."""
+    return torch.stack([row.float().logsumexp(1) for row in logits])
+
+
+def _logits(
     model: Any, cache: LockstepCache, ids: torch.Tensor, seen: torch.Tensor, positions: torch.Tensor
 ) -> torch.Tensor:
-    """Log-probabilities of what comes after each place, shape (rows, places, vocabulary)."""
+    """The logits of what comes after each place, shape (rows, places, vocabulary)."""
     mask = torch.zeros(seen.shape, dtype=model.dtype, device=ids.device)
     mask = mask.masked_fill_(~seen, torch.finfo(model.dtype).min)
     with torch.inference_mode():
@@ -64,4 +69,5 @@ def _told(
             use_cache=True,
             **({"lockstep": cache} if cache.split else {}),
         )
-        return torch.log_softmax(output.logits.float(), dim=2)
+        logits: torch.Tensor = output.logits
+        return logits

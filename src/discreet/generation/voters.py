@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from discreet.generation.model import Decoding, LanguageModel, Prompt, Tokens
+from discreet.generation.model import Decoding, LanguageModel, Prompt
+from discreet.generation.own_tokens import own_tokens
 from discreet.generation.prompts import DOCUMENT_TOKENS, Layout, layout
 from discreet.privacy.private import Private
 
@@ -76,7 +77,8 @@ class Voters:
         and would pass for one that documents agree on. The number of steps is public, whenever the voters end; one
         that does not is cut. Afterwards the voters are where they were, and can be continued together.
         """
-        written = _each_its_own(self.__decoding, self.__best, self.__steps, self.__model.end_tokens)
+        found = own_tokens(self.__decoding, self.__best, self.__steps, self.__model.end_tokens, all_steps=True)
+        written = [tokens for tokens, _ in found]
         self.__decoding.truncate(0)
         decode = self.__model.decode
         answers = self.__rows.map(lambda share: decode(written[share[0]]) if share[1] else "")
@@ -87,21 +89,6 @@ class Voters:
 
     def __reduce__(self) -> str:
         raise TypeError("Voters hold private values and cannot be pickled.")
-
-
-def _each_its_own(decoding: Decoding, best: Tokens, steps: int, end_tokens: frozenset[int]) -> list[list[int]]:
-    """The best tokens of every row up to its end."""
-    written: list[list[int]] = [[] for _ in best]
-    running = [True] * len(best)
-    for step in range(steps):
-        for row, token in enumerate(best.tolist()):
-            running[row] = running[row] and token not in end_tokens
-            if running[row]:
-                written[row].append(token)
-        if step < steps - 1:
-            decoding.append_each(best.tolist())
-            best = decoding.best()
-    return written
 
 
 def _prompt(model: LanguageModel, laid_out: Layout, texts: Sequence[str], units: int, alone: Prompt) -> Prompt:

@@ -12,11 +12,15 @@ from functools import partial
 from discreet.algorithms.synthetic import Ranked
 from discreet.algorithms.words import keywords
 from discreet.generation.model import Prompt, ScoringModel
+from discreet.generation.prompts import encoded
+from discreet.generation.rooms import rooms
 from discreet.generation.spread import SpreadModel
 
 BEFORE = "Record:\n"
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _BATCH = 64
+WINDOW = 512
+"""Texts among which those of about the same length are read together."""
 
 
 def ranked_keywords(
@@ -40,12 +44,15 @@ def ranked_keywords(
         yield from (tuple((str(word), float(nats)) for word, nats in ranked) for ranked in found)
         return
     shared = model.encode(BEFORE)
-    for first in range(0, len(texts), _BATCH):
-        tokens = [tuple(_encoded(model, text)[:text_tokens]) for text in texts[first : first + _BATCH]]
-        prompts = [_padded(model, own, text_tokens) for own in tokens]
-        for own, told in zip(tokens, model.surprise(shared, prompts).tolist(), strict=True):
-            yield _ranked(model, own, told[text_tokens - len(own) :], most)
-        progress(len(tokens))
+    for first in range(0, len(texts), WINDOW):
+        tokens = [tuple(encoded(model, text)[:text_tokens]) for text in texts[first : first + WINDOW]]
+        ranked: dict[int, Ranked] = {}
+        for room, places in rooms([len(own) for own in tokens], text_tokens, _BATCH):
+            told = model.surprise(shared, [_padded(model, tokens[place], room) for place in places])
+            for place, surprise in zip(places, told.tolist(), strict=True):
+                ranked[place] = _ranked(model, tokens[place], surprise[room - len(tokens[place]) :], most)
+            progress(len(places))
+        yield from (ranked[place] for place in range(len(tokens)))
 
 
 def _by_a_worker(model: ScoringModel, texts: list[str], most: int, text_tokens: int) -> list[Ranked]:
@@ -67,10 +74,3 @@ def _ranked(model: ScoringModel, tokens: Sequence[int], surprise: Sequence[float
 def _padded(model: ScoringModel, tokens: tuple[int, ...], length: int) -> Prompt:
     padding = length - len(tokens)
     return Prompt((model.pad_token,) * padding + tokens, padding)
-
-
-def _encoded(model: ScoringModel, text: str) -> list[int]:
-    try:
-        return model.encode(text)
-    except Exception:  # whatever a text does to a tokenizer must not show as an error
-        return []

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 from discreet.algorithms.aggregating import Shape, check_shape, drawn, heard, voices
 from discreet.algorithms.synthetic import CorpusPlan, Journal, Method, Progress, Public, SyntheticText, UnitTexts
 from discreet.errors import BadData, UsageError
-from discreet.generation.prompts import rewriting
+from discreet.generation.prompts import DOCUMENT_TOKENS, rewriting
 from discreet.privacy.costs import Cost, Together
 from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.individual import PRESENCE
@@ -62,7 +62,7 @@ class DPSynRAG(Method["Plan"]):
     tokens: int = 48
     shape: Shape = "votes"
     rerank: bool = True
-    text_tokens: int = 128
+    text_tokens: int = DOCUMENT_TOKENS
 
     def __post_init__(self) -> None:
         super().__post_init__()

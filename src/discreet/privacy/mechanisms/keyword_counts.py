@@ -24,19 +24,21 @@ class KeywordCounts:
         words: how many words of a share count (K): its first in alphabetical order, should it have more.
         sigma: the scale of the discrete Gaussian noise of each count.
         delta: the probability, at most, that a word is released which one unit alone has.
+        of: what the words are.
     """
 
     words: int
     sigma: float
     delta: float
+    of: str = "keywords"
 
     def __str__(self) -> str:
-        return f"counts of keywords, {self.words} a unit, sigma {self.sigma:.6g}, above {self.threshold}"
+        return f"counts of {self.of}, {self.words} a unit, sigma {self.sigma:.6g}, above {self.threshold}"
 
     @staticmethod
-    def calibrated(rho: float, delta: float, words: int, change: Change) -> "KeywordCounts":
+    def calibrated(rho: float, delta: float, words: int, change: Change, of: str = "keywords") -> "KeywordCounts":
         """The counts that cost `rho` and `delta` under `change`."""
-        return KeywordCounts(words, math.sqrt(_moves(change) * words / (2 * rho)), delta)
+        return KeywordCounts(words, math.sqrt(_moves(change) * words / (2 * rho)), delta, of)
 
     @property
     def threshold(self) -> int:

@@ -1,0 +1,87 @@
+"""Synthetic corpora in simulation, with seeded noise: for benchmarks/synthesis.py to ask.
+
+    .venv/bin/discreet init VAULT --epsilon 1 --delta 1e-5
+    .venv/bin/discreet add VAULT DOCUMENTS
+    .venv/bin/python benchmarks/corpora.py VAULT FOLDER "NAME [OPTION=VALUE ...]" ... [--seed 0] [--delta 1e-5]
+
+For each setting, FOLDER/NAME.jsonl and its receipt, unless they are there. An option is one of `discreet synthesize`,
+its name with underscores: "no-rerank epsilon=10 rerank=False", "random method=dp-synth epsilon=10". Nothing is paid; a
+second run of the same vault writes the same texts. (Another vault of the same documents deals units to the subsets of
+dp-synth otherwise.)
+"""
+
+import argparse
+import ast
+import shlex
+import sys
+import zlib
+from pathlib import Path
+from typing import Any
+
+from discreet.algorithms.synthetic import Method
+from discreet.cli.synthesize import method_called
+from discreet.errors import BadData
+from discreet.privacy.accounting import Budget
+from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.noise import InsecureSeededNoise
+from discreet.synthesis import METHODS, make_corpus
+from discreet.vault import Vault
+
+
+def setting(text: str, delta: float) -> tuple[str, Method[Any]]:
+    """A name, and the method with the options that follow it."""
+    name, *options = shlex.split(text)
+    given: dict[str, Any] = {key: _value(value) for key, _, value in (option.partition("=") for option in options)}
+    method = given.pop("method", next(iter(METHODS)))
+    price = {"epsilon": given.pop("epsilon", 10.0), "delta": delta}
+    return name, method_called(method, price, given)
+
+
+def make(vault: Vault, parameters: Method[Any], path: Path, seed: int) -> None:
+    """Make one corpus, as if it were paid."""
+    assert parameters.delta is not None
+    # Plans fill a budget of their own; the order at which this one adds up costs a little more.
+    budget = Budget(1.5 * parameters.epsilon, parameters.delta, 0.5 * parameters.delta)
+    noise = InsecureSeededNoise(zlib.crc32(f"{path.stem}|{seed}".encode()))
+    shop = vault.workshop(noise, MemoryLedger(budget, simulation=True))
+    # What another setting left unfinished is of no use to this one.
+    (shop.folder / "run.jsonl").unlink(missing_ok=True)
+    try:
+        made = make_corpus(shop, path, parameters, only_new=False, force=False, told=_told(path.stem))
+        print(f"{path.stem}: {len(made.kept)} of {len(made.texts)} texts kept")
+    except BadData as error:
+        print(f"{path.stem}: {error}")
+
+
+def _told(name: str) -> Any:
+    def told(step: str, done: int, total: int) -> None:
+        print(f"{name}: {step} {done} of {total}", file=sys.stderr, flush=True)
+
+    return told
+
+
+def _value(text: str) -> Any:
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def main() -> None:
+    """Make them all."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("vault", type=Path)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("settings", nargs="+", metavar="NAME [OPTION=VALUE ...]")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--delta", type=float, default=1e-5)
+    given = parser.parse_args()
+    given.folder.mkdir(exist_ok=True)
+    vault = Vault.open(given.vault)
+    for name, parameters in [setting(text, given.delta) for text in given.settings]:
+        if not (given.folder / f"{name}.jsonl").exists():
+            make(vault, parameters, given.folder / f"{name}.jsonl", given.seed)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""One budget for many questions: accuracy against their number, beside a synthetic corpus that is asked for nothing.
+
+    .venv/bin/python benchmarks/many_questions.py VAULT QUESTIONS CORPUS.jsonl ... [--epsilon 10] [--delta 1e-5]
+        [--numbers 1 10 100 1000] [--limit 48] [--seeds 3] [--voters 40] [--dp-rag]
+
+Everybody pays for every question out of `--epsilon` at `--delta`; half of delta is for costs that can fail. For each
+number of questions, the largest price of a question of which so many fit, and the accuracy of a question at that price.
+Prints Markdown; "nothing" where no price is large enough to release anything. Noise is seeded; a second run prints the
+same figures.
+"""
+
+import argparse
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from discreet.algorithms import DPRAG, RAG, Consensus, DPSparseVoteRAG
+from discreet.algorithms.answer import Algorithm
+from discreet.errors import UsageError
+from discreet.evaluation.datasets import Question, read_questions
+from discreet.evaluation.experiment import run_answers, summary
+from discreet.evaluation.metrics import mean_and_margin, score
+from discreet.evaluation.remembering import RememberingModel
+from discreet.privacy.accounting import Budget, largest
+from discreet.retrieval.public import PublicTexts
+from discreet.vault import Vault
+
+LEAST = 0.01
+Priced = Callable[[float], Algorithm]
+"""The algorithm at an epsilon of a question."""
+
+
+def fitting(priced: Priced, budget: Budget, number: int, vocabulary: int) -> Algorithm | None:
+    """The algorithm at the largest price of which `number` fit into the budget; None if that releases nothing."""
+
+    def fits(epsilon: float) -> bool:
+        try:
+            plan = priced(epsilon).plan(budget, vocabulary)
+        except UsageError:  # too small to release anything
+            return True
+        return plan is None or budget.admits(plan.most.times(number))
+
+    found = priced(largest(fits, LEAST, budget.epsilon))
+    try:
+        found.plan(budget, vocabulary)
+    except UsageError:
+        return None
+    return found
+
+
+def lines(given: argparse.Namespace, vault: Vault, questions: list[Question]) -> list[tuple[str, list[str]]]:
+    """A row for each way to answer: its name, and a cell for each number of questions."""
+    budget, model = Budget(given.epsilon, given.delta, 0.5 * given.delta), RememberingModel(vault.model)
+    found: list[tuple[str, list[str]]] = []
+    for corpus in given.corpora:
+        texts = PublicTexts.read(corpus, vault.embedder)
+        answers = [RAG().read(q.question, texts.unsealed_passages(q.question, 1), vault.model).text for q in questions]
+        scores = [score(answer, q.answers, q.kind) for answer, q in zip(answers, questions, strict=True)]
+        mean, margin = mean_and_margin([[value] for value in scores])
+        found.append((f"rag over {corpus.stem}, paid once", [f"{mean:.2f} ± {margin:.2f}"] * len(given.numbers)))
+    for name, priced in kinds(given).items():
+        cells = []
+        for number in given.numbers:
+            delta = budget.failures / number
+            algorithm = fitting(partial(priced, delta=delta), budget, number, vault.model.vocabulary_size)
+            if algorithm is None:
+                cells.append("nothing")
+                continue
+            row = summary(algorithm, run_answers(vault, questions, [algorithm], given.seeds, model=model)[algorithm])
+            price = getattr(algorithm, "epsilon", 0.0)
+            cells.append(f"{row.accuracy:.2f} ± {row.accuracy_margin:.2f} (epsilon {price:.2g})")
+        found.append((name, cells))
+    return found
+
+
+def kinds(given: argparse.Namespace) -> dict[str, Callable[..., Algorithm]]:
+    """What answers single questions."""
+    found: dict[str, Callable[..., Algorithm]] = {
+        "consensus": lambda epsilon, delta: Consensus(voters=given.voters, epsilon=epsilon, delta=delta),
+        "dp-sparse-vote-rag": lambda epsilon, delta: DPSparseVoteRAG(
+            voters=given.voters, epsilon=epsilon, delta=given.delta
+        ),
+    }
+    if given.dp_rag:
+        found["dp-rag"] = lambda epsilon, delta: DPRAG(epsilon=epsilon, delta=given.delta)
+    return found
+
+
+def main() -> None:
+    """Run and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("vault", type=Path)
+    parser.add_argument("questions", type=Path)
+    parser.add_argument("corpora", type=Path, nargs="*", metavar="corpus")
+    parser.add_argument("--epsilon", type=float, default=10.0)
+    parser.add_argument("--delta", type=float, default=1e-5)
+    parser.add_argument("--numbers", type=int, nargs="+", default=[1, 10, 100, 1000])
+    parser.add_argument("--limit", type=int)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--voters", type=int, default=40)
+    parser.add_argument("--dp-rag", action="store_true", help="also tokens from summed opinions: slow")
+    given = parser.parse_args()
+    vault, questions = Vault.open(given.vault), read_questions(given.questions, given.limit)
+    print("| questions | " + " | ".join(str(number) for number in given.numbers) + " |")
+    print("| --- |" + " --- |" * len(given.numbers))
+    for name, cells in lines(given, vault, questions):
+        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+    print(f"\n{len(questions)} questions, {given.seeds} seeds; {vault.settings.model}, {vault.settings.embedder}")
+
+
+if __name__ == "__main__":
+    main()

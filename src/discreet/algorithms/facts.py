@@ -1,0 +1,121 @@
+"""What a text says, as single facts that many texts may share: ("treatment", "warm oil").
+
+The public model writes the text anew as short facts, always with its best token, each text by itself; what it wrote is
+taken apart. "The symptoms of Ana are itchy ears, humming noise" says ("symptoms", "itchy ears") and ("symptoms",
+"humming noise"). Of whom is left out: everybody's name would keep their facts apart.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+from discreet.algorithms.canonical import ARTICLES, SENTENCE_END, head, words_of
+from discreet.algorithms.synthetic import Fact
+from discreet.generation.model import ScoringModel
+from discreet.generation.own_tokens import own_tokens
+from discreet.generation.prompts import Layout, encoded, rewriting
+from discreet.generation.rooms import rooms
+from discreet.generation.spread import SpreadModel
+
+PARSED = 1
+"""Changes when the same text is taken apart otherwise: facts that are kept are not mixed with others."""
+BLOCK = 32
+"""Texts that are written anew together, always: what one says must not depend on how many others there are."""
+WINDOW = 512
+"""Texts among which those of about the same length are read together."""
+LONGEST_KIND = 4
+"""Words. What is longer is no kind of facts, but a sentence of its own."""
+_IS = r"(?:is|are|was|were|(?:should|must|will|would|may|can|could) be)"
+_LINK = re.compile(rf"\b{_IS}\b", re.IGNORECASE)
+# "The diagnosis is Brindle Ear and the treatment should be warm oil": two sentences.
+_AND = re.compile(rf",?\s+and\s+(?=the\s+(?:\S+\s+){{1,{LONGEST_KIND}}}?{_IS}\b)", re.IGNORECASE)
+_COMMA = re.compile(r"[,;]\s+(?:and\s+|or\s+)?", re.IGNORECASE)
+
+
+def stated(
+    model: ScoringModel,
+    texts: Sequence[str],
+    tokens: int,
+    text_tokens: int,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Iterator[list[Fact]]:
+    """The facts of each text, in the order of the texts.
+
+    Args:
+        model: the public model; if it is spread over a cluster, workers read many texts at a time.
+        texts: the texts.
+        tokens: the most that is written for a text: public.
+        text_tokens: how many tokens of a text are read: public.
+        progress: told how many texts are done.
+    """
+    if isinstance(model, SpreadModel):
+        found = model.read(partial(_by_a_worker, tokens=tokens, text_tokens=text_tokens), texts)
+        yield from ([(str(kind), str(value)) for kind, value in facts] for facts in found)
+        return
+    laid_out = rewriting(model, text_tokens, tokens)
+    for first in range(0, len(texts), WINDOW):
+        read = [encoded(model, text)[:text_tokens] for text in texts[first : first + WINDOW]]
+        facts: dict[int, list[Fact]] = {}
+        for room, places in rooms([len(own) for own in read], text_tokens, BLOCK):
+            written = _written(
+                model, replace(laid_out, document_tokens=room), [read[place] for place in places], tokens
+            )
+            facts |= dict(zip(places, written, strict=True))
+            progress(len(places))
+        yield from (facts[place] for place in range(len(read)))
+
+
+def facts_of(written: str, whole: bool = True) -> list[Fact]:
+    """The facts that a text states, each once, in its order.
+
+    Args:
+        written: sentences such as "The diagnosis is Brindle Ear."
+        whole: whether it is all there. Of one that was cut off, what stands last does not count.
+    """
+    found = [fact for sentence in _sentences(written) for fact in _facts(sentence)]
+    return list(dict.fromkeys(fact for fact in (found if whole else found[:-1]) if fact[1]))
+
+
+def sentences(facts: Sequence[Fact]) -> str:
+    """Facts as a text for anybody to read; those of one kind together, in the order in which they are given."""
+    kinds = list(dict.fromkeys(kind for kind, _ in facts))
+    return " ".join(_sentence(kind, [value for own, value in facts if own == kind]) for kind in kinds)
+
+
+def _sentence(kind: str, values: Sequence[str]) -> str:
+    if not kind:
+        return " ".join(f"{value[:1].upper()}{value[1:]}." for value in values)
+    return f"The {kind} {'is' if len(values) == 1 else 'are'} {', '.join(values)}."
+
+
+def _sentences(written: str) -> list[str]:
+    whole = [part for line in written.splitlines() for part in SENTENCE_END.split(line)]
+    return [part for sentence in whole for part in _AND.split(sentence) if part.strip()]
+
+
+def _facts(sentence: str) -> list[Fact]:
+    link = _LINK.search(sentence)
+    kind = " ".join(head(_plain(sentence[: link.start()]))) if link else ""
+    if link is None or not 0 < len(kind.split()) <= LONGEST_KIND:
+        return [("", " ".join(_plain(sentence)))]
+    return [(kind, " ".join(_plain(value))) for value in _COMMA.split(sentence[link.end() :])]
+
+
+def _plain(text: str) -> list[str]:
+    """Words without case, punctuation, and articles in front."""
+    words = words_of(text)
+    while words and words[0] in ARTICLES:
+        words = words[1:]
+    return words
+
+
+def _written(model: ScoringModel, laid_out: Layout, texts: Sequence[Sequence[int]], tokens: int) -> list[list[Fact]]:
+    prompts = [laid_out.prompt(text) for text in texts] + [laid_out.prompt()] * (BLOCK - len(texts))
+    decoding = model.start(laid_out.shared, prompts, tokens)
+    written = own_tokens(decoding, decoding.best(), tokens, model.end_tokens, all_steps=False)
+    return [facts_of(model.decode(own), whole=ended) for own, ended in written[: len(texts)]]
+
+
+def _by_a_worker(model: ScoringModel, texts: list[str], tokens: int, text_tokens: int) -> list[list[Fact]]:
+    return list(stated(model, texts, tokens, text_tokens))

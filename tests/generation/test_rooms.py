@@ -1,0 +1,34 @@
+"""Batches of texts of about the same length."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.algorithms.dp_synrag.keywords import ranked_keywords
+from discreet.generation.rooms import STEP, rooms
+from discreet.generation.transformers_model import TransformersModel
+
+LENGTHS = st.lists(st.integers(0, 300), max_size=40)
+
+
+@given(LENGTHS, st.integers(1, 200), st.integers(1, 9))
+def test_every_text_is_in_one_batch_with_room_for_it(lengths: list[int], most: int, rows: int) -> None:
+    found = list(rooms(lengths, most, rows))
+    assert sorted(place for _, places in found for place in places) == list(range(len(lengths)))
+    for room, places in found:
+        assert 0 < len(places) <= rows
+        assert all(min(lengths[place], most) <= room <= max(most, 1) for place in places)
+        assert all(room - min(lengths[place], most) <= STEP for place in places)
+
+
+@given(LENGTHS, st.integers(0, 300), st.integers(1, 200))
+def test_a_text_has_the_room_that_it_has_alone(lengths: list[int], own: int, most: int) -> None:
+    alone = next(iter(rooms([own], most, 4)))[0]
+    found = next(room for room, places in rooms([*lengths, own], most, 4) if len(lengths) in places)
+    assert found == alone
+
+
+def test_keywords_of_a_text_are_the_same_among_texts_of_other_lengths(smollm: TransformersModel) -> None:
+    texts = ["The diagnosis is Flumplenax.", "She reports a humming noise in both ears. " * 6, "No.", "", "word " * 40]
+    together = list(ranked_keywords(smollm, texts, 4, 96))
+    assert together == [next(ranked_keywords(smollm, [text], 4, 96)) for text in texts]
+    assert together[0][0][0] == "flumplenax"
