@@ -54,11 +54,11 @@ class DPFacts(Method["Plan"]):
     failures: ClassVar[float] = 0.1
     counts: ClassVar[tuple[str, ...]] = ("keywords", "clusters", "overlap", "facts", "tokens", "text_tokens")
 
-    keywords: int = 8
+    keywords: int = 4
     clusters: int = 500
     overlap: int = 1
     first: First = "surprising"
-    facts: int = 8
+    facts: int = 6
     tokens: int = 64
     text_tokens: int = DOCUMENT_TOKENS
 
