@@ -95,7 +95,7 @@ def test_facts_that_many_units_state_are_released_word_for_word(filled: Vault, t
     made = make_corpus(workshop(filled), tmp_path / "c.jsonl", STATED, only_new=False, force=False, told=QUIET)
     lines = [json.loads(line)["text"] for line in (tmp_path / "c.jsonl").read_text().splitlines()]
     assert "Glassknee wants steam." in lines
-    assert "The treatment are cold steam, warm sand." in lines
+    assert "The treatment is cold steam, warm sand." in lines
     assert "hay" not in json.dumps([(text.text, text.keyword) for text in made.texts])
     assert [str(charge.mechanism).split(",")[0] for charge in made.receipt.charges] == [
         "counts of keywords",

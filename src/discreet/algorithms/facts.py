@@ -86,7 +86,9 @@ def sentences(facts: Sequence[Fact]) -> str:
 def _sentence(kind: str, values: Sequence[str]) -> str:
     if not kind:
         return " ".join(f"{value[:1].upper()}{value[1:]}." for value in values)
-    return f"The {kind} {'is' if len(values) == 1 else 'are'} {', '.join(values)}."
+    return (
+        f"The {kind} {'are' if kind.endswith('s') and not kind.endswith(('ss', 'is')) else 'is'} {', '.join(values)}."
+    )
 
 
 def _sentences(written: str) -> list[str]:
