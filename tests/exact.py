@@ -19,6 +19,9 @@ class EveryNoise:
         self.probability *= law[choice]
         return choice
 
+    def beside(self) -> "EveryNoise":
+        return self  # whose draws are made one after the other
+
     def laplace(self, scale: float) -> int:
         reach = math.ceil(7 * scale)
         weights = [math.exp(-abs(z) / scale) for z in range(-reach, reach + 1)]

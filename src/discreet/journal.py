@@ -8,6 +8,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from threading import Lock
 from typing import Any, TypeVar
 
 from discreet.errors import StoreError, UsageError
@@ -20,10 +21,12 @@ KEYWORDS, FACTS = "keywords.jsonl", "facts.jsonl"
 
 
 class Journal:
-    """What a run has drawn, a line each, durable before anything is made of it."""
+    """What a run has drawn, a line each, durable before anything is made of it. For several threads at once."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._writing = Lock()
+        self._drawing: dict[str, Lock] = {}
         self._lines: dict[str, Any] = {}
         if path.exists():
             for line in path.read_text(encoding="ascii", errors="replace").split("\n"):
@@ -63,18 +66,24 @@ class Journal:
         return value
 
     def once(self, name: str, draw: Callable[[], R]) -> R:
-        """What was drawn under this name; drawn now, and kept durably, if nothing was."""
-        if name not in self._lines:
-            self.put(name, draw())
-        found: R = self._lines[name]
+        """What was drawn under this name; drawn now, and kept durably, if nothing was.
+
+        Who asks for a name that is being drawn waits for it: it is not drawn twice. Other names are drawn meanwhile.
+        """
+        with self._drawing.setdefault(name, Lock()):
+            if name not in self._lines:
+                self.put(name, draw())
+            found: R = self._lines[name]
         return found
 
     def put(self, name: str, value: object) -> None:
         """Keep a value durably."""
+        line = json.dumps({"name": name, "value": value})
         try:
-            with self._path.open("a", encoding="utf-8") as file:
+            # One at a time: a long line is written in pieces.
+            with self._writing, self._path.open("a", encoding="utf-8") as file:
                 # A line that was cut off ends here.
-                file.write("\n" + json.dumps({"name": name, "value": value}) + "\n")
+                file.write("\n" + line + "\n")
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:

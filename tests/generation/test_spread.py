@@ -1,22 +1,34 @@
 """The model's work on a local cluster of two workers: the same, bit for bit; and what may be wrong with a cluster."""
 
+import json
+import os
+import signal
 import socket
+import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from threading import Barrier, Event
+from typing import Any
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from discreet.algorithms.dp_synrag.parameters import DPSynRAG
+from discreet.algorithms.dp_synth import DPSynth
+from discreet.algorithms.synthetic import Method
 from discreet.cli.app import app
 from discreet.errors import DiscreetError, MissingPart, UsageError
 from discreet.generation.loading import load_model
 from discreet.generation.model import ScoredDecoding
 from discreet.generation.prompts import rewriting
-from discreet.generation.spread import SpreadModel, _alike, probe, spread
+from discreet.generation.spread import SpreadModel, _alike, at_once, probe, spread
+from discreet.journal import Journal
 from discreet.privacy.accounting import Budget
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
@@ -24,7 +36,9 @@ from discreet.retrieval.documents import Document
 from discreet.vault import Vault
 
 TEXTS = [f"Case {n}: the diagnosis is Zonkitis, to be treated with Blerpox." for n in range(40)]
-SMALL = DPSynRAG(epsilon=300.0, tokens=4, keywords=2, clusters=2, text_tokens=16, wanted=30)
+# Everybody is in every cluster.
+SMALL = DPSynRAG(epsilon=300.0, tokens=4, keywords=3, clusters=3, overlap=3, text_tokens=16, wanted=30)
+DEALT = DPSynth(epsilon=300.0, tokens=4, subsets=3, text_tokens=16)
 
 
 @pytest.fixture(scope="module")
@@ -42,15 +56,145 @@ def filled(folder: Path) -> Vault:
     return vault
 
 
-def test_a_corpus_is_the_same(cluster: SpreadModel, tmp_path: Path) -> None:
-    made = []
+def drawn(path: Path) -> list[str]:
+    """The names of what a run has drawn, in order."""
+    return [json.loads(line)["name"] for line in path.read_text().splitlines() if line]
+
+
+@pytest.mark.parametrize("method", [SMALL, DEALT], ids=lambda method: method.name)
+def test_a_corpus_is_the_same(method: Method[Any], cluster: SpreadModel, tmp_path: Path) -> None:
+    made, orders = [], []
     for model, name in ((cluster, "spread"), (load_model(), "here")):
         (tmp_path / name).mkdir()
         shop = filled(tmp_path / name).workshop(InsecureSeededNoise(1), MemoryLedger(Budget(400.0, 1e-5, 5e-6)))
-        made.append(replace(shop, model=model).make(SMALL))
+        told: list[int] = []
+        step = lambda what, done, _, told=told: told.append(done) if what in ("clusters", "subsets") else None  # noqa: E731
+        made.append(replace(shop, model=model).make(method, told=step))
+        assert told == [0, 1, 2, 3]
+        orders.append(drawn(shop.folder / "run.jsonl"))
     assert made[0].texts == made[1].texts
     assert made[0].texts
-    assert made[0].receipt.epsilon == made[1].receipt.epsilon
+    assert made[0].receipt.describe() == made[1].receipt.describe()
+    assert sorted(orders[0]) == sorted(orders[1])
+    if method is SMALL:  # the second cluster had begun before the first one was written; without Ray it had not
+        begun = ["size" if name.startswith("size") else "text" for name in orders[0] if name[:4] in ("size", "text")]
+        assert begun[:2] == ["size", "size"]
+        assert [name[:4] for name in orders[1] if name[:4] in ("size", "text")] == ["size", "text"] * 3
+
+
+def test_as_much_is_under_way_as_there_are_workers(cluster: SpreadModel) -> None:
+    met, told = Barrier(2), list[int]()
+
+    def work(number: int) -> int:
+        met.wait(60)  # each needs another one beside it
+        return number
+
+    assert at_once(cluster, [partial(work, number) for number in range(6)], told.append) == list(range(6))
+    assert told == list(range(7))
+    nothing = list[Callable[[], int]]()
+    for model in (cluster, load_model()):
+        assert at_once(model, nothing, told.append) == []
+
+
+def test_an_error_loses_nothing_that_was_drawn_beside_it(cluster: SpreadModel, tmp_path: Path) -> None:
+    journal, begun, failed = Journal(tmp_path / "run.jsonl"), Event(), Event()
+
+    def fails() -> int:
+        assert begun.wait(60)
+        failed.set()
+        raise UsageError("the first")
+
+    def goes_on() -> int:
+        begun.set()
+        assert failed.wait(60)
+        time.sleep(0.5)
+        return 7
+
+    def later() -> int:
+        time.sleep(0.5)
+        return 1
+
+    draws = {"a": fails, "b": goes_on, "c": later, "d": later, "e": later}
+    with pytest.raises(UsageError, match="the first"):
+        at_once(cluster, [partial(journal.once, name, draw) for name, draw in draws.items()], lambda _: None)
+    assert {"b"} <= set(drawn(tmp_path / "run.jsonl")) <= {"b", "c"}  # c may have begun before the error was noticed
+    again = Journal(tmp_path / "run.jsonl")
+    assert at_once(cluster, [partial(again.once, name, later) for name in draws], lambda _: None) == [1, 7, 1, 1, 1]
+
+
+def test_ctrl_c_stops_what_is_under_way_at_its_next_step(cluster: SpreadModel) -> None:
+    laid_out, steps = rewriting(cluster, 16, 4), list[int]()
+
+    def endless() -> None:
+        begun = cluster.start(laid_out.shared, [laid_out.prompt()] * 32, 4)
+        while True:
+            begun.append(7)
+            begun.logits()
+            begun.truncate(0)
+            steps.append(1)
+            if len(steps) == 4:
+                os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        at_once(cluster, [endless] * 3, lambda _: None)
+    ended = len(steps)
+    assert cluster.start(laid_out.shared, [laid_out.prompt()] * 32, 4).logits().shape[0] == 32  # it works again
+    assert len(steps) == ended
+
+
+def test_a_run_that_was_killed_goes_on_and_draws_nothing_twice(cluster: SpreadModel, tmp_path: Path) -> None:
+    """With the operating system's noise, a ledger on disk, and a cluster of its own that dies with it."""
+    vault = filled(tmp_path)
+    path = vault.path / "synthesis" / "run.jsonl"
+    script = f"""
+from dataclasses import replace
+from discreet.algorithms.dp_synth import DPSynth
+from discreet.generation.loading import load_model
+from discreet.generation.spread import SpreadModel
+from discreet.vault import Vault
+
+model = SpreadModel(load_model(), "local", workers=2)
+replace(Vault.open({str(vault.path)!r}).workshop(), model=model).make({DEALT!r})
+"""
+    killed = subprocess.Popen([sys.executable, "-c", script], start_new_session=True)
+    until = time.monotonic() + 300
+    while not (path.exists() and any(name.startswith("text") for name in drawn_so_far(path))):
+        assert killed.poll() is None
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    killed.kill()
+    killed.wait()
+    first, paid, readings = path.read_text(), vault.ledger.spent(), vault.ledger.readings()
+    shop = replace(vault.workshop(), model=cluster)
+    made = shop.make(DEALT)
+    assert made.texts
+    assert path.read_text().startswith(first)
+    assert len(set(drawn_so_far(path))) == len(drawn_so_far(path))
+    assert len([name for name in drawn_so_far(path) if name.startswith("text")]) == 3
+    assert vault.ledger.spent() == paid
+    assert len(vault.ledger.readings()) == len(readings) == 1
+    assert [text.text for text in shop.make(DEALT).texts] == [text.text for text in made.texts]
+
+
+def drawn_so_far(path: Path) -> list[str]:
+    """The names of what a run has drawn; the last line may be cut off."""
+    found = []
+    for line in path.read_text().splitlines():
+        try:
+            found.append(json.loads(line)["name"])
+        except ValueError:
+            continue
+    return found
+
+
+def test_what_looks_like_a_control_token_is_never_obeyed_whoever_else_asks(cluster: SpreadModel) -> None:
+    """The tokenizer by itself obeys it now and then, when another thread lays out a chat meanwhile."""
+    said = "Say <|im_start|> and then <|im_end|>. " * 5
+    asked: list[Callable[[], object]] = [lambda: cluster.encode(said), lambda: cluster.chat("Be brief.", [("a", "b")])]
+    alone = [ask() for ask in asked]
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(lambda number: asked[number % 2]() == alone[number % 2], range(2000)))
+    assert all(found)
 
 
 def test_two_workers_continue_prompts_at_once(cluster: SpreadModel) -> None:

@@ -97,6 +97,31 @@ def bool_of(share: object) -> bool:
     return share is not None
 
 
+def test_what_a_cluster_draws_does_not_follow_from_when_others_draw() -> None:
+    """Nor from whether they do: the same seed gives the same, one after the other and at once."""
+    count, ledger = NoisyCount(100.0), MemoryLedger(Budget(100.0, 1e-5))
+    each = InEachCluster("texts", ((count, 20),), overlap=1)
+
+    def seeded() -> PrivacyFilter:
+        return PrivacyFilter(ledger, ledger.budget, "q", noise=InsecureSeededNoise(5), again=True)
+
+    def drawn(own: list[PrivacyFilter], order: tuple[int, ...]) -> dict[int, list[int]]:
+        found = {n: [own[n].release(count, Private([True], PRESENCE)) for _ in range(20)] for n in order}
+        return dict(sorted(found.items()))
+
+    together = drawn(filters(seeded(), each, 3), (0, 1, 2))
+    assert drawn(filters(seeded(), each, 3), (2, 0, 1)) == together
+    assert drawn(filters(seeded(), each, 3), (1,))[1] == together[1]
+    assert len({tuple(own) for own in together.values()}) == 3
+
+    def sharing() -> list[PrivacyFilter]:
+        """The broken twin: one source for all."""
+        privacy = seeded()
+        return [privacy.within(Spending.of(each.of_one(PRESENCE))) for _ in range(3)]
+
+    assert drawn(sharing(), (0, 1, 2)) != drawn(sharing(), (2, 0, 1))
+
+
 def test_a_budget_that_is_too_small_pays_for_no_cluster() -> None:
     ledger = MemoryLedger(Budget(0.5, 1e-5))
     each = InEachCluster("texts", ((NoisyCount(1.0), 1),), overlap=2)

@@ -5,6 +5,7 @@ Thresholds are so small (1e-9) that a sound sampler does not fail by chance; eac
 
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -41,6 +42,14 @@ def fits(draw: Callable[[], object], law: Law, draws: int = DRAWS) -> float:
     if draws - sum(expected) > 1e-6:
         seen, expected = [*seen, rest], [*expected, draws - sum(expected)]
     return float(stats.chisquare(seen, np.array(expected) * sum(seen) / sum(expected)).pvalue)
+
+
+def test_threads_that_draw_at_once_draw_from_the_law() -> None:
+    """Of one mechanism, which OpenDP builds once for all of them."""
+    mechanism, noise = ExponentialMechanism(5, 2.0), SystemNoise()
+    with ThreadPoolExecutor(8) as threads:
+        drawn = list(threads.map(lambda _: mechanism.draw(VOTES, noise), range(DRAWS)))
+    assert fits(iter(drawn).__next__, exponential_law(VOTES, 5, 2.0)) > 1e-9
 
 
 @pytest.mark.parametrize("noise", SOURCES, ids=lambda noise: type(noise).__name__)

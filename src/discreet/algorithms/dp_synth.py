@@ -21,6 +21,7 @@ from discreet.algorithms.synthetic import CorpusPlan, Journal, Method, Progress,
 from discreet.errors import BadData
 from discreet.generation.model import ScoringModel
 from discreet.generation.prompts import DOCUMENT_TOKENS, rewriting
+from discreet.generation.spread import at_once
 from discreet.privacy.costs import Cost
 from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.individual import PRESENCE, clusters
@@ -80,13 +81,14 @@ class DPSynth(Method["Plan"]):
             name=lambda unit: unit.name,
             remember=lambda found: found,  # nothing to keep: a unit's name stays what it is
         )
-        found: list[str] = []
-        for number, (own, paid) in enumerate(zip(members, filters(privacy, plan.each, self.subsets), strict=True)):
-            progress("subsets", number, self.subsets)
-            write = partial(self.write, own.map(one_text), public.model, paid, plan.clip)
-            found += journal.once(f"text {number}", write)
-        progress("subsets", self.subsets, self.subsets)
-        return of_use(self.task, public.model, [SyntheticText(text) for text in found])
+        works = [
+            partial(
+                journal.once, f"text {number}", partial(self.write, own.map(one_text), public.model, paid, plan.clip)
+            )
+            for number, (own, paid) in enumerate(zip(members, filters(privacy, plan.each, self.subsets), strict=True))
+        ]
+        written = at_once(public.model, works, lambda done: progress("subsets", done, self.subsets))
+        return of_use(self.task, public.model, [SyntheticText(text) for texts in written for text in texts])
 
     def write(self, texts: Private[str], model: ScoringModel, paid: PrivacyFilter, clip: float) -> list[str]:
         """The texts of one subset, with the prompt of DP-SynRAG, which names no keyword."""

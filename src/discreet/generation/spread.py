@@ -6,6 +6,8 @@ the custodian's own: they see the documents.
 Which worker works out a row follows from how many other rows there are. So all of them must be alike: each works out
 the same public rows when it starts, and one that does not find what the first one found, bit for bit, is refused. Then
 a row depends on its own prompt alone, as it does without a cluster.
+
+As many pieces of work as there are workers are under way at once (`at_once`), each in a thread of this process.
 """
 
 import hashlib
@@ -16,21 +18,26 @@ import os
 import socket
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
 from itertools import count
-from typing import Any
+from threading import Event, Lock
+from typing import Any, TypeVar
 
 from discreet.errors import DiscreetError, MissingPart, UsageError
 from discreet.generation.loading import load_model
 from discreet.generation.model import Logits, Prompt, ScoredDecoding, ScoringModel, Tokens
 from discreet.generation.wrapping import WrappedModel
 
+R = TypeVar("R")
 HERE = "local"
 """The address of a cluster that is started on this machine, for this process alone."""
 _PATIENCE = 5.0
 """Seconds to wait for a cluster to answer; Ray itself would wait for ten minutes."""
 _SHARE = {"num_cpus": 0.25, "scheduling_strategy": "SPREAD"}
 """What a worker and a reader ask for, one of each on every processor: Ray Data needs room for tasks of its own."""
+_LOOK = 1.0
+"""Seconds after which a thread that waits for a worker looks whether it was stopped."""
 _START = 600.0
 """Seconds that workers have to load the model."""
 _ROWS = 32
@@ -62,6 +69,7 @@ class SpreadModel(WrappedModel):
         if address != HERE:
             _answers(address)
         super().__init__(model)
+        self._tokenizing, self._stopped = Lock(), Event()
         self._ray = _joined(address, workers)
         found = int(self._ray.cluster_resources().get("CPU", 1))
         self.workers = min(workers or found, found)
@@ -80,6 +88,24 @@ class SpreadModel(WrappedModel):
     def close(self) -> None:
         """Leave the cluster; the workers stop."""
         self._ray.shutdown()
+
+    # A tokenizer has switches that a call sets and relies on: beside another thread's, what looks like a control token
+    # in a document might be obeyed, or a document be left out, by chance.
+
+    def encode(self, text: str) -> list[int]:
+        """As the model's, a thread at a time."""
+        with self._tokenizing:
+            return super().encode(text)
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """As the model's, a thread at a time."""
+        with self._tokenizing:
+            return super().decode(tokens)
+
+    def chat(self, system: str, examples: Sequence[tuple[str, str]]) -> tuple[list[int], list[int]]:
+        """As the model's, a thread at a time."""
+        with self._tokenizing:
+            return super().chat(system, examples)
 
     def start(self, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int) -> "SpreadDecoding":
         """Begin to continue prompts on the worker whose turn it is; the next ones go to the next worker."""
@@ -120,10 +146,47 @@ class SpreadModel(WrappedModel):
                     yield early.pop(wanted)
                     wanted += 1
 
+    def at_once(self, works: Sequence[Callable[[], R]], told: Callable[[int], None]) -> list[R]:
+        """See `at_once` below."""
+        threads, at_the_next_step = ThreadPoolExecutor(self.workers), False
+        try:
+            begun = [threads.submit(work) for work in works]
+            for done, one in enumerate(as_completed(begun), 1):
+                one.result()
+                told(done)
+            return [one.result() for one in begun]
+        except BaseException as error:
+            at_the_next_step = not isinstance(error, Exception)
+            raise
+        finally:
+            self._end(threads, at_the_next_step)
+
     def result(self, promise: Any) -> Any:
-        """What a worker found."""
+        """What a worker found.
+
+        Raises:
+            DiscreetError: the workers failed, or Ctrl-C stopped the work that this belongs to.
+        """
         with self._explained():
-            return self._ray.get(promise)
+            while not self._stopped.is_set():
+                if self._ray.wait([promise], timeout=_LOOK)[0]:
+                    return self._ray.get(promise)
+        raise DiscreetError("Stopped. What was paid and drawn is kept: run the command again.")
+
+    def _end(self, threads: ThreadPoolExecutor, at_the_next_step: bool) -> None:
+        """Begin nothing more, and wait for what is under way, however often Ctrl-C is pressed.
+
+        This process lets go of the vault afterwards, and another may draw: none of its threads may draw then.
+        """
+        while True:
+            try:
+                if at_the_next_step:
+                    self._stopped.set()
+                threads.shutdown(cancel_futures=True)
+                self._stopped.clear()
+                return
+            except KeyboardInterrupt:
+                at_the_next_step = True
 
     def _next(self) -> tuple[int, Any]:
         number = next(self._turn)
@@ -281,6 +344,30 @@ def _joined(address: str, workers: int) -> Any:
         ) from error
     ray.data.DataContext.get_current().enable_progress_bars = False
     return ray
+
+
+def at_once(model: ScoringModel, works: Sequence[Callable[[], R]], told: Callable[[int], None]) -> list[R]:
+    """What several pieces of work come to, in their order.
+
+    On a cluster as many are under way at once as it has workers, each in a thread; without one, one after the other.
+
+    Args:
+        model: the model that they ask.
+        works: the pieces, begun in this order. What one comes to must not follow from what another does, or when.
+        told: told how many are done, from 0 on, by the thread that calls this.
+
+    Raises:
+        Exception: of the first that failed, when those that were under way beside it are done. No more are begun then.
+        KeyboardInterrupt: those that were under way have stopped at their next step.
+    """
+    told(0)
+    if isinstance(model, SpreadModel):
+        return model.at_once(works, told)
+    found = list[R]()
+    for done, work in enumerate(works, 1):
+        found.append(work())
+        told(done)
+    return found
 
 
 @contextmanager

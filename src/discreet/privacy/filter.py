@@ -195,10 +195,13 @@ class PrivacyFilter:
         self._pay(priced, change)
         return Spending.of(priced.cost(change))
 
-    def within(self, most: Spending) -> "PrivacyFilter":
-        """A filter that spends no more than `most`, which was paid before."""
+    def within(self, most: Spending, noise: Noise | None = None) -> "PrivacyFilter":
+        """A filter that spends no more than `most`, which was paid before; it draws from `noise`, or as this one does.
+
+        It writes to no ledger, and so may be spent in a thread of its own, if nobody else draws from its noise.
+        """
         paid = Reservation(most, self._ledger.budget, simulation=self._ledger.simulation)
-        return PrivacyFilter(paid, self._ledger.budget, self._question, unit=self._unit, noise=self._noise)
+        return PrivacyFilter(paid, self._ledger.budget, self._question, unit=self._unit, noise=noise or self._noise)
 
     def fits(self, mechanisms: Sequence[Priced], change: Change) -> bool:
         """Whether all of `mechanisms` can be paid for now, so that a round is not begun in vain."""

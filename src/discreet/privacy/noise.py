@@ -37,9 +37,12 @@ class Noise(Protocol):
     def below(self, bound: int) -> int:
         """A uniformly random whole number in [0, bound)."""
 
+    def beside(self) -> "Noise":
+        """A source for one of several pieces of work: what it gives does not follow from what others draw, or when."""
+
 
 class SystemNoise:
-    """Randomness of the operating system, through OpenDP's exact samplers."""
+    """Randomness of the operating system, through OpenDP's exact samplers. Any number of threads may draw at once."""
 
     secure = True
 
@@ -63,13 +66,20 @@ class SystemNoise:
         """A uniformly random whole number."""
         return secrets.randbelow(bound)
 
+    def beside(self) -> "SystemNoise":
+        """The same: no draw follows from another, and threads do not get into each other's way."""
+        return self
+
 
 class InsecureSeededNoise:
-    """Reproducible noise from a seed, for tests and simulations. A real vault refuses it."""
+    """Reproducible noise from a seed, for tests and simulations. A real vault refuses it.
+
+    What it gives follows from the order of the draws: it is for one thread. Others have one `beside` it.
+    """
 
     secure = False
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int | np.random.Generator) -> None:
         self._generator = np.random.default_rng(seed)
 
     def laplace(self, scale: float) -> int:
@@ -100,6 +110,10 @@ class InsecureSeededNoise:
     def below(self, bound: int) -> int:
         """A uniformly random whole number."""
         return int(self._generator.integers(bound))
+
+    def beside(self) -> "InsecureSeededNoise":
+        """Another seed, which follows from this one and from how many were made before; nothing is drawn for it."""
+        return InsecureSeededNoise(self._generator.spawn(1)[0])
 
 
 @lru_cache(maxsize=64)

@@ -39,11 +39,13 @@ class InEachCluster:
 
 
 def filters(privacy: PrivacyFilter, each: InEachCluster, count: int) -> list[PrivacyFilter]:
-    """Pay for all clusters, and give each a filter that can draw what was paid for one.
+    """Pay for all clusters, and give each a filter that can draw what was paid for one, with noise of its own.
+
+    They may be spent at once: what one draws does not follow from when others do.
 
     Raises:
         BudgetExhausted: nothing was charged or drawn.
     """
     privacy.pay(each, PRESENCE)
     most = Spending.of(each.of_one(PRESENCE))
-    return [privacy.within(most) for _ in range(count)]
+    return [privacy.within(most, privacy.noise.beside()) for _ in range(count)]

@@ -19,6 +19,7 @@ from discreet.algorithms.dp_synrag.select import mentions, of_use
 from discreet.algorithms.synthetic import Journal, Progress, Public, SyntheticText, TextPiece, UnitTexts
 from discreet.generation.model import ScoringModel
 from discreet.generation.prompts import rewriting
+from discreet.generation.spread import at_once
 from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.individual import PRESENCE, clusters
 from discreet.privacy.mechanisms.noisy_sum import NoisySum
@@ -62,16 +63,16 @@ def synthesize(
         name=lambda unit: unit.name,
         remember=lambda found: journal.once("places", lambda: found),
     )
-    found: list[SyntheticText] = []
-    for number, (own, texts, fund) in enumerate(
-        zip(keywords, members, filters(privacy, plan.each, len(keywords)), strict=True)
-    ):
-        progress("clusters", number, len(keywords))
-        about = texts.map(partial(_about, own))
-        write = partial(_write, parameters, plan, own[0], about, public.model, fund, journal)
-        written = journal.once(f"text {own[0]}", write)
-        found += [SyntheticText(text, own[0], any(mentions(text, word) for word in own)) for text in written]
-    progress("clusters", len(keywords), len(keywords))
+    works = [
+        partial(_cluster, parameters, plan, own, texts, public.model, fund, journal)
+        for own, texts, fund in zip(keywords, members, filters(privacy, plan.each, len(keywords)), strict=True)
+    ]
+    written = at_once(public.model, works, lambda done: progress("clusters", done, len(keywords)))
+    found = [
+        SyntheticText(text, own[0], any(mentions(text, word) for word in own))
+        for own, texts in zip(keywords, written, strict=True)
+        for text in texts
+    ]
     return of_use(parameters.task, public.model, found)
 
 
@@ -83,6 +84,21 @@ def _by_cluster(parameters: DPSynRAG, counts: Mapping[str, int], public: Public)
 
 def _about(keywords: Sequence[str], unit: UnitTexts) -> TextPiece:
     return unit.about(keywords)
+
+
+def _cluster(
+    parameters: DPSynRAG,
+    plan: Plan,
+    keywords: Sequence[str],
+    members: Private[UnitTexts],
+    model: ScoringModel,
+    paid: PrivacyFilter,
+    journal: Journal,
+) -> list[str]:
+    """The texts of one cluster, written now unless they were before."""
+    about = members.map(partial(_about, keywords))
+    write = partial(_write, parameters, plan, keywords[0], about, model, paid, journal)
+    return journal.once(f"text {keywords[0]}", write)
 
 
 def _write(
