@@ -18,6 +18,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 from discreet.algorithms import RAG, NonRAG
@@ -62,11 +63,10 @@ def grouped(questions: list[Question], edges: list[int]) -> dict[str, list[str]]
     found: dict[str, list[str]] = defaultdict(list)
     for question in sorted(questions, key=lambda question: question.kind):
         found[question.kind].append(question.id)
-    for low, high in zip(edges, [*edges[1:], None], strict=True):
-        for question in questions:
-            if question.support is not None and low <= question.support < (high or math.inf):
-                found[f"{low} to {high - 1} units" if high else f"{low} units or more"].append(question.id)
-    return dict(found)
+    for low, high in pairwise([*edges, math.inf]):
+        name = f"{low} units or more" if high == math.inf else f"{low} to {high - 1} units"
+        found[name] += [q.id for q in questions if q.support is not None and low <= q.support < high]
+    return {name: ids for name, ids in found.items() if ids}
 
 
 def main() -> None:
