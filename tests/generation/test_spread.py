@@ -21,6 +21,7 @@ from typer.testing import CliRunner
 
 from discreet.algorithms.dp_synrag.parameters import DPSynRAG
 from discreet.algorithms.dp_synth import DPSynth
+from discreet.algorithms.facts import stated
 from discreet.algorithms.synthetic import Method
 from discreet.cli.app import app
 from discreet.errors import DiscreetError, MissingPart, UsageError
@@ -80,6 +81,11 @@ def test_a_corpus_is_the_same(method: Method[Any], cluster: SpreadModel, tmp_pat
         begun = ["size" if name.startswith("size") else "text" for name in orders[0] if name[:4] in ("size", "text")]
         assert begun[:2] == ["size", "size"]
         assert [name[:4] for name in orders[1] if name[:4] in ("size", "text")] == ["size", "text"] * 3
+
+
+def test_facts_are_the_same(cluster: SpreadModel) -> None:
+    texts = [text * (1 + number % 3) for number, text in enumerate(TEXTS)]  # of several lengths
+    assert list(stated(cluster, texts, 8, 48)) == list(stated(load_model(), texts, 8, 48))
 
 
 def test_as_much_is_under_way_as_there_are_workers(cluster: SpreadModel) -> None:
