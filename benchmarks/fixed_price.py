@@ -4,6 +4,7 @@
         [--epsilon 0.5 1 2 3 5 8] [--token-voters 40 80] [--token-epsilon 0.5 1 2 3 5 8 10] [--plot FILE.svg]
         [--adaptive [--similarity 0.32] [--numbers 20 40 60 80]] [--dp-rag [--wanted 40 80]]
         [--only "dp-ksa" "consensus"]
+    .venv/bin/python benchmarks/fixed_price.py --tables TABLE.md ... --plot FILE.svg
 
 Prints a Markdown table. With answers of kind "reference", likeness to them instead of accuracy, and no choices; else
 "consensus among choices" chooses among all the answers that the file has for questions of the same kind. With
@@ -19,6 +20,7 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from discreet.algorithms import DPKSA, DPRAG, KSA, RAG, Adaptive, Consensus, DPSparseVoteRAG, DPVoteRAG, NonRAG, VoteRAG
 from discreet.algorithms.answer import Algorithm
@@ -31,10 +33,14 @@ from discreet.evaluation.report import likeness_cells
 from discreet.vault import Vault
 
 CHOOSING = "consensus among choices"
+DRAWN = (1.0, 3.0, 8.0)
+"""The epsilons that are drawn against the number of voters."""
 Made = dict[tuple[str, int, float | None], Algorithm]
 """Algorithms by (name, voters, epsilon); 0 voters if they have none, or another number for each question."""
 Line = tuple[str, int, float | None, Row]
 """A row, and the key of its algorithm."""
+Point = tuple[str, int, float | None, float]
+"""What is drawn of a row: its key, and a figure."""
 
 
 def made(given: argparse.Namespace, kind: str, choices: dict[str, tuple[str, ...]]) -> Made:
@@ -133,40 +139,79 @@ def table(rows: list[Line]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def draw(rows: list[Line], path: Path, shown: int) -> None:
-    """Accuracy (or ROUGE-1) against epsilon."""
+def points(rows: list[Line]) -> list[Point]:
+    """What is drawn of each row: its accuracy, or ROUGE-1."""
+    return [(*key, row.likeness.rouge_1 if row.likeness else row.accuracy) for *key, row in rows]  # type: ignore[misc]
+
+
+def printed(tables: list[Path]) -> list[Point]:
+    """The same, of tables that were printed before: parts of one experiment that were run by themselves."""
+    found: dict[tuple[str, int, float | None], float] = {}
+    column = 0
+    for line in (line for path in tables for line in path.read_text().splitlines() if line.startswith("| ")):
+        name, voters, epsilon, *cells = (cell.strip() for cell in line.strip("| ").split("|"))
+        if name == "algorithm":
+            column = cells.index("ROUGE-1" if "ROUGE-1" in cells else "accuracy")
+        elif not name.startswith("---"):
+            key = (name, 0 if voters == "-" else int(voters), None if epsilon == "-" else float(epsilon))
+            found[key] = float(cells[column].split()[0])
+    return [(*key, value) for key, value in found.items()]
+
+
+def draw(found: list[Point], path: Path, shown: int, label: str) -> None:
+    """A figure against epsilon; beside it, against the number of voters, where there are more than two of those."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(figsize=(7, 4))
+    several = len({voters for _, voters, *_ in found if voters}) > 2
+    figure, (panes,) = pyplot.subplots(1, 1 + several, figsize=(7 + 5 * several, 4), sharey=True, squeeze=False)
+    _against_epsilon(panes[0], found, shown)
+    if several:
+        _against_voters(panes[1], found)
+    panes[0].set_ylabel(label)
+    panes[0].set_ylim(0, 1)
+    figure.savefig(path, bbox_inches="tight", metadata={"Date": None})
+
+
+def _against_epsilon(axes: Any, found: list[Point], shown: int) -> None:
     lines: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    for label, voters, epsilon, row in rows:
-        value = row.likeness.rouge_1 if row.likeness else row.accuracy
-        if voters not in (0, shown):
-            continue
-        if epsilon is None:
+    for label, voters, epsilon, value in found:
+        if voters in (0, shown) and epsilon is None:
             axes.axhline(value, linestyle=":", color="grey")
             axes.annotate(label, (0.5, value), fontsize="x-small", color="grey")
-        else:
-            lines[label].append((epsilon, value))
-    for name, points in lines.items():
-        axes.plot(*zip(*points, strict=True), marker="o", label=name)
+        elif voters in (0, shown):
+            lines[label].append((epsilon or 0.0, value))
+    for name, line in lines.items():
+        axes.plot(*zip(*sorted(line), strict=True), marker="o", label=name)
     axes.set_xscale("log")
+    axes.minorticks_off()
+    prices = sorted({epsilon for *_, epsilon, _ in found if epsilon})
+    axes.set_xticks(prices, labels=[f"{epsilon:g}" for epsilon in prices])
     axes.set_xlabel("epsilon of a question")
-    axes.set_ylabel("ROUGE-1" if rows[0][-1].likeness else "accuracy")
     axes.set_title(f"{shown} voters")
-    axes.set_ylim(0, 1)
     axes.legend(fontsize="small")
-    figure.savefig(path, bbox_inches="tight", metadata={"Date": None})
+
+
+def _against_voters(axes: Any, found: list[Point]) -> None:
+    lines: dict[str, list[tuple[int, float]]] = defaultdict(list)
+    for label, voters, epsilon, value in found:
+        if voters and (epsilon is None or epsilon in DRAWN):
+            lines[label if epsilon is None else f"{label}, epsilon {epsilon:g}"].append((voters, value))
+    for name, line in lines.items():
+        if len(line) > 2:
+            axes.plot(*zip(*sorted(line), strict=True), marker="o", label=name)
+    axes.set_xlabel("voters")
+    axes.legend(fontsize="x-small", loc="center left", bbox_to_anchor=(1, 0.5))
 
 
 def main() -> None:
     """Run and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("documents", type=Path)
-    parser.add_argument("questions", type=Path)
+    parser.add_argument("documents", type=Path, nargs="?")
+    parser.add_argument("questions", type=Path, nargs="?")
+    parser.add_argument("--tables", type=Path, nargs="+", help="only draw what these files hold, printed before")
     parser.add_argument("--vault", type=Path)
     parser.add_argument("--limit", type=int, default=40)
     parser.add_argument("--seeds", type=int, default=3)
@@ -187,6 +232,12 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", help="the names of the rows wanted; all if not given")
     parser.add_argument("--plot", type=Path)
     given = parser.parse_args()
+    if given.tables:
+        like = any("ROUGE-1" in path.read_text() for path in given.tables)
+        draw(printed(given.tables), given.plot, given.voters[0], "ROUGE-1" if like else "accuracy")
+        return
+    if given.questions is None:
+        parser.error("DOCUMENTS and QUESTIONS are needed, or --tables.")
     questions = read_questions(given.questions, given.limit)
     with tempfile.TemporaryDirectory() as folder:
         path = given.vault or Path(folder) / "vault"
@@ -200,7 +251,7 @@ def main() -> None:
         f"{vault.settings.model}, {vault.settings.embedder}"
     )
     if given.plot is not None:
-        draw(rows, given.plot, given.voters[0])
+        draw(points(rows), given.plot, given.voters[0], "ROUGE-1" if rows[0][-1].likeness else "accuracy")
 
 
 if __name__ == "__main__":
