@@ -4,10 +4,10 @@
         [--epsilon 0.5 1 2 3 5 8] [--token-voters 40 80] [--token-epsilon 0.5 1 2 3 5 8 10] [--plot FILE.svg]
         [--adaptive [--similarity 0.32] [--numbers 20 40 60 80]] [--dp-rag [--wanted 40 80]]
         [--only "dp-ksa" "consensus"]
-    .venv/bin/python benchmarks/fixed_price.py --tables TABLE.md ... --plot FILE.svg
+    .venv/bin/python benchmarks/fixed_price.py --tables TABLE.md ... [--plot FILE.svg]
 
-Prints a Markdown table. With answers of kind "reference", likeness to them instead of accuracy, and no choices; else
-"consensus among choices" chooses among all the answers that the file has for questions of the same kind. With
+Prints a Markdown table; with `--tables`, one by the number of voters, of tables that it printed before. With answers of
+kind "reference", likeness to them instead of accuracy, and no choices; else "consensus among choices" chooses among all the answers that the file has for questions of the same kind. With
 `--adaptive`, also a number of voters for each question: by a noisy count of units near it ("adaptive"), and, for
 comparison and without a guarantee for that choice, by the file's own count of units that hold the answer ("told"). With
 `--dp-rag`, also tokens from summed opinions, for each `--token-epsilon`; the second figure is then the units wanted.
@@ -39,8 +39,8 @@ Made = dict[tuple[str, int, float | None], Algorithm]
 """Algorithms by (name, voters, epsilon); 0 voters if they have none, or another number for each question."""
 Line = tuple[str, int, float | None, Row]
 """A row, and the key of its algorithm."""
-Point = tuple[str, int, float | None, float]
-"""What is drawn of a row: its key, and a figure."""
+Point = tuple[str, int, float | None, float, float]
+"""What is drawn of a row: its key, a figure, and how often anything was released."""
 
 
 def made(given: argparse.Namespace, kind: str, choices: dict[str, tuple[str, ...]]) -> Made:
@@ -140,22 +140,42 @@ def table(rows: list[Line]) -> str:
 
 
 def points(rows: list[Line]) -> list[Point]:
-    """What is drawn of each row: its accuracy, or ROUGE-1."""
-    return [(*key, row.likeness.rouge_1 if row.likeness else row.accuracy) for *key, row in rows]  # type: ignore[misc]
+    """What is drawn of each row: its accuracy, or ROUGE-1; and how often anything was released."""
+    return [
+        (label, voters, epsilon, row.likeness.rouge_1 if row.likeness else row.accuracy, row.released)
+        for label, voters, epsilon, row in rows
+    ]
 
 
 def printed(tables: list[Path]) -> list[Point]:
     """The same, of tables that were printed before: parts of one experiment that were run by themselves."""
-    found: dict[tuple[str, int, float | None], float] = {}
-    column = 0
+    found: dict[tuple[str, int, float | None], tuple[float, float]] = {}
+    columns = (0, 0)
     for line in (line for path in tables for line in path.read_text().splitlines() if line.startswith("| ")):
         name, voters, epsilon, *cells = (cell.strip() for cell in line.strip("| ").split("|"))
         if name == "algorithm":
-            column = cells.index("ROUGE-1" if "ROUGE-1" in cells else "accuracy")
+            columns = cells.index("ROUGE-1" if "ROUGE-1" in cells else "accuracy"), cells.index("released")
         elif not name.startswith("---"):
             key = (name, 0 if voters == "-" else int(voters), None if epsilon == "-" else float(epsilon))
-            found[key] = float(cells[column].split()[0])
-    return [(*key, value) for key, value in found.items()]
+            value, released = (float(cells[column].split()[0]) for column in columns)
+            found[key] = value, released
+    return [(*key, *figures) for key, figures in found.items()]
+
+
+def by_voters(found: list[Point]) -> str:
+    """A table of the figure, and how often anything was released, with a column for each number of voters."""
+    numbers = sorted({voters for _, voters, *_ in found if voters})
+    rows: dict[tuple[str, float | None], dict[int, str]] = defaultdict(dict)
+    for label, voters, epsilon, value, released in found:
+        if voters:
+            rows[label, epsilon][voters] = f"{value:.2f}" if epsilon is None else f"{value:.2f} ({released:.2f})"
+    heading = ["algorithm", "epsilon", *(f"{number} voters" for number in numbers)]
+    lines = [heading, ["---"] * len(heading)]
+    for (label, epsilon), cells in sorted(rows.items(), key=lambda row: (row[0][0], row[0][1] or 0.0)):
+        if len(cells) > 2:
+            price = "-" if epsilon is None else f"{epsilon:g}"
+            lines.append([label, price, *(cells.get(number, "") for number in numbers)])
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def draw(found: list[Point], path: Path, shown: int, label: str) -> None:
@@ -177,7 +197,7 @@ def draw(found: list[Point], path: Path, shown: int, label: str) -> None:
 
 def _against_epsilon(axes: Any, found: list[Point], shown: int) -> None:
     lines: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    for label, voters, epsilon, value in found:
+    for label, voters, epsilon, value, _ in found:
         if voters in (0, shown) and epsilon is None:
             axes.axhline(value, linestyle=":", color="grey")
             axes.annotate(label, (0.5, value), fontsize="x-small", color="grey")
@@ -187,7 +207,7 @@ def _against_epsilon(axes: Any, found: list[Point], shown: int) -> None:
         axes.plot(*zip(*sorted(line), strict=True), marker="o", label=name)
     axes.set_xscale("log")
     axes.minorticks_off()
-    prices = sorted({epsilon for *_, epsilon, _ in found if epsilon})
+    prices = sorted({epsilon for _, _, epsilon, *_ in found if epsilon})
     axes.set_xticks(prices, labels=[f"{epsilon:g}" for epsilon in prices])
     axes.set_xlabel("epsilon of a question")
     axes.set_title(f"{shown} voters")
@@ -196,7 +216,7 @@ def _against_epsilon(axes: Any, found: list[Point], shown: int) -> None:
 
 def _against_voters(axes: Any, found: list[Point]) -> None:
     lines: dict[str, list[tuple[int, float]]] = defaultdict(list)
-    for label, voters, epsilon, value in found:
+    for label, voters, epsilon, value, _ in found:
         if voters and (epsilon is None or epsilon in DRAWN):
             lines[label if epsilon is None else f"{label}, epsilon {epsilon:g}"].append((voters, value))
     for name, line in lines.items():
@@ -211,7 +231,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("documents", type=Path, nargs="?")
     parser.add_argument("questions", type=Path, nargs="?")
-    parser.add_argument("--tables", type=Path, nargs="+", help="only draw what these files hold, printed before")
+    parser.add_argument("--tables", type=Path, nargs="+", help="only what these files hold, printed before")
     parser.add_argument("--vault", type=Path)
     parser.add_argument("--limit", type=int, default=40)
     parser.add_argument("--seeds", type=int, default=3)
@@ -234,7 +254,10 @@ def main() -> None:
     given = parser.parse_args()
     if given.tables:
         like = any("ROUGE-1" in path.read_text() for path in given.tables)
-        draw(printed(given.tables), given.plot, given.voters[0], "ROUGE-1" if like else "accuracy")
+        found = printed(given.tables)
+        print(by_voters(found))
+        if given.plot is not None:
+            draw(found, given.plot, given.voters[0], "ROUGE-1" if like else "accuracy")
         return
     if given.questions is None:
         parser.error("DOCUMENTS and QUESTIONS are needed, or --tables.")
