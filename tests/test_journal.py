@@ -1,15 +1,17 @@
 """What a run keeps, when several threads keep it at once."""
 
+import resource
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from threading import Barrier, BrokenBarrierError
-from typing import TypeVar
+from typing import TextIO, TypeVar
 
 import pytest
 
-from discreet.journal import Journal
+from discreet.errors import StoreError
+from discreet.journal import FACTS, Journal, Readings, forget_readings, open_readings
 
 R = TypeVar("R")
 
@@ -53,3 +55,45 @@ def test_lines_that_are_kept_at_once_do_not_get_mixed_up(tmp_path: Path) -> None
 def test_a_draw_may_need_another_one(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "run.jsonl")
     assert journal.once("text", lambda: ["of", journal.once("size", lambda: 3)]) == ["of", 3]
+
+
+def said(file: TextIO) -> Readings:
+    """Readings of texts that say how long they are."""
+    return Readings(file, ("model", 4), lambda fresh: [[text, len(text)] for text in fresh])
+
+
+def test_texts_are_read_once_and_what_was_read_otherwise_does_not_count(tmp_path: Path) -> None:
+    told = list[int]()
+    for texts, done in ((["a", "b"], [0, 1, 2]), (["b", "c", "b"], [2, 3])):
+        with open_readings(tmp_path) as files:
+            assert said(files[FACTS]).of(texts, told.append) == [[text, 1] for text in texts]
+        assert told == done
+        told.clear()
+    with open_readings(tmp_path) as files:
+        other = Readings(files[FACTS], ("model", 5), lambda fresh: ["anew"] * len(fresh))
+        assert other.of(["a"], told.append) == ["anew"]
+
+
+def test_what_is_forgotten_while_it_is_written_stays_forgotten(tmp_path: Path) -> None:
+    with open_readings(tmp_path) as files:
+        said(files[FACTS]).of(["before"], lambda _: None)
+        assert "before" in (tmp_path / FACTS).read_text()
+        forget_readings(tmp_path)
+        said(files[FACTS]).of(["after"], lambda _: None)
+    assert not list(tmp_path.iterdir())
+
+
+def test_texts_that_differ_in_halves_of_characters_are_two(tmp_path: Path) -> None:
+    with open_readings(tmp_path) as files:
+        found = said(files[FACTS]).of(["a?", "a\ud800"], lambda _: None)
+    assert [text for text, _ in found] == ["a?", "a\ud800"]
+
+
+def test_a_full_disk_is_explained(tmp_path: Path) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    try:
+        with pytest.raises(StoreError, match="Make room"), open_readings(tmp_path) as files:
+            said(files[FACTS]).of(["long" * 1000], lambda _: None)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)

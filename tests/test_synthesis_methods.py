@@ -118,6 +118,42 @@ def test_texts_are_read_once_for_corpora_with_other_numbers_of_keywords(filled: 
     assert first["keywords"] == first["facts"] == 45
 
 
+@pytest.mark.parametrize("step", ["keywords", "facts"])
+def test_who_is_erased_while_texts_are_read_leaves_no_words(step: str, filled: Vault) -> None:
+    def erasing(now: str, done: int, total: int) -> None:
+        if now == step and done < total:
+            filled.remove_unit("unit 3")
+
+    workshop(filled).make(STATED, told=erasing)
+    assert not list((filled.path / "synthesis-simulated").glob("[kf]*.jsonl"))
+
+
+def test_what_is_read_while_somebody_is_erased_is_forgotten(filled: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    erase = filled.store.remove_unit
+
+    def slowly(unit: str) -> int:
+        make(filled, STATED)
+        return erase(unit)
+
+    monkeypatch.setattr(filled.store, "remove_unit", slowly)
+    filled.remove_unit("unit 3")
+    assert not list((filled.path / "synthesis-simulated").glob("[kf]*.jsonl"))
+
+
+def test_words_of_documents_that_were_replaced_before_adding_was_interrupted_are_forgotten(filled: Vault) -> None:
+    def interrupted(_: str, count: int) -> None:
+        if count:
+            raise KeyboardInterrupt
+
+    make(filled, STATED)
+    with pytest.raises(UsageError, match="no file"):
+        filled.add("nothing.jsonl")  # replaces nothing
+    assert "glassknee" in (filled.path / "synthesis-simulated" / "keywords.jsonl").read_text()
+    with pytest.raises(KeyboardInterrupt):
+        filled.add_documents([Document("glassknee steam-0", "unit 0", "say: nothing .")], interrupted)
+    assert not list((filled.path / "synthesis-simulated").glob("[kf]*.jsonl"))
+
+
 EVOLVED_VOTES = EVOLVED.plan(plenty().budget, Spending.nothing(), 1024, 4096).votes
 
 

@@ -6,10 +6,11 @@ All of it is private, as the vault is (`discreet.synthesis`).
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 
 from discreet.errors import StoreError, UsageError
 
@@ -98,13 +99,13 @@ class Readings:
     """What the model makes of texts, by their content: a run that goes on, or the next one, need not read them again.
 
     Args:
-        path: the file.
+        file: where they are kept (`open_readings`).
         about: how they are read, as plain data: what was read in another way does not count.
         read: what the model makes of each of some texts, as plain data.
     """
 
-    def __init__(self, path: Path, about: Sequence[Any], read: Callable[[Sequence[str]], Iterable[Any]]) -> None:
-        self._path, self._about, self._read = path, list(about), read
+    def __init__(self, file: TextIO, about: Sequence[Any], read: Callable[[Sequence[str]], Iterable[Any]]) -> None:
+        self._file, self._about, self._read = file, list(about), read
 
     def of(self, texts: Sequence[str], told: Callable[[int], None]) -> list[Any]:
         """What it makes of each text; `told` how many are done."""
@@ -112,26 +113,50 @@ class Readings:
         fresh = sorted({text for text in texts if _digest(text) not in known})
         done = len(texts) - len(fresh)
         told(done)
-        with self._path.open("a", encoding="utf-8") as file:
-            for text, found in zip(fresh, self._read(fresh), strict=True):
-                line = json.dumps([*self._about, _digest(text), found])
-                known[_digest(text)] = json.loads(line)[-1]
-                file.write("\n" + line + "\n")
-                done += 1
-                told(done)
+        for text, found in zip(fresh, self._read(fresh), strict=True):
+            line = json.dumps([*self._about, _digest(text), found])
+            known[_digest(text)] = json.loads(line)[-1]
+            self._keep(line)
+            done += 1
+            told(done)
         return [known[_digest(text)] for text in texts]
+
+    def _keep(self, line: str) -> None:
+        try:
+            self._file.write("\n" + line + "\n")
+            self._file.flush()
+        except OSError as error:
+            raise StoreError(
+                f"What was read of the documents could not be kept in {self._file.name}: {error.strerror}. Make room, "
+                "and run the command again: it goes on where it stopped."
+            ) from error
 
     def _known(self) -> dict[str, Any]:
         found: dict[str, Any] = {}
-        if self._path.exists():
-            for line in self._path.read_text(encoding="ascii", errors="replace").split("\n"):
-                try:
-                    *about, digest, value = json.loads(line)
-                except (ValueError, TypeError):
-                    continue
-                if about == self._about:
-                    found[digest] = value
+        self._file.seek(0)
+        for line in self._file.read().split("\n"):
+            try:
+                *about, digest, value = json.loads(line)
+            except (ValueError, TypeError):
+                continue
+            if about == self._about:
+                found[digest] = value
         return found
+
+
+@contextmanager
+def open_readings(folder: Path) -> Iterator[Mapping[str, TextIO]]:
+    """The files of readings by name, for a run; to be opened before the run looks which documents there are.
+
+    If they are forgotten while it lasts, what it still reads goes with them.
+    """
+    files = {name: (folder / name).open("a+", encoding="ascii", errors="replace") for name in (KEYWORDS, FACTS)}
+    try:
+        yield files
+    finally:
+        for file in files.values():
+            with suppress(OSError):  # on a full disk, what could not be written
+                file.close()
 
 
 def forget_readings(folder: Path) -> None:
@@ -151,4 +176,4 @@ def replace_file(path: Path, content: str) -> None:
 
 
 def _digest(text: str) -> str:
-    return hashlib.blake2b(text.encode(errors="replace"), digest_size=16).hexdigest()
+    return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).hexdigest()

@@ -14,11 +14,11 @@ import fcntl
 import json
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 
 from discreet.algorithms.aug_pe import AugPE
 from discreet.algorithms.dp_facts import DPFacts
@@ -30,7 +30,7 @@ from discreet.algorithms.synthetic import CorpusPlan, Fact, Method, Public, Rank
 from discreet.errors import StoreError, UsageError
 from discreet.generation.model import ScoringModel
 from discreet.generation.spread import spread
-from discreet.journal import FACTS, KEYWORDS, VERSION, Journal, Readings, replace_file
+from discreet.journal import FACTS, KEYWORDS, VERSION, Journal, Readings, open_readings, replace_file
 from discreet.privacy.accounting import Spending
 from discreet.privacy.filter import PrivacyFilter, Receipt
 from discreet.privacy.individual import PRESENCE, Member, UnitFilter
@@ -196,21 +196,28 @@ class Workshop:
             "simulation": self.ledger.simulation,
         }
         journal = Journal(self.folder / "run.jsonl")
-        started = journal.begun(asked)
-        if started is None:
-            plan = self.plan(parameters)
-            read = self._texts(only_new)
-            plan.check_size(len({text.unit for text in read}), self.model.vocabulary_size)
-            started = journal.begin(asked, uuid.uuid4().hex, [text.tag for text in read], self._steps(plan))
-        else:
-            plan = self._plan_of(parameters, started["steps"])
-            names = set(started["documents"])
-            read = [text for text in self.store.texts() if text.tag in names]
-        units = self._units(read, parameters, told)
+        with open_readings(self.folder) as files:
+            started, plan, read = self._begun(journal, asked, parameters, only_new)
+            units = self._units(read, parameters, files, told)
         receipt, texts = self._paid(parameters, plan, units, journal, started["question"], told)
         done = {"documents": sorted(set(started["documents"]) | (self._done() if only_new else set()))}
         replace_file(self.folder / "done.json", json.dumps(done))
         return Synthetic(tuple(texts), receipt, {"method": parameters.name} | self._steps(plan))
+
+    def _begun(
+        self, journal: Journal, asked: dict[str, Any], parameters: Method[Any], only_new: bool
+    ) -> tuple[dict[str, Any], CorpusPlan, list[StoredText]]:
+        """How the run began, now or before; its plan; and the texts that it is made from."""
+        started = journal.begun(asked)
+        if started is not None:
+            names = set(started["documents"])
+            read = [text for text in self.store.texts() if text.tag in names]
+            return started, self._plan_of(parameters, started["steps"]), read
+        plan = self.plan(parameters)
+        read = self._texts(only_new)
+        plan.check_size(len({text.unit for text in read}), self.model.vocabulary_size)
+        started = journal.begin(asked, uuid.uuid4().hex, [text.tag for text in read], self._steps(plan))
+        return started, plan, read
 
     def _steps(self, plan: CorpusPlan) -> dict[str, Any]:
         described: dict[str, Any] = json.loads(json.dumps(plan.describe(self.model.vocabulary_size)))
@@ -257,10 +264,13 @@ class Workshop:
         known = self._done() if only_new else set()
         return [text for text in self.store.texts() if text.tag not in known]
 
-    def _units(self, read: Sequence[StoredText], parameters: Method[Any], told: Told) -> Private[Member[UnitTexts]]:
+    def _units(
+        self, read: Sequence[StoredText], parameters: Method[Any], files: Mapping[str, TextIO], told: Told
+    ) -> Private[Member[UnitTexts]]:
         texts = [text.text for text in read]
         most, _ = parameters.keywords_read or (0, 0)
-        keywords, facts = self._keywords(texts, parameters, told), self._facts(texts, parameters, told)
+        keywords = self._keywords(texts, parameters, files[KEYWORDS], told)
+        facts = self._facts(texts, parameters, files[FACTS], told)
         pieces: dict[str, list[TextPiece]] = defaultdict(list)
         tags = {unit: self.store.tag(unit.encode()) for unit in {text.unit for text in read}}
         for text, words, said in zip(read, keywords, facts, strict=True):
@@ -273,25 +283,25 @@ class Workshop:
             PRESENCE,
         )
 
-    def _keywords(self, texts: Sequence[str], parameters: Method[Any], told: Told) -> list[Ranked]:
+    def _keywords(self, texts: Sequence[str], parameters: Method[Any], file: TextIO, told: Told) -> list[Ranked]:
         if parameters.keywords_read is None:
             return [()] * len(texts)
         most, text_tokens = parameters.keywords_read
         kept = max(most, READ)
         readings = Readings(
-            self.folder / KEYWORDS,
+            file,
             (self.model.name, kept, text_tokens),
             lambda fresh: ranked_keywords(self.model, fresh, kept, text_tokens),
         )
         found = readings.of(texts, lambda done: told("keywords", done, len(texts)))
         return [tuple((word, float(nats)) for word, nats in ranked[:most]) for ranked in found]
 
-    def _facts(self, texts: Sequence[str], parameters: Method[Any], told: Told) -> list[tuple[Fact, ...]]:
+    def _facts(self, texts: Sequence[str], parameters: Method[Any], file: TextIO, told: Told) -> list[tuple[Fact, ...]]:
         if parameters.facts_read is None:
             return [()] * len(texts)
         tokens, text_tokens = parameters.facts_read
         readings = Readings(
-            self.folder / FACTS,
+            file,
             (self.model.name, tokens, text_tokens, PARSED),
             lambda fresh: stated(self.model, fresh, tokens, text_tokens),
         )

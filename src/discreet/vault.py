@@ -10,7 +10,8 @@ VAULT/public.jsonl    a copy of the public corpus, if one was named
 
 import secrets
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -191,31 +192,46 @@ class Vault:
             StoreError: the store cannot be written (a full disk). What was added stays.
         """
         fields = Fields(text=text_field, unit=unit_field or self.settings.unit_field, id=id_field)
-        added = add_files(self.corpus, [Path(path) for path in paths], fields, progress)
-        self._forget_readings(added.replaced)
-        return added
+        return self._added(lambda: add_files(self.corpus, [Path(path) for path in paths], fields, progress))
 
     def add_documents(self, documents: Iterable[Document], progress: Progress | None = None) -> Added:
         """Add documents from a program."""
-        added = add_documents(self.corpus, documents, progress)
-        self._forget_readings(added.replaced)
-        return added
+        return self._added(lambda: add_documents(self.corpus, documents, progress))
 
     def remove(self, document_id: str) -> int:
         """Erase a document; it is gone from answers at once. Returns how many were erased: 0 or 1."""
-        self._forget_readings()
-        return self.store.remove(document_id)
+        with self._forgetting():
+            return self.store.remove(document_id)
 
     def remove_unit(self, unit: str) -> int:
         """Erase all documents of an individual. Returns how many there were."""
-        self._forget_readings()
-        return self.store.remove_unit(unit)
+        with self._forgetting():
+            return self.store.remove_unit(unit)
 
-    def _forget_readings(self, replaced: int = 1) -> None:
+    def _added(self, add: Callable[[], Added]) -> Added:
+        try:
+            added = add()
+        except BaseException:
+            if self.store.unsettled():  # some were replaced already, and will not be again
+                self._forget_readings()
+            raise
+        if added.replaced:
+            self._forget_readings()
+        return added
+
+    @contextmanager
+    def _forgetting(self) -> Iterator[None]:
+        """First, so that a crash leaves nothing; and last, since a synthesis may have begun to read in between."""
+        self._forget_readings()
+        try:
+            yield
+        finally:
+            self._forget_readings()
+
+    def _forget_readings(self) -> None:
         """What the model made of documents that are gone is not kept."""
-        if replaced:
-            for name in (SYNTHESIS, f"{SYNTHESIS}-simulated"):
-                forget_readings(self.path / name)
+        for name in (SYNTHESIS, f"{SYNTHESIS}-simulated"):
+            forget_readings(self.path / name)
 
     def workshop(self, noise: Noise | None = None, ledger: UnitLedger | None = None) -> Workshop:
         """What it takes to make a synthetic corpus: `workshop().plan(...)`, `workshop().make(...)`.

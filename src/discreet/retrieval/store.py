@@ -213,6 +213,10 @@ class EmbeddedStore:
             self._run("vacuum")
             self._run("update meta set value = '' where name = 'due' and value = ?", due)
 
+    def unsettled(self) -> bool:
+        """Whether something may be left of documents that are gone: an interruption came before `settle`."""
+        return bool(self._due())
+
     def _remove(self, column: str, value: object) -> int:
         with self.batch():
             erased = self._erase(column, value)
