@@ -21,7 +21,8 @@ class Settings:
 
     Attributes:
         version: of the vault's format.
-        epsilon, delta, unit_field, model, embedder, log_questions, payment, history, ledger: see `Vault.create`.
+        epsilon, delta, unit_field, model, embedder, log_questions, payment, history, ledger, accept_claims: see
+            `Vault.create`.
         ledger_name: what the ledger is called in its database.
         secret_digest: of the vault's secret, so that another one is not taken for it.
     """
@@ -38,6 +39,7 @@ class Settings:
     ledger: str = ""
     ledger_name: str = ""
     secret_digest: str = ""
+    accept_claims: bool = False
 
     def __post_init__(self) -> None:
         if self.payment not in PAYMENTS:

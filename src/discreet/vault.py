@@ -88,6 +88,7 @@ class Vault:
         payment: str = "unit",
         history: bool = True,
         ledger: str = "",
+        accept_claims: bool = False,
     ) -> Self:
         """Make a vault. Its budget is fixed for good.
 
@@ -103,6 +104,7 @@ class Vault:
             history: whether released answers are kept, with their questions, to be used again.
             ledger: "postgresql://user@host/database" to keep the ledger there, where several machines can share it;
                 a file in the vault if empty. No password: it comes from where PostgreSQL's clients look for one.
+            accept_claims: whether algorithms may run whose published bounds are no guarantee (docs/privacy.md).
 
         Raises:
             UsageError: epsilon or delta is no such number, or something is already at `path`.
@@ -113,7 +115,7 @@ class Vault:
         settings = Settings(
             VERSION, epsilon, delta, unit_field, model, embedder, log_questions, payment, history, ledger, name
         )
-        make_folder(path, settings, FAILURE_SHARE)
+        make_folder(path, replace(settings, accept_claims=accept_claims), FAILURE_SHARE)
         return cls.open(path)
 
     @classmethod

@@ -41,6 +41,9 @@ def init(
     ] = "unit",
     history: Annotated[bool, typer.Option(help="Keep released answers, to use them again for nothing.")] = True,
     ledger: Annotated[str, typer.Option(help="Keep the ledger in a database: postgresql://user@host/database.")] = "",
+    accept_claims: Annotated[
+        bool, typer.Option("--accept-claims", help="Allow algorithms whose published bounds are no guarantee.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Make a vault: a folder with settings, a store and a ledger."""
@@ -55,6 +58,7 @@ def init(
         payment=payment,
         history=history,
         ledger=ledger,
+        accept_claims=accept_claims,
     )
     if as_json:
         print_json(
@@ -64,6 +68,7 @@ def init(
                 "delta": delta,
                 "unit_field": unit_field,
                 "payment": payment,
+                "accept_claims": accept_claims,
             }
         )
     else:
@@ -232,6 +237,8 @@ def print_receipt(answer: Answer) -> None:
     receipt = answer.receipt
     if receipt is None or not receipt.private:
         out.print("  [bold red]NOT PRIVATE[/]: this answer has no guarantee and may repeat any document.")
+        if receipt is not None and receipt.caveat:
+            out.print(f"  a claim, not a guarantee: {receipt.caveat}", markup=False)
         return
     if receipt.payment == "nobody":
         why = "this answer was released before" if receipt.reused else "it was answered from texts that are public"

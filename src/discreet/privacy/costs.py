@@ -128,6 +128,34 @@ class NonPrivate:
 
 
 @dataclass(frozen=True)
+class Claimed:
+    """A published bound that is no guarantee for what is released. Every budget refuses it, whatever it claims.
+
+    Attributes:
+        cost: what is claimed.
+        caveat: why it does not hold; printed on receipts.
+    """
+
+    cost: Cost
+    caveat: str
+
+    @property
+    def curve(self) -> Curve:
+        """Infinite at every order: what is claimed was not shown."""
+        return np.full_like(ORDERS, np.inf)
+
+    @property
+    def delta(self) -> float:
+        """The curve, being infinite, always holds."""
+        return 0.0
+
+    def describe(self) -> dict[str, float | str]:
+        """The cost as plain data; what is claimed is under `claimed`, not where a guarantee would be."""
+        claimed = ", ".join(f"{name} {value}" for name, value in self.cost.describe().items())
+        return {"kind": "claim", "claimed": claimed, "caveat": self.caveat}
+
+
+@dataclass(frozen=True)
 class Together:
     """Several releases that are paid for as one round."""
 

@@ -12,7 +12,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from discreet.errors import DiscreetError, LedgerError, PrivateValueError
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.change import Change
-from discreet.privacy.costs import Cost
+from discreet.privacy.costs import Claimed, Cost
 from discreet.privacy.ledger import Charge, Ledger, exhausted
 from discreet.privacy.noise import Noise, SystemNoise
 from discreet.privacy.private import Private, unseal
@@ -87,6 +87,7 @@ class Receipt:
         payment: who paid: every unit of the vault, or each unit that took part.
         reused: on how many answers it rests that were released before; if `payment` is "nobody", it is one of them.
         public_corpus: the SHA-256 of the public corpus of which a text stood in the public prompt; empty if none did.
+        caveat: why a published bound that was relied on is no guarantee; empty if none was.
     """
 
     epsilon: float
@@ -101,6 +102,7 @@ class Receipt:
     reused: int = 0
     each: int = 0
     public_corpus: str = ""
+    caveat: str = ""
 
     def describe(self) -> dict[str, Any]:
         """The receipt as plain data."""
@@ -117,6 +119,7 @@ class Receipt:
             "reused": self.reused,
             "each": self.each,
             "public_corpus": self.public_corpus,
+            "caveat": self.caveat,
         }
 
 
@@ -240,7 +243,10 @@ class NotPrivateFilter(PrivacyFilter):
 
     def receipt(self) -> Receipt:
         """A receipt that promises nothing."""
-        return replace(super().receipt(), epsilon=math.inf, delta=1.0, accountant="none", private=False)
+        caveats = dict.fromkeys(charge.cost.caveat for charge in self._charges if isinstance(charge.cost, Claimed))
+        return replace(
+            super().receipt(), epsilon=math.inf, delta=1.0, accountant="none", private=False, caveat=" ".join(caveats)
+        )
 
     def _pay(self, mechanism: Priced, change: Change) -> None:
         self._charges.append(Charge(self._question, len(self._charges), str(mechanism), change, mechanism.cost(change)))
