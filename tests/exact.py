@@ -3,6 +3,10 @@
 import math
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
+from discreet.privacy.noise import Whole
+
 
 class EveryNoise:
     """Replays a path of choices, then takes the first outcome; `paths` visits all of them."""
@@ -31,6 +35,9 @@ class EveryNoise:
         reach = math.ceil(8 * scale)
         weights = [math.exp(-((z / scale) ** 2) / 2) for z in range(-reach, reach + 1)]
         return self._choose([weight / sum(weights) for weight in weights]) - reach
+
+    def gaussians(self, scale: float, count: int) -> Whole:
+        return np.array([self.gaussian(scale) for _ in range(count)], dtype=np.int64)
 
     def select(self, scores: Sequence[float], scale: float) -> int:
         weights = [math.exp(score / scale) for score in scores]

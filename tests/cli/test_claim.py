@@ -47,6 +47,15 @@ def test_bad_parameters(wrong: tuple[str, object]) -> None:
     assert "Traceback" not in result.output
 
 
+def test_collections_are_told_apart() -> None:
+    small = ("--rows", 40, "--dimension", 32, "--k", 8)
+    told = json.loads(run("claim", "distinguish", *small, "--json").stdout)
+    assert (told["true_positives"], told["false_positives"], told["refuted"]) == (1000, 0, True)
+    assert "refuted" in said(run("claim", "distinguish", *small))
+    assert "do not refute" in said(run("claim", "distinguish", *small, "--trials", 20))
+    assert run("claim", "distinguish", *small, "--k", 33).exit_code == 2
+
+
 def test_a_vault_accepts_no_claims_unless_it_is_told_to(tmp_path: Path) -> None:
     price = ("--epsilon", 1, "--delta", 1e-6, "--embedder", "hashing", "--json")
     assert json.loads(run("init", tmp_path / "a", *price).stdout)["accept_claims"] is False

@@ -106,6 +106,16 @@ class TestDraws:
         assert fits(lambda: noise.gaussian(scale), dict[object, float](law.items())) > 1e-9
         assert fits(lambda: noise.gaussian(scale), dict[object, float](off.items())) < 1e-9  # 30 % off
 
+    @pytest.mark.parametrize("scale", [0.4, 3.0])
+    def test_many_gaussians_at_once(self, noise: Noise, scale: float) -> None:
+        law, off = (
+            {z: probability for z, probability in gaussian_law(factor * scale, 40).items() if probability > 0}
+            for factor in (1.0, 1.3)
+        )
+        drawn = iter(noise.gaussians(scale, 40_000).tolist())
+        assert fits(lambda: next(drawn), dict[object, float](law.items())) > 1e-9
+        assert fits(lambda: next(drawn), dict[object, float](off.items())) < 1e-9  # 30 % off
+
     def test_sparse_vector(self, noise: Noise) -> None:
         mechanism = SparseVector(3, 2.0, 4.0)
         counts = (9, 7, 5, 0)

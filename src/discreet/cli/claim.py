@@ -1,18 +1,21 @@
 """`discreet claim`: what published claims amount to, which are no guarantees."""
 
 import math
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
 
+from discreet.attacks.distinguish import distinguish as run_distinguish
 from discreet.cli.app import Json, app
-from discreet.cli.output import explained, out, print_json
+from discreet.cli.output import explained, out, print_json, working
 from discreet.privacy.claims import (
     ALPHA,
     CAVEAT,
     DELTA,
     GAMMA,
     PAPER_EPSILON,
+    SIGMA,
     K,
     ProjectionClaim,
     best_order,
@@ -78,3 +81,31 @@ def projection(
         markup=False,
     )
     out.print(f"Not a guarantee: {CAVEAT}", markup=False)
+
+
+@claim.command()
+@explained
+def distinguish(
+    rows: Annotated[int, typer.Option(help="How many documents a collection has.")] = 1000,
+    dimension: Annotated[int, typer.Option(help="How many numbers an embedding has.")] = 384,
+    k: Annotated[int, typer.Option(help="To how many a projected one has.")] = K,
+    gamma: Annotated[float, typer.Option(help="The shortest that an embedding may be.")] = GAMMA,
+    norm: Annotated[float, typer.Option(help="The longest: the paper's Delta.")] = DELTA,
+    sigma: Annotated[float, typer.Option(help="Of the matrix's entries.")] = SIGMA,
+    trials: Annotated[int, typer.Option(min=1, help="With each of the two collections.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Of the made-up collections.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Tell two neighbouring collections apart by their projected vectors: what the claim does not cover."""
+    with working("Telling collections apart"):
+        found = run_distinguish(rows, dimension, k, gamma=gamma, longest=norm, sigma=sigma, trials=trials, seed=seed)
+    if as_json:
+        print_json(asdict(found) | {"refuted": found.refuted})
+        return
+    out.print(
+        f"{found.true_positives} of {trials} true positives, {found.false_positives} of {trials} false positives: "
+        f"epsilon is at least {found.epsilon:.2f} at delta {found.delta:g} (confidence {found.confidence:g}).",
+        markup=False,
+    )
+    more = "That is refuted." if found.refuted else "These trials do not refute it; take more (1000 are enough)."
+    out.print(f"The paper claims {found.claimed:g}. {more}")

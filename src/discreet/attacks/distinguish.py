@@ -1,0 +1,126 @@
+"""Telling two neighbouring collections apart by their projected embeddings.
+
+Privacy-spec, part 7. The attacker sees all projected rows D R (whoever keeps the vectors does) and knows every
+document but one, of which there are two candidates. All rows share one matrix R. Known rows that span the space
+determine it, R = pinv(D without the row) (D R without it), and then the candidates are told apart exactly: whichever
+one R takes to the row that is seen. Theorem 1 of Yao and Li looks at that row by itself, as if R were drawn for it
+alone.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import UsageError
+from discreet.privacy.accounting import largest
+from discreet.privacy.claims import DELTA, GAMMA, PAPER_EPSILON, SIGMA, K, check_bounds
+from discreet.retrieval.projection import check_size
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Distinguished:
+    """How often the attacker said "the first candidate", where it was and where it was not.
+
+    Attributes:
+        true_positives, false_positives: counts.
+        trials: of each kind.
+        epsilon: a lower bound on the privacy loss at `delta`, right with probability `confidence`.
+        claimed: the epsilon of the paper.
+        delta, confidence: see epsilon.
+    """
+
+    true_positives: int
+    false_positives: int
+    trials: int
+    epsilon: float
+    claimed: float = PAPER_EPSILON
+    delta: float = 1e-5
+    confidence: float = 0.95
+
+    @property
+    def refuted(self) -> bool:
+        """Whether what was claimed is below what was measured."""
+        return self.epsilon > self.claimed
+
+
+def distinguish(
+    rows: int = 1000,
+    dimension: int = 384,
+    k: int = K,
+    *,
+    gamma: float = GAMMA,
+    longest: float = DELTA,
+    sigma: float = SIGMA,
+    trials: int = 1000,
+    seed: int = 0,
+) -> Distinguished:
+    """Run the experiment: so many times with the first candidate in the collection, and as often with the second.
+
+    Everything is drawn from a seed: the collections are made up, and no vault is touched. The known documents and the
+    candidates are the same in all trials; each has a matrix of its own.
+
+    Raises:
+        UsageError: a parameter is out of range, or there are fewer known rows than dimensions.
+    """
+    check_bounds(gamma, longest)
+    check_size(dimension, k)
+    if rows - 1 < dimension or trials < 1 or not sigma > 0:
+        raise UsageError(
+            f"The attack needs at least {dimension + 1} rows for {dimension} dimensions, one trial and sigma > 0; "
+            f"there are {rows} rows, {trials} trials and sigma {sigma:g}."
+        )
+    choose = np.random.default_rng(seed)
+    known = _embeddings(choose, rows - 1, dimension, gamma, longest)
+    candidates = _embeddings(choose, 2, dimension, gamma, longest)
+    # Each candidate as a sum of known documents; its projection is the same sum of what is seen of them.
+    sums = candidates @ np.linalg.pinv(known)  # (2, rows - 1)
+    said = [0, 0]
+    for kind, truth in enumerate(candidates):
+        for _ in range(trials):
+            matrix = sigma * choose.standard_normal((dimension, k))
+            off = np.linalg.norm(sums @ (known @ matrix) - truth @ matrix, axis=1)
+            said[kind] += bool(off[0] < off[1])
+    return Distinguished(said[0], said[1], trials, lower_bound(said[0], said[1], trials))
+
+
+def lower_bound(
+    true_positives: int, false_positives: int, trials: int, delta: float = 1e-5, confidence: float = 0.95
+) -> float:
+    """A privacy loss below which nothing explains such counts: ln((TPR - delta) / FPR), each rate at its worst.
+
+    Both rates are bounded by Clopper and Pearson's intervals, so that both hold with probability `confidence`.
+    """
+    miss = (1 - confidence) / 2
+    lowest = 1 - _highest_rate(trials - true_positives, trials, miss)
+    highest = _highest_rate(false_positives, trials, miss)
+    return max(0.0, math.log((lowest - delta) / highest)) if lowest > delta else 0.0
+
+
+def _highest_rate(count: int, trials: int, miss: float) -> float:
+    """The largest rate at which so few or fewer of `trials` come up with probability at least `miss`."""
+    if count >= trials:
+        return 1.0
+
+    def plausible(rate: float) -> bool:
+        logs = [
+            math.lgamma(trials + 1)
+            - math.lgamma(n + 1)
+            - math.lgamma(trials - n + 1)
+            + (n * math.log(rate) if n else 0.0)
+            + (trials - n) * math.log1p(-rate)
+            for n in range(count + 1)
+        ]
+        return math.fsum(math.exp(log) for log in logs) >= miss
+
+    return largest(plausible, count / trials if count else 1e-12, 1 - 1e-12)
+
+
+def _embeddings(choose: np.random.Generator, count: int, dimension: int, gamma: float, longest: float) -> Matrix:
+    """Vectors of uniform direction, with lengths uniform between the bounds."""
+    drawn = choose.standard_normal((count, dimension))
+    lengths = gamma + (longest - gamma) * choose.random((count, 1))
+    return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True) * lengths, dtype=np.float64)

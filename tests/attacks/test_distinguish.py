@@ -1,0 +1,55 @@
+"""The experiment that the paper's theorem does not cover, and what it can and cannot show."""
+
+import math
+
+import pytest
+
+from discreet.attacks.distinguish import distinguish, lower_bound
+from discreet.errors import UsageError
+
+
+def test_neighbours_are_told_apart_with_the_papers_parameters() -> None:
+    """Privacy-spec, part 7: 1000 documents, 384 numbers, k 64, sigma 0.1, lengths between 1 and 2."""
+    found = distinguish(trials=1000)
+    assert found.true_positives >= 995
+    assert found.false_positives <= 5
+    assert found.epsilon > 5.051
+    assert found.refuted
+
+
+def test_a_hundred_trials_look_the_same_but_show_less() -> None:
+    """That none of 100 fails is compatible with a rate of 3.6 %, which an epsilon of 5.05 allows."""
+    found = distinguish(trials=100)
+    assert (found.true_positives, found.false_positives) == (100, 0)
+    assert not found.refuted
+
+
+def test_it_works_wherever_the_known_rows_span_the_space() -> None:
+    found = distinguish(rows=33, dimension=32, k=2, trials=200)
+    assert found.true_positives - found.false_positives == 200
+
+
+def test_golden_bounds() -> None:
+    """Clopper and Pearson: of 1000 none, with probability 0.025: at most 1 - 0.025^(1/1000)."""
+    rate = 1 - 0.025 ** (1 / 1000)
+    assert lower_bound(1000, 0, 1000) == pytest.approx(math.log((1 - rate - 1e-5) / rate), rel=1e-6)
+    assert lower_bound(500, 500, 1000) == 0
+    assert lower_bound(0, 1000, 1000) == 0
+    assert lower_bound(990, 10, 1000) < lower_bound(1000, 0, 1000)
+
+
+def test_a_bound_is_not_above_what_is_true() -> None:
+    """Randomised response of epsilon 2, counted exactly as often as it happens, is never said to lose more."""
+    honest = math.exp(2) / (1 + math.exp(2))
+    for trials in (10, 100, 10_000):
+        assert lower_bound(round(honest * trials), round((1 - honest) * trials), trials) < 2
+    assert lower_bound(round(honest * 100_000), round((1 - honest) * 100_000), 100_000) > 1.9
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"rows": 384}, {"k": 385}, {"k": 0}, {"gamma": 0.0}, {"gamma": 2.0}, {"sigma": 0.0}, {"trials": 0}],
+)
+def test_bad_parameters(wrong: dict[str, float]) -> None:
+    with pytest.raises(UsageError):
+        distinguish(**({"trials": 1} | wrong))  # type: ignore[arg-type]
