@@ -43,6 +43,7 @@ from discreet.asking import (
 from discreet.balance import BudgetReport, by_everybody, by_units
 from discreet.context import PublicContext
 from discreet.errors import UsageError
+from discreet.exporting import FOLDER, Export, Exported, Source, export_vectors
 from discreet.generation.model import LanguageModel, ScoringModel
 from discreet.history import History
 from discreet.journal import forget_readings
@@ -281,6 +282,12 @@ class Vault:
         """
         wanted = parameters or DPSynRAG()
         return make_corpus(self.workshop(), Path(out), wanted, only_new=only_new, force=force, told=told, ray=ray)
+
+    def export_vectors(self, out: str | Path, wanted: Export, *, force: bool = False) -> Exported:
+        """Write a projected vector for each unit, with noise, and have everybody pay: see `exporting`."""
+        embedder = (self.embedder.name, self.embedder.dimension)
+        source = Source(self.path / FOLDER, self.store, self.ledger, self._secret, self.settings.unit_field, embedder)
+        return export_vectors(source, Path(out), wanted, force=force)
 
     def ask(
         self,

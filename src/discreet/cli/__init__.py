@@ -4,6 +4,7 @@ from discreet.cli import budget as _budget  # noqa: F401 - commands register the
 from discreet.cli import claim as _claim  # noqa: F401
 from discreet.cli import demo as _demo  # noqa: F401
 from discreet.cli import evaluate as _evaluate  # noqa: F401
+from discreet.cli import export as _export  # noqa: F401
 from discreet.cli import public as _public  # noqa: F401
 from discreet.cli import synthesize as _synthesize  # noqa: F401
 from discreet.cli.app import main

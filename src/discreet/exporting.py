@@ -1,0 +1,281 @@
+"""Vectors of a vault for somebody else's vector database: one a unit, projected, with noise.
+
+They may be kept by whoever is not trusted: what stands in the file is a release, paid like any other. It protects the
+vectors that are stored, not a text that is put into a prompt after they were searched: answers need an algorithm of
+their own (docs/privacy.md).
+
+VAULT/exports/ID.json      which row of an export is whose, under a keyed hash: private, as the vault is
+"""
+
+import json
+import os
+import uuid
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.affording import affords
+from discreet.errors import BadData, StoreError, UsageError
+from discreet.journal import replace_file
+from discreet.ledger.sql import SqlLedger
+from discreet.privacy.accounting import Budget, Spending, largest
+from discreet.privacy.costs import ZeroConcentrated
+from discreet.privacy.filter import PrivacyFilter, Receipt
+from discreet.privacy.individual import PLACE, Member, UnitFilter
+from discreet.privacy.mechanisms.noisy_vectors import NoisyVectors, Placed
+from discreet.privacy.noise import Noise, SystemNoise, Whole
+from discreet.privacy.private import Private
+from discreet.retrieval.projection import GRAIN, check_size, draw_matrix
+from discreet.retrieval.retriever import unit_key
+from discreet.retrieval.store import EmbeddedStore
+from discreet.retrieval.vectors import LARGEST
+
+T = TypeVar("T")
+FOLDER = "exports"
+ROWS, SIZE = 10_000, 64
+"""How many rows a file has, and how many numbers a row, unless something else is asked for."""
+_FORMAT = 1
+_UNITY = (LARGEST - 1) * GRAIN
+"""What stands for one in a product: a unit's vector is that long, and a matrix's entries are of that grain."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Export:
+    """What is wanted.
+
+    Attributes:
+        epsilon, delta: the price, for each unit.
+        k: to how many numbers a vector is projected.
+        rows: how many rows the file has: public, whatever the vault holds.
+    """
+
+    epsilon: float
+    delta: float
+    k: int = SIZE
+    rows: int = ROWS
+
+    def __post_init__(self) -> None:
+        if not (self.epsilon > 0 and np.isfinite(self.epsilon) and 0 < self.delta < 1):
+            raise UsageError(f"An epsilon above 0 and a delta below 1 are needed, not {self.epsilon}, {self.delta}.")
+        if self.rows < 1:
+            raise UsageError(f"A file of vectors has at least one row, not {self.rows}.")
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What came out: for the custodian, but for the receipt.
+
+    Attributes:
+        receipt: what was paid.
+        units: how many units have a row.
+        left_out: how many did not find one.
+    """
+
+    receipt: Receipt
+    units: int
+    left_out: int
+
+
+@dataclass(frozen=True)
+class Source:
+    """What an export needs of a vault.
+
+    Attributes:
+        folder: VAULT/exports.
+        store: the documents.
+        ledger: who has paid what.
+        secret: from which units get their names in the ledger; empty where everybody pays.
+        unit: what a unit is called.
+        embedder: the name of the embedder, and the number of its numbers.
+        noise: the operating system's, unless this is a simulation.
+    """
+
+    folder: Path
+    store: EmbeddedStore
+    ledger: SqlLedger
+    secret: bytes
+    unit: str
+    embedder: tuple[str, int]
+    noise: Noise | None = None
+
+
+def export_vectors(source: Source, out: Path, wanted: Export, *, force: bool = False) -> Exported:
+    """Write the vectors to `out`, after everybody has paid.
+
+    Raises:
+        UsageError: `out` is there already or has no folder, or a parameter is out of range. Nothing was paid.
+        BudgetExhausted: the budget cannot pay. Nothing was paid.
+    """
+    if out.exists() and not force:
+        raise UsageError(f"There is already something at {out}. Choose another file, or write over it: --force.")
+    if not out.parent.is_dir():
+        raise UsageError(f"There is no folder {out.parent}. Make it, or choose another place.")
+    name, dimension = source.embedder
+    check_size(dimension, wanted.k)
+    noise, budget = source.noise or SystemNoise(), source.ledger.budget
+    ceiling = Budget(wanted.epsilon, wanted.delta)
+    rho = most_rho(ceiling)
+    affords(budget, source.ledger.spent(), Spending.of(ZeroConcentrated(rho)))
+    matrix = draw_matrix(dimension, wanted.k, noise)
+    release = NoisyVectors.calibrated(rho, matrix, wanted.rows, LARGEST, PLACE)
+    placed, keys, left_out = _placed(source, wanted.rows, noise)
+    question = uuid.uuid4().hex
+    _keep(source.folder / f"{question}.json", keys)
+    vectors, receipt = _released(source, question, ceiling, release, placed)
+    about = {
+        "format": _FORMAT,
+        "id": question,
+        "embedder": name,
+        "receipt": receipt.describe(),
+        "sigma": release.sigma * release.reach / _UNITY,
+        "meaning": "row = embedding of length one @ matrix + Gaussian noise of standard deviation sigma a number",
+    }
+    _write(out, vectors / _UNITY, matrix / GRAIN, about)
+    return Exported(receipt, len(keys), left_out)
+
+
+def most_rho(ceiling: Budget) -> float:
+    """The zCDP that fills a budget."""
+
+    def fits(rho: float) -> bool:
+        return ceiling.admits(Spending.of(ZeroConcentrated(rho)))
+
+    found = largest(fits, 1e-9, ceiling.epsilon + 1) * (1 - 1e-9)  # a scale that was rounded must not cost more
+    if not fits(found):
+        raise UsageError(f"An epsilon of {ceiling.epsilon:g} at delta {ceiling.delta:g} is too little for any vector.")
+    return found
+
+
+def unit_vector(vectors: Sequence[Whole]) -> Whole:
+    """The mean of a unit's vectors, brought to full length, in whole numbers: of that unit alone, and never longer."""
+    total = np.sum(vectors, axis=0, dtype=np.int64).astype(np.float64)
+    norm = float(np.linalg.norm(total))
+    # Cut towards zero, and by one unit of length: no rounding makes it longer than it may be.
+    return np.trunc(total * ((LARGEST - 1) / norm)).astype(np.int64) if norm else np.zeros_like(vectors[0])
+
+
+def _placed(source: Source, rows: int, noise: Noise) -> tuple[Private[Member[Placed]], dict[int, str], int]:
+    """Units in rows of their own, by chance, sealed; the key of the unit in each row; how many found none.
+
+    With one unit gone its row is empty, or another that had none is in it: coupling the choices, one row differs.
+    """
+    vectors: dict[str, list[Whole]] = defaultdict(list)
+    for text in source.store.texts():
+        vectors[text.unit].append(text.vector)
+    units = _chosen(sorted(vectors), min(rows, len(vectors)), noise)
+    places = _chosen(range(rows), len(units), noise)
+    members = [
+        Member(unit_key(unit, source.secret), (row, unit_vector(vectors[unit])))
+        for unit, row in zip(units, places, strict=True)
+    ]
+    keys = {row: source.store.tag(unit.encode()) for unit, row in zip(units, places, strict=True)}
+    return Private(members, PLACE), keys, len(vectors) - len(units)
+
+
+def _chosen(among: Sequence[T], count: int, noise: Noise) -> list[T]:
+    """So many of them, uniformly at random and in random order (Fisher and Yates)."""
+    moved: dict[int, int] = {}
+    found = []
+    for step in range(count):
+        place = step + noise.below(len(among) - step)
+        found.append(among[moved.get(place, place)])
+        moved[place] = moved.get(step, step)
+    return found
+
+
+def _released(
+    source: Source, question: str, ceiling: Budget, release: NoisyVectors, placed: Private[Member[Placed]]
+) -> tuple[Whole, Receipt]:
+    ledger = source.ledger
+    ledger.begin(question, "export-vectors", None)
+    if not source.secret:
+        everybody = PrivacyFilter(ledger, ceiling, question, unit=source.unit, noise=source.noise)
+        vectors = everybody.release(release, placed.map(_value))
+        receipt = everybody.receipt()
+    else:
+        units = UnitFilter(ledger, question, ceiling=ceiling, unit=source.unit, noise=source.noise)
+        admitted, privacy = units.admit_everybody(lambda _: placed, release.rows, Spending.of(release.cost(PLACE)))
+        vectors = privacy.release(release, admitted.map(_value))
+        units.settle()
+        receipt = units.receipt()
+    ledger.finish(question, "end")
+    return vectors, receipt
+
+
+def _value(member: Member[Placed]) -> Placed:
+    return member.value
+
+
+def _keep(file: Path, keys: dict[int, str]) -> None:
+    file.parent.mkdir(mode=0o700, exist_ok=True)
+    replace_file(file, json.dumps(keys) + "\n")
+
+
+def _write(out: Path, vectors: NDArray[np.float64], matrix: NDArray[np.float64], about: dict[str, Any]) -> None:
+    made = out.with_name(f".{out.name}.{os.getpid()}")
+    try:
+        with made.open("wb") as file:
+            np.savez(
+                file,
+                vectors=vectors.astype(np.float32),
+                matrix=matrix.astype(np.float32),
+                about=np.array(json.dumps(about)),
+            )
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(made, out)
+    except OSError as error:
+        made.unlink(missing_ok=True)
+        raise StoreError(
+            f"The vectors could not be written to {out}: {error.strerror}. They are paid and lost: make room, and "
+            "export again, which is paid again."
+        ) from error
+
+
+@dataclass(frozen=True, eq=False)
+class ExportedVectors:
+    """A file of vectors, as its keeper reads it: nothing in it but what was released."""
+
+    vectors: NDArray[np.float32]
+    matrix: NDArray[np.float32]
+    about: dict[str, Any]
+
+    @staticmethod
+    def read(path: Path) -> "ExportedVectors":
+        """Read a file.
+
+        Raises:
+            BadData: it is none of ours.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                about = json.loads(str(file["about"]))
+                if about["format"] == _FORMAT:
+                    return ExportedVectors(file["vectors"], file["matrix"], about)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise BadData(f"{path} is no file of vectors that discreet wrote.") from error
+        raise BadData(f"{path} has another format. Read it with the version of discreet that wrote it.")
+
+    def nearest(self, embedding: NDArray[np.float32], count: int) -> list[int]:
+        """The rows nearest to a question's embedding of length one, by inner product, nearest first."""
+        scores = self.vectors @ (embedding @ self.matrix)
+        return [int(row) for row in np.argsort(-scores, kind="stable")[:count]]
+
+
+def units_of_rows(folder: Path, store: EmbeddedStore, export: str, rows: Sequence[int]) -> list[str | None]:
+    """Whose rows of an export these are: for the custodian. None for an empty row, and for who was erased since.
+
+    Raises:
+        BadData: the vault made no such export.
+    """
+    try:
+        keys = json.loads((folder / f"{Path(export).name}.json").read_text())
+    except (OSError, ValueError) as error:
+        raise BadData("This vault made no such export, or no longer knows of it.") from error
+    names = {store.tag(text.unit.encode()): text.unit for text in store.texts()}
+    return [names.get(keys.get(str(row), "")) for row in rows]

@@ -1,0 +1,91 @@
+"""Projected vectors with noise, one a share, to be handed to somebody who is not trusted with them.
+
+A whole-number vector e times a public whole-number matrix P is exact, so that e P moves by at most 2 |e| |P| when e is
+replaced, |P| being the matrix's spectral norm (privacy-spec, part 7), and nothing is rounded before the noise. Noise
+is discrete Gaussian: rho = (2 |e| |P|)^2/(2 sigma^2) (Canonne, Kamath and Steinke 2020, Theorem 14).
+
+There is a public number of rows. Rows that no share has hold noise alone, so that how many shares there are does not
+show.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from discreet.privacy.change import Change, Relation
+from discreet.privacy.costs import Cost, ZeroConcentrated
+from discreet.privacy.noise import Noise, Whole
+
+Placed = tuple[int, Whole]
+"""A row, and the vector that it holds."""
+# The singular values of a matrix of whole numbers are computed to about 1e-12 of the largest.
+_MARGIN = 1 + 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyVectors:
+    """Each share's vector in the share's row, projected, with noise.
+
+    A share may turn into any other, also one of another row: that row and its own then move by one length each, which
+    is less than two lengths in one row. A row that several shares claim counts as empty.
+
+    Attributes:
+        matrix: public, shape (d, k).
+        rows: how many rows there are: public.
+        length: the longest that a vector may be; a longer one counts as nothing.
+        sigma: the noise's scale, in `reach`.
+    """
+
+    matrix: Whole = field(repr=False)
+    rows: int
+    length: int
+    sigma: float
+
+    def __post_init__(self) -> None:
+        if not self.reach < 2**52:
+            raise ValueError("The matrix is too large for exact products. Take smaller entries.")
+
+    def __str__(self) -> str:
+        size = self.matrix.shape[1]
+        return f"{self.rows} projected vectors of {size} numbers, each with noise of sigma {self.sigma:.6g} reaches"
+
+    @staticmethod
+    def calibrated(rho: float, matrix: Whole, rows: int, length: int, change: Change) -> "NoisyVectors":
+        """The release that costs `rho` under `change`."""
+        return NoisyVectors(matrix, rows, length, _distance(change) / math.sqrt(2 * rho))
+
+    @cached_property
+    def reach(self) -> float:
+        """The longest that a projected vector may be: the length times the spectral norm, rounded up."""
+        return self.length * spectral_norm(self.matrix)
+
+    def cost(self, change: Change) -> Cost:
+        """Distance^2/(2 sigma^2)-zCDP: one reach for a share that comes or goes, two for one replaced."""
+        return ZeroConcentrated(_distance(change) ** 2 / (2 * self.sigma**2))
+
+    def draw(self, shares: Sequence[Placed], noise: Noise) -> Whole:
+        """One draw, shape (rows, k)."""
+        claimed = Counter(row for row, _ in shares)
+        total = np.zeros((self.rows, self.matrix.shape[1]), dtype=np.int64)
+        for row, vector in shares:
+            if claimed[row] == 1 and 0 <= row < self.rows and self._short_enough(vector):
+                total[row] = vector @ self.matrix
+        return total + noise.gaussians(self.sigma * self.reach, total.size).reshape(total.shape)
+
+    def _short_enough(self, vector: Whole) -> bool:
+        if vector.shape != self.matrix.shape[:1] or vector.max() > self.length or vector.min() < -self.length:
+            return False
+        return int(np.dot(vector, vector)) <= self.length**2
+
+
+def spectral_norm(matrix: Whole) -> float:
+    """The most that a matrix of whole numbers lengthens a vector, rounded up."""
+    return float(np.linalg.norm(matrix.astype(np.float64), 2)) * _MARGIN
+
+
+def _distance(change: Change) -> int:
+    return change.shares * (2 if change.relation is Relation.REPLACE else 1)
