@@ -13,6 +13,7 @@ from discreet.algorithms.dp_rag import DPRAG
 from discreet.algorithms.ensemble import Ensemble
 from discreet.algorithms.multi import ManyQuestions
 from discreet.algorithms.naive_multi_rag import NaiveMultiRAG
+from discreet.algorithms.projected import Projected
 from discreet.algorithms.tuning import Tuning, suggestion
 from discreet.errors import BudgetExhausted, Interrupted, UsageError
 from discreet.generation.model import LanguageModel
@@ -57,8 +58,13 @@ def payable(algorithm: Algorithm | ManyQuestions, settings: Settings, path: Path
     """The algorithm as the vault at `path` runs it.
 
     Raises:
-        UsageError: it is not for a vault in which these pay.
+        UsageError: it is not for a vault in which these pay, or rests on a claim that the vault does not accept.
     """
+    if isinstance(algorithm, Projected) and not settings.accept_claims:
+        raise UsageError(
+            f"'{algorithm.name}' rests on a published claim that is no guarantee, and the vault at {path} accepts "
+            "none. Use an algorithm with a guarantee; for research, make a vault with: discreet init --accept-claims"
+        )
     if settings.payment == "unit":
         return paid_by_units(algorithm)
     if isinstance(algorithm, ManyQuestions):

@@ -21,6 +21,7 @@ from discreet.adding import Added, Progress, add_documents, add_files
 from discreet.affording import affordable, enough
 from discreet.algorithms.answer import Algorithm, Answer
 from discreet.algorithms.consensus import Consensus
+from discreet.algorithms.datastore import forget as forget_datastores
 from discreet.algorithms.dp_synrag.parameters import DPSynRAG
 from discreet.algorithms.ensemble import check_number
 from discreet.algorithms.multi import ManyQuestions
@@ -64,6 +65,8 @@ from discreet.settings import VERSION, Settings, converted, read_secret, read_se
 from discreet.synthesis import Synthetic, Told, Workshop, make_corpus
 
 SYNTHESIS = "synthesis"
+CLAIMS = "claims"
+"""What baselines on projected vectors keep: a matrix, and datastores, which are private."""
 # Of the vault's delta, this part is for failure probabilities, the rest for converting Renyi curves.
 FAILURE_SHARE = 0.5
 _ANY_VOCABULARY = 1000  # costs do not depend on it
@@ -162,7 +165,7 @@ class Vault:
     @cached_property
     def corpus(self) -> Corpus:
         """The documents, to be searched."""
-        return Corpus(self.store, self.embedder, self._secret)
+        return Corpus(self.store, self.embedder, self._secret, folder=self.path / CLAIMS)
 
     @cached_property
     def history(self) -> History:
@@ -235,6 +238,7 @@ class Vault:
         """What the model made of documents that are gone is not kept."""
         for name in (SYNTHESIS, f"{SYNTHESIS}-simulated"):
             forget_readings(self.path / name)
+        forget_datastores(self.path / CLAIMS)
 
     def workshop(self, noise: Noise | None = None, ledger: UnitLedger | None = None) -> Workshop:
         """What it takes to make a synthetic corpus: `workshop().plan(...)`, `workshop().make(...)`.

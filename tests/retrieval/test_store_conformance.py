@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from discreet.retrieval.documents import Document, Passage
+from discreet.retrieval.documents import Document, Passage, StoredText
 from discreet.retrieval.store import EmbeddedStore, Piece, Store, Vector, digest
 
 SIZE = 6
@@ -50,6 +50,16 @@ class PlainStore:
 
     def count_units(self) -> int:
         return len({document.unit for document, _ in self.held.values()})
+
+    def texts(self) -> list[StoredText]:
+        return [
+            StoredText(document.unit, name, np.rint(np.asarray(piece.vector) * SCALE).astype(np.int64), piece.text)
+            for name, (document, pieces) in sorted(self.held.items())
+            for piece in pieces
+        ]
+
+    def state(self) -> object:
+        return tuple(self.held.items())
 
     def nearest_units(self, vector: Vector, count: int) -> list[Passage]:
         best = self._best(vector)

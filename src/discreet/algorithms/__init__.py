@@ -12,12 +12,14 @@ from discreet.algorithms.dp_rag_pure import DPRAGPure
 from discreet.algorithms.dp_sparse_vote_rag import DPSparseVoteRAG
 from discreet.algorithms.dp_vote_rag import DPVoteRAG
 from discreet.algorithms.ensemble import Ensemble
+from discreet.algorithms.knn_lm import KnnLM
 from discreet.algorithms.ksa import KSA
 from discreet.algorithms.multi import ManyQuestions
 from discreet.algorithms.murag import MuRAG
 from discreet.algorithms.murag_ada import MuRAGAda
 from discreet.algorithms.naive_multi_rag import NaiveMultiRAG
 from discreet.algorithms.non_rag import NonRAG
+from discreet.algorithms.projection_rag import ProjectionRAG
 from discreet.algorithms.rag import RAG
 from discreet.algorithms.vote_rag import VoteRAG
 from discreet.errors import UnknownName, UsageError
@@ -39,6 +41,8 @@ ALGORITHMS: dict[str, type[Algorithm] | type[ManyQuestions]] = {
         NaiveMultiRAG,
         MuRAG,
         MuRAGAda,
+        ProjectionRAG,
+        KnnLM,
     )
 }
 """By the names that the command line uses."""
@@ -90,10 +94,12 @@ __all__ = [
     "DPRAGPure",
     "DPSparseVoteRAG",
     "DPVoteRAG",
+    "KnnLM",
     "MuRAG",
     "MuRAGAda",
     "NaiveMultiRAG",
     "NonRAG",
+    "ProjectionRAG",
     "VoteRAG",
     "make_algorithm",
 ]

@@ -175,6 +175,9 @@ def ask(
     similarity: Annotated[
         float | None, typer.Option(help="murag (see `tune`), adaptive: how similar a unit must be.")
     ] = None,
+    protection: Annotated[
+        str | None, typer.Option(help="projection-rag, knn-lm: projection, dp-rp-g or none. None is a guarantee.")
+    ] = None,
     reuse: Annotated[bool, typer.Option(help="Use answers that were released before.")] = True,
     public: Annotated[bool, typer.Option(help="Use the vault's public corpus, if it has one: see `public`.")] = True,
     not_private: Annotated[bool, typer.Option("--not-private", help="Allow a baseline without guarantee.")] = False,
@@ -201,6 +204,7 @@ def ask(
         "fallback": tuple(fallback) if fallback else None,
         "uses": uses,
         "similarity": similarity,
+        "protection": protection,
     }
     opened = Vault.open(vault)
     if corpus is not None:

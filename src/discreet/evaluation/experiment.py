@@ -10,6 +10,7 @@ from typing import Any
 
 from discreet.algorithms.answer import Algorithm
 from discreet.algorithms.dp_rag import DPRAG
+from discreet.algorithms.knn_lm import KnnLM
 from discreet.algorithms.multi import ManyQuestions
 from discreet.evaluation.datasets import Question
 from discreet.evaluation.metrics import Likeness, matches, mean_and_margin
@@ -121,8 +122,8 @@ def _answer(
     progress: Callable[[], None],
     public: PublicTexts | None,
 ) -> Outcome:
-    # What is remembered is the best tokens; dp-rag wants to know how likely all of them are.
-    used = vault.model if isinstance(algorithm, DPRAG) else model
+    # What is remembered is the best tokens; these want to know how likely all of them are.
+    used = vault.model if isinstance(algorithm, DPRAG | KnnLM) else model
     start = time.perf_counter()
     noise = InsecureSeededNoise(hash_seed(question.id, algorithm, seed))
     answer = vault.simulate(question.question, algorithm, noise=noise, model=used, public=public)

@@ -112,20 +112,23 @@ class LockstepDecoding:
 
     def _forward(self, ids: torch.Tensor, seen: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
         """The logits after the last of `ids`, shape (rows, vocabulary)."""
-        dtype = self._model.dtype
-        mask = torch.zeros(seen.shape, dtype=dtype, device=ids.device).masked_fill_(~seen, torch.finfo(dtype).min)
         with torch.inference_mode():
-            output = self._model(
-                input_ids=ids,
-                attention_mask=mask[:, None],  # (rows, 1, queries, keys)
-                position_ids=positions,
-                past_key_values=self._cache,
-                use_cache=True,
-                logits_to_keep=1,
-                **({"lockstep": self._cache} if self._cache.split else {}),
-            )
+            output = self._model(**self._inputs(ids, seen, positions), logits_to_keep=1)
         logits: torch.Tensor = output.logits[:, -1]
         return logits
+
+    def _inputs(self, ids: torch.Tensor, seen: torch.Tensor, positions: torch.Tensor) -> dict[str, Any]:
+        """What the model is called with."""
+        dtype = self._model.dtype
+        mask = torch.zeros(seen.shape, dtype=dtype, device=ids.device).masked_fill_(~seen, torch.finfo(dtype).min)
+        return {
+            "input_ids": ids,
+            "attention_mask": mask[:, None],  # (rows, 1, queries, keys)
+            "position_ids": positions,
+            "past_key_values": self._cache,
+            "use_cache": True,
+            **({"lockstep": self._cache} if self._cache.split else {}),
+        }
 
     def _see(self, logits: torch.Tensor) -> None:
         self._logits = logits

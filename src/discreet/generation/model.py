@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 Tokens = NDArray[np.int64]
 Logits = NDArray[np.float32]
+States = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,13 @@ class ScoredDecoding(Decoding, Protocol):
 
     def logits(self) -> Logits:
         """The logits of the next token, shape (rows, vocabulary)."""
+
+
+class ContextDecoding(ScoredDecoding, Protocol):
+    """A batch of prompts being continued, with what the model makes of what it has read."""
+
+    def states(self) -> States:
+        """The state from which the next token of each row is predicted, shape (rows, context size)."""
 
 
 class LanguageModel(Protocol):
@@ -108,3 +116,24 @@ class ScoringModel(LanguageModel, Protocol):
 
         What stands for padding means nothing. `shared` comes before each of the prompts, and must not be empty.
         """
+
+
+@runtime_checkable
+class ContextModel(LanguageModel, Protocol):
+    """A language model that shows its states: what its last layer makes of what it has read."""
+
+    @property
+    def context_size(self) -> int:
+        """How many numbers a state has."""
+
+    def start_contexts(self, prompts: Sequence[Prompt], max_tokens: int) -> ContextDecoding:
+        """As `start`, with nothing shared."""
+
+    def contexts(self, prompts: Sequence[Prompt]) -> States:
+        """The state after each token of prompts of one length, shape (rows, length, context size).
+
+        What stands for padding means nothing.
+        """
+
+    def predict(self, states: States) -> Logits:
+        """The logits of the token after each state, shape (states, vocabulary)."""

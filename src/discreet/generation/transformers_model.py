@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import UsageError
-from discreet.generation.model import Logits, Prompt
+from discreet.generation.model import Logits, Prompt, States
 
 if TYPE_CHECKING:
+    from discreet.generation.contexts import StatefulDecoding
     from discreet.generation.decoding import LockstepDecoding
 
 _MARK = "\u241e"  # splits a rendered chat template; a user's text that holds it is still encoded as it is
@@ -20,6 +21,7 @@ class TransformersModel:
         self._model, self._tokenizer = model.eval(), tokenizer
         self.vocabulary_size = int(model.config.vocab_size)
         self.context = _context(model.config)
+        self.context_size = int(model.config.get_text_config().hidden_size)
         self.end_tokens = _end_tokens(model, tokenizer)
         self.pad_token = int(tokenizer.pad_token_id if tokenizer.pad_token_id is not None else min(self.end_tokens))
 
@@ -62,6 +64,24 @@ class TransformersModel:
         from discreet.generation.surprise import surprise
 
         return surprise(self._model, shared, prompts)
+
+    def start_contexts(self, prompts: Sequence[Prompt], max_tokens: int) -> "StatefulDecoding":
+        """Prompts of one length, to be continued, with the model's states."""
+        from discreet.generation.contexts import StatefulDecoding
+
+        return StatefulDecoding(self._model, (), prompts, max_tokens)
+
+    def contexts(self, prompts: Sequence[Prompt]) -> States:
+        """The state after each token."""
+        from discreet.generation.contexts import contexts
+
+        return contexts(self._model, prompts)
+
+    def predict(self, states: States) -> Logits:
+        """What the output layer makes of states."""
+        from discreet.generation.contexts import predict
+
+        return predict(self._model, states)
 
     def _template(self, text: str) -> list[int]:
         # The template's own control tokens are control tokens.

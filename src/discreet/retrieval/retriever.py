@@ -4,13 +4,15 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 
 from discreet.privacy.change import Change
 from discreet.privacy.individual import PLACE, PRESENCE, Member, deal
 from discreet.privacy.private import Private
-from discreet.retrieval.documents import Document, Passage, chunk
+from discreet.retrieval.documents import Document, Passage, StoredText, chunk
 from discreet.retrieval.embedding import Embedder
 from discreet.retrieval.store import Piece, Store, Vector, digest
 
@@ -18,6 +20,7 @@ TOP_UNITS = PLACE
 """What one unit changes in the nearest units: without it, another takes its place, in one share."""
 
 Found = Member[Passage]
+T = TypeVar("T")
 
 
 @dataclass
@@ -36,14 +39,20 @@ class Corpus:
     Attributes:
         secret: the vault's key, from which the units' keys in the ledger are made.
         public: what was released before that may help with the question at hand.
+        folder: where a baseline may keep what it makes of all documents, private as they are; None for nowhere.
     """
 
-    def __init__(self, store: Store, embedder: Embedder, secret: bytes = b"", public: str = "") -> None:
-        self._store, self._embedder, self.secret, self.public = store, embedder, secret, public
+    def __init__(
+        self, store: Store, embedder: Embedder, secret: bytes = b"", public: str = "", folder: Path | None = None
+    ) -> None:
+        self._store, self._embedder, self.secret, self.public, self.folder = store, embedder, secret, public, folder
+        self._made: dict[str, tuple[object, Any]] = {}
 
     def knowing(self, public: str) -> "Corpus":
         """The same corpus for a question to which this was released before."""
-        return Corpus(self._store, self._embedder, self.secret, public)
+        other = Corpus(self._store, self._embedder, self.secret, public, self.folder)
+        other._made = self._made
+        return other
 
     def top_units(self, question: str, voters: int, units_per_voter: int = 1) -> Private[tuple[Passage, ...]]:
         """The voters' documents: the nearest units, in a uniformly random partition, sealed.
@@ -62,7 +71,7 @@ class Corpus:
 
         Whether a unit is among them depends on no other unit.
         """
-        return self._sealed(self._store.units_above(self._embed(question), similarity))
+        return self._sealed(self._store.units_above(self.embed(question), similarity))
 
     def bins(self, question: str, edges: Sequence[float]) -> Iterator[Private[Found]]:
         """The units by similarity: those above the first edge, then those between it and the second, and so on.
@@ -70,7 +79,7 @@ class Corpus:
         Each is looked for when it is asked for. Every unit is in one bin only, even if documents come and go while
         bins are visited. Edges are public, the highest first.
         """
-        vector, seen = self._embed(question), set[str]()
+        vector, seen = self.embed(question), set[str]()
         for edge in edges:
             found = [passage for passage in self._store.units_above(vector, edge) if passage.unit not in seen]
             seen.update(passage.unit for passage in found)
@@ -79,6 +88,16 @@ class Corpus:
     def unsealed_passages(self, question: str, count: int) -> list[Passage]:
         """The nearest passages in the clear, for baselines without a guarantee."""
         return self._nearest(question, count)
+
+    def made_once(self, name: str, make: Callable[[list[StoredText]], T]) -> Private[T]:
+        """What `make` makes of all chunks of all documents, sealed as one share; made once, until documents change.
+
+        Any unit may change all of it: for baselines without a guarantee.
+        """
+        state = self._store.state()
+        if name not in self._made or self._made[name][0] != state:
+            self._made[name] = (state, make(self._store.texts()))
+        return Private([self._made[name][1]], PLACE)
 
     def index(
         self, documents: Iterable[Document], batch: int = 256, progress: Callable[[int], None] | None = None
@@ -99,9 +118,10 @@ class Corpus:
         return counts
 
     def _nearest(self, question: str, count: int) -> list[Passage]:
-        return self._store.nearest_units(self._embed(question), count)
+        return self._store.nearest_units(self.embed(question), count)
 
-    def _embed(self, question: str) -> Vector:
+    def embed(self, question: str) -> Vector:
+        """A question's vector."""
         vector: Vector = self._embedder.embed([question])[0]
         return vector
 

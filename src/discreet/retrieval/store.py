@@ -71,6 +71,12 @@ class Store(Protocol):
     def units_above(self, vector: Vector, threshold: float) -> list[Passage]:
         """The best chunk of every unit whose similarity is at least `threshold`, nearest first."""
 
+    def texts(self) -> list[StoredText]:
+        """Every chunk of every document, in a fixed order: for what reads the whole vault."""
+
+    def state(self) -> object:
+        """Something that is another whenever documents have changed."""
+
     def count_documents(self) -> int:
         """How many documents there are: for the custodian."""
 
@@ -122,7 +128,7 @@ class EmbeddedStore:
     def __init__(self, folder: Path, dimension: int) -> None:
         self._vectors = VectorFile(folder / "vectors.f32", dimension)
         self._scale = self._vectors.scale
-        self._state: tuple[int, int] | None = None
+        self._state: object = None
         with explained():
             folder.mkdir(parents=True, exist_ok=True)
             if (folder / "vectors.f32").exists() and not (folder / "store.sqlite").exists():
@@ -337,6 +343,10 @@ class EmbeddedStore:
                 for unit, content, text, row in rows
             ]
 
+    def state(self) -> object:
+        """Something that is another whenever documents have changed; it holds for this object alone."""
+        return self._rows("pragma data_version")[0][0], self._database.total_changes
+
     @contextmanager
     def _reading(self) -> Iterator[None]:
         """A transaction: while it lasts no other process can commit, so texts and rows in use do not change."""
@@ -350,7 +360,7 @@ class EmbeddedStore:
 
     def _refresh(self) -> None:
         """Read anew which rows belong to which unit, if anything was committed since."""
-        state = (self._rows("pragma data_version")[0][0], self._database.total_changes)
+        state = self.state()
         if state == self._state:
             return
         rows = np.array(self._rows("select row, unit from chunk"), dtype=np.int64).reshape(-1, 2)

@@ -1,0 +1,74 @@
+"""The states of a model of the transformers library: what its last layer makes of what it has read.
+
+For kNN-LM, which looks contexts up by their states. The output layer alone stands between a state and its logits.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from discreet.generation.decoding import LockstepDecoding, take_over
+from discreet.generation.lockstep import LockstepCache
+from discreet.generation.model import Logits, Prompt, States
+
+_BLOCK = 8
+"""Rows fed at once."""
+
+
+class StatefulDecoding(LockstepDecoding):
+    """Decoding in lock-step that keeps the state behind each row's logits."""
+
+    def states(self) -> States:
+        """The state from which the next token of each row is predicted, shape (rows, size)."""
+        array: States = self._states.float().cpu().numpy()
+        return array
+
+    def _forward(self, ids: torch.Tensor, seen: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+        """The states after the last of `ids`, shape (rows, size)."""
+        with torch.inference_mode():
+            output = self._model.base_model(**self._inputs(ids, seen, positions))
+        states: torch.Tensor = output.last_hidden_state[:, -1]
+        return states
+
+    def _see(self, logits: torch.Tensor) -> None:
+        self._states = logits
+        with torch.inference_mode():
+            super()._see(self._model.get_output_embeddings()(logits))
+
+
+def contexts(model: Any, prompts: Sequence[Prompt]) -> States:
+    """The state after each token of prompts of one length, shape (rows, length, size)."""
+    blocks = [_of_block(model, prompts[first : first + _BLOCK]) for first in range(0, len(prompts), _BLOCK)]
+    return np.concatenate(blocks)
+
+
+def predict(model: Any, states: States) -> Logits:
+    """The logits of the token after each state, shape (states, vocabulary)."""
+    with torch.inference_mode():
+        logits = model.get_output_embeddings()(torch.from_numpy(states).to(model.device, model.dtype))
+    array: Logits = logits.float().cpu().numpy()
+    return array
+
+
+def _of_block(model: Any, prompts: Sequence[Prompt]) -> States:
+    device, length = model.device, len(prompts[0].tokens)
+    cache = LockstepCache(len(prompts), length, split=take_over(model))
+    cache.feed_rows(0)
+    padding = torch.tensor([prompt.padding for prompt in prompts], device=device)[:, None]
+    places = torch.arange(length, device=device)
+    themselves = torch.eye(length, dtype=torch.bool, device=device)  # so that no row of the mask is empty
+    seen = ((places[None, :] >= padding)[:, None, :] & (places[:, None] >= places[None, :])) | themselves
+    mask = torch.zeros(seen.shape, dtype=model.dtype, device=device)
+    with torch.inference_mode():
+        output = model.base_model(
+            input_ids=torch.tensor([prompt.tokens for prompt in prompts], device=device),
+            attention_mask=mask.masked_fill_(~seen, torch.finfo(model.dtype).min)[:, None],
+            position_ids=(places[None, :] - padding).clamp(min=0),
+            past_key_values=cache,
+            use_cache=True,
+            **({"lockstep": cache} if cache.split else {}),
+        )
+    array: States = output.last_hidden_state.float().cpu().numpy()
+    return array

@@ -1,0 +1,41 @@
+"""States of the packaged model: the same whether fed at once or token by token, and all that logits are made of."""
+
+import numpy as np
+
+from discreet.generation.model import ContextModel, Prompt
+from discreet.generation.transformers_model import TransformersModel
+
+TEXTS = ["The diagnosis is Flumplenax, as ever.", "The cat sat on the mat.", "No."]
+
+
+def padded(model: TransformersModel, text: str, length: int = 16) -> Prompt:
+    tokens = model.encode(text)[:length]
+    return Prompt((model.pad_token,) * (length - len(tokens)) + tuple(tokens), length - len(tokens))
+
+
+def test_states_lead_to_the_logits_of_the_model(smollm: TransformersModel) -> None:
+    assert isinstance(smollm, ContextModel)
+    prompts = [padded(smollm, text) for text in TEXTS]
+    states = smollm.contexts(prompts)
+    assert states.shape == (3, 16, smollm.context_size)
+    plain = smollm.start((), prompts, 2).logits()
+    assert np.abs(smollm.predict(states[:, -1]) - plain).max() < 0.6
+    assert (np.argmax(smollm.predict(states[:, -1]), axis=1) == np.argmax(plain, axis=1)).all()
+
+
+def test_states_of_a_decoding_are_those_of_the_whole_text(smollm: TransformersModel) -> None:
+    tokens = smollm.encode(TEXTS[0])
+    decoding = smollm.start_contexts([Prompt(tuple(tokens[:4]), 0)], 8)
+    whole = smollm.contexts([Prompt(tuple(tokens), 0)])[0]
+    scale = float(np.linalg.norm(whole, axis=1).mean())
+    for place in range(4, len(tokens)):
+        assert np.linalg.norm(decoding.states()[0] - whole[place - 1]) < 0.1 * scale
+        assert int(decoding.best()[0]) == int(np.argmax(decoding.logits()[0]))
+        decoding.append(tokens[place])
+
+
+def test_what_stands_beside_it_changes_little(smollm: TransformersModel) -> None:
+    prompts = [padded(smollm, text) for text in TEXTS]
+    together, alone = smollm.contexts(prompts)[1], smollm.contexts(prompts[1:2])[0]
+    first = prompts[1].padding
+    assert np.abs(together[first:] - alone[first:]).max() < 0.05 * np.abs(alone[first:]).max()
