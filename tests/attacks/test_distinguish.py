@@ -6,6 +6,7 @@ import pytest
 
 from discreet.attacks.distinguish import distinguish, lower_bound
 from discreet.errors import UsageError
+from discreet.privacy.claims import ProjectionClaim
 
 
 def test_neighbours_are_told_apart_with_the_papers_parameters() -> None:
@@ -22,6 +23,13 @@ def test_a_hundred_trials_look_the_same_but_show_less() -> None:
     found = distinguish(trials=100)
     assert (found.true_positives, found.false_positives) == (100, 0)
     assert not found.refuted
+
+
+def test_where_all_lengths_are_nearly_one_the_theorem_claims_next_to_nothing_and_the_attack_wins_all_the_same() -> None:
+    """Embeddings of length one, as most embedders make them."""
+    assert ProjectionClaim(gamma=1, delta=1.0001).epsilon < 1e-3
+    found = distinguish(rows=33, dimension=32, k=8, gamma=1, longest=1.0001, trials=1000)
+    assert (found.true_positives, found.false_positives) == (1000, 0)
 
 
 def test_it_works_wherever_the_known_rows_span_the_space() -> None:

@@ -41,10 +41,14 @@ def hospital(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(
-    "command", ["init", "add", "remove", "public", "ask", "budget", "tune", "synthesize", "eval", "demo"]
+    "command",
+    [
+        *("init", "add", "remove", "public", "ask", "budget", "tune", "synthesize", "export-vectors", "eval", "demo"),
+        *("claim projection", "claim distinguish"),
+    ],
 )
 def test_every_command_explains_itself(command: str) -> None:
-    result = run(command, "--help")
+    result = run(*command.split(), "--help")
     assert result.exit_code == 0
     assert "--json" in result.output
 

@@ -1,0 +1,161 @@
+"""How well nearest neighbours are found among projected embeddings, by k and by claimed and sound epsilon.
+
+    .venv/bin/python benchmarks/projection.py DATA/documents.jsonl DATA/questions.jsonl [--figures docs/figures]
+        [--k 8 16 32 64 128 256] [--epsilon 1 10 100 1000 10000 100000] [--nearest 10] [--seeds 3]
+
+Prints two Markdown tables. Quality is the share of the `--nearest` units whose passage holds an answer. "kept": as a
+part of what embeddings as they are have. First table: the paper's projection; what Theorem 1 claims at delta 1e-5 at
+its best order, for norms between 1 and 2 and for such as are equal within a thousandth, which embeddings of length one
+are. (sigma is a factor of all distances: it changes neither column.) Second table: the vectors of `discreet
+export-vectors`, with a guarantee, ranked by inner product. Matrices and noise are seeded. With `--figures` a plot is
+written there.
+
+    .venv/bin/python benchmarks/projection.py --speed [--entries 500000] [--dimension 576]
+
+Prints how long 1024 neighbours among so many states take, projected and not, for one context and for 32 at once.
+"""
+
+import argparse
+import time
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.attacks.exports import SimulatedExport
+from discreet.evaluation.datasets import read_questions
+from discreet.evaluation.metrics import matches
+from discreet.privacy.claims import best_order
+from discreet.privacy.noise import InsecureSeededNoise
+from discreet.retrieval.documents import Document
+from discreet.retrieval.embedding import load_embedder
+from discreet.retrieval.loading import read_documents
+from discreet.retrieval.neighbours import Neighbours
+from discreet.retrieval.projection import Projection, Transform, draw_matrix
+
+DELTA = 1e-5
+Vectors = NDArray[np.float32]
+Right = NDArray[np.bool_]
+"""Which document holds an answer to which question, shape (questions, documents)."""
+
+
+def quality(documents: Vectors, questions: Vectors, right: Right, count: int, *, inner: bool = False) -> float:
+    """The share of the nearest that hold an answer."""
+    if inner:
+        places = np.argsort(-(questions @ documents.T), axis=1, kind="stable")[:, :count]
+    else:
+        _, places = Neighbours.of(documents).nearest(questions, count)
+    return float(np.mean(np.take_along_axis(right, places, axis=1)))
+
+
+def sweep(
+    transforms: list[Transform], documents: Vectors, questions: Vectors, right: Right, count: int, *, inner: bool
+) -> float:
+    """The mean over matrices and noise."""
+    found = [
+        quality(one.documents(documents), one.questions(questions), right, count, inner=inner) for one in transforms
+    ]
+    return float(np.mean(found))
+
+
+def speed(entries: int, dimension: int) -> None:
+    """Time of a look-up, in milliseconds a context."""
+    choose = np.random.default_rng(0)
+    print("| size | one context, ms | one of 32, ms |\n| --- | --- | --- |")
+    for size in (dimension, 64):
+        keys = Neighbours.of(choose.standard_normal((entries, size), dtype=np.float32))
+        taken = []
+        for rows in (1, 32):
+            asked = choose.standard_normal((rows, size), dtype=np.float32)
+            keys.nearest(asked, 1024)
+            begin = time.perf_counter()
+            for _ in range(3):
+                keys.nearest(asked, 1024)
+            taken.append((time.perf_counter() - begin) / 3 / rows * 1000)
+        print(f"| {size} | {taken[0]:.1f} | {taken[1]:.1f} |", flush=True)
+    print(f"\n{entries} entries")
+
+
+def plot(
+    file: Path, plain: float, claimed: list[tuple[float, float]], sound: dict[int, list[tuple[float, float]]]
+) -> None:
+    """Quality against epsilon."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    matplotlib.rcParams["svg.hashsalt"] = "discreet"
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(7, 4))
+    axes.axhline(plain, color="grey", linestyle=":", label="embeddings as they are")
+    axes.plot(*zip(*claimed, strict=True), marker="x", color="black", linestyle="--", label="claimed (norms 1 to 2)")
+    for k, points in sound.items():
+        axes.plot(*zip(*points, strict=True), marker="o", markersize=3, label=f"sound, k {k}")
+    axes.set_xscale("log")
+    axes.set_xlabel(f"epsilon at delta {DELTA:g}")
+    axes.set_ylabel("share of the nearest that hold an answer")
+    axes.legend(fontsize=7)
+    figure.tight_layout()
+    figure.savefig(file, metadata={"Date": None})
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("documents", type=Path, nargs="?")
+    parser.add_argument("questions", type=Path, nargs="?")
+    parser.add_argument("--embedder", default="minilm+words")
+    parser.add_argument("--k", type=int, nargs="+", default=[8, 16, 32, 64, 128, 256])
+    parser.add_argument("--epsilon", type=float, nargs="+", default=[1.0, 10.0, 100.0, 1e3, 1e4, 1e5])
+    parser.add_argument("--nearest", type=int, default=10)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--figures", type=Path)
+    parser.add_argument("--speed", action="store_true")
+    parser.add_argument("--entries", type=int, default=500_000)
+    parser.add_argument("--dimension", type=int, default=576)
+    given = parser.parse_args()
+    if given.speed:
+        speed(given.entries, given.dimension)
+        return
+    if given.documents is None or given.questions is None:
+        parser.error("name a file of documents and one of questions, or --speed")
+    read = [record for record in read_documents(given.documents) if isinstance(record, Document)]
+    asked = read_questions(given.questions)
+    embedder = load_embedder(given.embedder)
+    documents = embedder.embed([document.text for document in read])
+    questions = embedder.embed([question.question for question in asked])
+    right = np.array([[matches(document.text, question.answers) for document in read] for question in asked])
+    plain = quality(documents, questions, right, given.nearest)
+
+    def matrices(k: int) -> list[tuple[int, NDArray[np.int64]]]:
+        return [(s, draw_matrix(embedder.dimension, k, InsecureSeededNoise(s))) for s in range(given.seeds)]
+
+    print(f"Embeddings as they are: {plain:.3f}\n")
+    print("| k | quality | kept | claimed, norms 1 to 2 | claimed, norms equal |\n| --- | --- | --- | --- | --- |")
+    claimed = []
+    for k in given.k:
+        one = sweep([Projection(m) for _, m in matrices(k)], documents, questions, right, given.nearest, inner=False)
+        wide, narrow = (best_order(k, 1.0, norm, DELTA).converted(DELTA) for norm in (2.0, 1.001))
+        claimed.append((wide, one))
+        print(f"| {k} | {one:.3f} | {one / plain:.2f} | {wide:.1f} | {narrow:.2f} |", flush=True)
+    print("\n| k | " + " | ".join(f"sound epsilon {epsilon:g}" for epsilon in given.epsilon) + " |")
+    print("|" + " --- |" * (len(given.epsilon) + 1))
+    sound: dict[int, list[tuple[float, float]]] = {}
+    for k in given.k:
+        sound[k] = []
+        for epsilon in given.epsilon:
+            made: list[Transform] = [
+                SimulatedExport(m, InsecureSeededNoise(100 + s), epsilon, DELTA) for s, m in matrices(k)
+            ]
+            sound[k].append((epsilon, sweep(made, documents, questions, right, given.nearest, inner=True)))
+        print(f"| {k} | " + " | ".join(f"{value:.3f}" for _, value in sound[k]) + " |", flush=True)
+    made_of = f"{len(read)} documents, {len(asked)} questions, {given.seeds} seeds, {given.embedder}"
+    print(f"\n{made_of}; by chance {np.mean(right):.3f}")
+    enough = [str(k) for k, (_, value) in zip(given.k, claimed, strict=True) if value >= 0.9 * plain]
+    print(f"Smallest k that keeps nine tenths: {enough[0] if enough else 'none of these'}.")
+    if given.figures:
+        plot(given.figures / "projection.svg", plain, claimed, sound)
+
+
+if __name__ == "__main__":
+    main()
