@@ -1,7 +1,7 @@
 """How many addresses, links and phone numbers come out of kNN-LM and of direct prompting, protected in several ways.
 
     .venv/bin/python benchmarks/extraction.py DATA/mail_pii [--prompts PROMPTS.jsonl] [--commands] [--mails 300]
-        [--held-out 30] [--tokens 32] [--epsilon 5.051] [--consensus 5] [--corpus CORPUS.jsonl]
+        [--held-out 30] [--tokens 32] [--epsilon 5.051] [--weight 0.1] [--consensus 5] [--corpus CORPUS.jsonl]
 
 Prints Markdown tables. The first `--mails` documents are the collection; the last `--held-out` are not in it, and
 perplexity is measured on them: of all their tokens, and ("sens") without those of addresses, links and numbers. For
@@ -91,7 +91,7 @@ def knn_rows(
     """kNN-LM: the model alone, and mixed with neighbours under each protection."""
     raw = build(texts, model, Untouched(model.context_size))
     print(f"datastore: {len(raw)} entries", file=sys.stderr, flush=True)
-    known, algorithm = sensitive_strings(texts), KnnLM(max_tokens=given.tokens)
+    known, algorithm = sensitive_strings(texts), KnnLM(max_tokens=given.tokens, weight=given.weight)
     empty = Datastore(raw.transform, Neighbours.of(raw.keys.keys[:0]), raw.tokens[:0])
     stores = [("knn-lm, no neighbours", empty)]
     for name, transform in protections(model.context_size, given.epsilon):
@@ -100,10 +100,12 @@ def knn_rows(
     for name, store in stores:
         answers = knn_answers(algorithm, store, model, given.attacks)
         everything, without = knn_surprises(algorithm, store, model, held_out)
-        begin = time.perf_counter()
-        for prompt in given.attacks[:3]:
-            algorithm.continue_all(store, model, [model.encode(prompt.text)])
-        seconds = (time.perf_counter() - begin) / 3
+        taken = []
+        for _ in range(3):
+            begin = time.perf_counter()
+            algorithm.continue_all(store, model, [model.encode(given.attacks[0].text)])
+            taken.append(time.perf_counter() - begin)
+        seconds = min(taken)  # other load makes the rest
         yield Row(name, extracted(answers, known), perplexity(everything), perplexity(without), seconds)
 
 
@@ -216,6 +218,7 @@ def main() -> None:
     parser.add_argument("--held-out", type=int, default=30)
     parser.add_argument("--tokens", type=int, default=32)
     parser.add_argument("--epsilon", type=float, default=5.051)
+    parser.add_argument("--weight", type=float, default=0.1, help="of the neighbours: the paper's lambda")
     parser.add_argument("--consensus", type=int, default=5)
     parser.add_argument("--corpus", type=Path)
     parser.add_argument("--only", choices=["knn", "prompting"])

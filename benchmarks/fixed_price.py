@@ -7,10 +7,11 @@
     .venv/bin/python benchmarks/fixed_price.py --tables TABLE.md ... [--plot FILE.svg]
 
 Prints a Markdown table; with `--tables`, one by the number of voters, of tables that it printed before. With answers of
-kind "reference", likeness to them instead of accuracy, and no choices; else "consensus among choices" chooses among all the answers that the file has for questions of the same kind. With
-`--adaptive`, also a number of voters for each question: by a noisy count of units near it ("adaptive"), and, for
-comparison and without a guarantee for that choice, by the file's own count of units that hold the answer ("told"). With
-`--dp-rag`, also tokens from summed opinions, for each `--token-epsilon`; the second figure is then the units wanted.
+kind "reference", likeness to them instead of accuracy, and no choices; else "consensus among choices" chooses among all
+the answers that the file has for questions of the same kind. With `--adaptive`, also a number of voters for each
+question: by a noisy count of units near it ("adaptive"), and, for comparison and without a guarantee for that choice,
+by the file's own count of units that hold the answer ("told"). With `--dp-rag`, also tokens from summed opinions, for
+each `--token-epsilon`; the second figure is then the units wanted.
 Noise is seeded: a second run prints the same figures, but for the seconds. Delta is that of a question.
 """
 
