@@ -9,10 +9,14 @@ from typer.testing import CliRunner, Result
 
 from discreet.cli.app import app
 from discreet.errors import BadData, BudgetExhausted, UsageError
-from discreet.exporting import FOLDER, Export, ExportedVectors, _chosen, most_rho, unit_vector, units_of_rows
+from discreet.exporting import FOLDER, Export, ExportedVectors, most_rho, unit_vector, units_of_rows
 from discreet.privacy.accounting import Budget, Spending
-from discreet.privacy.costs import ZeroConcentrated
+from discreet.privacy.costs import Pure, ZeroConcentrated
+from discreet.privacy.individual import PLACE, Member, seats
+from discreet.privacy.noise import sample
+from discreet.privacy.private import Private
 from discreet.retrieval.documents import Document
+from discreet.retrieval.retriever import unit_key
 from discreet.retrieval.vectors import LARGEST
 from discreet.vault import Vault
 from tests.exact import paths
@@ -83,6 +87,20 @@ def test_units_get_rows_by_chance(tmp_path: Path) -> None:
     assert len(seen) > 1
 
 
+def test_whoever_cannot_pay_takes_nobodys_row(tmp_path: Path) -> None:
+    """A unit that has spent all it had must not show, not even by the row that it would keep from another."""
+    vault = filled(tmp_path / "v", epsilon=10)
+    broke = [f"unit {n}" for n in range(5)]
+    ledger, secret = vault.ledger, (vault.path / "units.key").read_bytes()
+    paid = ledger.reserve("before", 0, Spending.of(Pure(9.0)), [unit_key(unit, secret) for unit in broke])
+    assert len(paid) == 5
+    for number in range(4):
+        made = vault.export_vectors(tmp_path / f"{number}.npz", Export(epsilon=2, delta=1e-6, k=2, rows=1))
+        assert made.units == 1
+        about = ExportedVectors.read(tmp_path / f"{number}.npz").about
+        assert units_of_rows(vault.path / FOLDER, vault.store, about["id"], [0]) == ["unit 5"]
+
+
 def test_a_unit_has_one_vector_however_many_documents(tmp_path: Path) -> None:
     one = unit_vector([np.array([3, 4, 0])])
     many = unit_vector([np.array([3, 4, 0])] * 50)
@@ -149,9 +167,13 @@ def rows_law(units: str, rows: int, *, in_order: bool = False) -> Law:
     total: Law = {}
     gaussian = gaussian_law(SIGMA, 40)
     for noise in paths():
-        chosen = list(units[:rows]) if in_order else _chosen(units, min(rows, len(units)), noise)
-        places = list(range(len(chosen))) if in_order else _chosen(range(rows), len(chosen), noise)
-        held = {place: VECTORS[unit] for unit, place in zip(chosen, places, strict=True)}
+        order = list(units) if in_order else sample(units, len(units), noise)
+        members = Private([Member(unit.encode(), unit) for unit in order[:rows]], PLACE)
+        held = dict[int, int]()
+        if in_order:
+            held = {place: VECTORS[unit] for place, unit in enumerate(order[:rows])}
+        else:
+            seats(members, rows, noise, lambda found, held=held: held.update({r: VECTORS[u] for r, u in found.items()}))  # type: ignore[misc]
         for x, p in gaussian.items():
             for y, q in gaussian.items():
                 seen = (held.get(0, 0) + x, held.get(1, 0) + y)

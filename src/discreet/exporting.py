@@ -12,9 +12,9 @@ import os
 import uuid
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,16 +26,15 @@ from discreet.ledger.sql import SqlLedger
 from discreet.privacy.accounting import Budget, Spending, largest
 from discreet.privacy.costs import ZeroConcentrated
 from discreet.privacy.filter import PrivacyFilter, Receipt
-from discreet.privacy.individual import PLACE, Member, UnitFilter
+from discreet.privacy.individual import PLACE, Member, UnitFilter, seats
 from discreet.privacy.mechanisms.noisy_vectors import NoisyVectors, Placed
-from discreet.privacy.noise import Noise, SystemNoise, Whole
+from discreet.privacy.noise import Noise, SystemNoise, Whole, sample
 from discreet.privacy.private import Private
 from discreet.retrieval.projection import GRAIN, check_size, draw_matrix
 from discreet.retrieval.retriever import unit_key
 from discreet.retrieval.store import EmbeddedStore
 from discreet.retrieval.vectors import LARGEST
 
-T = TypeVar("T")
 FOLDER = "exports"
 ROWS, SIZE = 10_000, 64
 """How many rows a file has, and how many numbers a row, unless something else is asked for."""
@@ -73,7 +72,7 @@ class Exported:
     Attributes:
         receipt: what was paid.
         units: how many units have a row.
-        left_out: how many did not find one.
+        left_out: how many found none, or could not pay.
     """
 
     receipt: Receipt
@@ -123,10 +122,9 @@ def export_vectors(source: Source, out: Path, wanted: Export, *, force: bool = F
     affords(budget, source.ledger.spent(), Spending.of(ZeroConcentrated(rho)))
     matrix = draw_matrix(dimension, wanted.k, noise)
     release = NoisyVectors.calibrated(rho, matrix, wanted.rows, LARGEST, PLACE)
-    placed, keys, left_out = _placed(source, wanted.rows, noise)
     question = uuid.uuid4().hex
-    _keep(source.folder / f"{question}.json", keys)
-    vectors, receipt = _released(source, question, ceiling, release, placed)
+    units = _units(source, noise)
+    vectors, receipt, seated = _released(source, question, ceiling, release, units)
     about = {
         "format": _FORMAT,
         "id": question,
@@ -136,7 +134,7 @@ def export_vectors(source: Source, out: Path, wanted: Export, *, force: bool = F
         "meaning": "row = embedding of length one @ matrix + Gaussian noise of standard deviation sigma a number",
     }
     _write(out, vectors / _UNITY, matrix / GRAIN, about)
-    return Exported(receipt, len(keys), left_out)
+    return Exported(receipt, seated, len(units) - seated)
 
 
 def most_rho(ceiling: Budget) -> float:
@@ -159,56 +157,60 @@ def unit_vector(vectors: Sequence[Whole]) -> Whole:
     return np.trunc(total * ((LARGEST - 1) / norm)).astype(np.int64) if norm else np.zeros_like(vectors[0])
 
 
-def _placed(source: Source, rows: int, noise: Noise) -> tuple[Private[Member[Placed]], dict[int, str], int]:
-    """Units in rows of their own, by chance, sealed; the key of the unit in each row; how many found none.
+@dataclass(frozen=True)
+class _Unit:
+    """A unit's vector, and what the unit is called in VAULT/exports."""
 
-    With one unit gone its row is empty, or another that had none is in it: coupling the choices, one row differs.
-    """
+    tag: str
+    vector: Whole = field(repr=False)
+
+
+def _units(source: Source, noise: Noise) -> list[Member[_Unit]]:
+    """Every unit, in random order."""
     vectors: dict[str, list[Whole]] = defaultdict(list)
     for text in source.store.texts():
         vectors[text.unit].append(text.vector)
-    units = _chosen(sorted(vectors), min(rows, len(vectors)), noise)
-    places = _chosen(range(rows), len(units), noise)
-    members = [
-        Member(unit_key(unit, source.secret), (row, unit_vector(vectors[unit])))
-        for unit, row in zip(units, places, strict=True)
+    return [
+        Member(unit_key(unit, source.secret), _Unit(source.store.tag(unit.encode()), unit_vector(vectors[unit])))
+        for unit in sample(sorted(vectors), len(vectors), noise)
     ]
-    keys = {row: source.store.tag(unit.encode()) for unit, row in zip(units, places, strict=True)}
-    return Private(members, PLACE), keys, len(vectors) - len(units)
-
-
-def _chosen(among: Sequence[T], count: int, noise: Noise) -> list[T]:
-    """So many of them, uniformly at random and in random order (Fisher and Yates)."""
-    moved: dict[int, int] = {}
-    found = []
-    for step in range(count):
-        place = step + noise.below(len(among) - step)
-        found.append(among[moved.get(place, place)])
-        moved[place] = moved.get(step, step)
-    return found
 
 
 def _released(
-    source: Source, question: str, ceiling: Budget, release: NoisyVectors, placed: Private[Member[Placed]]
-) -> tuple[Whole, Receipt]:
-    ledger = source.ledger
+    source: Source, question: str, ceiling: Budget, release: NoisyVectors, units: Sequence[Member[_Unit]]
+) -> tuple[Whole, Receipt, int]:
+    """Pay, seat and draw: the rows, the receipt, and (for the custodian) how many units have one.
+
+    Of units in random order the first that can pay have a row; with one unit gone, the next has its.
+    """
+    ledger, noise = source.ledger, source.noise or SystemNoise()
+    seated = list[int]()
+
+    def first(count: int) -> Private[Member[_Unit]]:
+        return Private(units[:count], PLACE)
+
+    def drawn(admitted: Private[Member[_Unit]], privacy: PrivacyFilter) -> Whole:
+        def remember(held: dict[int, _Unit]) -> None:
+            seated.append(len(held))
+            _keep(source.folder / f"{question}.json", {row: unit.tag for row, unit in held.items()})
+
+        return privacy.release(release, seats(admitted, release.rows, noise, remember).map(_placed))
+
     ledger.begin(question, "export-vectors", None)
     if not source.secret:
         everybody = PrivacyFilter(ledger, ceiling, question, unit=source.unit, noise=source.noise)
-        vectors = everybody.release(release, placed.map(_value))
-        receipt = everybody.receipt()
+        vectors, receipt = drawn(first(release.rows), everybody), everybody.receipt
     else:
-        units = UnitFilter(ledger, question, ceiling=ceiling, unit=source.unit, noise=source.noise)
-        admitted, privacy = units.admit_everybody(lambda _: placed, release.rows, Spending.of(release.cost(PLACE)))
-        vectors = privacy.release(release, admitted.map(_value))
-        units.settle()
-        receipt = units.receipt()
+        each = UnitFilter(ledger, question, ceiling=ceiling, unit=source.unit, noise=source.noise)
+        admitted, privacy = each.admit_everybody(first, release.rows, Spending.of(release.cost(PLACE)))
+        vectors, receipt = drawn(admitted, privacy), each.receipt
+        each.settle()
     ledger.finish(question, "end")
-    return vectors, receipt
+    return vectors, receipt(), seated[0]
 
 
-def _value(member: Member[Placed]) -> Placed:
-    return member.value
+def _placed(held: tuple[int, _Unit]) -> Placed:
+    return held[0], held[1].vector
 
 
 def _keep(file: Path, keys: dict[int, str]) -> None:

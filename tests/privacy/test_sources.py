@@ -14,7 +14,6 @@ LIBRARIES = {"random", "numpy.random", "torch.distributions", "torch.random"}
 ALLOWED = {
     "mechanisms": {"noise.laplace"},  # asking the Noise that a mechanism was given
     "demo": {"random", "choose.shuffle"},  # made-up people, drawn from a seed
-    "attacks": {"np.random.default_rng", "np.random.Generator"},  # made-up collections, drawn from a seed
     "privacy": {"secrets.SystemRandom", "secrets.SystemRandom().shuffle"},  # the operating system's
 }
 

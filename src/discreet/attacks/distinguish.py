@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from discreet.errors import UsageError
 from discreet.privacy.accounting import largest
 from discreet.privacy.claims import DELTA, GAMMA, PAPER_EPSILON, SIGMA, K, check_bounds
+from discreet.privacy.noise import InsecureSeededNoise
 from discreet.retrieval.projection import check_size
 
 Matrix = NDArray[np.float64]
@@ -73,7 +74,7 @@ def distinguish(
             f"The attack needs at least {dimension + 1} rows for {dimension} dimensions, one trial and sigma > 0; "
             f"there are {rows} rows, {trials} trials and sigma {sigma:g}."
         )
-    choose = np.random.default_rng(seed)
+    choose = InsecureSeededNoise(seed)
     known = _embeddings(choose, rows - 1, dimension, gamma, longest)
     candidates = _embeddings(choose, 2, dimension, gamma, longest)
     # Each candidate as a sum of known documents; its projection is the same sum of what is seen of them.
@@ -81,7 +82,7 @@ def distinguish(
     said = [0, 0]
     for kind, truth in enumerate(candidates):
         for _ in range(trials):
-            matrix = sigma * choose.standard_normal((dimension, k))
+            matrix = sigma * choose.normals(dimension, k)
             off = np.linalg.norm(sums @ (known @ matrix) - truth @ matrix, axis=1)
             said[kind] += bool(off[0] < off[1])
     return Distinguished(said[0], said[1], trials, lower_bound(said[0], said[1], trials))
@@ -119,8 +120,8 @@ def _highest_rate(count: int, trials: int, miss: float) -> float:
     return largest(plausible, count / trials if count else 1e-12, 1 - 1e-12)
 
 
-def _embeddings(choose: np.random.Generator, count: int, dimension: int, gamma: float, longest: float) -> Matrix:
+def _embeddings(choose: InsecureSeededNoise, count: int, dimension: int, gamma: float, longest: float) -> Matrix:
     """Vectors of uniform direction, with lengths uniform between the bounds."""
-    drawn = choose.standard_normal((count, dimension))
-    lengths = gamma + (longest - gamma) * choose.random((count, 1))
+    drawn = choose.normals(count, dimension)
+    lengths = gamma + (longest - gamma) * np.array([[choose.below(2**32) / 2**32] for _ in range(count)])
     return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True) * lengths, dtype=np.float64)

@@ -74,6 +74,8 @@ def init(
     else:
         payers = "units pay by themselves" if payment == "unit" else "everybody pays for every question"
         out.print(f"Made the vault {made.path}: epsilon {epsilon:g}, delta {delta:g}, unit '{unit_field}'; {payers}.")
+        if accept_claims:
+            out.print("It accepts claims that are no guarantees: for research, not for other people's data.")
         out.print(f"Next: discreet add {made.path} FILES", markup=False)
 
 

@@ -21,7 +21,7 @@ from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.change import Change, Relation
 from discreet.privacy.filter import PrivacyFilter, Receipt
 from discreet.privacy.ledger import APART, UnitLedger
-from discreet.privacy.noise import Noise, SystemNoise
+from discreet.privacy.noise import Noise, SystemNoise, sample
 from discreet.privacy.private import Private, unseal
 from discreet.privacy.reservation import Reservation
 
@@ -202,6 +202,30 @@ def deal(members: Private[Member[S]], voters: int, each: int, order: Callable[[S
         ]
 
     return Private(unseal(members, dealt), PLACE)
+
+
+def seats(
+    members: Private[Member[S]], rows: int, noise: Noise, remember: Callable[[dict[int, S]], None]
+) -> Private[tuple[int, S]]:
+    """Members in rows of their own, out of 0..rows-1, uniformly at random.
+
+    If a unit goes, its row is empty, or one that found no place has it: coupling the choices, one row differs. Rows
+    are given to those who were admitted: whoever cannot pay takes nobody's.
+
+    Args:
+        members: no more than there are rows.
+        rows: how many rows there are, public.
+        noise: from which rows are drawn.
+        remember: keeps what is in which row, for the custodian.
+    """
+
+    def seated(found: Sequence[Member[S]]) -> list[tuple[int, S]]:
+        taken = sample(range(rows), len(found), noise)
+        held = [(row, member.value) for row, member in zip(taken, found, strict=True)]
+        remember(dict(held))
+        return held
+
+    return Private(unseal(members, seated), PLACE)
 
 
 def clusters(

@@ -8,7 +8,7 @@ import math
 import secrets
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import opendp.prelude as dp
@@ -18,6 +18,7 @@ dp.enable_features("contrib")  # laplace, gaussian and noisy-max samplers; our o
 
 
 Whole = NDArray[np.int64]
+T = TypeVar("T")
 
 
 class Noise(Protocol):
@@ -122,6 +123,10 @@ class InsecureSeededNoise:
             open_ = open_[~kept]
         return found
 
+    def normals(self, rows: int, columns: int) -> NDArray[np.float64]:
+        """Standard normal numbers, for made-up data and for attacks; they protect nobody."""
+        return self._generator.standard_normal((rows, columns))
+
     def select(self, scores: Sequence[float], scale: float) -> int:
         """The exponential mechanism, by adding Gumbel noise."""
         array = np.asarray(scores, dtype=np.float64)
@@ -139,6 +144,17 @@ class InsecureSeededNoise:
     def beside(self) -> "InsecureSeededNoise":
         """Another seed, which follows from this one and from how many were made before; nothing is drawn for it."""
         return InsecureSeededNoise(self._generator.spawn(1)[0])
+
+
+def sample(among: Sequence[T], count: int, noise: Noise) -> list[T]:
+    """So many of them, uniformly at random and in random order (Fisher and Yates)."""
+    moved: dict[int, int] = {}
+    found = []
+    for step in range(count):
+        place = step + noise.below(len(among) - step)
+        found.append(among[moved.get(place, place)])
+        moved[place] = moved.get(step, step)
+    return found
 
 
 @lru_cache(maxsize=64)
