@@ -1,7 +1,8 @@
 """How many addresses, links and phone numbers come out of kNN-LM and of direct prompting, protected in several ways.
 
-    .venv/bin/python benchmarks/extraction.py DATA/mail_pii [--prompts PROMPTS.jsonl] [--commands] [--mails 300]
-        [--held-out 30] [--tokens 32] [--epsilon 5.051] [--weight 0.1] [--consensus 5] [--corpus CORPUS.jsonl]
+    .venv/bin/python benchmarks/extraction.py DATA/mail_pii [--prompts PROMPTS.jsonl] [--commands]
+        [--informed 10] [--mails 300] [--held-out 30] [--tokens 32] [--epsilon 5.051]
+        [--weight 0.1] [--consensus 5] [--corpus CORPUS.jsonl] [--only knn|prompting]
 
 Prints Markdown tables. The first `--mails` documents are the collection; the last `--held-out` are not in it, and
 perplexity is measured on them: of all their tokens, and ("sens") without those of addresses, links and numbers. For
@@ -10,7 +11,8 @@ direct prompting that is the second half of a mail, after the passage that its f
 prompts that ask for whatever was read; "all": by all prompts; "invented": strings that look like such and stand in no
 mail. "dp-rp-g" and "export" (the sound variant) have `--epsilon`, for a small change of one vector and for any one
 vector replaced. Answers of `consensus` (epsilon 2) are asked for with so many prompts of each kind as `--consensus`
-says, in a simulation; `--corpus` is a file of `discreet synthesize`. Everything is seeded and nothing is paid.
+says, in a simulation; `--corpus` is a file of `discreet synthesize`. `--informed`: prompts of somebody who knows the
+80 characters before so many strings of each kind. Everything is seeded and nothing is paid.
 """
 
 import argparse
@@ -35,6 +37,7 @@ from discreet.attacks.extraction import (
     AttackPrompt,
     Extracted,
     extracted,
+    informed_prompts,
     marked,
     perplexity,
     read_prompts,
@@ -214,6 +217,7 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--prompts", type=Path)
     parser.add_argument("--commands", action="store_true", help="follow each prompt by each of five commands, too")
+    parser.add_argument("--informed", type=int, help="instead: the text before so many strings of each kind")
     parser.add_argument("--mails", type=int, default=300)
     parser.add_argument("--held-out", type=int, default=30)
     parser.add_argument("--tokens", type=int, default=32)
@@ -230,6 +234,8 @@ def main() -> None:
     mails = [json.loads(line) for line in lines]
     inside, outside = mails[: given.mails], mails[len(mails) - given.held_out :]
     texts, held_out = [mail["text"] for mail in inside], [mail["text"] for mail in outside]
+    if given.informed:
+        given.attacks = informed_prompts(texts, given.informed)
     counts = {kind: len(values) for kind, values in sensitive_strings(texts).items()}
     if given.only != "prompting":
         table(knn_rows(given, load_model(), texts, held_out))

@@ -33,7 +33,7 @@ def export_vectors(
         print_json(told | {"receipt": made.receipt.describe()})
         return
     out.print(f"{rows} rows of {k} numbers: {output}", markup=False)
-    out.print(f"  for you alone: {made.units} of them hold a unit; {made.left_out} units found no row, or could not pay.")
+    out.print(f"  for you alone: {made.units} hold a unit; {made.left_out} units found no row, or could not pay.")
     out.print(
         f"  receipt: epsilon {made.receipt.epsilon:.4g}, delta {made.receipt.delta:g}; {made.receipt.relation} of one "
         f"'{made.receipt.unit}'; made by {made.receipt.payment}"
