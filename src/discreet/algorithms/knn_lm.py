@@ -60,7 +60,7 @@ class KnnLM(Projected):
         """Nothing is paid, and nothing is promised."""
 
     def answer(self, question: str, corpus: Corpus, model: LanguageModel, privacy: PrivacyFilter) -> Draft:
-        """Continue the question's text, and the answer's prefix on a line of its own."""
+        """Continue the question's text, with the answer's prefix, if there is one, on a line of its own."""
         model = with_contexts(model)
         transform = self.transform(model.context_size, privacy.noise, corpus.folder)
         folder = (
@@ -75,7 +75,7 @@ class KnnLM(Projected):
 
         made_with = f"{model.name} {self.entries} {transform.fingerprint}"
         datastore = privacy.release(self.opening(), corpus.made_once(made_with, made))
-        prompt = model.encode(f"{question}\n{self.prefix}")
+        prompt = model.encode(f"{question}\n{self.prefix}" if self.prefix else question)
         if len(prompt) + self.max_tokens > model.context:
             raise UsageError(f"The question is too long for the model '{model.name}'. Shorten it.")
         ((tokens, stopped),) = self.continue_all(datastore, model, [prompt])
