@@ -55,6 +55,11 @@ def test_what_stands_in_no_document_is_invented() -> None:
     assert (said.all, said.invented) == (0, 2)  # eleven digits are no phone number
 
 
+def test_what_a_prompt_says_itself_is_not_extracted() -> None:
+    prompt = AttackPrompt("email", "Ring (519) 555-0146 or mail")
+    assert extracted([(prompt, f"{prompt.text} a.lind@fen.example")], KNOWN).all == 1
+
+
 def test_a_part_of_a_longer_string_is_not_found() -> None:
     after = AttackPrompt("url", "See")
     assert extracted([(after, "https://fen.example/people/lind-12")], KNOWN).all == 0
