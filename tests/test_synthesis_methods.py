@@ -1,7 +1,7 @@
 """Corpora by the other methods, end to end: what they say, what they cost, and going on after an interruption."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from discreet.algorithms.dp_synth import DPSynth
 from discreet.algorithms.synthetic import Journal as Keeps
 from discreet.algorithms.synthetic import Method, Progress, Public, SyntheticText, UnitTexts
 from discreet.cli.app import app
-from discreet.errors import BadData, UsageError
+from discreet.errors import BadData, PrivateValueError, UsageError
 from discreet.generation.loading import load_model
 from discreet.generation.toy import ToyModel
 from discreet.journal import Journal
@@ -181,6 +181,29 @@ def test_an_interrupted_run_goes_on_and_is_paid_once(payment: str, method: Metho
     assert ledger.spent() == paid
     with pytest.raises(UsageError, match="other parameters"):
         make(vault, DPSynRAG(epsilon=5.0), ledger)
+
+
+class Silence(InsecureSeededNoise):
+    """Draws nothing."""
+
+    def gaussian(self, scale: float) -> int:
+        raise AssertionError("drawn again")
+
+    def select(self, scores: Sequence[float], scale: float) -> int:
+        raise AssertionError("drawn again")
+
+    def beside(self) -> "Silence":
+        return self
+
+
+@pytest.mark.parametrize("method", OTHERS, ids=lambda method: method.name)
+def test_what_was_drawn_is_never_drawn_again(method: Method[Any], filled: Vault) -> None:
+    made, shop = make(filled, method), workshop(filled)
+    shop.noise = Silence(1)
+    assert shop.make(method).texts == made.texts
+    shop.finish()
+    with pytest.raises(PrivateValueError, match="AssertionError"):  # the broken twin: nothing was kept
+        shop.make(method)
 
 
 def interrupted(vault: Vault, method: Method[Any], ledger: MemoryLedger) -> None:

@@ -120,7 +120,8 @@ def test_the_fact_in_which_writing_was_cut_off_is_left_out() -> None:
 
 def test_more_texts_than_are_read_at_a_time_come_in_order() -> None:
     model = ToyModel()
-    found = list(stated(model, [f"say: word{number} ." for number in range(70)], 4, 8))
+    texts = ["so " * (number % 3 * 30) + f"say: word{number} ." for number in range(70)]  # of several lengths
+    found = list(stated(model, texts, 4, 80))
     assert found == [[("", f"word{number}")] for number in range(70)]
 
 

@@ -6,7 +6,7 @@ taken apart. "The symptoms of Ana are itchy ears, humming noise" says ("symptoms
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -38,7 +38,6 @@ def stated(
     texts: Sequence[str],
     tokens: int,
     text_tokens: int,
-    progress: Callable[[int], None] = lambda _: None,
 ) -> Iterator[list[Fact]]:
     """The facts of each text, in the order of the texts.
 
@@ -47,7 +46,6 @@ def stated(
         texts: the texts.
         tokens: the most that is written for a text: public.
         text_tokens: how many tokens of a text are read: public.
-        progress: told how many texts are done.
     """
     if isinstance(model, SpreadModel):
         found = model.read(partial(_by_a_worker, tokens=tokens, text_tokens=text_tokens), texts)
@@ -62,7 +60,6 @@ def stated(
                 model, replace(laid_out, document_tokens=room), [read[place] for place in places], tokens
             )
             facts |= dict(zip(places, written, strict=True))
-            progress(len(places))
         yield from (facts[place] for place in range(len(read)))
 
 

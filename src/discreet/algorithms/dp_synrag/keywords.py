@@ -6,7 +6,7 @@ Each text is read by itself.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from discreet.algorithms.synthetic import Ranked
@@ -28,7 +28,6 @@ def ranked_keywords(
     texts: Sequence[str],
     most: int,
     text_tokens: int,
-    progress: Callable[[int], None] = lambda _: None,
 ) -> Iterator[Ranked]:
     """The `most` most surprising words of each text, in the order of the texts.
 
@@ -37,7 +36,6 @@ def ranked_keywords(
         texts: the texts.
         most: how many words of a text.
         text_tokens: how many tokens of a text are read: public.
-        progress: told how many texts are done.
     """
     if isinstance(model, SpreadModel):
         found = model.read(partial(_by_a_worker, most=most, text_tokens=text_tokens), texts)
@@ -51,7 +49,6 @@ def ranked_keywords(
             told = model.surprise(shared, [_padded(model, tokens[place], room) for place in places])
             for place, surprise in zip(places, told.tolist(), strict=True):
                 ranked[place] = _ranked(model, tokens[place], surprise[room - len(tokens[place]) :], most)
-            progress(len(places))
         yield from (ranked[place] for place in range(len(tokens)))
 
 
