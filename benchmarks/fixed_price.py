@@ -253,6 +253,8 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", help="the names of the rows wanted; all if not given")
     parser.add_argument("--plot", type=Path)
     given = parser.parse_args()
+    if given.tables and given.plot is None:
+        parser.error("Say where the figure of the tables goes: --plot FILE.svg.")
     if given.tables:
         like = any("ROUGE-1" in path.read_text() for path in given.tables)
         found = printed(given.tables)

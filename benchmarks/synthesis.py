@@ -58,15 +58,15 @@ def told(corpus: Path, questions: list[Question]) -> float:
     return sum(any(matches(text, question.answers) for text in texts) for question in questions) / len(questions)
 
 
-def grouped(questions: list[Question], edges: list[int]) -> dict[str, list[str]]:
-    """The questions of each column, by their ids: of each kind, and of each range of support that has any."""
-    found: dict[str, list[str]] = defaultdict(list)
-    for question in sorted(questions, key=lambda question: question.kind):
-        found[question.kind].append(question.id)
+def grouped(questions: list[Question], edges: list[int]) -> dict[str, list[int]]:
+    """The questions of each column, by their places: of each kind, and of each range of support that has any."""
+    found: dict[str, list[int]] = defaultdict(list)
+    for place in sorted(range(len(questions)), key=lambda place: questions[place].kind):
+        found[questions[place].kind].append(place)
     for low, high in pairwise([*edges, math.inf]):
         name = f"{low} units or more" if high == math.inf else f"{low} to {high - 1} units"
-        found[name] += [q.id for q in questions if q.support is not None and low <= q.support < high]
-    return {name: ids for name, ids in found.items() if ids}
+        found[name] += [place for place, q in enumerate(questions) if q.support is not None and low <= q.support < high]
+    return {name: places for name, places in found.items() if places}
 
 
 def main() -> None:
@@ -84,9 +84,9 @@ def main() -> None:
     print("| how | accuracy | " + " | ".join(groups) + " |")
     print("| --- | --- |" + " --- |" * len(groups))
     for name, answer in ways(vault, given.corpora, given.texts).items():
-        scores = {q.id: score(answer(q.question), q.answers, q.kind) for q in questions}
-        mean, margin = mean_and_margin([[value] for value in scores.values()])
-        cells = [f"{sum(scores[name] for name in names) / len(names):.2f}" for names in groups.values()]
+        scores = [score(answer(q.question), q.answers, q.kind) for q in questions]
+        mean, margin = mean_and_margin([[value] for value in scores])
+        cells = [f"{sum(scores[place] for place in places) / len(places):.2f}" for places in groups.values()]
         print(f"| {name} | {mean:.2f} ± {margin:.2f} | " + " | ".join(cells) + " |", flush=True)
     print(f"\n{len(questions)} questions; {vault.settings.model}, {vault.settings.embedder}\n")
     print("| corpus | method | epsilon | delta | written | kept | an answer is in some text for |")
