@@ -1,8 +1,12 @@
 """How surprising tokens are: right, and of each row by itself."""
 
-import numpy as np
+from collections.abc import Sequence
 
-from discreet.generation.model import Prompt
+import numpy as np
+import pytest
+
+from discreet.generation.model import Logits, Prompt
+from discreet.generation.surprise import surprise
 from discreet.generation.transformers_model import TransformersModel
 
 TEXTS = ["The diagnosis is Flumplenax, as ever.", "The cat sat on the mat.", "No.", "A " * 40, ""]
@@ -33,6 +37,21 @@ def test_what_others_say_changes_no_row(smollm: TransformersModel) -> None:
         again = smollm.surprise(shared, [prompts[number] for number in chosen])
         for row, number in zip(again, chosen, strict=True):
             assert row.tobytes() == told[number].tobytes()
+
+
+def test_rows_are_fed_in_blocks_of_one_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether other sizes round otherwise is the processor's affair."""
+    fed = list[int]()
+
+    def of_block(_: object, __: object, prompts: Sequence[Prompt]) -> Logits:
+        fed.append(len(prompts))
+        return np.array([prompt.tokens for prompt in prompts], dtype=np.float32)
+
+    monkeypatch.setattr("discreet.generation.surprise._of_block", of_block)
+    for count in (1, 7, 8, 9, 17):
+        assert surprise(None, (5,), [Prompt((row,), 0) for row in range(count)])[:, 0].tolist() == list(range(count))
+    assert len(fed) == 1 + 1 + 1 + 2 + 3
+    assert len(set(fed)) == 1
 
 
 def test_a_made_up_word_surprises(smollm: TransformersModel) -> None:
