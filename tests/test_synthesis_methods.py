@@ -250,12 +250,32 @@ def test_a_run_that_went_on_has_paid_for_every_generation(kind: type[AugPE], par
     assert ledger.spent().curve[0] == pytest.approx(expected.curve[0])
 
 
+def test_a_run_that_began_on_another_kind_of_machine_is_not_gone_on_with(filled: Vault) -> None:
+    ledger = plenty()
+    make(filled, STATED, ledger)
+    folder, paid = filled.path / "synthesis-simulated", ledger.spent()
+    begun: dict[str, dict[str, str]] = Journal(folder / "run.jsonl").once("begun", dict)
+    here = begun["asked"]["machine"]
+    for name in ("run.jsonl", "keywords.jsonl", "facts.jsonl"):
+        content = (folder / name).read_text()
+        assert here in content
+        (folder / name).write_text(content.replace(here, "another"))
+    with pytest.raises(UsageError, match="another kind of machine"):
+        make(filled, STATED, ledger)
+    assert ledger.spent() == paid
+    (folder / "run.jsonl").unlink()
+    told: list[tuple[str, int]] = []
+    workshop(filled).make(STATED, told=lambda step, done, _: told.append((step, done)))
+    first = dict(reversed(told))
+    assert first["keywords"] == first["facts"] == 43  # both texts, which another machine read, are read again
+
+
 def test_a_run_that_another_version_began_is_not_gone_on_with(filled: Vault) -> None:
     asked = DPSynRAG(epsilon=300.0, tokens=6, keywords=3, text_tokens=16, wanted=30)
     ledger = plenty()
     make(filled, asked, ledger)
     path = filled.path / "synthesis-simulated" / "run.jsonl"
-    path.write_text(path.read_text().replace('"version": 2, ', ""))
+    path.write_text(path.read_text().replace('"version": 3, ', ""))
     paid = ledger.spent()
     with pytest.raises(UsageError, match="another version"):
         make(filled, asked, ledger)

@@ -15,7 +15,7 @@ from typing import Any, TextIO, TypeVar
 from discreet.errors import StoreError, UsageError
 
 R = TypeVar("R")
-VERSION = 2
+VERSION = 3
 """Of what a run keeps: one is gone on with by a version of discreet that makes the same of it."""
 KEYWORDS, FACTS = "keywords.jsonl", "facts.jsonl"
 """The files of what the model made of texts."""
@@ -44,15 +44,24 @@ class Journal:
             UsageError: there is one, for something else.
         """
         started: dict[str, Any] | None = self._lines.get("begun")
-        if started is not None and started["asked"].get("version") != asked["version"]:
+        if started is None:
+            return None
+        then, now, anyhow = started["asked"], json.loads(json.dumps(asked)), {"machine": ""}
+        if then.get("version") != now["version"]:
             raise UsageError(
                 "A synthesis was begun in this vault by another version of discreet. Finish it with that one, or give "
                 f"it up by removing {self._path}: what was paid stays paid."
             )
-        if started is not None and started["asked"] != json.loads(json.dumps(asked)):
+        if then | anyhow != now | anyhow:
             raise UsageError(
                 "A synthesis with other parameters was interrupted in this vault. Run it again as it was, to finish "
                 f"what is paid, or give it up by removing {self._path}: what was paid stays paid."
+            )
+        if then != now:
+            raise UsageError(
+                "A synthesis was begun in this vault on another kind of machine, or with another version of torch: the "
+                "model says something else here, by rounding if nothing else. Finish it there, or give it up by "
+                f"removing {self._path}: what was paid stays paid."
             )
         return started
 

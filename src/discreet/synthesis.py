@@ -17,6 +17,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
@@ -29,7 +30,7 @@ from discreet.algorithms.facts import PARSED, stated
 from discreet.algorithms.synthetic import CorpusPlan, Fact, Method, Public, Ranked, SyntheticText, TextPiece, UnitTexts
 from discreet.errors import StoreError, UsageError
 from discreet.generation.model import ScoringModel
-from discreet.generation.spread import spread
+from discreet.generation.spread import probe, spread
 from discreet.journal import FACTS, KEYWORDS, VERSION, Journal, Readings, open_readings, replace_file
 from discreet.privacy.accounting import Spending
 from discreet.privacy.filter import PrivacyFilter, Receipt
@@ -142,6 +143,15 @@ class Workshop:
     noise: Noise | None = None
     _held: bool = field(default=False, init=False)
 
+    @cached_property
+    def _machine(self) -> str:
+        """On what kind of machine the model runs.
+
+        Which texts a machine had read when it stopped follows from how many there are. Gone on with on one that rounds
+        otherwise, one unit would change what others say.
+        """
+        return probe(self.model)
+
     def plan(self, parameters: Method[Any]) -> CorpusPlan:
         """What a corpus would cost: nothing is paid yet, and nothing read but what everybody has paid.
 
@@ -194,6 +204,7 @@ class Workshop:
             "only_new": only_new,
             "model": self.model.name,
             "simulation": self.ledger.simulation,
+            "machine": self._machine,
         }
         journal = Journal(self.folder / "run.jsonl")
         with open_readings(self.folder) as files:
@@ -290,7 +301,7 @@ class Workshop:
         kept = max(most, READ)
         readings = Readings(
             file,
-            (self.model.name, kept, text_tokens),
+            (self.model.name, self._machine, kept, text_tokens),
             lambda fresh: ranked_keywords(self.model, fresh, kept, text_tokens),
         )
         found = readings.of(texts, lambda done: told("keywords", done, len(texts)))
@@ -302,7 +313,7 @@ class Workshop:
         tokens, text_tokens = parameters.facts_read
         readings = Readings(
             file,
-            (self.model.name, tokens, text_tokens, PARSED),
+            (self.model.name, self._machine, tokens, text_tokens, PARSED),
             lambda fresh: stated(self.model, fresh, tokens, text_tokens),
         )
         found = readings.of(texts, lambda done: told("facts", done, len(texts)))

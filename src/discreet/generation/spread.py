@@ -83,7 +83,7 @@ class SpreadModel(WrappedModel):
         except DiscreetError:
             self.close()
             raise
-        self._probe: str = probes[0]
+        self.probe: str = probes[0]
 
     def close(self) -> None:
         """Leave the cluster; the workers stop."""
@@ -134,7 +134,7 @@ class SpreadModel(WrappedModel):
             _Reader,
             batch_size=_AT_ONCE,
             compute=self._ray.data.ActorPoolStrategy(size=self.workers),
-            fn_constructor_args=(self.name, reader, self._probe),
+            fn_constructor_args=(self.name, reader, self.probe),
             **_SHARE,
         )
         early: dict[int, Any] = {}
@@ -284,7 +284,9 @@ class _Reader:
 
 
 def probe(model: ScoringModel) -> str:
-    """A digest of what a model makes of public rows, as they are read and continued."""
+    """A digest of what a model makes of public rows, read and continued: it tells kinds of machine apart."""
+    if isinstance(model, SpreadModel):
+        return model.probe
     prompts = [Prompt((model.pad_token,) * row + (7,) * (40 - row), row) for row in range(_ROWS)]
     decoding = model.start((5, 6), prompts, 2)
     before = decoding.logits()

@@ -43,7 +43,7 @@ class ToyModel:
 
     def decode(self, tokens: Sequence[int]) -> str:
         """Words with spaces between them."""
-        return "".join(f" {self._words[token]}" if token < len(self._words) else " ?" for token in tokens)
+        return "".join(f" {self._word(token)}" for token in tokens)
 
     def chat(self, system: str, examples: Sequence[tuple[str, str]]) -> tuple[list[int], list[int]]:
         """No template."""
@@ -55,11 +55,14 @@ class ToyModel:
 
     def surprise(self, shared: Sequence[int], prompts: Sequence[Prompt]) -> Logits:
         """Every letter of a word surprises by one."""
-        told = [[float(len(self._words[token])) for token in prompt.tokens] for prompt in prompts]
+        told = [[float(len(self._word(token))) for token in prompt.tokens] for prompt in prompts]
         return np.array(told, dtype=np.float32)
 
+    def _word(self, token: int) -> str:
+        return self._words[token] if token < len(self._words) else "?"
+
     def _wish(self, prompt: Prompt) -> list[int]:
-        words = [self._words[token] for token in prompt.tokens[prompt.padding :]]
+        words = [self._word(token) for token in prompt.tokens[prompt.padding :]]
         if "say:" not in words:
             return self.encode(self._default)
         start = len(words) - words[::-1].index("say:")
