@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
+from itertools import count
 from pathlib import Path
 from threading import Barrier, Event
 from typing import Any
@@ -129,7 +130,7 @@ def test_an_error_loses_nothing_that_was_drawn_beside_it(cluster: SpreadModel, t
 
 
 def test_ctrl_c_stops_what_is_under_way_at_its_next_step(cluster: SpreadModel) -> None:
-    laid_out, steps = rewriting(cluster, 16, 4), list[int]()
+    laid_out, steps, turn = rewriting(cluster, 16, 4), list[int](), count()
 
     def endless() -> None:
         begun = cluster.start(laid_out.shared, [laid_out.prompt()] * 32, 4)
@@ -138,7 +139,7 @@ def test_ctrl_c_stops_what_is_under_way_at_its_next_step(cluster: SpreadModel) -
             begun.logits()
             begun.truncate(0)
             steps.append(1)
-            if len(steps) == 4:
+            if next(turn) == 3:  # one thread alone sees it
                 os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
