@@ -129,6 +129,15 @@ def test_an_error_loses_nothing_that_was_drawn_beside_it(cluster: SpreadModel, t
     assert at_once(cluster, [partial(again.once, name, later) for name in draws], lambda _: None) == [1, 7, 1, 1, 1]
 
 
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Ctrl-C is heard: a shell starts what is in the background deaf to it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_stops_what_is_under_way_at_its_next_step(cluster: SpreadModel) -> None:
     laid_out, steps, turn = rewriting(cluster, 16, 4), list[int](), count()
 
