@@ -19,10 +19,11 @@ from discreet.demo.corpus import documents
 from discreet.evaluation.datasets import read_questions
 from discreet.evaluation.metrics import matches
 from discreet.retrieval.documents import Document
+from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.embedding import load_embedder
 from discreet.retrieval.loading import read_documents
 from discreet.retrieval.retriever import Corpus
-from discreet.retrieval.store import EmbeddedStore, Piece
+from discreet.retrieval.store import Piece
 
 
 def seconds(work: Callable[[], Any], times: int = 1) -> float:

@@ -30,9 +30,9 @@ from discreet.privacy.individual import PLACE, Member, UnitFilter, seats
 from discreet.privacy.mechanisms.noisy_vectors import NoisyVectors, Placed
 from discreet.privacy.noise import Noise, SystemNoise, Whole, sample
 from discreet.privacy.private import Private
+from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.projection import GRAIN, check_size, draw_matrix
 from discreet.retrieval.retriever import unit_key
-from discreet.retrieval.store import EmbeddedStore
 from discreet.retrieval.vectors import LARGEST
 
 FOLDER = "exports"
@@ -194,7 +194,8 @@ def _released(
             seated.append(len(held))
             _keep(source.folder / f"{question}.json", {row: unit.tag for row, unit in held.items()})
 
-        return privacy.release(release, seats(admitted, release.rows, noise, remember).map(_placed))
+        paid = privacy.within(privacy.pay(release, PLACE))
+        return paid.release(release, seats(admitted, release.rows, noise, remember).map(_placed))
 
     ledger.begin(question, "export-vectors", None)
     if not source.secret:

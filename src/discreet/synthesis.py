@@ -39,9 +39,9 @@ from discreet.privacy.ledger import UnitLedger
 from discreet.privacy.noise import Noise
 from discreet.privacy.private import Private
 from discreet.retrieval.documents import StoredText
+from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.embedding import Embedder
 from discreet.retrieval.retriever import unit_key
-from discreet.retrieval.store import EmbeddedStore
 from discreet.retrieval.vectors import LARGEST
 
 R = TypeVar("R")

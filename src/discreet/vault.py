@@ -6,12 +6,14 @@ VAULT/store/          texts and vectors
 VAULT/ledger.sqlite   the grant, and every charge against it (or in a PostgreSQL database)
 VAULT/history.jsonl   released answers
 VAULT/public.jsonl    a copy of the public corpus, if one was named
+VAULT/synthesis/      what a synthetic corpus is made from (`synthesis`)
+VAULT/exports/        whose row is which in exported vectors (`exporting`)
+VAULT/claims/         what baselines on projected vectors keep (`algorithms.projected`)
 """
 
 import secrets
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -21,7 +23,6 @@ from discreet.adding import Added, Progress, add_documents, add_files
 from discreet.affording import affordable, enough
 from discreet.algorithms.answer import Algorithm, Answer
 from discreet.algorithms.consensus import Consensus
-from discreet.algorithms.datastore import forget as forget_datastores
 from discreet.algorithms.dp_synrag.parameters import DPSynRAG
 from discreet.algorithms.ensemble import check_number
 from discreet.algorithms.multi import ManyQuestions
@@ -47,7 +48,6 @@ from discreet.errors import UsageError
 from discreet.exporting import FOLDER, Export, Exported, Source, export_vectors
 from discreet.generation.model import LanguageModel, ScoringModel
 from discreet.history import History
-from discreet.journal import forget_readings
 from discreet.keeping import make_folder, open_ledger
 from discreet.ledger.sql import SqlLedger
 from discreet.privacy.accounting import Budget
@@ -56,17 +56,15 @@ from discreet.privacy.ledger import MemoryLedger, UnitLedger
 from discreet.privacy.noise import Noise
 from discreet.retrieval.counting import count_units
 from discreet.retrieval.documents import Document
+from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.embedding import Embedder, load_embedder
 from discreet.retrieval.loading import Fields
 from discreet.retrieval.public import PublicTexts
 from discreet.retrieval.retriever import Corpus
-from discreet.retrieval.store import EmbeddedStore
 from discreet.settings import VERSION, Settings, converted, read_secret, read_settings, write_settings
 from discreet.synthesis import Synthetic, Told, Workshop, make_corpus
+from discreet.traces import CLAIMS, SIMULATED, SYNTHESIS, Traces
 
-SYNTHESIS = "synthesis"
-CLAIMS = "claims"
-"""What baselines on projected vectors keep: a matrix, and datastores, which are private."""
 # Of the vault's delta, this part is for failure probabilities, the rest for converting Renyi curves.
 FAILURE_SHARE = 0.5
 _ANY_VOCABULARY = 1000  # costs do not depend on it
@@ -178,6 +176,10 @@ class Vault:
         return PublicContext(self.path, self.embedder)
 
     @cached_property
+    def _traces(self) -> Traces:
+        return Traces(self.path, self.store)
+
+    @cached_property
     def _secret(self) -> bytes:
         return read_secret(self.path, self.settings) if self.settings.payment == "unit" else b""
 
@@ -198,47 +200,21 @@ class Vault:
             StoreError: the store cannot be written (a full disk). What was added stays.
         """
         fields = Fields(text=text_field, unit=unit_field or self.settings.unit_field, id=id_field)
-        return self._added(lambda: add_files(self.corpus, [Path(path) for path in paths], fields, progress))
+        return self._traces.adding(lambda: add_files(self.corpus, [Path(path) for path in paths], fields, progress))
 
     def add_documents(self, documents: Iterable[Document], progress: Progress | None = None) -> Added:
         """Add documents from a program."""
-        return self._added(lambda: add_documents(self.corpus, documents, progress))
+        return self._traces.adding(lambda: add_documents(self.corpus, documents, progress))
 
     def remove(self, document_id: str) -> int:
         """Erase a document; it is gone from answers at once. Returns how many were erased: 0 or 1."""
-        with self._forgetting():
+        with self._traces.erasing():
             return self.store.remove(document_id)
 
     def remove_unit(self, unit: str) -> int:
         """Erase all documents of an individual. Returns how many there were."""
-        with self._forgetting():
+        with self._traces.erasing():
             return self.store.remove_unit(unit)
-
-    def _added(self, add: Callable[[], Added]) -> Added:
-        try:
-            added = add()
-        except BaseException:
-            if self.store.unsettled():  # some were replaced already, and will not be again
-                self._forget_readings()
-            raise
-        if added.replaced:
-            self._forget_readings()
-        return added
-
-    @contextmanager
-    def _forgetting(self) -> Iterator[None]:
-        """First, so that a crash leaves nothing; and last, since a synthesis may have begun to read in between."""
-        self._forget_readings()
-        try:
-            yield
-        finally:
-            self._forget_readings()
-
-    def _forget_readings(self) -> None:
-        """What the model made of documents that are gone is not kept."""
-        for name in (SYNTHESIS, f"{SYNTHESIS}-simulated"):
-            forget_readings(self.path / name)
-        forget_datastores(self.path / CLAIMS)
 
     def workshop(self, noise: Noise | None = None, ledger: UnitLedger | None = None) -> Workshop:
         """What it takes to make a synthetic corpus: `workshop().plan(...)`, `workshop().make(...)`.
@@ -248,7 +224,7 @@ class Vault:
             ledger: in place of the vault's; the files of a simulation are apart from those of a real run.
         """
         return Workshop(
-            self.path / (SYNTHESIS if ledger is None else f"{SYNTHESIS}-simulated"),
+            self.path / (SYNTHESIS if ledger is None else SIMULATED),
             self.store,
             self.model,
             ledger or self.ledger,

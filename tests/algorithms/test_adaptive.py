@@ -21,9 +21,9 @@ from discreet.privacy.mechanisms.counting import NoisyCount
 from discreet.privacy.noise import InsecureSeededNoise, Noise
 from discreet.privacy.private import Private
 from discreet.retrieval.documents import Document, Passage
+from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.embedding import HashingEmbedder
 from discreet.retrieval.retriever import Corpus
-from discreet.retrieval.store import EmbeddedStore
 from tests.exact import paths
 
 BUDGET = Budget(10.0, 1e-5, 0.5e-5)

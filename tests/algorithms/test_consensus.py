@@ -18,9 +18,9 @@ from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.mechanisms.limited_domain import ObservedSelection
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.retrieval.documents import Document
+from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.embedding import HashingEmbedder
 from discreet.retrieval.retriever import Corpus
-from discreet.retrieval.store import EmbeddedStore
 
 DELTA = 1e-5
 REPLACED = Change(1, Relation.REPLACE)

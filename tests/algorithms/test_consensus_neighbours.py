@@ -18,9 +18,9 @@ from discreet.privacy.mechanisms.exponential import ExponentialMechanism
 from discreet.privacy.mechanisms.limited_domain import ObservedSelection
 from discreet.privacy.private import Private
 from discreet.retrieval.documents import Document
+from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.embedding import HashingEmbedder
 from discreet.retrieval.retriever import Corpus
-from discreet.retrieval.store import EmbeddedStore
 from tests.exact import paths
 
 Law = dict[object, float]

@@ -1,18 +1,29 @@
 """DP-Facts: what one unit can change, and what it costs."""
 
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.algorithms.dp_facts import DPFacts, pairs, texts
-from discreet.algorithms.synthetic import Fact, TextPiece, UnitTexts
+from discreet.algorithms.dp_facts import DPFacts, Plan, pairs, texts
+from discreet.algorithms.synthetic import Fact, Public, TextPiece, UnitTexts
 from discreet.errors import UsageError
+from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget, Spending, compose
+from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.individual import PRESENCE
+from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.private import Private
+from discreet.retrieval.embedding import load_embedder
+from tests.exact import paths
+from tests.privacy.laws import Law, hockey_stick
 
+R = TypeVar("R")
 VECTOR = np.zeros(4, dtype=np.int64)
 ORDER = ["zonkitis", "gloop", "rash"]
 FACTS = st.lists(st.tuples(st.sampled_from(["", "diagnosis", "symptoms"]), st.sampled_from("abcdefgh")), max_size=8)
@@ -80,6 +91,77 @@ def test_a_plan_fills_its_price(epsilon: float) -> None:
     spent = compose([plan.counts.cost(PRESENCE), plan.stated.cost(PRESENCE)])
     assert 0.97 * epsilon < spent.epsilon(1e-5) <= epsilon
     assert plan.counts.delta + plan.stated.delta <= 1e-6
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "sigmas", "thresholds"),
+    [
+        (10.0, (1.940861, 1.556151), (12, 10)),
+        (3.0, (5.478623, 4.392671), (30, 25)),
+        (1.0, (14.855604, 11.910981), (79, 64)),
+    ],
+)
+def test_golden_plans(epsilon: float, sigmas: tuple[float, float], thresholds: tuple[int, int]) -> None:
+    plan = DPFacts(epsilon=epsilon).plan(Budget(40.0, 1e-5, 5e-6), Spending.nothing(), 384, 4096)
+    assert (plan.counts.sigma, plan.stated.sigma) == pytest.approx(sigmas, abs=1e-6)
+    assert (plan.counts.threshold, plan.stated.threshold) == thresholds
+
+
+# -- the law of a whole corpus -------------------------------------------------------------------------------------
+
+RAIN, HAIL, SNOW = [("", "it rains")], [("", "it hails")], [("", "it snows")]
+SMALL = DPFacts(keywords=1, facts=1, tokens=8, text_tokens=16)
+PLAN = SMALL.steps(4.0, 0.02, 4, 4)
+
+
+class Forgetful:
+    """A journal that keeps nothing."""
+
+    def once(self, name: str, draw: Callable[[], R]) -> R:
+        return draw()
+
+
+def law(facts: list[list[Fact]], method: DPFacts = SMALL, plan: Plan = PLAN) -> Law:
+    """The exact law of the texts that come out, for units with these facts, all about one keyword."""
+    units = [UnitTexts((piece(["gloop"], own),), 4, str(number)) for number, own in enumerate(facts)]
+    model, found = ToyModel(["gloop"]), Law()
+    for noise in paths():
+        ledger = MemoryLedger(Budget(1e6, 0.99, 0.98), simulation=True)
+        privacy = PrivacyFilter(ledger, ledger.budget, "law", noise=noise)
+        public = Public(model, load_embedder("hashing"))
+        texts = method.make(plan, Private(units, PRESENCE), public, privacy, Forgetful())
+        key = tuple(text.text for text in texts)
+        found[key] = found.get(key, 0.0) + noise.probability
+    return found
+
+
+FEW: list[list[list[Fact]]] = [[], [RAIN], [RAIN] * 3, [RAIN, RAIN, HAIL]]
+"""Who is there beside the unit that comes or goes."""
+
+
+def worst(method: DPFacts = SMALL, plan: Plan = PLAN, rest: list[list[list[Fact]]] = FEW) -> float:
+    """By how much the laws of neighbours are farther apart than was paid for, over several epsilons."""
+    spent = compose([PLAN.counts.cost(PRESENCE), PLAN.stated.cost(PRESENCE)])
+    found = -1.0
+    for others in rest:
+        without = law(others, method, plan)
+        for own in (RAIN, HAIL, [*RAIN, *HAIL, *SNOW]):
+            with_one = law([*others, own], method, plan)
+            for delta in (0.03, 0.1, 0.3):
+                epsilon = spent.epsilon(delta)
+                for one, other in ((with_one, without), (without, with_one)):
+                    found = max(found, hockey_stick(one, other, epsilon) - delta)
+    return found
+
+
+def test_one_unit_more_or_less_moves_the_law_of_a_corpus_by_what_was_paid() -> None:
+    assert worst() <= 0
+
+
+def test_twins_that_release_what_one_unit_says_or_count_more_than_was_paid_are_caught() -> None:
+    assert worst(plan=replace(PLAN, stated=replace(PLAN.stated, delta=0.9))) > 0
+    more = replace(PLAN, stated=replace(PLAN.stated, words=3, delta=0.06))
+    assert worst(replace(SMALL, facts=3), more, [[[*RAIN, *HAIL, *SNOW]] * 2]) > 0
 
 
 def test_wrong_parameters_are_refused() -> None:

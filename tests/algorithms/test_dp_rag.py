@@ -24,9 +24,9 @@ from discreet.privacy.mechanisms.aggregated_logits import LARGEST_CLIP, Aggregat
 from discreet.privacy.noise import InsecureSeededNoise, Noise
 from discreet.privacy.private import Private, unseal
 from discreet.retrieval.documents import Document
+from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.embedding import HashingEmbedder
 from discreet.retrieval.retriever import Corpus
-from discreet.retrieval.store import EmbeddedStore
 from tests.exact import paths
 
 BUDGET = Budget(10.0, 1e-5, 0.5e-5)

@@ -24,9 +24,9 @@ from discreet.privacy.mechanisms.gap_choice import GapChoice
 from discreet.privacy.mechanisms.stable_set import StableSet, pass_probability
 from discreet.privacy.noise import InsecureSeededNoise, Noise
 from discreet.retrieval.documents import Document
+from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.embedding import HashingEmbedder
 from discreet.retrieval.retriever import TOP_UNITS, Corpus
-from discreet.retrieval.store import EmbeddedStore
 from tests.exact import paths
 
 DELTA = 1e-5

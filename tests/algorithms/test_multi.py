@@ -19,9 +19,9 @@ from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.privacy.private import Private, unseal
 from discreet.retrieval.documents import Document
+from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.embedding import HashingEmbedder
 from discreet.retrieval.retriever import Corpus, unit_key
-from discreet.retrieval.store import EmbeddedStore
 from tests.exact import paths
 
 WORDS = 6

@@ -18,9 +18,9 @@ from discreet.privacy.filter import PrivacyFilter, Receipt
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.mechanisms.exponential import ExponentialMechanism
 from discreet.retrieval.documents import Document
+from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.embedding import HashingEmbedder
 from discreet.retrieval.retriever import Corpus
-from discreet.retrieval.store import EmbeddedStore
 from tests.exact import paths
 
 VOTERS = 3

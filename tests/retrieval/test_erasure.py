@@ -15,7 +15,8 @@ import pytest
 
 from discreet.errors import StoreError
 from discreet.retrieval.documents import Document
-from discreet.retrieval.store import EmbeddedStore, Piece, Vector
+from discreet.retrieval.embedded_store import EmbeddedStore
+from discreet.retrieval.store import Piece, Vector
 from discreet.retrieval.vectors import VectorFile
 
 SIZE = 8
@@ -76,9 +77,10 @@ def test_units_are_removed_in_any_spelling(tmp_path: Path) -> None:
 CRASH = """
     import os, sys, numpy as np
     from pathlib import Path
-    from discreet.retrieval import store as module
+    from discreet.retrieval import embedded_store as module
     from discreet.retrieval.documents import Document
-    from discreet.retrieval.store import EmbeddedStore, Piece
+    from discreet.retrieval.embedded_store import EmbeddedStore
+    from discreet.retrieval.store import Piece
 
     point, folder = sys.argv[1:]
     store = EmbeddedStore(Path(folder), 8)
@@ -144,7 +146,8 @@ def test_two_processes_may_write_at_once(tmp_path: Path) -> None:
         import sys, numpy as np
         from pathlib import Path
         from discreet.retrieval.documents import Document
-        from discreet.retrieval.store import EmbeddedStore, Piece
+        from discreet.retrieval.embedded_store import EmbeddedStore
+        from discreet.retrieval.store import Piece
         store, me = EmbeddedStore(Path(sys.argv[1]), 8), int(sys.argv[2])
         for n in range(12):
             with store.batch():

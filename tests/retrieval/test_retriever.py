@@ -9,9 +9,9 @@ import pytest
 from discreet.privacy.change import Change, Relation
 from discreet.privacy.private import Private, unseal
 from discreet.retrieval.documents import Document, Passage
+from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.embedding import HashingEmbedder, MiniLM, MiniLMAndWords, load_embedder
 from discreet.retrieval.retriever import Corpus
-from discreet.retrieval.store import EmbeddedStore
 
 
 def corpus(folder: Path, count: int) -> Corpus:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from discreet.errors import StoreError, VaultVersionError
 from discreet.retrieval.documents import Document
-from discreet.retrieval.store import EmbeddedStore, Piece, Vector
+from discreet.retrieval.embedded_store import EmbeddedStore
+from discreet.retrieval.store import Piece, Vector
 
 SIZE = 12
 

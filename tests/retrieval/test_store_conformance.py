@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from discreet.retrieval.documents import Document, Passage, StoredText
-from discreet.retrieval.store import EmbeddedStore, Piece, Store, Vector, digest
+from discreet.retrieval.embedded_store import EmbeddedStore
+from discreet.retrieval.store import Piece, Store, Vector, digest
 
 SIZE = 6
 SCALE = 4093

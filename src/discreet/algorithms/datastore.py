@@ -123,9 +123,21 @@ def opened(folder: Path, model: ContextModel, transform: Transform) -> Datastore
 
 
 def forget(folder: Path) -> None:
-    """Remove all datastores below a folder: somebody was erased."""
-    for kept_there in folder.rglob("datastore-*"):
-        shutil.rmtree(kept_there, ignore_errors=True)
+    """Remove all datastores below a folder: somebody was erased.
+
+    Raises:
+        StoreError: one could not be removed, and is named.
+    """
+    for kept_there in list(folder.rglob("datastore-*")):
+        try:
+            shutil.rmtree(kept_there)
+        except FileNotFoundError:
+            continue  # another process was first
+        except OSError as error:
+            raise StoreError(
+                f"{kept_there} holds what was made of documents, and could not be removed: {error.strerror}. Remove "
+                "it, and run the command again."
+            ) from error
 
 
 def _parts(

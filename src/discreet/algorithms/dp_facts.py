@@ -20,11 +20,11 @@ from functools import partial
 from typing import ClassVar
 
 from discreet.algorithms.dp_synrag.clusters import numbered, ordered, places
-from discreet.algorithms.dp_synrag.parameters import First
+from discreet.algorithms.dp_synrag.parameters import First, check_first
 from discreet.algorithms.dp_synrag.select import of_use
 from discreet.algorithms.facts import sentences
 from discreet.algorithms.synthetic import CorpusPlan, Fact, Journal, Method, Progress, Public, SyntheticText, UnitTexts
-from discreet.errors import BadData, UsageError
+from discreet.errors import BadData
 from discreet.generation.prompts import DOCUMENT_TOKENS, rewriting
 from discreet.privacy.costs import Cost, Together
 from discreet.privacy.filter import PrivacyFilter
@@ -64,8 +64,7 @@ class DPFacts(Method["Plan"]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.first not in ("surprising", "rare"):
-            raise UsageError(f"Texts are made for surprising or for rare keywords, not for '{self.first}'.")
+        check_first(self.first)
 
     @property
     def keywords_read(self) -> tuple[int, int]:

@@ -14,16 +14,14 @@ from discreet.algorithms.canonical import ARTICLES, SENTENCE_END, head, words_of
 from discreet.algorithms.synthetic import Fact
 from discreet.generation.model import ScoringModel
 from discreet.generation.own_tokens import own_tokens
-from discreet.generation.prompts import Layout, encoded, rewriting
-from discreet.generation.rooms import rooms
+from discreet.generation.prompts import Layout, rewriting
+from discreet.generation.rooms import read_in_rooms
 from discreet.generation.spread import SpreadModel
 
 PARSED = 1
 """Changes when the same text is taken apart otherwise: facts that are kept are not mixed with others."""
 BLOCK = 32
 """Texts that are written anew together, always: what one says must not depend on how many others there are."""
-WINDOW = 512
-"""Texts among which those of about the same length are read together."""
 LONGEST_KIND = 4
 """Words. What is longer is no kind of facts, but a sentence of its own."""
 _IS = r"(?:is|are|was|were|(?:should|must|will|would|may|can|could) be)"
@@ -52,15 +50,11 @@ def stated(
         yield from ([(str(kind), str(value)) for kind, value in facts] for facts in found)
         return
     laid_out = rewriting(model, text_tokens, tokens)
-    for first in range(0, len(texts), WINDOW):
-        read = [encoded(model, text)[:text_tokens] for text in texts[first : first + WINDOW]]
-        facts: dict[int, list[Fact]] = {}
-        for room, places in rooms([len(own) for own in read], text_tokens, BLOCK):
-            written = _written(
-                model, replace(laid_out, document_tokens=room), [read[place] for place in places], tokens
-            )
-            facts |= dict(zip(places, written, strict=True))
-        yield from (facts[place] for place in range(len(read)))
+
+    def read(room: int, block: list[list[int]]) -> list[list[Fact]]:
+        return _written(model, replace(laid_out, document_tokens=room), block, tokens)
+
+    yield from read_in_rooms(model, texts, text_tokens, BLOCK, read)
 
 
 def facts_of(written: str, whole: bool = True) -> list[Fact]:
@@ -83,9 +77,8 @@ def sentences(facts: Sequence[Fact]) -> str:
 def _sentence(kind: str, values: Sequence[str]) -> str:
     if not kind:
         return " ".join(f"{value[:1].upper()}{value[1:]}." for value in values)
-    return (
-        f"The {kind} {'are' if kind.endswith('s') and not kind.endswith(('ss', 'is')) else 'is'} {', '.join(values)}."
-    )
+    several = kind.endswith("s") and not kind.endswith(("ss", "is"))
+    return f"The {kind} {'are' if several else 'is'} {', '.join(values)}."
 
 
 def _sentences(written: str) -> list[str]:

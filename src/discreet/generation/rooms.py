@@ -1,10 +1,18 @@
 """Texts of about the same length read together: less padding, and each text's shape follows from itself alone."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+from discreet.generation.model import LanguageModel
+from discreet.generation.prompts import encoded
+
+R = TypeVar("R")
 
 STEP = 32
 """Tokens. Lengths are rounded up to a multiple of it."""
+WINDOW = 512
+"""Texts among which those of about the same length are read together."""
 
 
 def rooms(lengths: Sequence[int], most: int, rows: int) -> Iterator[tuple[int, list[int]]]:
@@ -21,3 +29,27 @@ def rooms(lengths: Sequence[int], most: int, rows: int) -> Iterator[tuple[int, l
     for room, places in sorted(alike.items()):
         for first in range(0, len(places), rows):
             yield room, places[first : first + rows]
+
+
+def read_in_rooms(
+    model: LanguageModel,
+    texts: Sequence[str],
+    most: int,
+    rows: int,
+    read: Callable[[int, list[list[int]]], Sequence[R]],
+) -> Iterator[R]:
+    """What is made of each text, in the order of the texts.
+
+    Args:
+        model: whose tokens they are.
+        texts: the texts.
+        most: to how many tokens a text is cut: public.
+        rows: the most texts that are read together.
+        read: given the room that each text of a batch has, and their tokens, makes something of each of them.
+    """
+    for first in range(0, len(texts), WINDOW):
+        tokens = [encoded(model, text)[:most] for text in texts[first : first + WINDOW]]
+        found: dict[int, R] = {}
+        for room, places in rooms([len(own) for own in tokens], most, rows):
+            found |= dict(zip(places, read(room, [tokens[place] for place in places]), strict=True))
+        yield from (found[place] for place in range(len(tokens)))

@@ -5,8 +5,8 @@ from contextlib import closing
 from pathlib import Path
 
 from discreet.errors import StoreError
+from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.failures import explained
-from discreet.retrieval.store import EmbeddedStore
 
 
 def count_units(folder: Path) -> int:

@@ -12,15 +12,12 @@ from functools import partial
 from discreet.algorithms.synthetic import Ranked
 from discreet.algorithms.words import keywords
 from discreet.generation.model import Prompt, ScoringModel
-from discreet.generation.prompts import encoded
-from discreet.generation.rooms import rooms
+from discreet.generation.rooms import read_in_rooms
 from discreet.generation.spread import SpreadModel
 
 BEFORE = "Record:\n"
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _BATCH = 64
-WINDOW = 512
-"""Texts among which those of about the same length are read together."""
 
 
 def ranked_keywords(
@@ -42,14 +39,12 @@ def ranked_keywords(
         yield from (tuple((str(word), float(nats)) for word, nats in ranked) for ranked in found)
         return
     shared = model.encode(BEFORE)
-    for first in range(0, len(texts), WINDOW):
-        tokens = [tuple(encoded(model, text)[:text_tokens]) for text in texts[first : first + WINDOW]]
-        ranked: dict[int, Ranked] = {}
-        for room, places in rooms([len(own) for own in tokens], text_tokens, _BATCH):
-            told = model.surprise(shared, [_padded(model, tokens[place], room) for place in places])
-            for place, surprise in zip(places, told.tolist(), strict=True):
-                ranked[place] = _ranked(model, tokens[place], surprise[room - len(tokens[place]) :], most)
-        yield from (ranked[place] for place in range(len(tokens)))
+
+    def read(room: int, block: list[list[int]]) -> list[Ranked]:
+        told = model.surprise(shared, [_padded(model, tuple(own), room) for own in block]).tolist()
+        return [_ranked(model, own, nats[room - len(own) :], most) for own, nats in zip(block, told, strict=True)]
+
+    yield from read_in_rooms(model, texts, text_tokens, _BATCH, read)
 
 
 def _by_a_worker(model: ScoringModel, texts: list[str], most: int, text_tokens: int) -> list[Ranked]:

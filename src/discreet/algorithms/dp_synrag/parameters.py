@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, get_args
 
 from discreet.algorithms.aggregating import Shape, check_shape, drawn, heard, voices
 from discreet.algorithms.synthetic import CorpusPlan, Journal, Method, Progress, Public, SyntheticText, UnitTexts
@@ -29,6 +29,16 @@ FAILURES = 0.1
 """Of delta, for keywords that a single unit has."""
 LEVELS = (*(1 - level / 50 for level in range(100)), -math.inf)
 """The thresholds of similarity to choose from, the highest first; the last lets everybody pass."""
+
+
+def check_first(first: str) -> None:
+    """Nothing, if it is a way to choose a unit's keywords.
+
+    Raises:
+        UsageError: it is none.
+    """
+    if first not in get_args(First):
+        raise UsageError(f"Units go by surprising or by rare keywords first, not by '{first}'.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,8 +76,7 @@ class DPSynRAG(Method["Plan"]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.first not in ("surprising", "rare"):
-            raise UsageError(f"Clusters are made by surprising or by rare keywords, not by '{self.first}'.")
+        check_first(self.first)
         if not 0 < self.alike <= 1:
             raise UsageError(f"alike is a similarity above 0 and at most 1, not {self.alike}. Try 0.8; 1 merges none.")
         check_shape(self.shape)

@@ -1,0 +1,54 @@
+"""What is made of documents and kept outside the store: forgotten whenever somebody is erased.
+
+VAULT/synthesis, VAULT/synthesis-simulated    what the model read in texts (`discreet.journal`)
+VAULT/claims                                  the datastores of knn-lm (`discreet.algorithms.datastore`)
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from discreet.adding import Added
+from discreet.algorithms.datastore import forget as forget_datastores
+from discreet.journal import forget_readings
+from discreet.retrieval.embedded_store import EmbeddedStore
+
+SYNTHESIS, SIMULATED, CLAIMS = "synthesis", "synthesis-simulated", "claims"
+
+
+class Traces:
+    """The traces of documents in a vault's folder."""
+
+    def __init__(self, folder: Path, store: EmbeddedStore) -> None:
+        self._folder, self._store = folder, store
+
+    def forget(self) -> None:
+        """Remove all of them.
+
+        Raises:
+            StoreError: something could not be removed, and is named.
+        """
+        for name in (SYNTHESIS, SIMULATED):
+            forget_readings(self._folder / name)
+        forget_datastores(self._folder / CLAIMS)
+
+    @contextmanager
+    def erasing(self) -> Iterator[None]:
+        """Forget first, so that a crash leaves nothing; and last, since a synthesis may have read meanwhile."""
+        self.forget()
+        try:
+            yield
+        finally:
+            self.forget()
+
+    def adding(self, add: Callable[[], Added]) -> Added:
+        """Add documents; forget if some were replaced, also if it was interrupted."""
+        try:
+            added = add()
+        except BaseException:
+            if self._store.unsettled():  # some were replaced already, and will not be again
+                self.forget()
+            raise
+        if added.replaced:
+            self.forget()
+        return added
