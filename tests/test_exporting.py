@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from discreet.cli.app import app
-from discreet.errors import BadData, BudgetExhausted, UsageError
+from discreet.errors import BadData, BudgetExhausted, StoreError, UsageError
 from discreet.exporting import FOLDER, Export, ExportedVectors, most_rho, unit_vector, units_of_rows
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Pure, ZeroConcentrated
@@ -56,7 +56,7 @@ def test_everybody_pays_once_and_the_file_has_its_rows(tmp_path: Path, payment: 
 def test_with_a_price_beyond_all_measure_rows_are_found_again(tmp_path: Path) -> None:
     """The row of a unit is the one that looks like it, and the vault knows whose it is; nobody else does."""
     vault, out = filled(tmp_path / "v", epsilon=1e9), tmp_path / "vectors.npz"
-    vault.export_vectors(out, Export(epsilon=1e8, delta=1e-6, k=32, rows=20))
+    vault.export_vectors(out, Export(epsilon=1e8, delta=1e-6, k=512, rows=20))
     read = ExportedVectors.read(out)
     rows = read.nearest(vault.embedder.embed(["Glass Knee"])[0], 2)
     owners = units_of_rows(vault.path / FOLDER, vault.store, read.about["id"], rows)
@@ -138,6 +138,15 @@ def test_bad_parameters(tmp_path: Path, wrong: dict[str, float]) -> None:
     with pytest.raises(UsageError):
         vault.export_vectors(tmp_path / "a.npz", Export(**({"epsilon": 1.0, "delta": 1e-6} | wrong)))  # type: ignore[arg-type]
     assert vault.budget().spent == 0
+
+
+def test_a_file_that_cannot_be_written_costs_nothing(tmp_path: Path) -> None:
+    vault = filled(tmp_path / "v")
+    too_long = tmp_path / f"{'v' * 251}.npz"
+    with pytest.raises(StoreError, match="cannot be written"):
+        vault.export_vectors(too_long, Export(epsilon=5, delta=1e-6, k=16, rows=20))
+    assert vault.budget().spent == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["v"]
 
 
 def test_what_is_there_is_not_written_over(tmp_path: Path) -> None:

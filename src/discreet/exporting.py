@@ -11,10 +11,11 @@ import json
 import os
 import uuid
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +39,8 @@ from discreet.retrieval.vectors import LARGEST
 FOLDER = "exports"
 ROWS, SIZE = 10_000, 64
 """How many rows a file has, and how many numbers a row, unless something else is asked for."""
-_FORMAT = 1
+_FORMAT, _HEADERS = 1, 65_536
+"""The format of the file, and what it holds beside numbers, at most, in bytes."""
 _UNITY = (LARGEST - 1) * GRAIN
 """What stands for one in a product: a unit's vector is that long, and a matrix's entries are of that grain."""
 
@@ -108,6 +110,7 @@ def export_vectors(source: Source, out: Path, wanted: Export, *, force: bool = F
 
     Raises:
         UsageError: `out` is there already or has no folder, or a parameter is out of range. Nothing was paid.
+        StoreError: there is no room for it. Nothing was paid.
         BudgetExhausted: the budget cannot pay. Nothing was paid.
     """
     if out.exists() and not force:
@@ -124,16 +127,17 @@ def export_vectors(source: Source, out: Path, wanted: Export, *, force: bool = F
     release = NoisyVectors.calibrated(rho, matrix, wanted.rows, LARGEST, PLACE)
     question = uuid.uuid4().hex
     units = _units(source, noise)
-    vectors, receipt, seated = _released(source, question, ceiling, release, units)
-    about = {
-        "format": _FORMAT,
-        "id": question,
-        "embedder": name,
-        "receipt": receipt.describe(),
-        "sigma": release.sigma * release.reach / _UNITY,
-        "meaning": "row = embedding of length one @ matrix + Gaussian noise of standard deviation sigma a number",
-    }
-    _write(out, vectors / _UNITY, matrix / GRAIN, about)
+    with _room(out, 4 * (wanted.rows + dimension) * wanted.k) as file:
+        vectors, receipt, seated = _released(source, question, ceiling, release, units)
+        about = {
+            "format": _FORMAT,
+            "id": question,
+            "embedder": name,
+            "receipt": receipt.describe(),
+            "sigma": release.sigma * release.reach / _UNITY,
+            "meaning": "row = embedding of length one @ matrix + Gaussian noise of standard deviation sigma a number",
+        }
+        _write(file, vectors / _UNITY, matrix / GRAIN, about)
     return Exported(receipt, seated, len(units) - seated)
 
 
@@ -219,25 +223,36 @@ def _keep(file: Path, keys: dict[int, str]) -> None:
     replace_file(file, json.dumps(keys) + "\n")
 
 
-def _write(out: Path, vectors: NDArray[np.float64], matrix: NDArray[np.float64], about: dict[str, Any]) -> None:
+@contextmanager
+def _room(out: Path, size: int) -> Iterator[BinaryIO]:
+    """A file beside `out` with room for so many bytes, and some; it takes the place of `out` when all went well."""
     made = out.with_name(f".{out.name}.{os.getpid()}")
     try:
-        with made.open("wb") as file:
-            np.savez(
-                file,
-                vectors=vectors.astype(np.float32),
-                matrix=matrix.astype(np.float32),
-                about=np.array(json.dumps(about)),
-            )
-            file.flush()
-            os.fsync(file.fileno())
+        with made.open("w+b") as file:
+            file.write(bytes(size + _HEADERS))
+            _on_disk(file)
+            file.seek(0)
+            yield file
+            file.truncate()
+            _on_disk(file)
         os.replace(made, out)
     except OSError as error:
-        made.unlink(missing_ok=True)
         raise StoreError(
-            f"The vectors could not be written to {out}: {error.strerror}. They are paid and lost: make room, and "
-            "export again, which is paid again."
+            f"The vectors cannot be written to {out}: {error.strerror}. Make room, or choose another place."
         ) from error
+    finally:
+        with suppress(OSError):
+            made.unlink(missing_ok=True)
+
+
+def _on_disk(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _write(file: BinaryIO, vectors: NDArray[np.float64], matrix: NDArray[np.float64], about: dict[str, Any]) -> None:
+    told = np.array(json.dumps(about))
+    np.savez(file, vectors=vectors.astype(np.float32), matrix=matrix.astype(np.float32), about=told)
 
 
 @dataclass(frozen=True, eq=False)

@@ -83,7 +83,7 @@ class TestDatastore:
         assert len(build([], TOY, PLAIN)) == 0
 
     def test_it_is_kept_and_built_anew_when_texts_change(self, tmp_path: Path) -> None:
-        folder = tmp_path / "datastore-none-64"
+        folder = tmp_path / "datastore-none"
         assert kept(folder, ["a b c"], TOY, PLAIN).tokens.tolist() == [B, C]
         written = (folder / "keys.f32").stat().st_mtime_ns
         again = kept(folder, ["a b c"], TOY, PLAIN)
@@ -257,7 +257,8 @@ def test_knn_lm_over_the_packaged_model(accepting: Vault, protection: str) -> No
     answer = accepting.ask("Cy Brandt has Thunder Heart and wears", algorithm, not_private=True)
     assert answer.receipt is not None
     assert not answer.receipt.private
-    folder = accepting.path / "claims" / f"datastore-{protection}-32"
+    about = "" if protection == "none" else "-32-1-2-0.1"
+    folder = accepting.path / "claims" / f"datastore-{protection}{about}"
     assert (folder / "about.json").exists()
     accepting.remove_unit("Cy")
     assert not folder.exists()  # its states are gone with the one who is erased
@@ -284,3 +285,7 @@ def test_the_command_line_prints_the_caveat(accepting: Vault) -> None:
     assert told["private"] is False
     assert told["receipt"]["epsilon"] is None
     assert "DP-RP-G" in told["receipt"]["caveat"]
+    finer = ("--k", 16, "--gamma", 0.5, "--norm", 1, "--sigma", 0.2)
+    assert run(*asked, "--not-private", *finer).exit_code == 0
+    assert list((accepting.path / "claims").glob("matrix-*-16.npy"))
+    assert "has no weight" in run(*asked, "--not-private", "--weight", 0.2).output

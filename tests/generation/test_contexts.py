@@ -1,7 +1,11 @@
 """States of the packaged model: the same whether fed at once or token by token, and all that logits are made of."""
 
 import numpy as np
+import pytest
+from transformers import Gemma2Config, Gemma2ForCausalLM
 
+from discreet.errors import UsageError
+from discreet.generation.contexts import check_output
 from discreet.generation.model import ContextModel, Prompt
 from discreet.generation.transformers_model import TransformersModel
 
@@ -39,3 +43,23 @@ def test_what_stands_beside_it_changes_little(smollm: TransformersModel) -> None
     together, alone = smollm.contexts(prompts)[1], smollm.contexts(prompts[1:2])[0]
     first = prompts[1].padding
     assert np.abs(together[first:] - alone[first:]).max() < 0.05 * np.abs(alone[first:]).max()
+
+
+@pytest.mark.parametrize("bound", [None, 0.05])
+def test_a_model_that_bounds_its_logits_is_refused(bound: float | None) -> None:
+    config = Gemma2Config(
+        vocab_size=32,
+        hidden_size=16,
+        intermediate_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        head_dim=8,
+        final_logit_softcapping=bound,
+    )
+    model = Gemma2ForCausalLM(config)
+    if bound is None:
+        check_output(model)
+    else:
+        with pytest.raises(UsageError, match="bounds or scales"):
+            check_output(model)

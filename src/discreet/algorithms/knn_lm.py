@@ -63,9 +63,7 @@ class KnnLM(Projected):
         """Continue the question's text, with the answer's prefix, if there is one, on a line of its own."""
         model = with_contexts(model)
         transform = self.transform(model.context_size, privacy.noise, corpus.folder)
-        folder = (
-            place(corpus.folder, privacy.noise) / f"datastore-{self.protection}-{self.k}" if corpus.folder else None
-        )
+        folder = place(corpus.folder, privacy.noise) / self._called() if corpus.folder else None
 
         def made(texts: list[StoredText]) -> Datastore:
             read = [text.text for text in texts]
@@ -80,6 +78,11 @@ class KnnLM(Projected):
             raise UsageError(f"The question is too long for the model '{model.name}'. Shorten it.")
         ((tokens, stopped),) = self.continue_all(datastore, model, [prompt])
         return Draft(self.prefix + model.decode(tokens), stopped, len(tokens))
+
+    def _called(self) -> str:
+        if self.protection == "none":
+            return "datastore-none"
+        return f"datastore-{self.protection}-{self.k}-{self.gamma:g}-{self.norm:g}-{self.sigma:g}"
 
     def continue_all(
         self, datastore: Datastore, model: ContextModel, prompts: Sequence[Sequence[int]]

@@ -180,6 +180,12 @@ def ask(
     protection: Annotated[
         str | None, typer.Option(help="projection-rag, knn-lm: projection, dp-rp-g or none. None is a guarantee.")
     ] = None,
+    k: Annotated[int | None, typer.Option(help="projection-rag, knn-lm: to how many numbers vectors go.")] = None,
+    gamma: Annotated[float | None, typer.Option(help="The same: the least length of a vector.")] = None,
+    norm: Annotated[float | None, typer.Option(help="The same: its greatest length.")] = None,
+    sigma: Annotated[float | None, typer.Option(help="The same: the deviation of the matrix's entries.")] = None,
+    weight: Annotated[float | None, typer.Option(help="knn-lm: of the neighbours, the paper's lambda.")] = None,
+    neighbours: Annotated[int | None, typer.Option(help="knn-lm: how many entries are looked at.")] = None,
     reuse: Annotated[bool, typer.Option(help="Use answers that were released before.")] = True,
     public: Annotated[bool, typer.Option(help="Use the vault's public corpus, if it has one: see `public`.")] = True,
     not_private: Annotated[bool, typer.Option("--not-private", help="Allow a baseline without guarantee.")] = False,
@@ -207,6 +213,12 @@ def ask(
         "uses": uses,
         "similarity": similarity,
         "protection": protection,
+        "k": k,
+        "gamma": gamma,
+        "norm": norm,
+        "sigma": sigma,
+        "weight": weight,
+        "neighbours": neighbours,
     }
     opened = Vault.open(vault)
     if corpus is not None:

@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 import torch
 
+from discreet.errors import UsageError
 from discreet.generation.decoding import LockstepDecoding, take_over
 from discreet.generation.lockstep import LockstepCache
 from discreet.generation.model import Logits, Prompt, States
 
 _BLOCK = 8
 """Rows fed at once."""
+_TRIED, _NEAR = 8, 0.01
+"""How many tokens are tried, and what rounding may do to the largest logit."""
 
 
 class StatefulDecoding(LockstepDecoding):
@@ -50,6 +53,21 @@ def predict(model: Any, states: States) -> Logits:
         logits = model.get_output_embeddings()(torch.from_numpy(states).to(model.device, model.dtype))
     array: Logits = logits.float().cpu().numpy()
     return array
+
+
+def check_output(model: Any) -> None:
+    """Check that a state and the output layer are all there is to a logit.
+
+    Raises:
+        UsageError: the model bounds or scales what its output layer says, as some do.
+    """
+    prompt = [Prompt(tuple(range(_TRIED)), 0)]
+    said, found = (kind(model, (), prompt, 1).logits() for kind in (LockstepDecoding, StatefulDecoding))
+    if np.abs(said - found).max() > _NEAR * np.abs(said).max():
+        raise UsageError(
+            "This model does more to its logits than its output layer says (it bounds or scales them), so its states "
+            "cannot be mixed with neighbours. Take another model for knn-lm."
+        )
 
 
 def _of_block(model: Any, prompts: Sequence[Prompt]) -> States:

@@ -23,6 +23,7 @@ class TransformersModel:
         self.context = _context(model.config)
         self.context_size = int(model.config.get_text_config().hidden_size)
         self.end_tokens = _end_tokens(model, tokenizer)
+        self._output_checked = False
         self.pad_token = int(tokenizer.pad_token_id if tokenizer.pad_token_id is not None else min(self.end_tokens))
 
     def encode(self, text: str) -> list[int]:
@@ -69,12 +70,14 @@ class TransformersModel:
         """Prompts of one length, to be continued, with the model's states."""
         from discreet.generation.contexts import StatefulDecoding
 
+        self._check_output()
         return StatefulDecoding(self._model, (), prompts, max_tokens)
 
     def contexts(self, prompts: Sequence[Prompt]) -> States:
         """The state after each token."""
         from discreet.generation.contexts import contexts
 
+        self._check_output()
         return contexts(self._model, prompts)
 
     def predict(self, states: States) -> Logits:
@@ -82,6 +85,13 @@ class TransformersModel:
         from discreet.generation.contexts import predict
 
         return predict(self._model, states)
+
+    def _check_output(self) -> None:
+        if not self._output_checked:
+            from discreet.generation.contexts import check_output
+
+            check_output(self._model)
+            self._output_checked = True
 
     def _template(self, text: str) -> list[int]:
         # The template's own control tokens are control tokens.
