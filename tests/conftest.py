@@ -8,6 +8,8 @@ import pytest
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
+from discreet.generation.loading import load_model
+from discreet.generation.transformers_model import TransformersModel
 from discreet.vault import Vault
 
 # How long an example takes depends on what else the machine does; no test is about that.
@@ -15,6 +17,12 @@ hypothesis.settings.register_profile("discreet", deadline=None)
 hypothesis.settings.load_profile("discreet")
 
 Record = dict[str, object]
+
+
+@pytest.fixture(scope="session")
+def smollm() -> TransformersModel:
+    """The packaged model, as it is used."""
+    return load_model()
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from discreet.algorithms.answer import Draft
-from discreet.algorithms.greedy import write
-from discreet.generation.model import LanguageModel
+from discreet.algorithms.greedy import write, write_all
+from discreet.generation.model import LanguageModel, Prompt
 from discreet.generation.prompts import DOCUMENT_TOKENS, layout
 from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import PrivacyFilter
@@ -40,6 +40,22 @@ class RAG:
 
     def read(self, question: str, passages: Sequence[Passage], model: LanguageModel) -> Draft:
         """Answer from passages."""
+        shared, prompt = self.laid_out(question, passages, model)
+        return write(model, shared, prompt, self.prefix, self.max_tokens)
+
+    def read_all(self, asked: Sequence[tuple[str, Sequence[Passage]]], model: LanguageModel) -> list[Draft]:
+        """Answer many questions, each from its passages, several at once."""
+        prompts = [self.laid_out(question, passages, model) for question, passages in asked]
+        written = write_all(model, prompts, self.max_tokens)
+        return [
+            Draft(self.prefix + model.decode(tokens), "end" if ended else "length", len(tokens))
+            for tokens, ended in written
+        ]
+
+    def laid_out(
+        self, question: str, passages: Sequence[Passage], model: LanguageModel
+    ) -> tuple[tuple[int, ...], Prompt]:
+        """What the model reads: its beginning, which is public, and the rest."""
         laid_out = layout(
             model,
             question,
@@ -48,4 +64,4 @@ class RAG:
             max_tokens=self.max_tokens,
         )
         tokens = [token for passage in passages for token in model.encode(passage.text)[:DOCUMENT_TOKENS]]
-        return write(model, laid_out.shared, laid_out.prompt(tokens), self.prefix, self.max_tokens)
+        return laid_out.shared, laid_out.prompt(tokens)
