@@ -54,8 +54,8 @@ def lines(given: argparse.Namespace, vault: Vault, questions: list[Question]) ->
     found: list[tuple[str, list[str]]] = []
     for corpus in given.corpora:
         texts = PublicTexts.read(corpus, vault.embedder)
-        answers = [RAG().read(q.question, texts.unsealed_passages(q.question, 1), vault.model).text for q in questions]
-        scores = [score(answer, q.answers, q.kind) for answer, q in zip(answers, questions, strict=True)]
+        drafts = RAG().read_all([(q.question, texts.unsealed_passages(q.question, 1)) for q in questions], vault.model)
+        scores = [score(draft.text, q.answers, q.kind) for draft, q in zip(drafts, questions, strict=True)]
         mean, margin = mean_and_margin([[value] for value in scores])
         found.append((f"rag over {corpus.stem}, paid once", [f"{mean:.2f} ± {margin:.2f}"] * len(given.numbers)))
     for name, priced in kinds(given).items():

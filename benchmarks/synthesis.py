@@ -29,14 +29,14 @@ from discreet.retrieval.public import PublicTexts
 from discreet.synthesis import receipt_path
 from discreet.vault import Vault
 
-Answers = Callable[[str], str]
+Answers = Callable[[list[str]], list[str]]
 
 
 def ways(vault: Vault, corpora: list[Path], texts_read: int) -> dict[str, Answers]:
-    """How each row of the table answers a question."""
+    """How each row of the table answers questions."""
     found: dict[str, Answers] = {
-        "non-rag": lambda asked: vault.simulate(asked, NonRAG()).text,
-        "rag": lambda asked: vault.simulate(asked, RAG()).text,
+        "non-rag": lambda asked: [vault.simulate(question, NonRAG()).text for question in asked],
+        "rag": lambda asked: [vault.simulate(question, RAG()).text for question in asked],
     }
     for corpus in corpora:
         try:
@@ -47,9 +47,10 @@ def ways(vault: Vault, corpora: list[Path], texts_read: int) -> dict[str, Answer
     return found
 
 
-def over(vault: Vault, texts: PublicTexts, count: int, asked: str) -> str:
-    """An answer from the nearest texts."""
-    return RAG(units=count).read(asked, texts.unsealed_passages(asked, count), vault.model).text
+def over(vault: Vault, texts: PublicTexts, count: int, asked: list[str]) -> list[str]:
+    """Answers, each from the texts nearest to its question."""
+    read = [(question, texts.unsealed_passages(question, count)) for question in asked]
+    return [draft.text for draft in RAG(units=count).read_all(read, vault.model)]
 
 
 def told(corpus: Path, questions: list[Question]) -> float:
@@ -84,7 +85,8 @@ def main() -> None:
     print("| how | accuracy | " + " | ".join(groups) + " |")
     print("| --- | --- |" + " --- |" * len(groups))
     for name, answer in ways(vault, given.corpora, given.texts).items():
-        scores = [score(answer(q.question), q.answers, q.kind) for q in questions]
+        said = answer([q.question for q in questions])
+        scores = [score(text, q.answers, q.kind) for text, q in zip(said, questions, strict=True)]
         mean, margin = mean_and_margin([[value] for value in scores])
         cells = [f"{sum(scores[place] for place in places) / len(places):.2f}" for places in groups.values()]
         print(f"| {name} | {mean:.2f} ± {margin:.2f} | " + " | ".join(cells) + " |", flush=True)
