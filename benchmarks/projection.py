@@ -9,14 +9,9 @@ its best order, for norms between 1 and 2 and for such as are equal within a tho
 are. (sigma is a factor of all distances: it changes neither column.) Second table: the vectors of `discreet
 export-vectors`, with a guarantee, ranked by inner product. Matrices and noise are seeded. With `--figures` a plot is
 written there.
-
-    .venv/bin/python benchmarks/projection.py --speed [--entries 500000] [--dimension 576]
-
-Prints how long 1024 neighbours among so many states take, projected and not, for one context and for 32 at once.
 """
 
 import argparse
-import time
 from pathlib import Path
 
 import numpy as np
@@ -58,24 +53,6 @@ def sweep(
     return float(np.mean(found))
 
 
-def speed(entries: int, dimension: int) -> None:
-    """Time of a look-up, in milliseconds a context."""
-    choose = np.random.default_rng(0)
-    print("| size | one context, ms | one of 32, ms |\n| --- | --- | --- |")
-    for size in (dimension, 64):
-        keys = Neighbours.of(choose.standard_normal((entries, size), dtype=np.float32))
-        taken = []
-        for rows in (1, 32):
-            asked = choose.standard_normal((rows, size), dtype=np.float32)
-            keys.nearest(asked, 1024)
-            begin = time.perf_counter()
-            for _ in range(3):
-                keys.nearest(asked, 1024)
-            taken.append((time.perf_counter() - begin) / 3 / rows * 1000)
-        print(f"| {size} | {taken[0]:.1f} | {taken[1]:.1f} |", flush=True)
-    print(f"\n{entries} entries")
-
-
 def plot(
     file: Path, plain: float, claimed: list[tuple[float, float]], sound: dict[int, list[tuple[float, float]]]
 ) -> None:
@@ -102,23 +79,15 @@ def plot(
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("documents", type=Path, nargs="?")
-    parser.add_argument("questions", type=Path, nargs="?")
+    parser.add_argument("documents", type=Path)
+    parser.add_argument("questions", type=Path)
     parser.add_argument("--embedder", default="minilm+words")
     parser.add_argument("--k", type=int, nargs="+", default=[8, 16, 32, 64, 128, 256])
     parser.add_argument("--epsilon", type=float, nargs="+", default=[1.0, 10.0, 100.0, 1e3, 1e4, 1e5])
     parser.add_argument("--nearest", type=int, default=10)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--figures", type=Path)
-    parser.add_argument("--speed", action="store_true")
-    parser.add_argument("--entries", type=int, default=500_000)
-    parser.add_argument("--dimension", type=int, default=576)
     given = parser.parse_args()
-    if given.speed:
-        speed(given.entries, given.dimension)
-        return
-    if given.documents is None or given.questions is None:
-        parser.error("name a file of documents and one of questions, or --speed")
     read = [record for record in read_documents(given.documents) if isinstance(record, Document)]
     asked = read_questions(given.questions)
     embedder = load_embedder(given.embedder)
