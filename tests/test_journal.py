@@ -59,7 +59,7 @@ def test_a_draw_may_need_another_one(tmp_path: Path) -> None:
 
 def said(file: TextIO) -> Readings:
     """Readings of texts that say how long they are."""
-    return Readings(file, ("model", 4), lambda fresh: [[text, len(text)] for text in fresh])
+    return Readings(file, ("model", 4), lambda fresh: enumerate([text, len(text)] for text in fresh))
 
 
 def test_texts_are_read_once_and_what_was_read_otherwise_does_not_count(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_texts_are_read_once_and_what_was_read_otherwise_does_not_count(tmp_path
         assert told == done
         told.clear()
     with open_readings(tmp_path) as files:
-        other = Readings(files[FACTS], ("model", 5), lambda fresh: ["anew"] * len(fresh))
+        other = Readings(files[FACTS], ("model", 5), lambda fresh: enumerate(["anew"] * len(fresh)))
         assert other.of(["a"], told.append) == ["anew"]
 
 

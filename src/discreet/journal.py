@@ -15,6 +15,7 @@ from typing import Any, TextIO, TypeVar
 from discreet.errors import StoreError, UsageError
 
 R = TypeVar("R")
+Read = Callable[[Sequence[str]], Iterable[tuple[int, Any]]]
 VERSION = 3
 """Of what a run keeps: one is gone on with by a version of discreet that makes the same of it."""
 KEYWORDS, FACTS = "keywords.jsonl", "facts.jsonl"
@@ -110,10 +111,10 @@ class Readings:
     Args:
         file: where they are kept (`open_readings`).
         about: how they are read, as plain data: what was read in another way does not count.
-        read: what the model makes of each of some texts, as plain data.
+        read: what the model makes of each of some texts, as plain data, with the text's place among them.
     """
 
-    def __init__(self, file: TextIO, about: Sequence[Any], read: Callable[[Sequence[str]], Iterable[Any]]) -> None:
+    def __init__(self, file: TextIO, about: Sequence[Any], read: Read) -> None:
         self._file, self._about, self._read = file, list(about), read
 
     def of(self, texts: Sequence[str], told: Callable[[int], None]) -> list[Any]:
@@ -122,9 +123,10 @@ class Readings:
         fresh = sorted({text for text in texts if _digest(text) not in known})
         done = len(texts) - len(fresh)
         told(done)
-        for text, found in zip(fresh, self._read(fresh), strict=True):
-            line = json.dumps([*self._about, _digest(text), found])
-            known[_digest(text)] = json.loads(line)[-1]
+        for place, found in self._read(fresh):
+            digest = _digest(fresh[place])
+            line = json.dumps([*self._about, digest, found])
+            known[digest] = json.loads(line)[-1]
             self._keep(line)
             done += 1
             told(done)

@@ -10,6 +10,7 @@ from discreet.algorithms.canonical import head
 from discreet.algorithms.facts import LONGEST_KIND, facts_of, sentences, stated
 from discreet.generation.loading import load_model
 from discreet.generation.model import Prompt
+from discreet.generation.rooms import in_order
 from discreet.generation.toy import ToyDecoding, ToyModel
 
 # Without prepositions: a kind ends before one.
@@ -95,36 +96,36 @@ def test_a_text_states_the_same_among_others_as_alone() -> None:
             ("Cy", "Gloop", "rest"),
         )
     ]
-    together = list(stated(model, notes, 16, 32))
-    assert together == [next(stated(model, [note], 16, 32)) for note in notes]
+    together = in_order(stated(model, notes, 16, 32))
+    assert together == [next(stated(model, [note], 16, 32))[1] for note in notes]
     assert ("diagnosis", "zonkitis") in together[0]
-    assert together == list(reversed(list(stated(model, notes[::-1], 16, 32))))
+    assert together == list(reversed(in_order(stated(model, notes[::-1], 16, 32))))
 
 
 def test_a_text_is_in_a_batch_of_the_shape_that_it_has_alone() -> None:
     """A processor may round in another way for another shape: a text's facts would follow from how many others are."""
     texts = ["word " * length for length in (0, 3, 31, 40, 70, 400)]
     together, alone = Recording(), Recording()
-    list(stated(together, texts * 15, 4, 96))
+    in_order(stated(together, texts * 15, 4, 96))
     for text in texts:
-        list(stated(alone, [text], 4, 96))
+        in_order(stated(alone, [text], 4, 96))
     assert set(together.shapes) == set(alone.shapes)
     assert len(set(alone.shapes)) == 3
 
 
 def test_the_fact_in_which_writing_was_cut_off_is_left_out() -> None:
     text = "say: The diagnosis is gloop, yellow fever ."
-    assert list(stated(ToyModel(), [text], 5, 16)) == [[("diagnosis", "gloop")]]
-    assert list(stated(ToyModel(), [text], 7, 16)) == [[("diagnosis", "gloop"), ("diagnosis", "yellow fever")]]
+    assert in_order(stated(ToyModel(), [text], 5, 16)) == [[("diagnosis", "gloop")]]
+    assert in_order(stated(ToyModel(), [text], 7, 16)) == [[("diagnosis", "gloop"), ("diagnosis", "yellow fever")]]
 
 
 def test_more_texts_than_are_read_at_a_time_come_in_order() -> None:
     model = ToyModel()
     texts = ["so " * (number % 3 * 30) + f"say: word{number} ." for number in range(70)]  # of several lengths
-    found = list(stated(model, texts, 4, 80))
+    found = in_order(stated(model, texts, 4, 80))
     assert found == [[("", f"word{number}")] for number in range(70)]
 
 
 def test_a_text_that_no_tokenizer_takes_states_what_nobody_said() -> None:
     model = load_model()
-    assert list(stated(model, ["\ud800"], 4, 8)) == list(stated(model, [""], 4, 8))
+    assert in_order(stated(model, ["\ud800"], 4, 8)) == in_order(stated(model, [""], 4, 8))

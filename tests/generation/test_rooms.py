@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.algorithms.dp_synrag.keywords import ranked_keywords
-from discreet.generation.rooms import STEP, rooms
+from discreet.generation.rooms import STEP, in_order, rooms
 from discreet.generation.transformers_model import TransformersModel
 
 LENGTHS = st.lists(st.integers(0, 300), max_size=40)
@@ -29,6 +29,6 @@ def test_a_text_has_the_room_that_it_has_alone(lengths: list[int], own: int, mos
 
 def test_keywords_of_a_text_are_the_same_among_texts_of_other_lengths(smollm: TransformersModel) -> None:
     texts = ["The diagnosis is Flumplenax.", "She reports a humming noise in both ears. " * 6, "No.", "", "word " * 40]
-    together = list(ranked_keywords(smollm, texts, 4, 96))
-    assert together == [next(ranked_keywords(smollm, [text], 4, 96)) for text in texts]
+    together = in_order(ranked_keywords(smollm, texts, 4, 96))
+    assert together == [next(ranked_keywords(smollm, [text], 4, 96))[1] for text in texts]
     assert together[0][0][0] == "flumplenax"

@@ -15,7 +15,7 @@ from discreet.algorithms.synthetic import Fact
 from discreet.generation.model import ScoringModel
 from discreet.generation.own_tokens import own_tokens
 from discreet.generation.prompts import Layout, rewriting
-from discreet.generation.rooms import read_in_rooms
+from discreet.generation.rooms import in_order, read_in_rooms
 from discreet.generation.spread import SpreadModel
 
 PARSED = 1
@@ -36,8 +36,8 @@ def stated(
     texts: Sequence[str],
     tokens: int,
     text_tokens: int,
-) -> Iterator[list[Fact]]:
-    """The facts of each text, in the order of the texts.
+) -> Iterator[tuple[int, list[Fact]]]:
+    """The facts of each text, with its place among the texts, as they are read.
 
     Args:
         model: the public model; if it is spread over a cluster, workers read many texts at a time.
@@ -47,7 +47,7 @@ def stated(
     """
     if isinstance(model, SpreadModel):
         found = model.read(partial(_by_a_worker, tokens=tokens, text_tokens=text_tokens), texts)
-        yield from ([(str(kind), str(value)) for kind, value in facts] for facts in found)
+        yield from enumerate([(str(kind), str(value)) for kind, value in facts] for facts in found)
         return
     laid_out = rewriting(model, text_tokens, tokens)
 
@@ -110,4 +110,4 @@ def _written(model: ScoringModel, laid_out: Layout, texts: Sequence[Sequence[int
 
 
 def _by_a_worker(model: ScoringModel, texts: list[str], tokens: int, text_tokens: int) -> list[list[Fact]]:
-    return list(stated(model, texts, tokens, text_tokens))
+    return in_order(stated(model, texts, tokens, text_tokens))

@@ -1,7 +1,8 @@
 """Texts of about the same length read together: less padding, and each text's shape follows from itself alone."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import itemgetter
 from typing import TypeVar
 
 from discreet.generation.model import LanguageModel
@@ -37,8 +38,8 @@ def read_in_rooms(
     most: int,
     rows: int,
     read: Callable[[int, list[list[int]]], Sequence[R]],
-) -> Iterator[R]:
-    """What is made of each text, in the order of the texts.
+) -> Iterator[tuple[int, R]]:
+    """What is made of each text, with its place among the texts, as it is read: batch by batch.
 
     Args:
         model: whose tokens they are.
@@ -49,7 +50,11 @@ def read_in_rooms(
     """
     for first in range(0, len(texts), WINDOW):
         tokens = [encoded(model, text)[:most] for text in texts[first : first + WINDOW]]
-        found: dict[int, R] = {}
         for room, places in rooms([len(own) for own in tokens], most, rows):
-            found |= dict(zip(places, read(room, [tokens[place] for place in places]), strict=True))
-        yield from (found[place] for place in range(len(tokens)))
+            found = read(room, [tokens[place] for place in places])
+            yield from zip([first + place for place in places], found, strict=True)
+
+
+def in_order(found: Iterable[tuple[int, R]]) -> list[R]:
+    """What was made of all texts, in their order."""
+    return [made for _, made in sorted(found, key=itemgetter(0))]

@@ -9,6 +9,7 @@ from discreet.algorithms.dp_synrag.keywords import ranked_keywords
 from discreet.algorithms.dp_synrag.parameters import LEVELS, First
 from discreet.algorithms.synthetic import TextPiece, UnitTexts
 from discreet.generation.model import ScoringModel
+from discreet.generation.rooms import in_order
 from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.mechanisms.noisy_sum import NoisySum
 from discreet.privacy.mechanisms.threshold_choice import ThresholdChoice
@@ -35,7 +36,10 @@ def ordered(counts: Mapping[str, int], most: int, first: First, model: ScoringMo
     rare = rarest_first(counts, most)
     if first == "rare":
         return rare
-    nats = [dict(found).get(word, 0.0) for word, found in zip(rare, ranked_keywords(model, rare, 1, WORD), strict=True)]
+    nats = [
+        dict(found).get(word, 0.0)
+        for word, found in zip(rare, in_order(ranked_keywords(model, rare, 1, WORD)), strict=True)
+    ]
     return [word for _, _, word in sorted(zip([-n for n in nats], range(len(rare)), rare, strict=True))]
 
 

@@ -12,7 +12,7 @@ from functools import partial
 from discreet.algorithms.synthetic import Ranked
 from discreet.algorithms.words import keywords
 from discreet.generation.model import Prompt, ScoringModel
-from discreet.generation.rooms import read_in_rooms
+from discreet.generation.rooms import in_order, read_in_rooms
 from discreet.generation.spread import SpreadModel
 
 BEFORE = "Record:\n"
@@ -25,8 +25,8 @@ def ranked_keywords(
     texts: Sequence[str],
     most: int,
     text_tokens: int,
-) -> Iterator[Ranked]:
-    """The `most` most surprising words of each text, in the order of the texts.
+) -> Iterator[tuple[int, Ranked]]:
+    """The `most` most surprising words of each text, with its place among the texts, as they are read.
 
     Args:
         model: the public model; if it is spread over a cluster, workers read many texts at a time.
@@ -36,7 +36,7 @@ def ranked_keywords(
     """
     if isinstance(model, SpreadModel):
         found = model.read(partial(_by_a_worker, most=most, text_tokens=text_tokens), texts)
-        yield from (tuple((str(word), float(nats)) for word, nats in ranked) for ranked in found)
+        yield from enumerate(tuple((str(word), float(nats)) for word, nats in ranked) for ranked in found)
         return
     shared = model.encode(BEFORE)
 
@@ -48,7 +48,7 @@ def ranked_keywords(
 
 
 def _by_a_worker(model: ScoringModel, texts: list[str], most: int, text_tokens: int) -> list[Ranked]:
-    return list(ranked_keywords(model, texts, most, text_tokens))
+    return in_order(ranked_keywords(model, texts, most, text_tokens))
 
 
 def _ranked(model: ScoringModel, tokens: Sequence[int], surprise: Sequence[float], most: int) -> Ranked:
