@@ -4,7 +4,8 @@ import math
 
 import pytest
 
-from discreet.attacks.distinguish import distinguish, lower_bound
+from discreet.attacks.distinguish import distinguish
+from discreet.attacks.rates import lower_bound
 from discreet.errors import UsageError
 from discreet.privacy.claims import ProjectionClaim
 

@@ -7,14 +7,13 @@ one R takes to the row that is seen. Theorem 1 of Yao and Li looks at that row b
 alone.
 """
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.attacks.rates import lower_bound
 from discreet.errors import UsageError
-from discreet.privacy.accounting import largest
 from discreet.privacy.claims import DELTA, GAMMA, PAPER_EPSILON, SIGMA, K, check_bounds
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.retrieval.projection import check_size
@@ -86,38 +85,6 @@ def distinguish(
             off = np.linalg.norm(sums @ (known @ matrix) - truth @ matrix, axis=1)
             said[kind] += bool(off[0] < off[1])
     return Distinguished(said[0], said[1], trials, lower_bound(said[0], said[1], trials))
-
-
-def lower_bound(
-    true_positives: int, false_positives: int, trials: int, delta: float = 1e-5, confidence: float = 0.95
-) -> float:
-    """A privacy loss below which nothing explains such counts: ln((TPR - delta) / FPR), each rate at its worst.
-
-    Both rates are bounded by Clopper and Pearson's intervals, so that both hold with probability `confidence`.
-    """
-    miss = (1 - confidence) / 2
-    lowest = 1 - _highest_rate(trials - true_positives, trials, miss)
-    highest = _highest_rate(false_positives, trials, miss)
-    return max(0.0, math.log((lowest - delta) / highest)) if lowest > delta else 0.0
-
-
-def _highest_rate(count: int, trials: int, miss: float) -> float:
-    """The largest rate at which so few or fewer of `trials` come up with probability at least `miss`."""
-    if count >= trials:
-        return 1.0
-
-    def plausible(rate: float) -> bool:
-        logs = [
-            math.lgamma(trials + 1)
-            - math.lgamma(n + 1)
-            - math.lgamma(trials - n + 1)
-            + (n * math.log(rate) if n else 0.0)
-            + (trials - n) * math.log1p(-rate)
-            for n in range(count + 1)
-        ]
-        return math.fsum(math.exp(log) for log in logs) >= miss
-
-    return largest(plausible, count / trials if count else 1e-12, 1 - 1e-12)
 
 
 def _embeddings(choose: InsecureSeededNoise, count: int, dimension: int, gamma: float, longest: float) -> Matrix:

@@ -1,0 +1,293 @@
+"""Every algorithm, from the store to the receipt, on two neighbouring vaults; the whole transcript is what is audited.
+
+The vaults are real ones in a temporary folder, marked as simulations, with a toy language model that says what its
+prompt tells it to say. The second vault is made of the first by removing and adding units, as a custodian would. A
+transcript is every answer with its text, reason for stopping, number of tokens and receipt, every refusal, and what is
+left to everybody: all that an analyst sees.
+"""
+
+import json
+import math
+import sqlite3
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from pathlib import Path
+
+from discreet.algorithms import (
+    DPKSA,
+    DPRAG,
+    Adaptive,
+    Consensus,
+    DPRAGPure,
+    DPSparseVoteRAG,
+    DPVoteRAG,
+    MuRAG,
+    MuRAGAda,
+)
+from discreet.algorithms.answer import Algorithm
+from discreet.algorithms.ensemble import split_total
+from discreet.algorithms.multi import ManyQuestions
+from discreet.algorithms.naive_multi_rag import NaiveMultiRAG
+from discreet.audit.bounds import Key
+from discreet.audit.case import DELTA, Told
+from discreet.errors import BudgetExhausted
+from discreet.generation.toy import ToyModel
+from discreet.privacy.accounting import Budget
+from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.mechanisms.limited_domain import ObservedSelection
+from discreet.privacy.mechanisms.stable_set import StableSet, gap_to_pass
+from discreet.privacy.noise import Noise
+from discreet.retrieval.documents import Document
+from discreet.retrieval.retriever import TOP_UNITS, Corpus
+from discreet.vault import Vault
+
+WORDS = "x y z w who knows"
+"""What the model can say. A prompt without a document says "who knows"."""
+VOCABULARY = 8
+FAILURE = 0.01
+"""The delta of what may fail: large enough to be seen."""
+QUESTIONS = ("fever", "fever again", "fever once more", "fever at last", "fever after all")
+Units = Mapping[str, Sequence[str]]
+"""The texts of each unit."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two neighbouring vaults.
+
+    Attributes:
+        name: how they differ, in words.
+        units: those of the first vault.
+        goes: the unit that the second vault lacks; none if empty.
+        comes: the unit that the second vault has besides.
+        questions: how many are asked, one after the other.
+    """
+
+    name: str
+    units: Units
+    goes: str = ""
+    comes: Units = field(default_factory=dict)
+    questions: int = 1
+
+    @property
+    def steps(self) -> int:
+        """How many units come or go."""
+        return bool(self.goes) + len(self.comes)
+
+
+PAIRS = (
+    Pair(
+        "a unit goes, the only one that says y",
+        {"u1": ["fever say: x ."], "u2": ["fever cough say: x ."], "u3": ["fever cough cough say: y ."]},
+        goes="u3",
+    ),
+    Pair(
+        "a unit goes, and another moves in",
+        {
+            "u1": ["fever say: x ."],
+            "u2": ["fever cough say: y ."],
+            "u3": ["fever cough cough say: z ."],
+            "u4": ["fever cough cough cough say: z ."],
+        },
+        goes="u2",
+    ),
+    Pair(
+        "a unit comes",
+        {"u1": ["fever say: x ."], "u2": ["fever cough say: x ."]},
+        comes={"u3": ["fever cough cough say: x ."]},
+    ),
+    Pair(
+        "a unit becomes another",
+        {"u1": ["fever say: x ."], "u2": ["fever cough say: x ."], "u3": ["fever cough cough say: x ."]},
+        goes="u3",
+        comes={"u4": ["fever cough cough say: y ."]},
+    ),
+    Pair(
+        "a unit with three documents goes",
+        {
+            "u1": ["fever say: y .", "fever cough say: y .", "fever cough cough say: y ."],
+            "u2": ["fever cough say: x ."],
+            "u3": ["fever cough cough say: x ."],
+        },
+        goes="u1",
+    ),
+    Pair(
+        "one of six goes that are equally near",
+        {
+            "u1": ["fever say: y ."],
+            "u2": ["fever say: x ."],
+            "u3": ["fever say: z ."],
+            "u4": ["fever say: x ."],
+            "u5": ["fever say: z ."],
+            "u6": ["fever say: x ."],
+        },
+        goes="u1",
+    ),
+    Pair("the only unit goes: fewer units than voters", {"u1": ["fever say: x ."]}, goes="u1"),
+    Pair(
+        "a unit goes; three questions, for which nobody can pay to the end",
+        {"u1": ["fever say: x ."], "u2": ["fever cough say: y ."], "u3": ["fever cough cough say: z ."]},
+        goes="u1",
+        questions=3,
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """An algorithm as it is audited.
+
+    Attributes:
+        algorithm: with its parameters.
+        budget: what the ledger grants for all questions together, which is what is claimed.
+        crowd: so many more units say x: what is released only if many agree needs them.
+        replacing: whether a unit that becomes another costs no more than one that goes.
+    """
+
+    algorithm: Algorithm | ManyQuestions
+    budget: Budget
+    crowd: int = 0
+    replacing: bool = True
+
+
+@dataclass(frozen=True)
+class AlgorithmCase:
+    """An algorithm and two neighbouring vaults.
+
+    Attributes:
+        name: of the algorithm, as the command line knows it.
+        setting, pair: what runs, and on what.
+        search: how documents are found; as the vault does, but in a broken twin.
+        ledger: who pays; as it should be, but in a broken twin.
+        draws: how many transcripts of each vault, unless told otherwise.
+    """
+
+    name: str
+    setting: Setting
+    pair: Pair
+    search: Callable[[Vault], Corpus] = lambda vault: vault.corpus
+    ledger: Callable[[Budget], MemoryLedger] = MemoryLedger
+    draws: int = 1000
+
+    @property
+    def inputs(self) -> str:
+        """The pair."""
+        return self.pair.name
+
+    @property
+    def claim(self) -> tuple[float, float]:
+        """What the ledger grants; for a unit that becomes another where that is two steps, by the group property."""
+        epsilon, delta = self.setting.budget.epsilon, self.setting.budget.delta
+        if self.pair.steps < 2 or self.setting.replacing:
+            return epsilon, delta
+        return 2 * epsilon, (1 + math.exp(epsilon)) * delta
+
+    def sample(self, draws: int, noise: Noise, told: Told) -> tuple[list[Key], list[Key]]:
+        """So many transcripts of each vault."""
+        crowd = {f"crowd {n}": ["fever say: x ."] for n in range(self.setting.crowd)}
+        with tempfile.TemporaryDirectory() as folder:
+            vault = _vault(Path(folder) / "vault", {**crowd, **self.pair.units})
+            first = self._transcripts(vault, draws, noise, told)
+            if self.pair.goes:
+                vault.remove_unit(self.pair.goes)
+            vault.add_documents(_documents(self.pair.comes))
+            return first, self._transcripts(vault, draws, noise, told)
+
+    def _transcripts(self, vault: Vault, draws: int, noise: Noise, told: Told) -> list[Key]:
+        vault.corpus = self.search(vault)
+        model = ToyModel(WORDS.split(), default="who knows", size=VOCABULARY)
+        found: list[Key] = []
+        for _ in range(draws):
+            found.append(self._transcript(vault, model, noise))
+            told(1)
+        return found
+
+    def _transcript(self, vault: Vault, model: ToyModel, noise: Noise) -> str:
+        """All that an analyst sees."""
+        ledger, seen = self.ledger(self.setting.budget), list[object]()
+        for question in QUESTIONS[: self.pair.questions]:
+            try:
+                answer = vault.simulate(question, self.setting.algorithm, noise=noise, model=model, ledger=ledger)
+                seen.append(answer.describe())
+            except BudgetExhausted as refusal:
+                seen.append(str(refusal))
+            seen.append(ledger.budget.left(ledger.spent()))
+        return json.dumps(seen)
+
+
+def algorithm_cases(epsilon: float, names: Sequence[str] = ()) -> list[AlgorithmCase]:
+    """All cases of the named algorithms (all if none is named), each for a total of `epsilon`."""
+    return [
+        AlgorithmCase(name, setting, pair)
+        for name, setting in settings(epsilon).items()
+        if not names or name in names
+        for pair in PAIRS
+    ]
+
+
+def settings(epsilon: float) -> dict[str, Setting]:
+    """Every algorithm that promises something, for a total of `epsilon`."""
+    votes = {"voters": 3, "max_tokens": 2, "private_tokens": 1}
+    converted, failing = Budget(epsilon, DELTA), Budget(epsilon, FAILURE, FAILURE)
+    pure = Budget(epsilon, 0.0, accountant="pure")
+    token = DPVoteRAG(voters=3, private_tokens=1, max_tokens=1)
+    everything = {"similarity": -1.0}
+    found: dict[str, Setting] = {
+        "dp-vote-rag": _alone(DPVoteRAG(epsilon=epsilon, **votes), converted),  # type: ignore[arg-type]
+        "dp-sparse-vote-rag": _alone(DPSparseVoteRAG(epsilon=epsilon, **votes), converted),  # type: ignore[arg-type]
+        "dp-rag-pure": _alone(DPRAGPure(epsilon=epsilon, **votes), converted),  # type: ignore[arg-type]
+        "dp-ksa": _agreeing(DPKSA(epsilon=epsilon, delta=FAILURE, most_keywords=2), failing),
+        "consensus": _agreeing(Consensus(epsilon=epsilon, delta=FAILURE), failing),
+        "consensus-choices": _alone(
+            Consensus(voters=3, epsilon=epsilon, choices=("x", "y", "z"), vote_shares=True), converted
+        ),
+        "dp-rag": _alone(
+            DPRAG(epsilon=epsilon, max_tokens=2, wanted=2, levels=(0.4, 0.2), omega=0.0), converted, replacing=False
+        ),
+        "adaptive": _alone(Adaptive(inner=DPVoteRAG(epsilon=epsilon, **votes), numbers=(2, 4)), converted),  # type: ignore[arg-type]
+        "naive-multi-rag": Setting(NaiveMultiRAG(inner=token, uses=2), pure),
+        "murag": Setting(MuRAG(inner=token, uses=1, **everything), pure, replacing=False),
+        "murag-ada": Setting(
+            MuRAGAda(inner=token, uses=1, epsilon_threshold=epsilon / 2, highest=0.9, lowest=-0.9, bins=2, enough=2),
+            pure,
+            replacing=False,
+        ),
+    }
+    return found
+
+
+def _alone(algorithm: Algorithm, granted: Budget, crowd: int = 0, *, replacing: bool = True) -> Setting:
+    """One that everybody pays for: what it plans to spend is all that there is."""
+    plan = algorithm.plan(granted, VOCABULARY)
+    return Setting(algorithm, plan.ceiling if plan else granted, crowd, replacing)
+
+
+def _agreeing(algorithm: Consensus | DPKSA, granted: Budget) -> Setting:
+    """One that releases what many agree on: with a crowd that, with two or three more, is heard half of the time."""
+    rounds = split_total(algorithm, FAILURE, VOCABULARY)
+    *_, last = algorithm.mechanisms(rounds.epsilon, rounds.delta, TOP_UNITS, VOCABULARY)
+    if isinstance(last, StableSet):
+        crowd = gap_to_pass(0.5, last.sigma, last.delta) - 2
+    else:
+        crowd = max(0, round(last.bottom) - 3) if isinstance(last, ObservedSelection) else 0
+    return _alone(replace(algorithm, voters=crowd + 3), granted, crowd)
+
+
+def _vault(path: Path, units: Units) -> Vault:
+    vault = Vault.create(path, epsilon=1.0, delta=DELTA, embedder="hashing", model="toy")
+    vault.store.close()
+    # Which of equally near units comes first follows from a key that is drawn when a store is made. Here it is always
+    # the same, so that a table can be printed again.
+    with sqlite3.connect(path / "store" / "store.sqlite") as database:
+        database.execute("update meta set value = ? where name = 'key'", (bytes(32),))
+    database.close()
+    opened = Vault.open(path)
+    opened.add_documents(_documents(units))
+    return opened
+
+
+def _documents(units: Units) -> list[Document]:
+    texts = chain.from_iterable(((unit, n, text) for n, text in enumerate(units[unit])) for unit in units)
+    return [Document(f"{unit}-{n}", unit, text) for unit, n, text in texts]

@@ -1,0 +1,349 @@
+"""BROKEN on purpose: mechanisms and algorithms with one mistake each, which an audit must flag. None is private.
+
+Each is a mistake that was made somewhere, in a paper, in a library or in a first draft. Each claims what the sound one
+claims. Nothing but the audit and its tests imports this file, and nothing of it has a name in a vault.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+
+from discreet.algorithms import Consensus, MuRAG
+from discreet.audit.algorithms import PAIRS, AlgorithmCase, Pair, Setting, settings
+from discreet.audit.bounds import Key
+from discreet.audit.case import DELTA, Case, Told
+from discreet.audit.mechanisms import CHANGES, MechanismCase, Stream, mechanism_cases, rho_of
+from discreet.privacy.accounting import Budget, Meter, Spending
+from discreet.privacy.change import Change
+from discreet.privacy.costs import Cost
+from discreet.privacy.individual import Member
+from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.mechanisms.exponential import ExponentialMechanism, vote_scale
+from discreet.privacy.mechanisms.gap_choice import Words, by_count
+from discreet.privacy.mechanisms.keyword_counts import KeywordCounts
+from discreet.privacy.mechanisms.limited_domain import LimitedDomain
+from discreet.privacy.mechanisms.sparse_vector import SparseVector
+from discreet.privacy.mechanisms.stable_set import StableSet, gap_to_pass
+from discreet.privacy.noise import Noise, Whole
+from discreet.privacy.private import Private
+from discreet.retrieval.documents import Passage
+from discreet.retrieval.retriever import TOP_UNITS, Corpus, Found
+from discreet.vault import Vault
+
+REPLACE, ADD_REMOVE = CHANGES
+QUIET, STILL = 1 / 3, 1 / 10
+"""The part of its noise that a twin of a mechanism, or of an algorithm, has."""
+
+
+@dataclass(frozen=True)
+class BrokenNoise:
+    """BROKEN: noise of a part of the scale that was asked for."""
+
+    noise: Noise
+    part: float
+    secure = False
+
+    def laplace(self, scale: float) -> int:
+        """Too little."""
+        return self.noise.laplace(self.part * scale)
+
+    def gaussian(self, scale: float) -> int:
+        """Too little."""
+        return self.noise.gaussian(self.part * scale)
+
+    def gaussians(self, scale: float, count: int) -> Whole:
+        """Too little."""
+        return self.noise.gaussians(self.part * scale, count)
+
+    def select(self, scores: Sequence[float], scale: float) -> int:
+        """Too little."""
+        return self.noise.select(scores, self.part * scale)
+
+    def permute_and_flip(self, scores: Sequence[float], scale: float) -> int:
+        """Too little."""
+        return self.noise.permute_and_flip(scores, self.part * scale)
+
+    def below(self, bound: int) -> int:
+        """As it is."""
+        return self.noise.below(bound)
+
+    def beside(self) -> "BrokenNoise":
+        """Another one like it."""
+        return BrokenNoise(self.noise.beside(), self.part)
+
+
+@dataclass(frozen=True)
+class Quiet:
+    """BROKEN: a case that is drawn with a part of its noise."""
+
+    case: Case
+    part: float
+
+    @property
+    def name(self) -> str:
+        """As of the sound one."""
+        return self.case.name
+
+    @property
+    def inputs(self) -> str:
+        """As of the sound one."""
+        return f"{self.part:.0%} of its noise ({self.case.inputs})"
+
+    @property
+    def claim(self) -> tuple[float, float]:
+        """As of the sound one."""
+        return self.case.claim
+
+    @property
+    def draws(self) -> int:
+        """As of the sound one."""
+        return self.case.draws
+
+    def sample(self, draws: int, noise: Noise, told: Told) -> tuple[Sequence[Key], Sequence[Key]]:
+        """With too little noise."""
+        return self.case.sample(draws, BrokenNoise(noise, self.part), told)
+
+
+# -- mechanisms ------------------------------------------------------------------------------------------------------
+
+
+class BrokenRelation(ExponentialMechanism):
+    """BROKEN: charged as if a vote came or went, where one turns into another."""
+
+    def cost(self, change: Change) -> Cost:
+        """Half of what it is."""
+        return super().cost(ADD_REMOVE)
+
+
+class BrokenLimitedDomain(LimitedDomain):
+    """BROKEN: charged as its theorem says, which is for a vote that comes or goes; the voters' votes turn."""
+
+    def cost(self, change: Change) -> Cost:
+        """Half of what it is."""
+        return super().cost(ADD_REMOVE)
+
+
+class BrokenOrder(StableSet):
+    """BROKEN: the words by how many voters have each, which is as private as the counts."""
+
+    def draw(self, shares: Sequence[Words], noise: Noise) -> tuple[str, ...] | None:
+        """In the order of the counts."""
+        found = super().draw(shares, noise)
+        return found and tuple(word for word, _ in by_count(shares)[: self.size])
+
+
+class BrokenDomain(KeywordCounts):
+    """BROKEN: noise on the words that occur, and all of them released: that a word is there tells who has it."""
+
+    def draw(self, shares: Sequence[Any], noise: Noise) -> dict[str, int]:
+        """Without a threshold."""
+        counts = Counter(word for share in shares for word in sorted(set(share))[: self.words])
+        return {word: counts[word] + noise.gaussian(self.sigma) for word in sorted(counts)}
+
+
+class BrokenTies(KeywordCounts):
+    """BROKEN: noisy counts, the largest first; of equal ones the word that came first into the store."""
+
+    def draw(self, shares: Sequence[Any], noise: Noise) -> dict[str, int]:
+        """In the order of insertion, where counts tie."""
+        released = super().draw(shares, noise)
+        arrival = list(dict.fromkeys(word for share in shares for word in share))
+        ordered = sorted(released, key=lambda word: (-released[word], arrival.index(word)))
+        return {word: released[word] for word in ordered}
+
+
+class BrokenRestart(Stream):
+    """BROKEN: whenever the sparse vector fires it starts anew, and nothing is paid for that."""
+
+    def draw(self, shares: Sequence[Sequence[bool]], noise: Noise) -> int:
+        """At how many more of the first half of the questions it fired than of the second."""
+        ask, fired = self.sparse.start(noise), []
+        for answers in zip(*shares, strict=True):
+            fired.append(ask(answers)[0])
+            if fired[-1]:
+                ask = self.sparse.start(noise)
+        half = len(fired) // 2
+        return sum(fired[:half]) - sum(fired[half:])
+
+
+def _mechanism_twins(epsilon: float) -> Iterator[MechanismCase]:
+    votes = (0,) * 7 + (1,) * 4
+    broken = partial(MechanismCase, change=REPLACE)
+    yield broken(
+        "exponential",
+        "replacement charged as adding",
+        BrokenRelation(2, vote_scale(ADD_REMOVE, epsilon)),
+        first=votes,
+        second=(*votes[1:], 1),
+    )
+    half = round(20 / epsilon)  # so many votes that the bottom plays no part
+    yield broken(
+        "limited-domain",
+        "as printed, on votes that turn",
+        BrokenLimitedDomain(epsilon, 0.01, 2 * half, 2 * half),
+        first=(0,) * (half + 1) + (1,) * (half - 1),
+        second=(0,) * half + (1,) * half,
+    )
+    test = StableSet.calibrated(rho_of(epsilon), 0.01)
+    crowd = [frozenset("ab")] * (gap_to_pass(0.9, test.sigma, 0.01) + 1)
+    yield broken(
+        "stable-set",
+        "keywords in the order of their counts",
+        BrokenOrder(test.sigma, test.delta, size=2),
+        first=[*crowd, frozenset("a")],
+        second=[*crowd, frozenset("b")],
+    )
+    counts = KeywordCounts.calibrated(rho_of(epsilon), 0.01, 1, REPLACE)
+    domain = BrokenDomain(1, counts.sigma, counts.delta)
+    yield broken(
+        "keyword-counts", "no threshold for words that few have", domain, first=["x"], second=["y"], see=_words
+    )
+    counts = KeywordCounts.calibrated(rho_of(epsilon), 0.01, 2, ADD_REMOVE)
+    common = [("a", "b")] * round(counts.threshold + 8 * counts.sigma)
+    yield MechanismCase(
+        "keyword-counts",
+        "a tie broken by insertion order",
+        BrokenTies(2, counts.sigma, counts.delta),
+        ADD_REMOVE,
+        common,
+        [("b",), *common],
+        _first_of_equal,
+    )
+    early, many = (True,) * 40, [(True,) * 80] * 4
+    yield broken(
+        "sparse-vector",
+        "a restart that is not paid",
+        BrokenRestart(SparseVector.calibrated(epsilon, 4, REPLACE)),
+        first=[*many, (*early, *(False,) * 40)],
+        second=[*many, (*(False,) * 40, *early)],
+    )
+
+
+def _words(counts: dict[str, int]) -> Key:
+    return "".join(counts)
+
+
+def _first_of_equal(counts: dict[str, int]) -> Key:
+    """The order of two words that have the same count."""
+    return "".join(counts) if len(set(counts.values())) == 1 else ""
+
+
+# -- algorithms ------------------------------------------------------------------------------------------------------
+
+
+class BrokenCorpus(Corpus):
+    """BROKEN: what is searched in the wrong way stays so for every question."""
+
+    def knowing(self, public: str) -> Self:
+        """The same."""
+        return self
+
+
+class BrokenIndex(BrokenCorpus):
+    """BROKEN: searches the nearer of two lists, whose centres are trained on the vault (IVF with its own centroids)."""
+
+    def nearest(self, question: str, count: int) -> Private[Found]:
+        """The nearest in one of the lists: one unit moves a centre, and with it the lists of all."""
+        passages = sorted(self.unsealed_passages(question, 10**6), key=lambda passage: passage.unit)
+        vectors = self._embedder.embed([passage.text for passage in passages])
+        centres = vectors[[0, -1]]
+        for _ in range(5):
+            lists = np.argmax(vectors @ centres.T, axis=1)
+            centres = np.stack([vectors[lists == side].mean(axis=0) for side in (0, 1)])
+        side = int(np.argmax(centres @ self.embed(question)))
+        near = [passage for passage, own in zip(passages, lists, strict=True) if own == side][:count]
+        return Private([Member(passage.unit.encode(), passage) for passage in near], TOP_UNITS)
+
+
+class BrokenDeal(BrokenCorpus):
+    """BROKEN: units are dealt to voters by rank, so that without the first all others move up by one."""
+
+    def top_units(self, question: str, voters: int, units_per_voter: int = 1) -> Private[tuple[Passage, ...]]:
+        """The first to the first voter, and so on."""
+        found = self.unsealed_passages(question, voters * units_per_voter)
+        each = range(0, voters * units_per_voter, units_per_voter)
+        return Private([tuple(found[start : start + units_per_voter]) for start in each], TOP_UNITS)
+
+
+class BrokenPayment(MemoryLedger):
+    """BROKEN: of those that are relevant only the first pays; if it goes, another pays in its place."""
+
+    def reserve(self, question: str, part: int, most: Spending, units: Sequence[bytes]) -> frozenset[bytes]:
+        """All that could pay take part, and one of them pays."""
+        price = self.budget.meter(most)
+        able = [unit for unit in units if self.budget.admits_meter(self._units.get(unit, Meter()) + price)]
+        super().reserve(question, part, most, able[:1])
+        return frozenset(able)
+
+
+INDEXED = Pair(
+    "a unit goes that pulled a list towards the question",
+    {
+        "u0": ["fever fever say: y ."],
+        **{f"u{n}": ["fever hot hot hot say: y ."] for n in range(1, 5)},
+        **{f"u{n}": ["fever cough cough say: x ."] for n in range(5, 9)},
+    },
+    goes="u0",
+)
+RANKED = Pair(
+    "the nearest unit goes",
+    {f"u{n}": [f"fever {'cough ' * n}say: {'xy'[n % 2]} ."] for n in range(17)},
+    goes="u0",
+)
+PAID = replace(RANKED, units={f"u{n}": RANKED.units[f"u{n}"] for n in range(5)}, questions=5)
+
+
+def _algorithm_twins(epsilon: float) -> Iterator[AlgorithmCase]:
+    def choosing(voters: int, each: int = 1) -> Consensus:
+        return Consensus(voters=voters, units_per_voter=each, epsilon=epsilon, choices=("x", "y"))
+
+    granted = Budget(epsilon, 0.0, accountant="pure")
+    index, dealt, paid = (
+        _named(INDEXED, "an index trained on the vault"),
+        _named(RANKED, "units dealt by rank"),
+        _named(PAID, "payment by rank"),
+    )
+    yield AlgorithmCase("consensus-choices", _alone(choosing(4), granted), index, _with(BrokenIndex))
+    yield AlgorithmCase("consensus-choices", _alone(choosing(8, 2), granted), dealt, _with(BrokenDeal))
+    murag = MuRAG(inner=choosing(1), similarity=-1.0, uses=1)
+    yield AlgorithmCase("murag", Setting(murag, granted), paid, ledger=BrokenPayment)
+
+
+def _alone(algorithm: Consensus, granted: Budget) -> Setting:
+    return Setting(algorithm, replace(granted, delta=DELTA, failures=0.0, accountant="renyi"))
+
+
+def _named(pair: Pair, name: str) -> Pair:
+    return replace(pair, name=f"{name} ({pair.name})")
+
+
+def _with(kind: type[Corpus]) -> Callable[[Vault], Corpus]:
+    return lambda vault: kind(vault.store, vault.embedder)
+
+
+# -- all of them -----------------------------------------------------------------------------------------------------
+
+
+def twins_of_mechanisms(epsilon: float, names: Sequence[str] = ()) -> list[Case]:
+    """Of each of the named mechanisms (all if none is named) one with too little noise, and those with a mistake."""
+    loudest = {case.name: case for case in reversed(mechanism_cases(epsilon, names))}
+    found: list[Case] = [Quiet(case, QUIET) for case in reversed(loudest.values())]
+    return found + [case for case in _mechanism_twins(epsilon) if not names or case.name in names]
+
+
+def twins_of_algorithms(epsilon: float, names: Sequence[str] = ()) -> list[Case]:
+    """The same of algorithms."""
+    found: list[Case] = [
+        Quiet(AlgorithmCase(name, setting, PAIRS[LOUDEST.get(name, 1)], draws=2000), STILL)
+        for name, setting in settings(epsilon).items()
+        if not names or name in names
+    ]
+    return found + [case for case in _algorithm_twins(epsilon) if not names or case.name in names]
+
+
+LOUDEST = {"dp-ksa": 3, "consensus": 3, "murag-ada": 2}
+"""On which of the pairs too little noise shows most, if not on the second."""

@@ -1,0 +1,97 @@
+"""`discreet audit`: what many draws show about every mechanism and algorithm, beside what is claimed."""
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import Annotated, Any
+
+import typer
+
+from discreet.audit.algorithms import algorithm_cases, settings
+from discreet.audit.case import CONFIDENCE, Case, Finding, run
+from discreet.audit.mechanisms import MECHANISMS, mechanism_cases
+from discreet.audit.report import markdown, table, verdict
+from discreet.audit.twins import twins_of_algorithms, twins_of_mechanisms
+from discreet.cli.app import Json, app
+from discreet.cli.output import explained, out, print_json, progress_bar
+from discreet.errors import UnknownName, UsageError
+from discreet.privacy.noise import InsecureSeededNoise, SystemNoise
+
+EPSILON = {"mechanisms": 1.0, "algorithms": 2.0}
+"""At which they are audited if nothing else is said: at these, much of what may be lost is lost often."""
+
+
+@app.command()
+@explained
+def audit(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="mechanisms, algorithms, or some of them by name; all if none."),
+    ] = None,
+    draws: Annotated[int | None, typer.Option(min=100, help="How many of each input; more show more.")] = None,
+    epsilon: Annotated[
+        float | None, typer.Option(help="What each is made to claim: 1 for mechanisms, 2 for algorithms if not given.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Draw from a seed, to print a table again; else from the operating system.")
+    ] = None,
+    twins: Annotated[bool, typer.Option("--twins", help="Audit broken ones instead: each must be flagged.")] = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print a table for a page.")] = False,
+    as_json: Json = False,
+) -> int:
+    """Look for more privacy loss than is claimed, in no vault but made-up ones. To find none is no proof."""
+    cases = _cases(names or [], epsilon, twins=twins)
+    noise = SystemNoise() if seed is None else InsecureSeededNoise(seed)
+    with progress_bar(f"Outcomes drawn for {len(cases)} audits") as progress:
+        found = run(cases, noise, draws=draws, drawn=lambda count: progress("draws", count))
+    source = "the operating system's noise" if seed is None else f"seeded noise ({seed}), which is for tables like this"
+    bad = [finding for finding in found if finding.violated != twins]
+    if as_json:
+        print_json(_described(found, source, twins=twins))
+    else:
+        if as_markdown:
+            print(markdown(found, twin=twins))
+        else:
+            out.print(table(found, twin=twins))
+        out.print(_summary(found, bad, source, twins=twins), markup=False)
+    return 1 if bad else 0
+
+
+def _cases(names: Sequence[str], epsilon: float | None, *, twins: bool) -> list[Case]:
+    if epsilon is not None and not 0.01 <= epsilon <= 20:
+        raise UsageError(f"Draws say something about an epsilon between 0.01 and 20, not {epsilon:g}. Try 1.")
+    known = {"mechanisms": list(MECHANISMS), "algorithms": list(settings(1.0))}
+    kinds: dict[str, Any] = {
+        "mechanisms": twins_of_mechanisms if twins else mechanism_cases,
+        "algorithms": twins_of_algorithms if twins else algorithm_cases,
+    }
+    for name in names:
+        if name not in known and not any(name in each for each in known.values()):
+            raise UnknownName("mechanism or algorithm to audit", name, [*known, *chain.from_iterable(known.values())])
+    found: list[Case] = []
+    for kind, each in known.items():
+        wanted = each if not names or kind in names else [name for name in each if name in names]
+        if wanted:
+            found += kinds[kind](epsilon or EPSILON[kind], wanted)
+    return found
+
+
+def _summary(found: Sequence[Finding], bad: Sequence[Finding], source: str, *, twins: bool) -> str:
+    drawn = f"Drawn from {source}. All bounds hold together with confidence {CONFIDENCE:g}."
+    if twins:
+        missed = f"{len(bad)} of {len(found)} broken twins were MISSED: take more draws." if bad else ""
+        return f"{missed or f'All {len(found)} broken twins were flagged.'} {drawn}"
+    if bad:
+        names = ", ".join(sorted({finding.name for finding in bad}))
+        return f"VIOLATION: {names} lost more than is claimed. {drawn} Do not use it; report it with this output."
+    return f"No violation found in {len(found)} audits. That is no proof: docs/audit.md says what it is. {drawn}"
+
+
+def _described(found: Sequence[Finding], source: str, *, twins: bool) -> dict[str, Any]:
+    rows = [finding.describe() | {"verdict": verdict(finding, twin=twins)} for finding in found]
+    return {
+        "confidence": CONFIDENCE,
+        "noise": source,
+        "twins": twins,
+        "violations": sum(finding.violated for finding in found),
+        "rows": rows,
+    }
