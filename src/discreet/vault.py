@@ -64,6 +64,7 @@ from discreet.retrieval.retriever import Corpus
 from discreet.settings import VERSION, Settings, converted, read_secret, read_settings, write_settings
 from discreet.synthesis import Synthetic, Told, Workshop, make_corpus
 from discreet.traces import CLAIMS, SIMULATED, SYNTHESIS, Traces
+from discreet.waiting import at_a_multiple
 
 # Of the vault's delta, this part is for failure probabilities, the rest for converting Renyi curves.
 FAILURE_SHARE = 0.5
@@ -277,6 +278,7 @@ class Vault:
         not_private: bool = False,
         reuse: bool = True,
         public: bool = True,
+        quantum: float = 0.0,
     ) -> Answer:
         """Answer a question, and pay for it; a question that was answered before costs nothing.
 
@@ -286,6 +288,7 @@ class Vault:
             not_private: must be true for the baselines that have no guarantee.
             reuse: whether answers that were released before may be used.
             public: whether the public prompt may read the public corpus, if the vault has named one.
+            quantum: seconds. The answer, or the refusal, comes at a multiple of it; at once if 0 (`waiting`).
 
         Raises:
             UsageError: an empty question, or a baseline without `not_private`.
@@ -293,6 +296,18 @@ class Vault:
             BudgetExhausted: the budget cannot pay. Nothing was released or charged.
             Interrupted: Ctrl-C; what was paid stays paid.
         """
+        with at_a_multiple(quantum):
+            return self._ask(question, algorithm, not_private=not_private, reuse=reuse, public=public)
+
+    def _ask(
+        self,
+        question: str,
+        algorithm: Algorithm | ManyQuestions | None,
+        *,
+        not_private: bool,
+        reuse: bool,
+        public: bool,
+    ) -> Answer:
         named = algorithm or self.default_algorithm()
         algorithm = payable(named, self.settings, self.path)
         question = _checked(question)

@@ -192,6 +192,9 @@ def ask(
     corpus: Annotated[
         Path | None, typer.Option(help="Answer from this synthetic corpus instead, for nothing: see `synthesize`.")
     ] = None,
+    quantum: Annotated[
+        float, typer.Option(help="Seconds: answer at a multiple of it, so that the time tells less. 0: at once.")
+    ] = 0.0,
     as_json: Json = False,
 ) -> None:
     """Ask a question, and pay for the answer."""
@@ -228,7 +231,7 @@ def ask(
         return
     with working("Asking the voters"):
         chosen = make_algorithm(algorithm or opened.default_algorithm().name, options)
-        answer = opened.ask(question, chosen, not_private=not_private, reuse=reuse, public=public)
+        answer = opened.ask(question, chosen, not_private=not_private, reuse=reuse, public=public, quantum=quantum)
     if as_json:
         print_json(answer.describe())
     else:
