@@ -159,7 +159,7 @@ class AlgorithmCase:
     Attributes:
         name: of the algorithm, as the command line knows it.
         setting, pair: what runs, and on what.
-        search: how documents are found; as the vault does, but in a broken twin.
+        corpus: how documents are searched; as the vault does, but in a broken twin.
         ledger: who pays; as it should be, but in a broken twin.
         draws: how many transcripts of each vault, unless told otherwise.
     """
@@ -167,7 +167,7 @@ class AlgorithmCase:
     name: str
     setting: Setting
     pair: Pair
-    search: Callable[[Vault], Corpus] = lambda vault: vault.corpus
+    corpus: type[Corpus] = Corpus
     ledger: Callable[[Budget], MemoryLedger] = MemoryLedger
     draws: int = 1000
 
@@ -196,7 +196,7 @@ class AlgorithmCase:
             return first, self._transcripts(vault, draws, noise, told)
 
     def _transcripts(self, vault: Vault, draws: int, noise: Noise, told: Told) -> list[Key]:
-        vault.corpus = self.search(vault)
+        vault.corpus = self.corpus(vault.store, vault.embedder, vault.corpus.secret)
         model = ToyModel(WORDS.split(), default="who knows", size=VOCABULARY)
         found: list[Key] = []
         for _ in range(draws):

@@ -5,7 +5,7 @@ claims. Nothing but the audit and its tests imports this file, and nothing of it
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
@@ -32,7 +32,6 @@ from discreet.privacy.noise import Noise, Whole
 from discreet.privacy.private import Private
 from discreet.retrieval.documents import Passage
 from discreet.retrieval.retriever import TOP_UNITS, Corpus, Found
-from discreet.vault import Vault
 
 REPLACE, ADD_REMOVE = CHANGES
 QUIET, STILL = 1 / 3, 1 / 10
@@ -307,8 +306,8 @@ def _algorithm_twins(epsilon: float) -> Iterator[AlgorithmCase]:
         _named(RANKED, "units dealt by rank"),
         _named(PAID, "payment by rank"),
     )
-    yield AlgorithmCase("consensus-choices", _alone(choosing(4), granted), index, _with(BrokenIndex))
-    yield AlgorithmCase("consensus-choices", _alone(choosing(8, 2), granted), dealt, _with(BrokenDeal))
+    yield AlgorithmCase("consensus-choices", _alone(choosing(4), granted), index, corpus=BrokenIndex)
+    yield AlgorithmCase("consensus-choices", _alone(choosing(8, 2), granted), dealt, corpus=BrokenDeal)
     murag = MuRAG(inner=choosing(1), similarity=-1.0, uses=1)
     yield AlgorithmCase("murag", Setting(murag, granted), paid, ledger=BrokenPayment)
 
@@ -319,10 +318,6 @@ def _alone(algorithm: Consensus, granted: Budget) -> Setting:
 
 def _named(pair: Pair, name: str) -> Pair:
     return replace(pair, name=f"{name} ({pair.name})")
-
-
-def _with(kind: type[Corpus]) -> Callable[[Vault], Corpus]:
-    return lambda vault: kind(vault.store, vault.embedder)
 
 
 # -- all of them -----------------------------------------------------------------------------------------------------
@@ -345,5 +340,5 @@ def twins_of_algorithms(epsilon: float, names: Sequence[str] = ()) -> list[Case]
     return found + [case for case in _algorithm_twins(epsilon) if not names or case.name in names]
 
 
-LOUDEST = {"dp-ksa": 3, "consensus": 3, "murag-ada": 2}
+LOUDEST = {"dp-rag": 6, "dp-ksa": 3, "consensus": 3, "murag-ada": 2}
 """On which of the pairs too little noise shows most, if not on the second."""

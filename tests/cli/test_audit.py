@@ -1,0 +1,92 @@
+"""`discreet audit`: what it prints, and with which exit code it ends."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from discreet.audit.mechanisms import MechanismCase
+from discreet.cli import audit as command
+from discreet.cli.app import app
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, ["audit", *(str(argument) for argument in arguments)])
+
+
+def said(result: Result) -> str:
+    return " ".join((result.stdout + result.stderr).split())
+
+
+QUICK = ("--draws", 1000, "--seed", 3)
+
+
+def test_a_sound_mechanism_shows_no_violation_and_that_is_no_proof() -> None:
+    result = run("noisy-count", "exponential", *QUICK)
+    assert result.exit_code == 0
+    assert "No violation found in 4 audits. That is no proof" in said(result)
+    assert "confidence 0.95" in said(result)
+    assert "seeded noise (3)" in said(result)
+
+
+def test_the_same_as_one_object_and_as_a_table_for_a_page() -> None:
+    told = json.loads(run("noisy-count", *QUICK, "--json").stdout)
+    assert told["violations"] == 0
+    assert [row["name"] for row in told["rows"]] == ["noisy-count"] * 2
+    assert all(row["at_least"] <= row["claimed"] == pytest.approx(1.0) for row in told["rows"])
+    assert {row["verdict"] for row in told["rows"]} == {"no violation found"}
+    page = run("noisy-count", *QUICK, "--markdown").stdout
+    assert page.splitlines()[1].startswith("| --- |")
+    assert page == run("noisy-count", *QUICK, "--markdown").stdout  # printed again
+    assert "| 2.000 |" in run("noisy-count", *QUICK, "--markdown", "--epsilon", 2).stdout
+
+
+def test_without_a_seed_noise_is_the_operating_systems() -> None:
+    result = run("noisy-count", "--draws", 200)
+    assert result.exit_code == 0
+    assert "the operating system's noise" in said(result)
+
+
+def test_broken_twins_are_flagged_or_said_to_be_missed() -> None:
+    result = run("noisy-count", "--twins", "--seed", 3, "--draws", 4000)
+    assert (result.exit_code, "All 1 broken twins were flagged" in said(result)) == (0, True)
+    missed = run("noisy-count", "--twins", "--seed", 3, "--draws", 100, "--json")
+    assert missed.exit_code == 1
+    assert json.loads(missed.stdout)["rows"][0]["verdict"] == "MISSED"
+
+
+def test_a_violation_ends_with_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MechanismCase, "claim", property(lambda self: (0.1, 0.0)))
+    result = run("noisy-count", *QUICK)
+    assert result.exit_code == 1
+    assert "VIOLATION: noisy-count lost more than is claimed" in said(result)
+
+
+def test_an_algorithm_by_its_name() -> None:
+    told = json.loads(run("dp-rag-pure", "--draws", 100, "--seed", 1, "--json").stdout)
+    assert len(told["rows"]) == 8
+    assert told["rows"][0]["claimed"] == 2.0
+
+
+@pytest.mark.parametrize(
+    ("wrong", "hint"),
+    [
+        (("noisycount",), "Did you mean noisy-count"),
+        (("murag", "nothing"), "Known: adaptive"),
+        (("noisy-count", "--epsilon", 0), "between 0.01 and 20"),
+        (("noisy-count", "--epsilon", "nan"), "between 0.01 and 20"),
+        (("noisy-count", "--draws", 5), "--draws"),
+    ],
+)
+def test_wrong_use(wrong: tuple[object, ...], hint: str) -> None:
+    result = run(*wrong)
+    assert result.exit_code == 2
+    assert hint in said(result)
+
+
+def test_without_a_name_everything_is_audited() -> None:
+    cases = command._cases([], None, twins=False)
+    assert {case.claim[0] > 1.5 for case in cases} == {True, False}
+    assert {"noisy-count", "murag-ada"} <= {case.name for case in cases}
+    assert len(command._cases(["algorithms"], None, twins=True)) == 14
+    assert len(command._cases(["mechanisms", "murag"], 3.0, twins=False)) == 38 + 8
