@@ -1,6 +1,7 @@
 """Every algorithm with a guarantee is audited end to end, on pairs of vaults; broken ones are flagged."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -11,11 +12,11 @@ from discreet.audit.twins import BrokenDeal, BrokenIndex, BrokenPayment, twins_o
 from discreet.privacy.noise import InsecureSeededNoise
 
 SETTINGS = settings(2.0)
-SOME = (PAIRS[1], PAIRS[-1])
+SOME = (PAIRS[1], PAIRS[5])
 
 
 def test_every_algorithm_that_promises_something_is_audited() -> None:
-    promising = {name for name, kind in ALGORITHMS.items() if kind.private}
+    promising = {name for name, kind in ALGORITHMS.items() if kind.private} - {"non-rag"}  # which reads no documents
     assert promising | {"consensus-choices"} == set(SETTINGS)
     assert len(algorithm_cases(2.0)) == len(SETTINGS) * len(PAIRS)
     assert len(algorithm_cases(2.0, ["murag"])) == len(PAIRS)
@@ -23,7 +24,7 @@ def test_every_algorithm_that_promises_something_is_audited() -> None:
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_the_real_ones_keep_their_claims(name: str) -> None:
-    found = run([AlgorithmCase(name, SETTINGS[name], pair) for pair in SOME], InsecureSeededNoise(0), draws=200)
+    found = run([AlgorithmCase(name, SETTINGS[name], pair) for pair in SOME], InsecureSeededNoise(0), draws=100)
     assert [finding for finding in found if finding.violated] == []
 
 
@@ -36,17 +37,15 @@ def structural(kind: object) -> AlgorithmCase:
     return found
 
 
-@pytest.mark.parametrize(("kind", "draws"), [(BrokenIndex, 600), (BrokenDeal, 600), (BrokenPayment, 1000)])
+@pytest.mark.parametrize(("kind", "draws"), [(BrokenIndex, 200), (BrokenDeal, 200), (BrokenPayment, 800)])
 def test_broken_twins_are_flagged(kind: object, draws: int) -> None:
     (found,) = run([structural(kind)], InsecureSeededNoise(1), draws=draws)
     assert found.violated
 
 
-@pytest.mark.slow
-def test_too_little_noise_is_flagged_in_every_algorithm() -> None:
-    found = run(twins_of_algorithms(2.0), InsecureSeededNoise(2))
-    assert [finding.inputs for finding in found if not finding.violated] == []
-    assert {finding.name for finding in found} == set(SETTINGS)
+def test_each_algorithm_has_a_twin() -> None:
+    """Audited by `discreet audit algorithms --twins`; docs/audit.md has the table."""
+    assert {case.name for case in twins_of_algorithms(2.0)} == set(SETTINGS)
 
 
 def test_the_pairs_cover_what_can_happen_to_a_unit() -> None:
@@ -81,3 +80,8 @@ def test_a_unit_that_becomes_another_is_two_steps_where_units_pay() -> None:
     pair = next(pair for pair in PAIRS if pair.steps == 2)
     assert AlgorithmCase("murag", SETTINGS["murag"], pair).claim == (4.0, 0.0)
     assert AlgorithmCase("consensus", SETTINGS["consensus"], pair).claim == (2.0, 0.01)
+
+
+def test_nothing_but_the_command_knows_the_broken_ones() -> None:
+    sources = (Path(__file__).parents[2] / "src").rglob("*.py")
+    assert [path.name for path in sources if "audit.twins" in path.read_text()] == ["audit.py"]
