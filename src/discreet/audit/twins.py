@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -234,15 +234,7 @@ def _first_of_equal(counts: dict[str, int]) -> Key:
 # -- algorithms ------------------------------------------------------------------------------------------------------
 
 
-class BrokenCorpus(Corpus):
-    """BROKEN: what is searched in the wrong way stays so for every question."""
-
-    def knowing(self, public: str) -> Self:
-        """The same."""
-        return self
-
-
-class BrokenIndex(BrokenCorpus):
+class BrokenIndex(Corpus):
     """BROKEN: searches the nearer of two lists, whose centres are trained on the vault (IVF with its own centroids)."""
 
     def nearest(self, question: str, count: int) -> Private[Found]:
@@ -258,7 +250,7 @@ class BrokenIndex(BrokenCorpus):
         return Private([Member(passage.unit.encode(), passage) for passage in near], TOP_UNITS)
 
 
-class BrokenDeal(BrokenCorpus):
+class BrokenDeal(Corpus):
     """BROKEN: units are dealt to voters by rank, so that without the first all others move up by one."""
 
     def top_units(self, question: str, voters: int, units_per_voter: int = 1) -> Private[tuple[Passage, ...]]:

@@ -7,6 +7,7 @@ Steinke 2016). Costs are plain frozen data: what ran, and with which noise. Form
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -81,7 +82,7 @@ class BoundedRange:
     @property
     def curve(self) -> Curve:
         """The largest divergence of any pair of outputs with that range."""
-        return bounded_range_curve(self.epsilon)
+        return bounded_range_curve(self.epsilon).copy()
 
     def describe(self) -> dict[str, float | str]:
         """The cost as plain data."""
@@ -212,6 +213,7 @@ def pure_curve(epsilon: float) -> Curve:
     return np.append(np.minimum(simple, np.maximum(moments / (finite - 1), 0.0)), epsilon)
 
 
+@lru_cache(maxsize=256)
 def bounded_range_curve(epsilon: float) -> Curve:
     """Largest divergence of a pair with bounded range `epsilon`, at each of `ORDERS`.
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -48,9 +48,9 @@ class Corpus:
         self._store, self._embedder, self.secret, self.public, self.folder = store, embedder, secret, public, folder
         self._made: dict[str, tuple[object, Any]] = {}
 
-    def knowing(self, public: str) -> "Corpus":
+    def knowing(self, public: str) -> Self:
         """The same corpus for a question to which this was released before."""
-        other = Corpus(self._store, self._embedder, self.secret, public, self.folder)
+        other = type(self)(self._store, self._embedder, self.secret, public, self.folder)
         other._made = self._made
         return other
 
