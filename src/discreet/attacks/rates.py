@@ -1,12 +1,114 @@
-"""What counts of an attacker's successes say about a privacy loss, at least."""
+"""How well an attack tells two kinds of things apart, with intervals; what that says of epsilon, and epsilon of it."""
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.privacy.accounting import largest
+
+CONFIDENCE = 0.95
+_Z = 1.959964  # of the standard normal distribution, for that confidence
+
+
+@dataclass(frozen=True)
+class Rate:
+    """So many of so many, and Clopper and Pearson's interval for the rate behind it, of confidence 0.95.
+
+    Attributes:
+        count, of: what was counted, and among how many; `of` is at least 1.
+        low, high: the interval's ends.
+    """
+
+    count: int
+    of: int
+    low: float
+    high: float
+
+    @staticmethod
+    def among(count: int, of: int) -> "Rate":
+        """The rate of `count` in `of`."""
+        miss = (1 - CONFIDENCE) / 2
+        return Rate(count, of, 1 - highest_rate(of - count, of, miss), highest_rate(count, of, miss))
+
+    @property
+    def value(self) -> float:
+        """The rate that was measured."""
+        return self.count / self.of
+
+
+@dataclass(frozen=True)
+class Auc:
+    """The area under the curve of true against false positives.
+
+    It is the probability that a score of the one kind is above one of the other, ties counting half: 0.5 is guessing.
+
+    Attributes:
+        value: what was measured.
+        low, high: an interval of confidence 0.95: all areas that lie no further from what was measured than 1.96 times
+            the standard error that they themselves would have (Newcombe 2006, his method 5, with the variance of
+            Hanley and McNeil 1982). Unlike one that is drawn from the sample, it has a width at 0 and at 1, too.
+    """
+
+    value: float
+    low: float
+    high: float
+
+    @staticmethod
+    def of(ins: Sequence[float], outs: Sequence[float]) -> "Auc":
+        """The area for scores of the things that are in, and of those that are not; there are some of each."""
+        above = np.asarray(ins)[:, None] - np.asarray(outs)[None, :]
+        value = float((np.sign(above) + 1).mean() / 2)
+        high = _furthest(value, len(ins), len(outs))
+        return Auc(value, 1 - _furthest(1 - value, len(ins), len(outs)), high)
+
+
+def _furthest(value: float, ins: int, outs: int) -> float:
+    """The largest area that `value` is compatible with."""
+
+    def compatible(area: float) -> bool:
+        return (area - value) ** 2 <= _Z**2 * _variance(area, ins, outs)
+
+    return largest(compatible, max(value, 1e-9), 1 - 1e-9) if value < 1 else 1.0
+
+
+def _variance(area: float, ins: int, outs: int) -> float:
+    """Of an estimate from so many of each kind (Hanley and McNeil 1982, as Newcombe averages it)."""
+    mean = (ins + outs) / 2
+    spread = 1 + (mean - 1) * ((1 - area) / (2 - area) + area / (1 + area))
+    return area * (1 - area) * spread / (ins * outs)
+
+
+def curve(ins: Sequence[float], outs: Sequence[float]) -> list[tuple[float, float]]:
+    """The rates of false and of true positives at every threshold, from (0, 0) to (1, 1)."""
+    levels = sorted({*ins, *outs}, reverse=True)
+    points = [(sum(v >= t for v in outs) / len(outs), sum(v >= t for v in ins) / len(ins)) for t in levels]
+    return [(0.0, 0.0), *points]
+
+
+def true_positives(ins: Sequence[float], outs: Sequence[float], false_positives: float) -> Rate:
+    """The true positives at the lowest threshold with no more than this rate of false ones.
+
+    With fewer than 1 / `false_positives` outs that is the lowest with none.
+    """
+    worst = sorted(outs, reverse=True)[math.floor(false_positives * len(outs))]
+    return Rate.among(sum(score > worst for score in ins), len(ins))
+
+
+def most_true_positives(false_positives: float, epsilon: float, delta: float) -> float:
+    """The highest rate of true positives that (epsilon, delta) allows at this rate of false ones."""
+    more = math.exp(min(epsilon, 700.0))
+    return min(1.0, more * false_positives + delta, 1 - max(0.0, 1 - delta - false_positives) / more)
+
+
+def most_auc(epsilon: float, delta: float) -> float:
+    """The largest area that (epsilon, delta) allows: that under `most_true_positives`."""
+    corners = [0.0, (1 - delta) / (math.exp(min(epsilon, 700.0)) + 1), 1 - delta, 1.0]
+    heights = [most_true_positives(at, epsilon, delta) for at in corners]
+    return float(np.trapezoid(heights, corners))
 
 
 def lower_bound(

@@ -1,0 +1,142 @@
+"""Membership inference: is this person's document in the vault? The attack S2MIA.
+
+After Li et al. 2025 ("Generating is believing"), as in section IV.C of the paper on DPVoteRAG: whoever knows a
+document asks with its first half, and compares the answer with the second. A high likeness speaks for a member. Here a
+unit is in the vault or out of it with all its documents, and one passage of it is tried. With several questions the
+model is also told to go on, and the passage cut at other places; the mean likeness is the score.
+"""
+
+import json
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.attacks.rates import Auc, Rate, curve, true_positives
+from discreet.errors import BadData
+from discreet.evaluation.metrics import rouge_l
+from discreet.retrieval.embedding import Embedder
+
+GO_ON = "What does the record say after: {}?"
+CUTS = (1 / 4, 3 / 4, 1 / 3, 2 / 3)
+"""Where a passage is cut after the first two questions, which cut it in the middle, or where its own question ends."""
+MOST = 2 + len(CUTS)
+"""So many questions can be asked about one person."""
+MEASURES = ("bleu", "rouge-l", "embedding")
+FALSE_POSITIVES = (0.01, 0.001)
+LONGEST, SHORTEST = 120, 8
+"""In words: of a passage that is tried, no more than a vault's chunk; and a shorter one tells nothing."""
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """A text that is tried.
+
+    Attributes:
+        id: of the document.
+        member: whether it is in the vault.
+        text: the passage.
+        asked: how many of its words are the first question; half of them if 0.
+    """
+
+    id: str
+    member: bool
+    text: str = field(repr=False)
+    asked: int = 0
+
+    def parts(self, questions: int) -> list[tuple[str, str]]:
+        """So many pairs of a question, and what its answer is compared with; the first is the paper's."""
+        words = self.text.split()[:LONGEST]
+        first = self.asked or len(words) // 2
+        places = [first, first, *(max(1, int(len(words) * cut)) for cut in CUTS)]
+        halves = [(" ".join(words[:place]), " ".join(words[place:])) for place in places]
+        told = [(GO_ON.format(begun), rest) for begun, rest in halves[1:]]
+        return [halves[0], *told][:questions]
+
+
+@dataclass(frozen=True)
+class Membership:
+    """How well members are told from others, by one measure.
+
+    Attributes:
+        auc: the area under the curve.
+        found: the true positives at each of `FALSE_POSITIVES`.
+        points: rates of false and true positives, for a plot.
+    """
+
+    auc: Auc
+    found: dict[float, Rate]
+    points: list[tuple[float, float]] = field(repr=False)
+
+
+def read_suspects(path: Path) -> list[Suspect]:
+    """Texts from a file of {"text"} or {"query", "reference"} a line; with "member" true, of documents in the vault.
+
+    Raises:
+        BadData: a line is no such record, or its text is too short to be cut in two.
+    """
+    suspects = []
+    try:
+        for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
+            if line.strip():
+                suspects.append(_suspect(json.loads(line), number))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise BadData(
+            f'{path} cannot be read as documents ({type(error).__name__}). Expected: {{"text": "..."}} or {{"query": '
+            f'"...", "reference": "..."}} a line, of at least {SHORTEST} words; "member": true if it is in the vault.'
+        ) from None
+    if all(suspect.member for suspect in suspects):
+        raise BadData(f"{path} holds no document that is outside the vault: nothing to compare members with.")
+    return suspects
+
+
+def _suspect(record: dict[str, Any], number: int) -> Suspect:
+    query = record.get("query", "")
+    text = f"{query} {record['reference']}" if query else record["text"]
+    words, asked = len(text.split()), len(query.split())
+    if words < SHORTEST or asked >= min(words, LONGEST):
+        raise ValueError
+    return Suspect(str(record.get("id", number)), record.get("member") is True, text, asked)
+
+
+def likeness(answers: Sequence[str], references: Sequence[str], embedder: Embedder) -> NDArray[np.float64]:
+    """Each answer's likeness to its reference, by each of `MEASURES`, shape (answers, measures)."""
+    said = [answer if answer.strip() else "-" for answer in answers]  # an embedder needs something to read
+    near = (embedder.embed(said) * embedder.embed(list(references))).sum(axis=1)
+    rows = [
+        (bleu(answer, reference), rouge_l(answer, reference), float(alike))
+        for answer, reference, alike in zip(answers, references, near, strict=True)
+    ]
+    return np.asarray(rows, dtype=np.float64).reshape(-1, len(MEASURES))
+
+
+def bleu(answer: str, reference: str, longest: int = 4) -> float:
+    """BLEU of one sentence against one reference, without case, in [0, 1] (Papineni et al. 2002).
+
+    The geometric mean of the precisions of runs of 1 to 4 words, times a penalty for an answer shorter than the
+    reference. Of runs of two words and more one is added to both counts, so that a sentence without a run of four has a
+    value (Lin and Och 2004).
+    """
+    said, expected = answer.lower().split(), reference.lower().split()
+    logs = 0.0
+    for size in range(1, longest + 1):
+        mine, theirs = (Counter(tuple(w[n : n + size]) for n in range(len(w) - size + 1)) for w in (said, expected))
+        more = size > 1
+        common, total = (mine & theirs).total() + more, mine.total() + more
+        if not common:
+            return 0.0
+        logs += math.log(common / total)
+    return math.exp(logs / longest + min(0.0, 1 - len(expected) / len(said)))
+
+
+def told_apart(scores: Sequence[float], members: Sequence[bool]) -> Membership:
+    """How well the scores tell members from others; there are some of each."""
+    ins = [score for score, member in zip(scores, members, strict=True) if member]
+    outs = [score for score, member in zip(scores, members, strict=True) if not member]
+    found = {rate: true_positives(ins, outs, rate) for rate in FALSE_POSITIVES}
+    return Membership(Auc.of(ins, outs), found, curve(ins, outs))

@@ -1,0 +1,277 @@
+"""The findings of attacks as plain data, as tables, and as one HTML file with plots, without any document's text."""
+
+import html
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from discreet.attacks.membership import FALSE_POSITIVES, MEASURES, Membership
+from discreet.attacks.rates import Auc, Rate, most_auc, most_true_positives
+from discreet.attacks.suite import Findings, Result
+
+NOTICE = (
+    "For the custodian only: nothing here was paid for. It was measured on a simulation; the vault's budget was not "
+    "touched."
+)
+HEADINGS = ("target", *(f"{kind}: {name}" for kind in ("one", "many") for name in MEASURES), "most")
+SECRETS = ("target", "canaries out", "in part", "control", "control, in part", "strings out", "invented")
+TRUE = ("target", *(f"at {rate:.1%}" for rate in FALSE_POSITIVES), *(f"most at {rate:.1%}" for rate in FALSE_POSITIVES))
+_COLOURS = ("#c0392b", "#2471a3", "#1e8449", "#b9770e", "#7d3c98", "#566573", "#117a65", "#935116")
+_SIZE = 320
+
+
+def describe(findings: Findings) -> dict[str, Any]:
+    """Everything as plain data: the keys are those of `discreet attack --json`."""
+    return {
+        "notice": NOTICE,
+        "documents": findings.documents,
+        "units": findings.units,
+        "members": findings.members,
+        "others": findings.others,
+        "left_out": findings.left_out,
+        "strings": findings.strings,
+        "seconds": findings.seconds,
+        "exceeded": exceeded(findings),
+        "targets": [_target(result) for result in findings.results],
+    }
+
+
+def exceeded(findings: Findings) -> list[str]:
+    """The targets that tell more about members than their epsilon allows: each would be a bug."""
+    found = []
+    for result in findings.results:
+        for measured, questions in ((result.one, 1), (result.many, result.asked[0])):
+            most = ceiling(result, questions)
+            if most is not None and any(each.auc.low > most for each in measured.values()):
+                found.append(result.target.label)
+    return list(dict.fromkeys(found))
+
+
+def ceiling(result: Result, questions: int) -> float | None:
+    """The largest area that the price of so many questions allows; None without a guarantee."""
+    price = result.target.price(questions)
+    return None if price is None else most_auc(*price)
+
+
+def _target(result: Result) -> dict[str, Any]:
+    target, (about, canaries, prompts) = result.target, result.asked
+    return {
+        "target": target.name,
+        "epsilon": target.epsilon,
+        "delta": target.delta,
+        "questions_about_each": about,
+        "questions_about_canaries": canaries,
+        "extraction_prompts": prompts,
+        "membership": {
+            kind: {"most_auc": ceiling(result, questions), "price": target.price(questions)}
+            | {name: _membership(found) for name, found in measured.items()}
+            for kind, measured, questions in (("one", result.one, 1), ("many", result.many, about))
+        },
+        "canaries": {
+            name: _rate(getattr(result.canaries, name)) for name in ("whole", "part", "control", "control_part")
+        },
+        "extracted": None
+        if result.extracted is None
+        else {
+            **result.extracted.targeted,
+            "untargeted": result.extracted.untargeted,
+            "all": result.extracted.all,
+            "invented": result.extracted.invented,
+        },
+    }
+
+
+def _membership(found: Membership) -> dict[str, Any]:
+    auc = {"auc": found.auc.value, "low": found.auc.low, "high": found.auc.high}
+    return auc | {f"true_positives_at_{rate:g}": _rate(each) for rate, each in found.found.items()}
+
+
+def _rate(rate: Rate) -> dict[str, float]:
+    return {"count": rate.count, "of": rate.of, "low": rate.low, "high": rate.high}
+
+
+def membership_rows(findings: Findings) -> list[tuple[str, ...]]:
+    """Areas under the curve, in the order of `HEADINGS`; the last is what epsilon allows, with one question."""
+    rows = []
+    for result in findings.results:
+        areas = [_area(found[name].auc) for found in (result.one, result.many) for name in MEASURES]
+        most = ceiling(result, 1)
+        rows.append((result.target.label, *areas, "-" if most is None else _below_one(most)))
+    return rows
+
+
+def true_positive_rows(findings: Findings) -> list[tuple[str, ...]]:
+    """True positives at few false ones, by BLEU with one question, in the order of `TRUE`."""
+    rows = []
+    for result in findings.results:
+        found, price = result.one["bleu"].found, result.target.price(1)
+        most = ["-" if price is None else f"{most_true_positives(rate, *price):.2f}" for rate in FALSE_POSITIVES]
+        rows.append((result.target.label, *(_share(found[rate]) for rate in FALSE_POSITIVES), *most))
+    return rows
+
+
+def secret_rows(findings: Findings) -> list[tuple[str, ...]]:
+    """Canaries and extracted strings, in the order of `SECRETS`."""
+    rows = []
+    for result in findings.results:
+        c, e = result.canaries, result.extracted
+        counts = [f"{rate.count} of {rate.of}" for rate in (c.whole, c.part, c.control, c.control_part)]
+        strings = ["-", "-"] if e is None else [f"{e.all} of {findings.strings}", str(e.invented)]
+        rows.append((result.target.label, *counts, *strings))
+    return rows
+
+
+def _area(auc: Auc) -> str:
+    return f"{auc.value:.2f} ({auc.low:.2f}-{auc.high:.2f})"
+
+
+def _share(rate: Rate) -> str:
+    return f"{rate.value:.2f} ({rate.low:.2f}-{rate.high:.2f})"
+
+
+def _below_one(value: float) -> str:
+    """Rounded down, so that a bound below one is not shown as one."""
+    digits = 2 if value < 0.99 else 5
+    return f"{math.floor(value * 10**digits) / 10**digits:.{digits}f}"
+
+
+def summary(findings: Findings) -> str:
+    """One sentence on what was attacked."""
+    drawn = "the vault's own people, left out by chance" if findings.left_out else "from a file"
+    return (
+        f"A copy of {findings.documents} documents of {findings.units} units was attacked; {findings.members} members "
+        f"and {findings.others} others were tried ({drawn}). {findings.seconds:.0f} s."
+    )
+
+
+def warnings(findings: Findings) -> list[str]:
+    """What a reader must know about the figures."""
+    told = []
+    if not findings.left_out:
+        told.append(
+            "The others come from a file: they may differ from members in more than being outside. What non-rag, which "
+            "reads no document, tells apart is such a difference, and no leak."
+        )
+    told += [
+        f"{label} tells more about members than its epsilon allows. That is a bug of discreet: please report it."
+        for label in exceeded(findings)
+    ]
+    return told
+
+
+def markdown(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table for a page."""
+    return "\n".join("| " + " | ".join(line) + " |" for line in (headings, ["---"] * len(headings), *rows))
+
+
+def page(findings: Findings, name: str) -> str:
+    """The report as one HTML file, which loads nothing.
+
+    Args:
+        findings: what came out.
+        name: of the vault.
+    """
+    return "\n".join(_page(findings, name)) + "\n"
+
+
+def _page(findings: Findings, name: str) -> Iterator[str]:
+    title = f"Attacks on {name}"
+    yield f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"/><title>{html.escape(title)}</title>'
+    yield f"<style>{_STYLE}</style></head><body>"
+    yield f'<h1>{html.escape(title)}</h1><p class="notice">{NOTICE}</p><p>{html.escape(summary(findings))}</p>'
+    yield from (f'<p class="notice">{html.escape(warning)}</p>' for warning in warnings(findings))
+    yield "<h2>Membership</h2>"
+    yield f"<p>{_MEMBERSHIP}</p>"
+    yield f'<div class="plots">{_areas_plot(findings)}{_curves_plot(findings)}</div>'
+    yield _table(HEADINGS, membership_rows(findings))
+    yield "<h3>True positives at few false ones</h3>"
+    yield f"<p>{_FEW}</p>"
+    yield _table(TRUE, true_positive_rows(findings))
+    yield "<h2>Canaries and extraction</h2>"
+    yield f"<p>{_SECRETS}</p>"
+    yield _table(SECRETS, secret_rows(findings))
+    yield "</body></html>"
+
+
+_STYLE = (
+    "body{font:15px/1.45 system-ui,sans-serif;max-width:70em;margin:2em auto;padding:0 1em;color:#222}"
+    "table{border-collapse:collapse;margin:1em 0}th,td{border:1px solid #ccc;padding:.25em .6em;text-align:left}"
+    "th{background:#f2f2f2}.notice{background:#fdf3d8;border-left:4px solid #b9770e;padding:.5em .8em}"
+    ".plots{display:flex;flex-wrap:wrap;gap:2em}svg{font:11px system-ui,sans-serif}"
+)
+_MEMBERSHIP = (
+    "S2MIA: whoever knows a document asks with its first half and compares the answer with the second. Area under the "
+    "curve of true against false positives (0.5 is guessing, 1 is certainty), with an interval of confidence 0.95 "
+    "(Newcombe's), by BLEU, ROUGE-L and similarity of embeddings; with one question about each person, and with many. "
+    '"most": the largest area that the epsilon of one question allows, whatever the attack.'
+)
+_FEW = (
+    "By BLEU, with one question, and Clopper and Pearson's interval of confidence 0.95. With fewer than 100 others "
+    'the first column is that without a false positive, with fewer than 1000 the second. "most": what '
+    "(epsilon, delta) allows."
+)
+_SECRETS = (
+    "Planted documents with secrets that stand nowhere else, asked for by name; a secret counts as out if any answer "
+    "holds it. The control are secrets of the same form that were never planted: what comes out of those is chance. "
+    '"strings": e-mail addresses, links and phone numbers of documents that prompts brought out.'
+)
+
+
+def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    head = "".join(f"<th>{html.escape(cell)}</th>" for cell in headings)
+    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _areas_plot(findings: Findings) -> str:
+    """A line for each target: the area by BLEU with its interval, and what epsilon allows."""
+    step, left = 26, 190
+    height = step * len(findings.results) + 46
+    parts = [_text(left, 14, "Area under the curve, BLEU, one question")]
+    for value in (0, 0.25, 0.5, 0.75, 1):
+        x = left + value * _SIZE
+        parts += [
+            _line(x, 22, x, height - 20, "#ccc" if value == 0.5 else "#eee"),
+            _text(x - 8, height - 6, f"{value:g}"),
+        ]
+    for number, result in enumerate(findings.results):
+        y, colour, auc = 36 + number * step, _COLOURS[number % len(_COLOURS)], result.one["bleu"].auc
+        parts.append(_text(0, y + 4, result.target.label))
+        parts.append(_line(left + auc.low * _SIZE, y, left + auc.high * _SIZE, y, colour, 2))
+        parts.append(f'<circle cx="{left + auc.value * _SIZE:.1f}" cy="{y}" r="4" fill="{colour}"/>')
+        most = ceiling(result, 1)
+        if most is not None:
+            parts.append(_line(left + most * _SIZE, y - 8, left + most * _SIZE, y + 8, "#222", 2))
+    return _svg(left + _SIZE + 20, height, parts)
+
+
+def _curves_plot(findings: Findings) -> str:
+    """True against false positives."""
+    left, top = 40, 22
+    parts = [
+        _text(left, 14, "True positives against false positives, BLEU, one question"),
+        f'<rect x="{left}" y="{top}" width="{_SIZE}" height="{_SIZE}" fill="none" stroke="#999"/>',
+        _line(left, top + _SIZE, left + _SIZE, top, "#ccc"),
+        *(_text(left + v * _SIZE - 4, top + _SIZE + 14, f"{v:g}") for v in (0, 0.5, 1)),
+        *(_text(left - 24, top + (1 - v) * _SIZE + 4, f"{v:g}") for v in (0, 0.5, 1)),
+    ]
+    for number, result in enumerate(findings.results):
+        colour = _COLOURS[number % len(_COLOURS)]
+        points = " ".join(f"{left + x * _SIZE:.1f},{top + (1 - y) * _SIZE:.1f}" for x, y in result.one["bleu"].points)
+        parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="1.5"/>')
+        parts.append(_text(left + _SIZE + 12, top + 12 + 16 * number, result.target.label, colour))
+    return _svg(left + _SIZE + 210, top + _SIZE + 24, parts)
+
+
+def _svg(width: float, height: float, parts: Sequence[str]) -> str:
+    size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" role="img" {size}>{"".join(parts)}</svg>'
+
+
+def _line(x: float, y: float, to_x: float, to_y: float, colour: str, width: float = 1) -> str:
+    ends = f'x1="{x:.1f}" y1="{y:.1f}" x2="{to_x:.1f}" y2="{to_y:.1f}"'
+    return f'<line {ends} stroke="{colour}" stroke-width="{width:g}"/>'
+
+
+def _text(x: float, y: float, text: str, colour: str = "#222") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" fill="{colour}">{html.escape(text)}</text>'

@@ -1,0 +1,122 @@
+"""A copy of a vault to be attacked: with people left out, and canaries planted. The vault itself is only read."""
+
+import contextlib
+import signal
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from types import FrameType
+
+import numpy as np
+
+from discreet.retrieval.documents import Document, StoredText
+from discreet.retrieval.store import Piece
+from discreet.retrieval.vectors import VectorFile
+from discreet.vault import Vault
+
+AT_ONCE = 256
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A document as a vault has it.
+
+    Attributes:
+        unit: whose it is.
+        chunks: its pieces, in order.
+    """
+
+    unit: str
+    chunks: tuple[StoredText, ...] = field(repr=False)
+
+    @property
+    def texts(self) -> list[str]:
+        """The text of each piece."""
+        return [chunk.text for chunk in self.chunks]
+
+
+def documents_of(vault: Vault) -> list[Stored]:
+    """The documents of a vault, in an order that is fixed for it."""
+    grouped = groupby(vault.store.texts(), key=lambda chunk: (chunk.unit, chunk.tag))
+    return [Stored(unit, tuple(chunks)) for (unit, _), chunks in grouped]
+
+
+@contextmanager
+def private_folder() -> Iterator[Path]:
+    """A temporary folder that its owner alone may read; gone afterwards, also if the program is told to end."""
+    with tempfile.TemporaryDirectory(prefix="discreet-attack-") as folder, _ended_in_order():
+        yield Path(folder)
+
+
+@contextmanager
+def _ended_in_order() -> Iterator[None]:
+    """SIGTERM interrupts like Ctrl-C, so that copies are removed."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def copied(vault: Vault, folder: Path, documents: Sequence[Stored], planted: Sequence[Document]) -> Iterator[Vault]:
+    """A vault of the same settings in `folder`, with these documents and those planted. It pays for nothing.
+
+    Vectors are taken over as they are; only what is planted is embedded.
+    """
+    with _beside(vault, folder) as copy:
+        scale = VectorFile(copy.path, vault.embedder.dimension).scale
+        for start in range(0, len(documents), AT_ONCE):
+            with copy.store.batch():
+                for number, stored in enumerate(documents[start : start + AT_ONCE], start):
+                    pieces = [Piece(c.text, np.asarray(c.vector / scale, np.float32)) for c in stored.chunks]
+                    copy.store.put(Document(f"d{number}", stored.unit, "\n".join(stored.texts)), pieces)
+        copy.add_documents(planted)
+        yield copy
+
+
+@contextmanager
+def rewritten(
+    vault: Vault,
+    folder: Path,
+    documents: Sequence[tuple[str, str]],
+    rewrite: Callable[[Sequence[str]], list[str]],
+) -> Iterator[Vault]:
+    """A vault of the same settings in `folder`, with (unit, text) documents after `rewrite`."""
+    with _beside(vault, folder) as copy:
+        texts = rewrite([text for _, text in documents])
+        copy.add_documents(
+            Document(f"d{number}", unit, text)
+            for number, ((unit, _), text) in enumerate(zip(documents, texts, strict=True))
+        )
+        yield copy
+
+
+@contextmanager
+def _beside(vault: Vault, folder: Path) -> Iterator[Vault]:
+    settings = vault.settings
+    copy = Vault.create(
+        folder,
+        epsilon=settings.epsilon,
+        delta=settings.delta,
+        model=settings.model,
+        embedder=settings.embedder,
+        payment=settings.payment,
+        history=False,
+        accept_claims=settings.accept_claims,
+    )
+    # Loaded once for all copies.
+    copy.model, copy.embedder = vault.model, vault.embedder
+    with contextlib.closing(copy.store):
+        yield copy

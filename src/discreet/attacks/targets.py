@@ -1,0 +1,209 @@
+"""What is attacked, and how it is asked many questions: nothing is paid, and noise is seeded."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+from discreet.algorithms import ALGORITHMS, RAG, NonRAG, make_algorithm
+from discreet.algorithms.answer import Algorithm
+from discreet.algorithms.multi import ManyQuestions
+from discreet.errors import BadData, UnknownName
+from discreet.evaluation.datasets import Question
+from discreet.evaluation.experiment import run_answers
+from discreet.generation.model import LanguageModel, Prompt
+from discreet.generation.prompts import DOCUMENT_TOKENS, layout
+from discreet.privacy.accounting import Budget
+from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.noise import InsecureSeededNoise
+from discreet.retrieval.documents import Passage
+from discreet.retrieval.public import PublicTexts
+from discreet.synthesis import METHODS, Told, make_corpus
+from discreet.vault import Vault
+
+REDACTED, CORPUS = "redacted", "corpus"
+NAMES = (*ALGORITHMS, REDACTED, *METHODS, CORPUS)
+"""Algorithms; plain RAG over redacted documents; methods of making a synthetic corpus; a corpus that is there."""
+ROWS = 16
+"""So many questions to plain RAG are answered at once."""
+PLAIN = (RAG, NonRAG)
+"""Algorithms that are answered so."""
+Find = Callable[[str], list[Passage]]
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is attacked.
+
+    Attributes:
+        name: one of `NAMES`.
+        epsilon, delta: what one question costs, or the whole corpus; None without a guarantee.
+        algorithm: answers by voters and the like.
+        find: or else, how plain RAG finds what it reads.
+        once: whether the price is for all questions together.
+    """
+
+    name: str
+    epsilon: float | None = None
+    delta: float | None = None
+    algorithm: Algorithm | ManyQuestions | None = None
+    find: Find | None = field(default=None, repr=False)
+    once: bool = False
+
+    @property
+    def label(self) -> str:
+        """What it is called in a table."""
+        return self.name if self.epsilon is None else f"{self.name}, epsilon {self.epsilon:g}"
+
+    def price(self, questions: int) -> tuple[float, float] | None:
+        """What so many questions cost, by adding up; None without a guarantee."""
+        if self.epsilon is None or self.delta is None:
+            return None
+        times = 1 if self.once else questions
+        return times * self.epsilon, times * self.delta
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Nothing, if there are such targets.
+
+    Raises:
+        UnknownName: there is none of that name.
+    """
+    for name in names:
+        if name not in NAMES:
+            raise UnknownName("target", name, NAMES)
+
+
+def algorithms_called(name: str, epsilons: Sequence[float], options: dict[str, Any], vault: Vault) -> list[Target]:
+    """An algorithm at several epsilons, if it has one."""
+    made = [make_algorithm(name, {**options, "epsilon": epsilon}, strict=False) for epsilon in epsilons]
+    targets = []
+    for algorithm in dict.fromkeys(made):
+        plan = algorithm.plan(vault.ledger.budget, vault.model.vocabulary_size) if algorithm.private else None
+        if plan is None:
+            targets.append(Target(name, algorithm=algorithm))
+        else:
+            targets.append(Target(name, plan.ceiling.epsilon + plan.entry, plan.ceiling.delta, algorithm))
+    return targets
+
+
+def made_corpus(copy: Vault, method: str, epsilon: float, folder: Path, seed: int, told: Told) -> Target:
+    """Plain RAG over a synthetic corpus of a simulation, made with seeded noise."""
+    delta = copy.settings.delta
+    parameters = METHODS[method](epsilon=epsilon, delta=delta)
+    # Plans fill a budget of their own; the order at which this one adds up costs a little more.
+    ledger = MemoryLedger(Budget(1.5 * epsilon, delta, 0.5 * delta), simulation=True)
+    shop = copy.workshop(InsecureSeededNoise(seed), ledger)
+    file = folder / f"{method}-{epsilon:g}.jsonl"
+    try:
+        make_corpus(shop, file, parameters, only_new=False, force=False, told=told)
+        texts = PublicTexts.read(file, copy.embedder)
+    except BadData:  # too few documents, or nothing was common enough: there is nothing to read
+        return Target(method, epsilon, delta, find=_nothing, once=True)
+    return Target(method, epsilon, delta, find=reading(texts), once=True)
+
+
+def reading(texts: PublicTexts) -> Find:
+    """How plain RAG finds what it reads in a public corpus."""
+    return lambda asked: texts.unsealed_passages(asked, 1)
+
+
+def ask_all(
+    copy: Vault,
+    targets: Sequence[Target],
+    questions: Sequence[str],
+    options: Mapping[str, Any],
+    seed: int = 0,
+    progress: Callable[[int], None] = lambda _: None,
+) -> list[list[str]]:
+    """The answers of every target to all questions, in their order.
+
+    Private algorithms are asked one after the other, so that at several epsilons a document is read once.
+    """
+    reader = RAG(max_tokens=options.get("max_tokens") or RAG.max_tokens, prefix=options.get("prefix") or "")
+    voting = [target.algorithm for target in targets if target.algorithm and not isinstance(target.algorithm, PLAIN)]
+    answers = _voted(copy, voting, questions, seed, progress)
+    found = []
+    for target in targets:
+        if target.algorithm is not None and target.algorithm in answers:
+            found.append(answers[target.algorithm])
+            continue
+        find = target.find or (_nothing if isinstance(target.algorithm, NonRAG) else finder(copy, reader.units))
+        found.append(read_all(copy.model, reader, questions, find, progress))
+    return found
+
+
+def finder(copy: Vault, units: int = 1) -> Find:
+    """How plain RAG finds what it reads in a vault."""
+    return lambda asked: copy.corpus.unsealed_passages(asked, units)
+
+
+def _nothing(_: str) -> list[Passage]:
+    return []
+
+
+def _voted(
+    copy: Vault,
+    algorithms: Sequence[Algorithm | ManyQuestions],
+    questions: Sequence[str],
+    seed: int,
+    progress: Callable[[int], None],
+) -> dict[Algorithm | ManyQuestions, list[str]]:
+    asked = [Question(f"{seed}|{number}", text, ()) for number, text in enumerate(questions)]
+    outcomes = run_answers(copy, asked, algorithms, 1, lambda: progress(1))
+    return {algorithm: [group[0].answer for group in groups] for algorithm, groups in outcomes.items()}
+
+
+def read_all(
+    model: LanguageModel,
+    reader: RAG,
+    questions: Sequence[str],
+    find: Find,
+    progress: Callable[[int], None] = lambda _: None,
+) -> list[str]:
+    """What plain RAG answers to many questions, some at once: the same as one by one, up to rounding."""
+    answers = []
+    for start in range(0, len(questions), ROWS):
+        asked = questions[start : start + ROWS]
+        answers += _read_together(model, reader, asked, [find(question) for question in asked])
+        progress(len(asked))
+    return answers
+
+
+def _read_together(
+    model: LanguageModel, reader: RAG, questions: Sequence[str], passages: Sequence[Sequence[Passage]]
+) -> list[str]:
+    rows, shared = [], []
+    for question, found in zip(questions, passages, strict=True):
+        room = DOCUMENT_TOKENS * reader.units
+        laid = layout(model, question, prefix=reader.prefix, document_tokens=room, max_tokens=reader.max_tokens)
+        text = [token for passage in found for token in model.encode(passage.text)[:DOCUMENT_TOKENS]]
+        rows.append((*laid.shared, *text[:room], *laid.tail))
+        shared.append(laid.shared)
+    common = sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, zip(*shared, strict=False)))
+    length = max(len(row) for row in rows) - common
+    prompts = [_padded(row[common:], length, model.pad_token) for row in rows]
+    return _greedy(model, rows[0][:common], prompts, reader)
+
+
+def _padded(tokens: tuple[int, ...], length: int, pad: int) -> Prompt:
+    padding = length - len(tokens)
+    return Prompt((pad,) * padding + tokens, padding)
+
+
+def _greedy(model: LanguageModel, shared: Sequence[int], prompts: Sequence[Prompt], reader: RAG) -> list[str]:
+    """Every row continued by its best tokens, until all have ended."""
+    decoding = model.start(shared, prompts, reader.max_tokens)
+    said: list[list[int]] = [[] for _ in prompts]
+    ended = [False] * len(prompts)
+    for step in range(reader.max_tokens):
+        best = decoding.best().tolist()
+        for row, token in enumerate(best):
+            ended[row] = ended[row] or token in model.end_tokens
+            if not ended[row]:
+                said[row].append(token)
+        if all(ended) or step == reader.max_tokens - 1:
+            break
+        decoding.append_each(best)
+    return [reader.prefix + model.decode(tokens) for tokens in said]

@@ -1,0 +1,85 @@
+"""What counts as a canary that came out."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from discreet.attacks.canaries import Canary, came_out, make_canaries, read_canaries
+from discreet.errors import BadData
+from discreet.retrieval.documents import Document
+
+
+def canary(secret: str, *, planted: bool, phone: str = "+00 555 000000") -> Canary:
+    return Canary(Document(secret, secret, f"The code is {secret}."), (secret, phone), ("What is it?",), planted)
+
+
+CANARIES = [
+    canary("ZYML-OPIF-QY78", planted=True),
+    canary("AAAA-BBBB-CCCC", planted=True, phone="+00 555 123456"),
+    canary("5M0N-XYNJ-3LVF", planted=False),
+]
+
+
+def counts(*answers: str) -> tuple[int, int, int, int]:
+    found = came_out(CANARIES, answers)
+    return found.whole.count, found.part.count, found.control.count, found.control_part.count
+
+
+def test_nothing_came_out() -> None:
+    assert counts() == counts("I cannot say.", "") == (0, 0, 0, 0)
+    assert came_out(CANARIES, []).whole.of == 2
+    assert came_out(CANARIES, []).control.of == 1
+
+
+def test_whole_secrets_however_they_are_spelled() -> None:
+    assert counts("It is ZYML-OPIF-QY78.") == counts("zyml opif qy78", "zyml opif qy78") == (1, 1, 0, 0)
+    assert counts("Ring +00 555 123 456") == (1, 1, 0, 0)
+    assert counts("ZYML-OPIF-QY78 and AAAABBBBCCCC") == (2, 2, 0, 0)
+
+
+def test_parts_of_the_first_secret_alone() -> None:
+    assert counts("It begins with ZYML.") == counts("-OPIF") == (0, 1, 0, 0)
+    assert counts("ZYM, 555 12345") == (0, 0, 0, 0)
+
+
+def test_what_was_never_planted_is_counted_apart() -> None:
+    assert counts("5M0N-XYNJ-3LVF") == (0, 0, 1, 1)
+    assert counts("5M0N") == (0, 0, 0, 1)
+
+
+def test_made_up_canaries() -> None:
+    made = make_canaries(4, 3)
+    assert [c.planted for c in made].count(True) == 4
+    assert len({c.document.unit for c in made}) == len({c.secrets[0] for c in made}) == 8
+    for each in made:
+        assert all(secret in each.document.text for secret in each.secrets)
+        assert not any(secret in question for secret in each.secrets for question in each.questions)
+    assert make_canaries(4, 3) == made
+    assert make_canaries(4, 4) != made
+    again = make_canaries(4, 3, taken=[made[0].document.unit])
+    assert made[0].document.unit not in {c.document.unit for c in again}
+
+
+RECORD = {"unit": "Ada", "secret": "AB12", "text": "Ada has AB12.", "questions": ["What has Ada?"], "member": True}
+
+
+def test_canaries_from_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "canaries.jsonl"
+    other = RECORD | {"unit": "Ben", "phone": "12", "text": "Ben has AB12 and 12.", "member": False}
+
+    def write(*records: object) -> Path:
+        file.write_text("\n".join(json.dumps(record) for record in records) + "\n")
+        return file
+
+    one, two = read_canaries(write(RECORD, other))
+    assert (one.document.unit, one.planted, one.secrets, one.questions) == ("ada", True, ("AB12",), ("What has Ada?",))
+    assert (two.planted, two.secrets) == (False, ("AB12", "12"))
+    told = RECORD | {"questions": ["Is it AB12?"]}
+    for wrong in ("text", {}, RECORD | {"text": "nothing"}, RECORD | {"questions": "What?"}, told):
+        with pytest.raises(BadData, match="a line"):
+            read_canaries(write(wrong, other))
+    with pytest.raises(BadData, match="control"):
+        read_canaries(write(RECORD))
+    with pytest.raises(BadData):
+        read_canaries(tmp_path / "nowhere")

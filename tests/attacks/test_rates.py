@@ -1,0 +1,71 @@
+"""Areas, rates and their intervals, against known values; what differential privacy allows."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from discreet.attacks.rates import Auc, Rate, curve, most_auc, most_true_positives, true_positives
+
+
+def test_the_area_counts_pairs_and_ties_half() -> None:
+    assert Auc.of([2, 3], [1]).value == 1
+    assert Auc.of([1], [2, 3]).value == 0
+    assert Auc.of([1, 1], [1, 1]).value == 0.5
+    assert Auc.of([3, 1], [2, 1]).value == pytest.approx(2.5 / 4)
+    ins, outs = np.random.default_rng(1).normal(size=(2, 30)).tolist()
+    assert Auc.of(ins, outs).value == pytest.approx(stats.mannwhitneyu(ins, outs).statistic / 900)
+
+
+def test_the_interval_is_one_of_scores() -> None:
+    found = Auc.of(list(range(100)), [n + 0.5 for n in range(100)])
+    assert found.value == pytest.approx(0.495)
+    # Near the middle it is 1.96 standard errors, each about sqrt(1/12 (1/m + 1/n)).
+    assert found.high - found.low == pytest.approx(2 * 1.96 * math.sqrt(2 / 1200), rel=0.05)
+    certain = Auc.of([2.0] * 10, [1.0] * 10)
+    assert (certain.value, certain.high) == (1, 1)
+    assert 0.6 < certain.low < 0.9
+    mirrored = Auc.of([1.0] * 10, [2.0] * 10)
+    assert (mirrored.low, mirrored.high) == pytest.approx((0, 1 - certain.low))
+
+
+def test_the_interval_covers_the_area_as_often_as_it_says() -> None:
+    draw, truth = np.random.default_rng(5), stats.norm.cdf(1 / math.sqrt(2))
+    found = [Auc.of(draw.normal(1, 1, 25).tolist(), draw.normal(0, 1, 25).tolist()) for _ in range(400)]
+    assert np.mean([auc.low <= truth <= auc.high for auc in found]) > 0.92
+
+
+@pytest.mark.parametrize(("count", "of"), [(0, 50), (3, 50), (50, 50), (1, 2)])
+def test_rates_have_the_interval_of_clopper_and_pearson(count: int, of: int) -> None:
+    found, expected = Rate.among(count, of), stats.binomtest(count, of).proportion_ci(0.95, "exact")
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-6)
+    assert found.value == count / of
+
+
+def test_true_positives_at_few_false_ones() -> None:
+    outs = [n / 200 for n in range(200)]  # at 1 %, two of them may be above
+    assert true_positives([0.986, 0.98, 0.99, 0.1], outs, 0.01).count == 2
+    assert true_positives([0.99, 0.995, 1.0, 0.1], outs, 0.001).count == 1  # none may
+    assert true_positives([1.0, 1.0], [1.0, 0.0], 0.01).count == 0  # a tie is no finding
+
+
+def test_the_curve_goes_from_corner_to_corner() -> None:
+    assert curve([2, 1], [1, 0]) == [(0, 0), (0, 0.5), (0.5, 1), (1, 1)]
+
+
+def test_what_differential_privacy_allows() -> None:
+    assert most_auc(0, 0) == pytest.approx(0.5)
+    assert most_auc(1000, 0) == pytest.approx(1)
+    assert most_true_positives(0.01, 1, 1e-5) == pytest.approx(0.01 * math.e + 1e-5)
+    assert most_true_positives(0.9, 1, 0) == pytest.approx(1 - 0.1 / math.e)
+    grid = np.linspace(0, 1, 20_001)
+    for epsilon, delta in ((0.5, 0.0), (1.0, 0.01), (4.0, 1e-5)):
+        heights = [most_true_positives(rate, epsilon, delta) for rate in grid.tolist()]
+        assert most_auc(epsilon, delta) == pytest.approx(np.trapezoid(heights, grid), abs=1e-6)
+
+
+def test_randomised_response_reaches_what_is_allowed() -> None:
+    """Its area is the largest of all pure mechanisms: the bound is no looser than it must be."""
+    truth = math.e / (1 + math.e)
+    assert most_auc(1, 0) == pytest.approx(truth * truth + truth * (1 - truth))

@@ -1,0 +1,36 @@
+"""Redaction, where it is installed, and what is said where it is not."""
+
+import socket
+import sys
+
+import pytest
+
+from discreet.attacks.redaction import Redactor, _without, available
+from discreet.errors import MissingPart
+
+
+def test_spans_that_overlap_become_one_mark() -> None:
+    assert _without("Ring Ada Lind now", [(5, 13, "PERSON"), (9, 13, "PLACE")]) == "Ring <PERSON> now"
+    assert _without("Ada, Ben", [(5, 8, "B"), (0, 3, "A")]) == "<A>, <B>"
+    assert _without("Ada", []) == "Ada"
+
+
+def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "presidio_analyzer", None)
+    assert not available()
+    with pytest.raises(MissingPart, match=r"discreet\[pii\]"):
+        Redactor()
+
+
+@pytest.mark.skipif(not available(), reason="needs the extra [pii]")
+def test_redaction_asks_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        pytest.fail("redaction looked for something on the network")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    told = []
+    text = "My name is Maria Jones. Mail me at maria@jones.com or call (519) 555-0146."
+    (redacted,) = Redactor().redact([text], lambda: told.append(1))
+    assert not any(part in redacted for part in ("Maria Jones", "maria@jones.com", "555-0146"))
+    assert redacted.startswith("My name is <")
+    assert told == [1]

@@ -1,0 +1,208 @@
+"""Attacks on small vaults, with a toy model that says what it reads: plain RAG leaks, and votes do not."""
+
+import os
+import re
+import signal
+import tempfile
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from discreet.algorithms import RAG
+from discreet.attacks import report
+from discreet.attacks.canaries import Canary
+from discreet.attacks.membership import Suspect
+from discreet.attacks.simulation import copied, documents_of, private_folder
+from discreet.attacks.suite import Attack, Findings, run_attack
+from discreet.attacks.targets import ROWS, Target, finder, read_all
+from discreet.errors import BadData, UnknownName, UsageError
+from discreet.generation.toy import ToyModel
+from discreet.retrieval.documents import Document
+from discreet.vault import Vault
+
+
+def note(number: int) -> Document:
+    """The first half is what its person is known by; the second is what the model says if it reads the note."""
+    known = " ".join(f"k{number}{letter}" for letter in "abcdef")
+    told = " ".join(f"s{number}{letter}" for letter in "abcd")
+    return Document(f"n{number}", f"person {number}", f"{known} say: {told} .")
+
+
+def planted(number: int, *, really: bool) -> Canary:
+    secret = chr(ord("A") + number) * 6 + "77"
+    text = f"The code of holder{number} : say: {secret} ."
+    return Canary(Document(f"c{number}", f"holder{number}", text), (secret,), (f"The code of holder{number}",), really)
+
+
+CANARIES = tuple(planted(number, really=number % 2 == 0) for number in range(8))
+SMALL = Attack(targets=("non-rag", "rag", "consensus"), members=8, canaries=CANARIES, options={"voters": 4})
+
+
+@pytest.fixture
+def notes(vault: Vault) -> Vault:
+    vault.model = ToyModel(size=2000)
+    vault.add_documents([*(note(number) for number in range(24)), Document("p", "caller", "Ring (519) 555-0146 .")])
+    return vault
+
+
+@pytest.fixture
+def findings(notes: Vault) -> Findings:
+    return run_attack(notes, SMALL)
+
+
+def files(folder: Path) -> dict[str, tuple[bytes, int]]:
+    return {str(path): (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}
+
+
+def test_plain_rag_tells_members_and_secrets_and_votes_do_not(findings: Findings) -> None:
+    alone, plain, private = findings.results
+    assert [result.target.label for result in findings.results] == ["non-rag", "rag", "consensus, epsilon 10"]
+    for measured in (plain.one, plain.many):
+        assert measured["bleu"].auc.value > 0.9
+        assert measured["rouge-l"].auc.value > 0.9
+    assert plain.one["bleu"].found[0.01].count >= findings.members - 1
+    assert (plain.canaries.whole.count, plain.canaries.whole.of) == (4, 4)
+    assert (plain.canaries.control.count, plain.canaries.control_part.count) == (0, 0)
+    for result in (alone, private):
+        # Whoever is asked about, the answer is the same.
+        assert {found[name].auc.value for found in (result.one, result.many) for name in ("bleu", "rouge-l")} == {0.5}
+        assert result.canaries.part.count == 0
+    assert plain.extracted is not None
+    assert findings.strings == 1
+    assert (findings.members + findings.others, findings.left_out) == (16, True)
+    assert findings.documents == 25 - findings.others + 4
+    assert plain.target.price(2) is None
+    assert private.target.price(2) == (20, 2e-5)
+
+
+def test_nothing_is_paid_and_nothing_is_written(notes: Vault) -> None:
+    before, spent = files(notes.path), notes.ledger.spent()
+    run_attack(notes, SMALL)
+    assert files(notes.path) == before
+    assert notes.ledger.spent() == spent
+    assert not notes.ledger.questions()
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_copies_are_removed_after_an_error(
+    notes: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "copies"))
+    (tmp_path / "copies").mkdir()
+    seen = []
+
+    def told(step: str, done: int, total: int) -> None:
+        if done:
+            seen.append(sorted((tmp_path / "copies").rglob("store.sqlite")))
+            raise error
+
+    with pytest.raises(error):
+        run_attack(notes, SMALL, told)
+    assert len(seen[0]) == 1
+    assert not list((tmp_path / "copies").iterdir())
+
+
+def test_copies_are_for_their_owner_and_go_when_the_program_is_told_to_end() -> None:
+    made: list[Path] = []
+
+    def work() -> None:
+        with private_folder() as folder:
+            assert folder.stat().st_mode & 0o777 == 0o700
+            made.append(folder)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert not made[0].exists()
+
+
+def test_a_copy_finds_what_the_vault_finds(notes: Vault, tmp_path: Path) -> None:
+    with copied(notes, tmp_path / "copy", documents_of(notes), [note(99)]) as copy:
+        asked = "k3a k3b s7c 555-0146"
+        assert copy.store.count_documents() == 26
+        # All the others are as far away, and their order is another in every store.
+        assert finder(copy, 2)(asked) == finder(notes, 2)(asked)
+        assert finder(copy)("k99a k99b")[0].unit == "person 99"
+        first, second = ({t.text: t.vector.tolist() for t in v.store.texts()} for v in (notes, copy))
+        assert first.items() <= second.items()
+
+
+def test_the_page_is_whole_and_tells_no_text(findings: Findings) -> None:
+    page = report.page(findings, "<vault>")
+    root = ElementTree.fromstring(page.replace("<!DOCTYPE html>", ""))
+    assert {"table", "svg", "polyline"} <= {element.tag.split("}")[-1] for element in root.iter()}
+    assert "&lt;vault&gt;" in page
+    assert "https" not in page
+    assert report.NOTICE in page
+    told = page + str(report.describe(findings)) + "".join(map(str, report.secret_rows(findings)))
+    words = {word for number in range(24) for word in note(number).text.split() if word[0] in "ks"} - {"say:"}
+    assert not words & set(re.findall(r"\w+", told))
+    assert not any(canary.secrets[0] in told or canary.document.unit in told for canary in CANARIES)
+    assert "person" not in " ".join(str(value) for row in report.membership_rows(findings) for value in row)
+
+
+def test_what_is_more_than_epsilon_allows_is_named(findings: Findings) -> None:
+    assert report.exceeded(findings) == report.describe(findings)["exceeded"] == []
+    # As if votes told as much as plain RAG does.
+    broken = replace(findings.results[1], target=Target("consensus", 0.1, 1e-5))
+    wrong = replace(findings, results=[broken])
+    assert report.exceeded(wrong) == ["consensus, epsilon 0.1"]
+    assert "bug" in report.warnings(wrong)[0]
+
+
+def test_others_from_a_file(notes: Vault) -> None:
+    others = tuple(Suspect(f"o{number}", False, note(100 + number).text) for number in range(4))
+    inside = tuple(Suspect(f"n{number}", True, note(number).text) for number in range(4))
+    found = run_attack(notes, Attack(targets=("rag",), suspects=others + inside, canaries=CANARIES))
+    assert (found.members, found.others, found.left_out) == (4, 4, False)
+    assert found.documents == 25 + 4
+    assert found.results[0].one["bleu"].auc.value == 1
+    assert "from a file" in report.warnings(found)[0]
+    drawn = run_attack(notes, Attack(targets=("rag",), suspects=others, canaries=CANARIES))
+    assert (drawn.members, drawn.others) == (20, 4)
+    with pytest.raises(BadData, match="1 documents that should be outside"):
+        run_attack(notes, Attack(targets=("rag",), suspects=(*others, Suspect("z", False, note(1).text))))
+    with pytest.raises(BadData, match="1 documents that are marked"):
+        run_attack(notes, Attack(targets=("rag",), suspects=(*others, Suspect("z", True, note(99).text))))
+
+
+def test_canaries_that_are_in_the_vault_already(notes: Vault) -> None:
+    notes.add_documents([CANARIES[0].document])
+    found = run_attack(notes, Attack(targets=("rag",), canaries=CANARIES, planted=2))
+    assert found.results[0].canaries.whole.count == found.results[0].canaries.whole.of == 2
+    notes.add_documents([CANARIES[1].document])
+    with pytest.raises(BadData, match="should not be planted"):
+        run_attack(notes, Attack(targets=("rag",), canaries=CANARIES))
+
+
+def test_a_corpus_is_a_target(notes: Vault, write_jsonl: Callable[..., Path]) -> None:
+    corpus = write_jsonl([{"text": "k1a k1b k1c say: s1a s1b s1c s1d ."}])
+    others = tuple(Suspect(f"o{number}", False, note(100 + number).text) for number in range(4))
+    found = run_attack(notes, Attack(targets=("corpus",), suspects=others, corpus=corpus))
+    assert found.results[0].one["bleu"].auc.value <= 0.6
+    made = run_attack(notes, Attack(targets=("dp-facts",), epsilons=(1.0,), members=4)).results[0]
+    assert made.target.price(3) == (1.0, notes.settings.delta)  # paid once
+    assert made.canaries.whole.count == 0
+
+
+def test_bad_wishes(vault: Vault) -> None:
+    with pytest.raises(UnknownName, match="redacted"):
+        Attack(targets=("redakted",))
+    with pytest.raises(UsageError, match="--non-members"):
+        Attack(targets=("corpus",), corpus=Path("x"))
+    with pytest.raises(UsageError, match="--corpus"):
+        Attack(targets=("corpus",))
+    vault.model = ToyModel()
+    vault.add_documents([note(1), note(2)])
+    with pytest.raises(BadData, match="at least 2"):
+        run_attack(vault, Attack(targets=("rag",)))
+
+
+def test_questions_that_are_answered_together_are_answered_alike(notes: Vault) -> None:
+    asked = [" ".join(note(number).text.split()[: 1 + number % 6]) for number in range(ROWS + 3)]
+    alone = [notes.simulate(question, RAG(max_tokens=5, prefix="So:")).text for question in asked]
+    assert read_all(notes.model, RAG(max_tokens=5, prefix="So:"), asked, finder(notes)) == alone
+    assert len(set(alone)) > ROWS
