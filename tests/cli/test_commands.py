@@ -43,7 +43,20 @@ def hospital(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     "command",
     [
-        *("init", "add", "remove", "public", "ask", "budget", "tune", "synthesize", "export-vectors", "eval", "demo"),
+        *(
+            "init",
+            "add",
+            "remove",
+            "public",
+            "ask",
+            "budget",
+            "tune",
+            "synthesize",
+            "export-vectors",
+            "eval",
+            "attack",
+            "demo",
+        ),
         *("claim projection", "claim distinguish"),
     ],
 )

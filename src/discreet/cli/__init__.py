@@ -1,6 +1,7 @@
 """The commands, each a few lines over `Vault`."""
 
-from discreet.cli import audit as _audit  # noqa: F401 - commands register themselves
+from discreet.cli import attack as _attack  # noqa: F401 - commands register themselves
+from discreet.cli import audit as _audit  # noqa: F401
 from discreet.cli import budget as _budget  # noqa: F401
 from discreet.cli import claim as _claim  # noqa: F401
 from discreet.cli import demo as _demo  # noqa: F401

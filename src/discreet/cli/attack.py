@@ -1,0 +1,151 @@
+"""`discreet attack`: what leaks, measured on a copy."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from discreet.attacks import report
+from discreet.attacks.canaries import read_canaries
+from discreet.attacks.extraction import read_prompts
+from discreet.attacks.membership import MOST, read_suspects
+from discreet.attacks.redaction import available
+from discreet.attacks.suite import Attack, Findings, run_attack
+from discreet.attacks.targets import NAMES, REDACTED
+from discreet.cli.app import Json, VaultPath, app
+from discreet.cli.output import err, explained, out, print_json
+from discreet.errors import DiscreetError, Interrupted, UsageError
+from discreet.synthesis import Told
+from discreet.vault import Vault
+
+
+@app.command()
+@explained
+def attack(
+    vault: VaultPath,
+    target: Annotated[
+        list[str] | None, typer.Option(help=f"What is attacked; several times. One of: {', '.join(NAMES)}.")
+    ] = None,
+    epsilon: Annotated[
+        list[float] | None, typer.Option(help="Of one question, or of a whole synthetic corpus; several times.")
+    ] = None,
+    members: Annotated[
+        int, typer.Option(min=2, help="About how many people are tried that are in, and as many that are not.")
+    ] = 20,
+    questions: Annotated[int, typer.Option(min=1, max=MOST, help="How many questions are asked about each.")] = 2,
+    non_members: Annotated[
+        Path | None, typer.Option(help='Documents of others, {"text"} a line; else some of the vault are left out.')
+    ] = None,
+    canaries: Annotated[
+        Path | None, typer.Option(help='{"unit", "secret", "text", "questions", "member"} a line; else made up.')
+    ] = None,
+    planted: Annotated[int, typer.Option(min=1, help="How many canaries are planted at most.")] = 10,
+    prompts: Annotated[Path | None, typer.Option(help='For extraction, {"target", "prompt"} a line.')] = None,
+    corpus: Annotated[
+        Path | None, typer.Option(help="A synthetic corpus of this vault, for the target 'corpus'.")
+    ] = None,
+    voters: Annotated[int | None, typer.Option(help="How many voters.")] = None,
+    private_tokens: Annotated[int | None, typer.Option(help="How many private tokens epsilon should buy.")] = None,
+    max_tokens: Annotated[int, typer.Option(min=1, help="The longest answer, in tokens.")] = 48,
+    seed: Annotated[int, typer.Option(help="Of every choice.")] = 0,
+    output: Annotated[Path | None, typer.Option("--out", help="Write the report to this HTML file.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Attack a copy of the vault, and say what leaks: for the custodian only."""
+    opened = Vault.open(vault)
+    write = _report_file(output, opened.path) if output is not None else None
+    wanted = Attack(
+        targets=tuple(dict.fromkeys(target or _usual(opened))),
+        epsilons=tuple(epsilon or [10.0]),
+        members=members,
+        questions=questions,
+        suspects=tuple(read_suspects(non_members)) if non_members else (),
+        canaries=tuple(read_canaries(canaries)) if canaries else (),
+        planted=planted,
+        prompts=tuple(read_prompts(prompts)) if prompts else None,
+        corpus=corpus,
+        options={"voters": voters, "private_tokens": private_tokens, "max_tokens": max_tokens},
+        seed=seed,
+    )
+    with _bars() as told:
+        findings = _run(opened, wanted, told)
+    if write is not None:
+        write(report.page(findings, opened.path.resolve().name))
+    if as_json:
+        print_json(report.describe(findings))
+        return
+    _print(findings)
+    if output is not None:
+        out.print(f"Report: {output}", markup=False)
+
+
+def _usual(vault: Vault) -> list[str]:
+    """Without documents, with them, redacted where that is installed, and as the vault answers."""
+    return ["non-rag", "rag", *([REDACTED] if available() else []), vault.default_algorithm().name]
+
+
+def _run(vault: Vault, wanted: Attack, told: Told) -> Findings:
+    try:
+        return run_attack(vault, wanted, told)
+    except (KeyboardInterrupt, Interrupted):
+        # Not chained: the frames hold documents.
+        raise DiscreetError("Interrupted. The copy of the vault is removed; nothing was kept.") from None
+
+
+def _report_file(path: Path, vault: Path) -> Callable[[str], None]:
+    """How the report is written, by its owner to be read alone.
+
+    Raises:
+        UsageError: it cannot be written there, or would lie in the vault; said before hours are spent.
+    """
+    if path.resolve().is_relative_to(vault.resolve()):
+        raise UsageError(f"{path} lies in the vault, in which nothing is written. Choose another place for the report.")
+    if not path.parent.is_dir() or path.is_dir():
+        raise UsageError(f"The report cannot be written to {path}: name a file in a folder that is there.")
+
+    def write(text: str) -> None:
+        path.unlink(missing_ok=True)  # so that its rights are ours
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    return write
+
+
+@contextmanager
+def _bars() -> Iterator[Told]:
+    """A bar for each step, with the time that is left, on standard error."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=err, transient=True) as bars:
+        shown: dict[str, Any] = {}
+
+        def told(step: str, done: int, total: int) -> None:
+            if step not in shown:
+                shown[step] = bars.add_task(step.capitalize(), total=total)
+            bars.update(shown[step], completed=done, total=total)
+
+        yield told
+
+
+def _print(findings: Findings) -> None:
+    out.print(report.summary(findings), markup=False)
+    for title, headings, rows in (
+        ("Membership: area under the curve, 0.5 is guessing", report.HEADINGS, report.membership_rows(findings)),
+        (
+            "Membership: true positives at few false ones, BLEU, one question",
+            report.TRUE,
+            report.true_positive_rows(findings),
+        ),
+        ("Canaries and extraction", report.SECRETS, report.secret_rows(findings)),
+    ):
+        table = Table(*headings, title=title, title_justify="left")
+        for row in rows:
+            table.add_row(*row)
+        out.print(table)
+    for warning in report.warnings(findings):
+        err.print(f"Note: {warning}", markup=False)
+    err.print(report.NOTICE, markup=False)
