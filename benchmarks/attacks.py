@@ -1,0 +1,91 @@
+"""The figures of docs/attacks.md: what leaks from plain RAG, from redacted documents, and from private answers.
+
+    .venv/bin/python benchmarks/attacks.py DATA/chatdoctor --documents 1000 --target non-rag rag dp-sparse-vote-rag
+        [--epsilon 10] [--members 60] [--questions 2] [--planted 10] [--tokens 48] [--voters 40] [--seed 0]
+
+Makes a vault of so many documents of the folder, those that `membership.jsonl` or `canaries.jsonl` name among them, and
+attacks it as `discreet attack` does, with these files if they are there. Prints Markdown. Nothing is paid.
+"""
+
+import argparse
+import gzip
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from discreet.attacks import report
+from discreet.attacks.canaries import read_canaries
+from discreet.attacks.membership import read_suspects
+from discreet.attacks.suite import Attack, run_attack
+from discreet.retrieval.documents import Document
+from discreet.vault import Vault
+
+DELTA = 1e-6
+
+
+def records(path: Path) -> list[dict[str, Any]]:
+    """The records of a JSONL file, packed or not; none if it is not there."""
+    packed = path.with_name(path.name + ".gz")
+    text = (
+        gzip.decompress(packed.read_bytes()).decode() if packed.exists() else path.read_text() if path.exists() else ""
+    )
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def chosen(folder: Path, count: int) -> list[Document]:
+    """So many documents: those that the attack is about, and the first of the others."""
+    documents = records(folder / "documents.jsonl")
+    about = {row["id"] for name in ("membership", "canaries") for row in records(folder / f"{name}.jsonl")}
+    first = sorted(documents, key=lambda row: row["id"] not in about)[:count]
+    return [Document(row["id"], row["unit"], row["text"]) for row in first]
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--documents", type=int, default=1000)
+    parser.add_argument("--target", nargs="+", default=["non-rag", "rag", "redacted", "dp-sparse-vote-rag"])
+    parser.add_argument("--epsilon", type=float, nargs="+", default=[10.0])
+    parser.add_argument("--members", type=int, default=60)
+    parser.add_argument("--questions", type=int, default=2)
+    parser.add_argument("--planted", type=int, default=10)
+    parser.add_argument("--tokens", type=int, default=48)
+    parser.add_argument("--voters", type=int, default=40)
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    suspects, canaries = given.data / "membership.jsonl", given.data / "canaries.jsonl"
+    attack = Attack(
+        targets=tuple(given.target),
+        epsilons=tuple(given.epsilon),
+        members=given.members,
+        questions=given.questions,
+        suspects=tuple(read_suspects(suspects)) if suspects.exists() else (),
+        canaries=tuple(read_canaries(canaries)) if canaries.exists() else (),
+        planted=given.planted,
+        options={"max_tokens": given.tokens, "voters": given.voters},
+        seed=given.seed,
+    )
+
+    def told(step: str, done: int, total: int) -> None:
+        print(f"{step} {done} of {total}", file=sys.stderr, flush=True)
+
+    with tempfile.TemporaryDirectory() as folder:
+        vault = Vault.create(Path(folder) / "vault", epsilon=20, delta=DELTA)
+        vault.add_documents(chosen(given.data, given.documents))
+        findings = run_attack(vault, attack, told)
+    for headings, rows in (
+        (report.HEADINGS, report.membership_rows(findings)),
+        (report.TRUE, report.true_positive_rows(findings)),
+        (report.SECRETS, report.secret_rows(findings)),
+    ):
+        print(report.markdown(headings, rows), end="\n\n")
+    asked = "{} questions about each person, {} about canaries, {} for extraction".format(*findings.results[0].asked)
+    print(f"{report.summary(findings)} {asked}.", end=" ")
+    print(f"smollm2-135m, minilm+words, {given.tokens} tokens, {given.voters} voters, seed {given.seed}")
+
+
+if __name__ == "__main__":
+    main()
