@@ -13,6 +13,7 @@ DRAWING = set(
 LIBRARIES = {"random", "numpy.random", "torch.distributions", "torch.random"}
 ALLOWED = {
     "mechanisms": {"noise.laplace"},  # asking the Noise that a mechanism was given
+    "audit": {"self.noise.laplace"},  # a broken twin, which asks the Noise that it was given for less
     "demo": {"random", "choose.shuffle"},  # made-up people, drawn from a seed
     "privacy": {"secrets.SystemRandom", "secrets.SystemRandom().shuffle"},  # the operating system's
 }
