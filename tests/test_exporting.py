@@ -9,7 +9,7 @@ from typer.testing import CliRunner, Result
 
 from discreet.cli.app import app
 from discreet.errors import BadData, BudgetExhausted, StoreError, UsageError
-from discreet.exporting import FOLDER, Export, ExportedVectors, most_rho, unit_vector, units_of_rows
+from discreet.exporting import FOLDER, Export, ExportedVectors, most_rho, room_for, unit_vector, units_of_rows
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Pure, ZeroConcentrated
 from discreet.privacy.individual import PLACE, Member, seats
@@ -146,7 +146,19 @@ def test_a_file_that_cannot_be_written_costs_nothing(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="cannot be written"):
         vault.export_vectors(too_long, Export(epsilon=5, delta=1e-6, k=16, rows=20))
     assert vault.budget().spent == 0
+    with pytest.raises(UsageError, match="is a folder"):
+        vault.export_vectors(tmp_path / "v", Export(epsilon=5, delta=1e-6, k=16, rows=20), force=True)
+    assert vault.budget().spent == 0
     assert [path.name for path in tmp_path.iterdir()] == ["v"]
+
+
+def test_a_disk_that_fails_after_everybody_paid_says_so(tmp_path: Path) -> None:
+    out = tmp_path / "vectors.npz"
+    with pytest.raises(StoreError, match="may be paid, and are lost"), room_for(out, 100):
+        raise OSError(28, "No space left on device")
+    with pytest.raises(StoreError, match="Nothing was paid"), room_for(tmp_path / "none" / "x.npz", 100):
+        pass
+    assert not list(tmp_path.iterdir())
 
 
 def test_what_is_there_is_not_written_over(tmp_path: Path) -> None:

@@ -76,6 +76,31 @@ def payable(algorithm: Algorithm | ManyQuestions, settings: Settings, path: Path
     return algorithm
 
 
+def checked(question: str) -> str:
+    """The question without spaces around it.
+
+    Raises:
+        UsageError: nothing is left of it.
+    """
+    question = question.strip()
+    if not question:
+        raise UsageError("The question is empty. Ask something in words.")
+    return question
+
+
+def check_allowed(algorithm: Algorithm | ManyQuestions, not_private: bool) -> None:
+    """Nothing, if the algorithm promises something, or whoever asks says that it need not.
+
+    Raises:
+        UsageError: neither.
+    """
+    if not (algorithm.private or not_private):
+        raise UsageError(
+            f"'{algorithm.name}' gives no guarantee: its answer may repeat any document. It is refused unless "
+            "you say so: --not-private (in Python: not_private=True)."
+        )
+
+
 def paid_by_units(algorithm: Algorithm | ManyQuestions) -> Algorithm | ManyQuestions:
     """The algorithm as a vault runs it in which units pay by themselves: what everybody pays is one more way to pay.
 

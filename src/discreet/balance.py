@@ -2,14 +2,21 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
-from discreet.algorithms.answer import Plan
+from discreet.algorithms.answer import Algorithm, Plan
+from discreet.algorithms.multi import ManyQuestions
+from discreet.errors import UsageError
 from discreet.ledger.records import QuestionRecord
+from discreet.ledger.sql import SqlLedger
 from discreet.privacy.accounting import Budget, Meter, Spending
 from discreet.privacy.ledger import UnitLedger
+from discreet.retrieval.counting import count_units
 
 STEPS = 10
+ANY_VOCABULARY = 1000
+"""Costs do not depend on it."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +70,26 @@ class BudgetReport:
         }
 
 
+def report(ledger: SqlLedger, algorithm: Algorithm | ManyQuestions, unit: str, store: Path) -> BudgetReport:
+    """The report of a vault.
+
+    Args:
+        ledger: who has paid what.
+        algorithm: how a question is answered if nothing else is said.
+        unit: what a unit is called.
+        store: VAULT/store.
+    """
+    budget, questions = ledger.budget, ledger.questions()
+    try:
+        plan = algorithm.plan(budget, ANY_VOCABULARY)
+    except UsageError:  # the whole grant is too little for an answer of that algorithm
+        plan = None
+    if isinstance(algorithm, ManyQuestions):
+        places = algorithm.inner.voters * algorithm.inner.units_per_voter
+        return by_units(ledger, unit, questions, count_units(store), plan, places)
+    return by_everybody(budget, ledger.spent(), unit, questions, plan)
+
+
 def by_everybody(
     budget: Budget, spent: Spending, unit: str, questions: Sequence[QuestionRecord], plan: Plan | None
 ) -> BudgetReport:
@@ -97,10 +124,10 @@ def by_units(
         counts[min(STEPS - 1, int(left / budget.epsilon * STEPS))] += count
         uses += count * _times(budget, everybody + own, plan.most) if plan else 0
     taking = max(places, _taking_part(readings, questions))
-    report = by_everybody(budget, ledger.spent(), unit, questions, None)
+    public = by_everybody(budget, ledger.spent(), unit, questions, None)
     width = budget.epsilon / STEPS
     levels = tuple(Level(step * width, (step + 1) * width, count) for step, count in enumerate(counts))
-    return replace(report, levels=levels, more=uses // taking)
+    return replace(public, levels=levels, more=uses // taking)
 
 
 def _taking_part(readings: Sequence[tuple[Meter, int]], questions: Sequence[QuestionRecord]) -> int:

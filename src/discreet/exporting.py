@@ -109,12 +109,14 @@ def export_vectors(source: Source, out: Path, wanted: Export, *, force: bool = F
     """Write the vectors to `out`, after everybody has paid.
 
     Raises:
-        UsageError: `out` is there already or has no folder, or a parameter is out of range. Nothing was paid.
+        UsageError: `out` is there already, is a folder or has none, or a parameter is out of range. Nothing was paid.
         StoreError: there is no room for it. Nothing was paid.
         BudgetExhausted: the budget cannot pay. Nothing was paid.
     """
     if out.exists() and not force:
         raise UsageError(f"There is already something at {out}. Choose another file, or write over it: --force.")
+    if out.is_dir():
+        raise UsageError(f"{out} is a folder. Name a file.")
     if not out.parent.is_dir():
         raise UsageError(f"There is no folder {out.parent}. Make it, or choose another place.")
     name, dimension = source.embedder
@@ -127,7 +129,7 @@ def export_vectors(source: Source, out: Path, wanted: Export, *, force: bool = F
     release = NoisyVectors.calibrated(rho, matrix, wanted.rows, LARGEST, PLACE)
     question = uuid.uuid4().hex
     units = _units(source, noise)
-    with _room(out, 4 * (wanted.rows + dimension) * wanted.k) as file:
+    with room_for(out, 4 * (wanted.rows + dimension) * wanted.k) as file:
         vectors, receipt, seated = _released(source, question, ceiling, release, units)
         about = {
             "format": _FORMAT,
@@ -224,21 +226,23 @@ def _keep(file: Path, keys: dict[int, str]) -> None:
 
 
 @contextmanager
-def _room(out: Path, size: int) -> Iterator[BinaryIO]:
+def room_for(out: Path, size: int) -> Iterator[BinaryIO]:
     """A file beside `out` with room for so many bytes, and some; it takes the place of `out` when all went well."""
-    made = out.with_name(f".{out.name}.{os.getpid()}")
+    made, lost = out.with_name(f".{out.name}.{os.getpid()}"), "Nothing was paid"
     try:
         with made.open("w+b") as file:
             file.write(bytes(size + _HEADERS))
             _on_disk(file)
             file.seek(0)
+            lost = "They may be paid, and are lost"
             yield file
             file.truncate()
             _on_disk(file)
         os.replace(made, out)
     except OSError as error:
         raise StoreError(
-            f"The vectors cannot be written to {out}: {error.strerror}. Make room, or choose another place."
+            f"The vectors cannot be written to {out}: {error.strerror}. {lost}: make room, or choose another place, "
+            "and export again."
         ) from error
     finally:
         with suppress(OSError):

@@ -34,6 +34,8 @@ from discreet.asking import (
     NEW,
     Asked,
     answer,
+    check_allowed,
+    checked,
     from_public_texts,
     kept_answer,
     payable,
@@ -42,7 +44,7 @@ from discreet.asking import (
     release_threshold,
     to_keep,
 )
-from discreet.balance import BudgetReport, by_everybody, by_units
+from discreet.balance import ANY_VOCABULARY, BudgetReport, report
 from discreet.context import PublicContext
 from discreet.errors import UsageError
 from discreet.exporting import FOLDER, Export, Exported, Source, export_vectors
@@ -54,7 +56,6 @@ from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import Receipt
 from discreet.privacy.ledger import MemoryLedger, UnitLedger
 from discreet.privacy.noise import Noise
-from discreet.retrieval.counting import count_units
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.embedding import Embedder, load_embedder
@@ -68,7 +69,6 @@ from discreet.waiting import at_a_multiple
 
 # Of the vault's delta, this part is for failure probabilities, the rest for converting Renyi curves.
 FAILURE_SHARE = 0.5
-_ANY_VOCABULARY = 1000  # costs do not depend on it
 
 
 class Vault:
@@ -310,13 +310,9 @@ class Vault:
     ) -> Answer:
         named = algorithm or self.default_algorithm()
         algorithm = payable(named, self.settings, self.path)
-        question = _checked(question)
-        if not (algorithm.private or not_private):
-            raise UsageError(
-                f"'{algorithm.name}' gives no guarantee: its answer may repeat any document. It is refused unless "
-                "you say so: --not-private (in Python: not_private=True)."
-            )
-        costs = algorithm.private and algorithm.plan(self.ledger.budget, _ANY_VOCABULARY) is not None
+        question = checked(question)
+        check_allowed(algorithm, not_private)
+        costs = algorithm.private and algorithm.plan(self.ledger.budget, ANY_VOCABULARY) is not None
         known, related = recall(self.history, question, algorithm) if reuse and self.settings.history and costs else NEW
         if known is not None:
             return replace(kept_answer(known, self.settings.unit_field), remaining=self._left())
@@ -345,7 +341,7 @@ class Vault:
         Raises:
             BadData: the file cannot be read as a corpus.
         """
-        question = _checked(question)
+        question = checked(question)
         texts = PublicTexts.read(Path(corpus), self.embedder)
         reader = RAG(max_tokens=max_tokens, prefix=prefix)
         draft = reader.read(question, texts.unsealed_passages(question, reader.units), self.model)
@@ -381,7 +377,7 @@ class Vault:
         ceiling = plan.ceiling if plan else Budget(1.0, self.settings.delta)
         if ledger is None:
             ledger = MemoryLedger(enough(algorithm, ceiling, self.ledger.budget), simulation=True)
-        asked = Asked(secrets.token_hex(8), _checked(question), algorithm.name, algorithm, ceiling)
+        asked = Asked(secrets.token_hex(8), checked(question), algorithm.name, algorithm, ceiling)
         corpus = self.corpus.knowing(public_record(related, public, question))
         answered = answer(asked, corpus, model, ledger, unit=self.settings.unit_field, noise=noise)
         if history and answered.stopped != "public":
@@ -394,16 +390,7 @@ class Vault:
 
     def budget(self) -> BudgetReport:
         """What was granted, spent and is left: for the custodian."""
-        budget, questions = self.ledger.budget, self.ledger.questions()
-        algorithm = self.default_algorithm()
-        try:
-            plan = algorithm.plan(budget, _ANY_VOCABULARY)
-        except UsageError:  # the whole grant is too little for an answer of the default algorithm
-            plan = None
-        if isinstance(algorithm, ManyQuestions):
-            units, places = count_units(self.path / "store"), algorithm.inner.voters * algorithm.inner.units_per_voter
-            return by_units(self.ledger, self.settings.unit_field, questions, units, plan, places)
-        return by_everybody(budget, self.ledger.spent(), self.settings.unit_field, questions, plan)
+        return report(self.ledger, self.default_algorithm(), self.settings.unit_field, self.path / "store")
 
     def tune(self, questions: Sequence[str], tuning: Tuning | None = None) -> tuple[float, Receipt]:
         """A threshold of similarity for `MuRAG`, released privately from public questions, and what it cost.
@@ -416,10 +403,3 @@ class Vault:
         if self.settings.payment != "unit" or not questions:
             raise UsageError("Tuning needs a vault in which units pay by themselves, and at least one question.")
         return release_threshold(tuning, questions, self.corpus, self.ledger, unit=self.settings.unit_field)
-
-
-def _checked(question: str) -> str:
-    question = question.strip()
-    if not question:
-        raise UsageError("The question is empty. Ask something in words.")
-    return question

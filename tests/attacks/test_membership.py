@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from discreet.attacks.membership import GO_ON, MOST, Suspect, bleu, likeness, read_suspects, told_apart
+from discreet.attacks.membership import GO_ON, MOST, Suspect, likeness, read_suspects, told_apart
 from discreet.errors import BadData
+from discreet.evaluation.metrics import bleu
 from discreet.retrieval.embedding import load_embedder
 
 TEXT = "one two three four five six seven eight"

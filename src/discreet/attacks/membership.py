@@ -7,8 +7,6 @@ model is also told to go on, and the passage cut at other places; the mean liken
 """
 
 import json
-import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +17,7 @@ from numpy.typing import NDArray
 
 from discreet.attacks.rates import Auc, Rate, curve, true_positives
 from discreet.errors import BadData
-from discreet.evaluation.metrics import rouge_l
+from discreet.evaluation.metrics import bleu, rouge_l
 from discreet.retrieval.embedding import Embedder
 
 GO_ON = "What does the record say after: {}?"
@@ -113,25 +111,6 @@ def likeness(answers: Sequence[str], references: Sequence[str], embedder: Embedd
         for answer, reference, alike in zip(answers, references, near, strict=True)
     ]
     return np.asarray(rows, dtype=np.float64).reshape(-1, len(MEASURES))
-
-
-def bleu(answer: str, reference: str, longest: int = 4) -> float:
-    """BLEU of one sentence against one reference, without case, in [0, 1] (Papineni et al. 2002).
-
-    The geometric mean of the precisions of runs of 1 to 4 words, times a penalty for an answer shorter than the
-    reference. Of runs of two words and more one is added to both counts, so that a sentence without a run of four has a
-    value (Lin and Och 2004).
-    """
-    said, expected = answer.lower().split(), reference.lower().split()
-    logs = 0.0
-    for size in range(1, longest + 1):
-        mine, theirs = (Counter(tuple(w[n : n + size]) for n in range(len(w) - size + 1)) for w in (said, expected))
-        more = size > 1
-        common, total = (mine & theirs).total() + more, mine.total() + more
-        if not common:
-            return 0.0
-        logs += math.log(common / total)
-    return math.exp(logs / longest + min(0.0, 1 - len(expected) / len(said)))
 
 
 def told_apart(scores: Sequence[float], members: Sequence[bool]) -> Membership:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,7 @@ from discreet.algorithms.multi import ManyQuestions
 from discreet.errors import BadData, UnknownName
 from discreet.evaluation.datasets import Question
 from discreet.evaluation.experiment import run_answers
-from discreet.generation.model import LanguageModel, Prompt
-from discreet.generation.prompts import DOCUMENT_TOKENS, layout
+from discreet.generation.model import LanguageModel
 from discreet.privacy.accounting import Budget
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
@@ -165,45 +163,7 @@ def read_all(
     """What plain RAG answers to many questions, some at once: the same as one by one, up to rounding."""
     answers = []
     for start in range(0, len(questions), ROWS):
-        asked = questions[start : start + ROWS]
-        answers += _read_together(model, reader, asked, [find(question) for question in asked])
+        asked = [(question, find(question)) for question in questions[start : start + ROWS]]
+        answers += [draft.text for draft in reader.read_all(asked, model)]
         progress(len(asked))
     return answers
-
-
-def _read_together(
-    model: LanguageModel, reader: RAG, questions: Sequence[str], passages: Sequence[Sequence[Passage]]
-) -> list[str]:
-    rows, shared = [], []
-    for question, found in zip(questions, passages, strict=True):
-        room = DOCUMENT_TOKENS * reader.units
-        laid = layout(model, question, prefix=reader.prefix, document_tokens=room, max_tokens=reader.max_tokens)
-        text = [token for passage in found for token in model.encode(passage.text)[:DOCUMENT_TOKENS]]
-        rows.append((*laid.shared, *text[:room], *laid.tail))
-        shared.append(laid.shared)
-    common = sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, zip(*shared, strict=False)))
-    length = max(len(row) for row in rows) - common
-    prompts = [_padded(row[common:], length, model.pad_token) for row in rows]
-    return _greedy(model, rows[0][:common], prompts, reader)
-
-
-def _padded(tokens: tuple[int, ...], length: int, pad: int) -> Prompt:
-    padding = length - len(tokens)
-    return Prompt((pad,) * padding + tokens, padding)
-
-
-def _greedy(model: LanguageModel, shared: Sequence[int], prompts: Sequence[Prompt], reader: RAG) -> list[str]:
-    """Every row continued by its best tokens, until all have ended."""
-    decoding = model.start(shared, prompts, reader.max_tokens)
-    said: list[list[int]] = [[] for _ in prompts]
-    ended = [False] * len(prompts)
-    for step in range(reader.max_tokens):
-        best = decoding.best().tolist()
-        for row, token in enumerate(best):
-            ended[row] = ended[row] or token in model.end_tokens
-            if not ended[row]:
-                said[row].append(token)
-        if all(ended) or step == reader.max_tokens - 1:
-            break
-        decoding.append_each(best)
-    return [reader.prefix + model.decode(tokens) for tokens in said]

@@ -1,13 +1,11 @@
 """`discreet attack`: what leaks, measured on a copy."""
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from discreet.attacks import report
@@ -18,7 +16,7 @@ from discreet.attacks.redaction import available
 from discreet.attacks.suite import Attack, Findings, run_attack
 from discreet.attacks.targets import NAMES, REDACTED
 from discreet.cli.app import Json, VaultPath, app
-from discreet.cli.output import err, explained, out, print_json
+from discreet.cli.output import err, explained, out, print_json, step_bars
 from discreet.errors import DiscreetError, Interrupted, UsageError
 from discreet.synthesis import Told
 from discreet.vault import Vault
@@ -72,7 +70,7 @@ def attack(
         options={"voters": voters, "private_tokens": private_tokens, "max_tokens": max_tokens},
         seed=seed,
     )
-    with _bars() as told:
+    with step_bars() as told:
         findings = _run(opened, wanted, told)
     if write is not None:
         write(report.page(findings, opened.path.resolve().name))
@@ -114,21 +112,6 @@ def _report_file(path: Path, vault: Path) -> Callable[[str], None]:
             file.write(text)
 
     return write
-
-
-@contextmanager
-def _bars() -> Iterator[Told]:
-    """A bar for each step, with the time that is left, on standard error."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=err, transient=True) as bars:
-        shown: dict[str, Any] = {}
-
-        def told(step: str, done: int, total: int) -> None:
-            if step not in shown:
-                shown[step] = bars.add_task(step.capitalize(), total=total)
-            bars.update(shown[step], completed=done, total=total)
-
-        yield told
 
 
 def _print(findings: Findings) -> None:

@@ -10,7 +10,16 @@ from typing import Any, ParamSpec
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 from discreet.errors import BudgetExhausted, DiscreetError
 
@@ -59,6 +68,21 @@ def progress_bar(description: str) -> Iterator[Callable[[str, int], None]]:
     with Progress(*columns, TimeElapsedColumn(), console=err, transient=True) as progress:
         task = progress.add_task(description, total=None)
         yield lambda _what, count: progress.advance(task, count)
+
+
+@contextmanager
+def step_bars() -> Iterator[Callable[[str, int, int], None]]:
+    """A bar for each step of long work, with the time left, on standard error; told (step, done, of how much)."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=err) as bars:
+        shown: dict[str, TaskID] = {}
+
+        def told(step: str, done: int, total: int) -> None:
+            if step not in shown:
+                shown[step] = bars.add_task(step, total=total)
+            bars.update(shown[step], completed=done, total=total)
+
+        yield told
 
 
 @contextmanager

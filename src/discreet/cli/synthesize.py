@@ -5,11 +5,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from discreet.algorithms.synthetic import CorpusPlan, Method
 from discreet.cli.app import Json, VaultPath, app
-from discreet.cli.output import err, explained, out, print_json, working
+from discreet.cli.output import explained, out, print_json, step_bars, working
 from discreet.errors import UnknownName, UsageError
 from discreet.synthesis import METHODS, Synthetic, receipt_path
 from discreet.vault import Vault
@@ -98,16 +97,7 @@ def synthesize(
         return
     if output is None:
         raise UsageError("Say where the corpus goes: --out FILE.jsonl. (Or --plan, to see what it would cost.)")
-    with Progress(
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=err
-    ) as bars:
-        shown: dict[str, Any] = {}
-
-        def told(step: str, done: int, total: int) -> None:
-            if step not in shown:
-                shown[step] = bars.add_task(step, total=total)
-            bars.update(shown[step], completed=done)
-
+    with step_bars() as told:
         made = opened.synthesize(output, parameters, only_new=only_new, force=force, told=told, ray=ray)
     if as_json:
         summary = {"out": str(output), "written": len(made.texts), "kept": len(made.kept), "plan": made.plan}

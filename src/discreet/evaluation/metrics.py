@@ -6,6 +6,7 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from discreet.errors import MissingPart
@@ -73,6 +74,15 @@ def rouge_l(answer: str, reference: str) -> float:
     return _f1(_rapidfuzz().LCSseq.similarity(said, expected), len(said), len(expected))
 
 
+def bleu(answer: str, reference: str) -> float:
+    """BLEU of one sentence against one reference, without case, in [0, 1] (Papineni et al. 2002).
+
+    Of runs of two words and more one is added to both counts, so that a sentence without a run of four has a value (Lin
+    and Och 2004).
+    """
+    return float(_bleu().corpus_score([answer], [[reference]]).score) / 100
+
+
 def levenshtein(answer: str, reference: str) -> float:
     """One minus the edit distance over the length of the longer text, ignoring case."""
     return float(_rapidfuzz().Levenshtein.normalized_similarity(answer.strip().lower(), reference.strip().lower()))
@@ -84,6 +94,15 @@ def _rouge_words(text: str) -> list[str]:
 
 def _f1(common: int, said: int, expected: int) -> float:
     return 2 * common / (said + expected) if common else 0.0
+
+
+@cache
+def _bleu() -> Any:
+    try:
+        from sacrebleu.metrics.bleu import BLEU
+    except ImportError as error:
+        raise MissingPart("BLEU needs sacrebleu: pip install 'discreet[eval]'") from error
+    return BLEU(lowercase=True, tokenize="none", smooth_method="add-k", smooth_value=1)
 
 
 def _rapidfuzz() -> Any:
