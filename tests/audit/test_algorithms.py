@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from discreet.algorithms import ALGORITHMS
-from discreet.audit.algorithms import PAIRS, AlgorithmCase, Pair, algorithm_cases, settings
+from discreet.audit.algorithms import PAIRS, AlgorithmCase, algorithm_cases, settings
 from discreet.audit.case import run
+from discreet.audit.pairs import Pair
 from discreet.audit.twins import BrokenDeal, BrokenIndex, BrokenPayment, twins_of_algorithms
 from discreet.privacy.noise import InsecureSeededNoise
 

@@ -8,11 +8,9 @@ left to everybody: all that an analyst sees.
 
 import json
 import math
-import sqlite3
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import chain
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from discreet.algorithms import (
@@ -31,7 +29,8 @@ from discreet.algorithms.ensemble import split_total
 from discreet.algorithms.multi import ManyQuestions
 from discreet.algorithms.naive_multi_rag import NaiveMultiRAG
 from discreet.audit.bounds import Key
-from discreet.audit.case import DELTA, Told
+from discreet.audit.case import DELTA, FAILURE, Told
+from discreet.audit.pairs import Pair, make_vault
 from discreet.errors import BudgetExhausted
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget
@@ -39,43 +38,13 @@ from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.mechanisms.limited_domain import ObservedSelection
 from discreet.privacy.mechanisms.stable_set import StableSet, gap_to_pass
 from discreet.privacy.noise import Noise
-from discreet.retrieval.documents import Document
 from discreet.retrieval.retriever import TOP_UNITS, Corpus
 from discreet.vault import Vault
 
 WORDS = "x y z w who knows"
 """What the model can say. A prompt without a document says "who knows"."""
 VOCABULARY = 8
-FAILURE = 0.01
-"""The delta of what may fail: large enough to be seen."""
 QUESTIONS = ("fever", "fever again", "fever once more", "fever at last", "fever after all")
-Units = Mapping[str, Sequence[str]]
-"""The texts of each unit."""
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Two neighbouring vaults.
-
-    Attributes:
-        name: how they differ, in words.
-        units: those of the first vault.
-        goes: the unit that the second vault lacks; none if empty.
-        comes: the unit that the second vault has besides.
-        questions: how many are asked, one after the other.
-    """
-
-    name: str
-    units: Units
-    goes: str = ""
-    comes: Units = field(default_factory=dict)
-    questions: int = 1
-
-    @property
-    def steps(self) -> int:
-        """How many units come or go."""
-        return bool(self.goes) + len(self.comes)
-
 
 PAIRS = (
     Pair(
@@ -188,11 +157,9 @@ class AlgorithmCase:
         """So many transcripts of each vault."""
         crowd = {f"crowd {n}": ["fever say: x ."] for n in range(self.setting.crowd)}
         with tempfile.TemporaryDirectory() as folder:
-            vault = _vault(Path(folder) / "vault", {**crowd, **self.pair.units})
+            vault = make_vault(Path(folder) / "vault", {**crowd, **self.pair.units})
             first = self._transcripts(vault, draws, noise, told)
-            if self.pair.goes:
-                vault.remove_unit(self.pair.goes)
-            vault.add_documents(_documents(self.pair.comes))
+            self.pair.step(vault)
             return first, self._transcripts(vault, draws, noise, told)
 
     def _transcripts(self, vault: Vault, draws: int, noise: Noise, told: Told) -> list[Key]:
@@ -273,21 +240,3 @@ def _agreeing(algorithm: Consensus | DPKSA, granted: Budget) -> Setting:
     else:
         crowd = max(0, round(last.bottom) - 3) if isinstance(last, ObservedSelection) else 0
     return _alone(replace(algorithm, voters=crowd + 3), granted, crowd)
-
-
-def _vault(path: Path, units: Units) -> Vault:
-    vault = Vault.create(path, epsilon=1.0, delta=DELTA, embedder="hashing", model="toy")
-    vault.store.close()
-    # Which of equally near units comes first follows from a key that is drawn when a store is made. Here it is always
-    # the same, so that a table can be printed again.
-    with sqlite3.connect(path / "store" / "store.sqlite") as database:
-        database.execute("update meta set value = ? where name = 'key'", (bytes(32),))
-    database.close()
-    opened = Vault.open(path)
-    opened.add_documents(_documents(units))
-    return opened
-
-
-def _documents(units: Units) -> list[Document]:
-    texts = chain.from_iterable(((unit, n, text) for n, text in enumerate(units[unit])) for unit in units)
-    return [Document(f"{unit}-{n}", unit, text) for unit, n, text in texts]

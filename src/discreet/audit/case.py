@@ -13,6 +13,8 @@ CONFIDENCE = 0.95
 """That no bound of a whole audit is above the truth."""
 DELTA = 1e-3
 """At which claims are looked at that need a delta to be converted: large enough to matter among some thousand draws."""
+FAILURE = 0.01
+"""The delta of what may fail: large enough to be seen."""
 Told = Callable[[int], None]
 """Told how many more draws were made."""
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from discreet.audit.bounds import Key
-from discreet.audit.case import DELTA, Told, claim_of
+from discreet.audit.case import DELTA, FAILURE, Told, claim_of
 from discreet.privacy.accounting import largest, zcdp_epsilon
 from discreet.privacy.change import Change, Relation
 from discreet.privacy.costs import Cost
@@ -31,8 +31,6 @@ from discreet.privacy.mechanisms.stable_set import StableSet, gap_to_pass
 from discreet.privacy.mechanisms.threshold_choice import ThresholdChoice
 from discreet.privacy.noise import Noise
 
-FAILURE = 0.01
-"""The probability of failure of mechanisms that have one: large enough to be seen."""
 LEAN = 2.0
 """By how much the likelier of two outcomes is ahead, in nats: so the other comes up about once in ten times."""
 CHANGES = (Change(1, Relation.REPLACE), Change(1, Relation.ADD_REMOVE))

@@ -13,17 +13,22 @@ from typing import Any
 import numpy as np
 
 from discreet.algorithms import Consensus, MuRAG
-from discreet.audit.algorithms import PAIRS, AlgorithmCase, Pair, Setting, settings
+from discreet.algorithms.dp_facts import DPFacts
+from discreet.algorithms.dp_facts import Plan as FactsPlan
+from discreet.audit.algorithms import PAIRS, AlgorithmCase, Setting, settings
 from discreet.audit.bounds import Key
 from discreet.audit.case import DELTA, Case, Told
+from discreet.audit.corpora import PAIRS as CORPUS_PAIRS
+from discreet.audit.corpora import CorpusCase, corpora
 from discreet.audit.mechanisms import CHANGES, MechanismCase, Stream, mechanism_cases, rho_of
+from discreet.audit.pairs import Pair
 from discreet.privacy.accounting import Budget, Meter, Spending
 from discreet.privacy.change import Change
-from discreet.privacy.costs import Cost
+from discreet.privacy.costs import BoundedRange, Cost
 from discreet.privacy.individual import Member
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.mechanisms.exponential import ExponentialMechanism, vote_scale
-from discreet.privacy.mechanisms.gap_choice import Words, by_count
+from discreet.privacy.mechanisms.gap_choice import GapChoice, Words, by_count, gap_sensitivity
 from discreet.privacy.mechanisms.keyword_counts import KeywordCounts
 from discreet.privacy.mechanisms.limited_domain import LimitedDomain
 from discreet.privacy.mechanisms.sparse_vector import SparseVector
@@ -126,6 +131,14 @@ class BrokenLimitedDomain(LimitedDomain):
         return super().cost(ADD_REMOVE)
 
 
+class BrokenGap(GapChoice):
+    """BROKEN: as DP-KSA prints it, with Gumbel(2/epsilon): one gap may rise by two while another falls by two."""
+
+    def cost(self, change: Change) -> Cost:
+        """Half of what it is."""
+        return BoundedRange(gap_sensitivity(change) / self.scale)
+
+
 class BrokenOrder(StableSet):
     """BROKEN: the words by how many voters have each, which is as private as the counts."""
 
@@ -186,6 +199,15 @@ def _mechanism_twins(epsilon: float) -> Iterator[MechanismCase]:
         BrokenLimitedDomain(epsilon, 0.01, 2 * half, 2 * half),
         first=(0,) * (half + 1) + (1,) * (half - 1),
         second=(0,) * half + (1,) * half,
+    )
+    scale = 2 / epsilon
+    gaps = [frozenset("ab")] * (1 + round(3 * scale)) + [frozenset("c")] * 2 + [frozenset("a")]
+    yield broken(
+        "gap-choice",
+        "as printed, on words that turn",
+        BrokenGap(1, 2, scale),
+        first=[*gaps, frozenset("b")],
+        second=[*gaps, frozenset("ac")],
     )
     test = StableSet.calibrated(rho_of(epsilon), 0.01)
     crowd = [frozenset("ab")] * (gap_to_pass(0.9, test.sigma, 0.01) + 1)
@@ -312,6 +334,25 @@ def _named(pair: Pair, name: str) -> Pair:
     return replace(pair, name=f"{name} ({pair.name})")
 
 
+# -- corpora ---------------------------------------------------------------------------------------------------------
+
+
+class BrokenFacts(DPFacts):
+    """BROKEN: a fact is released, with a noisy count, however few state it."""
+
+    def steps(self, rho: float, delta: float, dimension: int, length: int) -> FactsPlan:
+        """Without a threshold."""
+        plan = super().steps(rho, delta, dimension, length)
+        counts = plan.stated
+        return replace(plan, stated=BrokenDomain(counts.words, counts.sigma, counts.delta, counts.of))
+
+
+def _corpus_twins(epsilon: float) -> Iterator[CorpusCase]:
+    method, crowd = corpora(epsilon)[DPFacts.name]
+    alone = replace(CORPUS_PAIRS[1], name=f"no threshold for facts that few state ({CORPUS_PAIRS[1].name})")
+    yield CorpusCase(method.name, BrokenFacts(**vars(method)), crowd, alone)
+
+
 # -- all of them -----------------------------------------------------------------------------------------------------
 
 
@@ -332,5 +373,15 @@ def twins_of_algorithms(epsilon: float, names: Sequence[str] = ()) -> list[Case]
     return found + [case for case in _algorithm_twins(epsilon) if not names or case.name in names]
 
 
-LOUDEST = {"dp-rag": 6, "dp-ksa": 3, "consensus": 3, "murag-ada": 2}
+def twins_of_corpora(epsilon: float, names: Sequence[str] = ()) -> list[Case]:
+    """The same of methods of making a corpus."""
+    found: list[Case] = [
+        Quiet(CorpusCase(name, method, crowd, CORPUS_PAIRS[LOUDEST.get(name, 0)]), STILL)
+        for name, (method, crowd) in corpora(epsilon).items()
+        if not names or name in names
+    ]
+    return found + [case for case in _corpus_twins(epsilon) if not names or case.name in names]
+
+
+LOUDEST = {"aug-pe": 1, "dp-rag": 6, "dp-ksa": 3, "consensus": 3, "murag-ada": 2}
 """On which of the pairs too little noise shows most, if not on the second."""

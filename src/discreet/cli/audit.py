@@ -1,4 +1,4 @@
-"""`discreet audit`: what many draws show about every mechanism and algorithm, beside what is claimed."""
+"""`discreet audit`: what many draws show about every mechanism, algorithm and method of making a corpus."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -8,15 +8,17 @@ import typer
 
 from discreet.audit.algorithms import algorithm_cases, settings
 from discreet.audit.case import CONFIDENCE, Case, Finding, run
+from discreet.audit.corpora import corpus_cases
 from discreet.audit.mechanisms import MECHANISMS, mechanism_cases
 from discreet.audit.report import markdown, table, verdict
-from discreet.audit.twins import twins_of_algorithms, twins_of_mechanisms
+from discreet.audit.twins import twins_of_algorithms, twins_of_corpora, twins_of_mechanisms
 from discreet.cli.app import Json, app
 from discreet.cli.output import explained, out, print_json, progress_bar
 from discreet.errors import UnknownName, UsageError
 from discreet.privacy.noise import InsecureSeededNoise, SystemNoise
+from discreet.synthesis import METHODS
 
-EPSILON = {"mechanisms": 1.0, "algorithms": 2.0}
+EPSILON = {"mechanisms": 1.0, "algorithms": 2.0, "corpora": 2.0}
 """At which they are audited if nothing else is said: at these, much of what may be lost is lost often."""
 
 
@@ -25,7 +27,7 @@ EPSILON = {"mechanisms": 1.0, "algorithms": 2.0}
 def audit(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[NAME]...", help="mechanisms, algorithms, or some of them by name; all if none."),
+        typer.Argument(metavar="[NAME]...", help="mechanisms, algorithms, corpora, or some by name; all if none."),
     ] = None,
     draws: Annotated[int | None, typer.Option(min=100, help="How many of each input; more show more.")] = None,
     epsilon: Annotated[
@@ -59,10 +61,11 @@ def audit(
 def _cases(names: Sequence[str], epsilon: float | None, *, twins: bool) -> list[Case]:
     if epsilon is not None and not 0.01 <= epsilon <= 20:
         raise UsageError(f"Draws say something about an epsilon between 0.01 and 20, not {epsilon:g}. Try 1.")
-    known = {"mechanisms": list(MECHANISMS), "algorithms": list(settings(1.0))}
+    known = {"mechanisms": list(MECHANISMS), "algorithms": list(settings(1.0)), "corpora": list(METHODS)}
     kinds: dict[str, Any] = {
         "mechanisms": twins_of_mechanisms if twins else mechanism_cases,
         "algorithms": twins_of_algorithms if twins else algorithm_cases,
+        "corpora": twins_of_corpora if twins else corpus_cases,
     }
     for name in names:
         if name not in known and not any(name in each for each in known.values()):

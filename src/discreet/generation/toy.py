@@ -11,6 +11,8 @@ import numpy as np
 from discreet.generation.model import Logits, Prompt, Tokens
 
 _END, _PAD = 0, 1
+LOUD = 9.0
+"""The logit of the word that a prompt wants to say next; others have 0."""
 
 
 class ToyModel:
@@ -81,9 +83,9 @@ class ToyDecoding:
         return np.array([(wish + [_END] * (self._said + 1))[self._said] for wish in self._wishes], dtype=np.int64)
 
     def logits(self) -> Logits:
-        """Nine for the next word of each row, nothing for the others."""
+        """`LOUD` for the next word of each row, nothing for the others."""
         found = np.zeros((len(self._wishes), self._size), dtype=np.float32)
-        found[np.arange(len(found)), self.best()] = 9.0
+        found[np.arange(len(found)), self.best()] = LOUD
         return found
 
     def append(self, token: int) -> None:

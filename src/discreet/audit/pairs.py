@@ -1,0 +1,63 @@
+"""Two vaults that differ in one unit, on which algorithms and corpora are audited."""
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+
+from discreet.audit.case import DELTA
+from discreet.retrieval.documents import Document
+from discreet.vault import Vault
+
+Units = Mapping[str, Sequence[str]]
+"""The texts of each unit."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two neighbouring vaults.
+
+    Attributes:
+        name: how they differ, in words.
+        units: those of the first vault.
+        goes: the unit that the second vault lacks; none if empty.
+        comes: the unit that the second vault has besides.
+        questions: how many are asked, one after the other.
+    """
+
+    name: str
+    units: Units
+    goes: str = ""
+    comes: Units = field(default_factory=dict)
+    questions: int = 1
+
+    @property
+    def steps(self) -> int:
+        """How many units come or go."""
+        return bool(self.goes) + len(self.comes)
+
+    def step(self, vault: Vault) -> None:
+        """Make the second vault of the first, as a custodian would."""
+        if self.goes:
+            vault.remove_unit(self.goes)
+        vault.add_documents(_documents(self.comes))
+
+
+def make_vault(path: Path, units: Units) -> Vault:
+    """A vault of these units, in which units pay by themselves, with a toy model."""
+    vault = Vault.create(path, epsilon=1.0, delta=DELTA, embedder="hashing", model="toy")
+    vault.store.close()
+    # Which of equally near units comes first follows from a key that is drawn when a store is made. Here it is always
+    # the same, so that a table can be printed again.
+    with sqlite3.connect(path / "store" / "store.sqlite") as database:
+        database.execute("update meta set value = ? where name = 'key'", (bytes(32),))
+    database.close()
+    opened = Vault.open(path)
+    opened.add_documents(_documents(units))
+    return opened
+
+
+def _documents(units: Units) -> list[Document]:
+    texts = chain.from_iterable(((unit, n, text) for n, text in enumerate(units[unit])) for unit in units)
+    return [Document(f"{unit}-{n}", unit, text) for unit, n, text in texts]

@@ -1,0 +1,64 @@
+"""Every method of making a corpus is audited from the store to the file; broken ones are flagged."""
+
+import json
+import math
+
+import pytest
+
+from discreet.audit.case import run
+from discreet.audit.corpora import PAIRS, CorpusCase, corpora, corpus_cases
+from discreet.audit.twins import BrokenFacts, twins_of_corpora
+from discreet.privacy.noise import InsecureSeededNoise
+from discreet.synthesis import METHODS
+
+MADE = corpora(2.0)
+
+
+def test_every_method_is_audited_and_has_a_twin() -> None:
+    assert set(MADE) == set(METHODS)
+    assert len(corpus_cases(2.0)) == len(METHODS) * len(PAIRS)
+    assert len(corpus_cases(2.0, ["aug-pe"])) == len(PAIRS)
+    assert {case.name for case in twins_of_corpora(2.0)} == set(METHODS)
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_the_real_ones_keep_their_claims(name: str) -> None:
+    method, crowd = MADE[name]
+    found = run(
+        [CorpusCase(name, method, crowd, pair) for pair in PAIRS[:2]], InsecureSeededNoise(0), draws=60, confidence=0.99
+    )
+    assert [finding for finding in found if finding.violated] == []
+
+
+@pytest.mark.parametrize(("name", "draws"), [("dp-facts", 150), ("dp-synrag", 150)])
+def test_too_little_noise_is_flagged(name: str, draws: int) -> None:
+    quiet, *_ = twins_of_corpora(2.0, [name])
+    (found,) = run([quiet], InsecureSeededNoise(1), draws=draws)
+    assert found.violated
+
+
+def test_facts_without_a_threshold_are_flagged() -> None:
+    *_, twin = twins_of_corpora(2.0, ["dp-facts"])
+    assert isinstance(twin, CorpusCase)
+    assert isinstance(twin.method, BrokenFacts)
+    (found,) = run([twin], InsecureSeededNoise(1), draws=250)
+    assert found.violated
+
+
+def test_what_is_audited_is_all_that_leaves_the_vault() -> None:
+    method, crowd = MADE["dp-facts"]
+    case = CorpusCase("dp-facts", method, crowd, PAIRS[0])
+    first, second = case.sample(2, InsecureSeededNoise(3), lambda _: None)
+    assert (first, second) == case.sample(2, InsecureSeededNoise(3), lambda _: None)
+    texts, receipt, plan, left = json.loads(str(first[0]))
+    assert all(len(text) == 3 for text in texts)
+    assert receipt["epsilon"] <= 2.0
+    assert plan["method"] == "dp-facts"
+    assert left == 3.0  # units pay by themselves: nothing that everybody sees changes
+
+
+def test_a_unit_that_becomes_another_is_two_steps() -> None:
+    method, crowd = MADE["dp-synth"]
+    epsilon, delta = CorpusCase("dp-synth", method, crowd, PAIRS[-1]).claim
+    assert epsilon == 4.0
+    assert delta == pytest.approx(0.01 * (1 + math.exp(2.0)))
