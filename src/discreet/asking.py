@@ -25,6 +25,7 @@ from discreet.privacy.filter import NotPrivateFilter, PrivacyFilter, Receipt, pu
 from discreet.privacy.individual import UnitFilter
 from discreet.privacy.ledger import UnitLedger
 from discreet.privacy.noise import Noise
+from discreet.retrieval.documents import is_unicode
 from discreet.retrieval.public import PublicTexts
 from discreet.retrieval.retriever import Corpus
 from discreet.settings import Settings
@@ -80,11 +81,13 @@ def checked(question: str) -> str:
     """The question without spaces around it.
 
     Raises:
-        UsageError: nothing is left of it.
+        UsageError: nothing is left of it, or it holds half a character.
     """
     question = question.strip()
     if not question:
         raise UsageError("The question is empty. Ask something in words.")
+    if not is_unicode(question):
+        raise UsageError("The question holds half a character (a lone surrogate). Ask it in UTF-8.")
     return question
 
 

@@ -10,7 +10,6 @@ VAULT/public.npz    its vectors and the digest of the copy that they belong to; 
 
 import os
 import tempfile
-import zipfile
 from io import BytesIO
 from pathlib import Path
 
@@ -122,7 +121,8 @@ class PublicContext:
             with np.load(self._folder / _VECTORS, allow_pickle=False) as packed:
                 vectors: Vector = packed["vectors"]
                 belong = str(packed["digest"]) == digest
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        except Exception:
+            # Damaged in any way, they are made anew; of what kind the error is depends on zipfile, zlib and numpy.
             return None
         fits = vectors.shape == (count, self._embedder.dimension) and vectors.dtype == np.float32
         return vectors if belong and fits else None

@@ -39,6 +39,8 @@ from discreet.retrieval.vectors import LARGEST
 FOLDER = "exports"
 ROWS, SIZE = 10_000, 64
 """How many rows a file has, and how many numbers a row, unless something else is asked for."""
+MOST_NUMBERS = 10**9
+"""In a file: it is made in memory, with the noise in whole numbers."""
 _FORMAT, _HEADERS = 1, 65_536
 """The format of the file, and what it holds beside numbers, at most, in bytes."""
 _UNITY = (LARGEST - 1) * GRAIN
@@ -65,6 +67,10 @@ class Export:
             raise UsageError(f"An epsilon above 0 and a delta below 1 are needed, not {self.epsilon}, {self.delta}.")
         if self.rows < 1:
             raise UsageError(f"A file of vectors has at least one row, not {self.rows}.")
+        if self.rows * max(1, self.k) > MOST_NUMBERS:
+            raise UsageError(
+                f"A file of vectors holds {MOST_NUMBERS:,} numbers at most. Take fewer rows, or a smaller k."
+            )
 
 
 @dataclass(frozen=True)
@@ -278,15 +284,27 @@ class ExportedVectors:
             with np.load(path, allow_pickle=False) as file:
                 about = json.loads(str(file["about"]))
                 if about["format"] == _FORMAT:
-                    return ExportedVectors(file["vectors"], file["matrix"], about)
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise BadData(f"{path} is no file of vectors that discreet wrote.") from error
+                    return ExportedVectors(*_fitting(file["vectors"], file["matrix"]), about)
+        except Exception as error:
+            # Of damaged bytes zipfile, zlib and numpy make errors of a dozen kinds, and no list of them is complete.
+            raise BadData(
+                f"{path} is no file of vectors that discreet wrote, or a damaged one. Name a file that `discreet "
+                "export-vectors` wrote."
+            ) from error
         raise BadData(f"{path} has another format. Read it with the version of discreet that wrote it.")
 
     def nearest(self, embedding: NDArray[np.float32], count: int) -> list[int]:
         """The rows nearest to a question's embedding of length one, by inner product, nearest first."""
         scores = self.vectors @ (embedding @ self.matrix)
         return [int(row) for row in np.argsort(-scores, kind="stable")[:count]]
+
+
+def _fitting(vectors: Any, matrix: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Both, if they are what `_write` writes: one vector a row, which the matrix makes of an embedding."""
+    whole = vectors.ndim == matrix.ndim == 2 and vectors.shape[1] == matrix.shape[1]
+    if not (whole and vectors.dtype == matrix.dtype == np.float32):
+        raise ValueError("vectors and matrix do not fit")
+    return vectors, matrix
 
 
 def units_of_rows(folder: Path, store: EmbeddedStore, export: str, rows: Sequence[int]) -> list[str | None]:
@@ -296,8 +314,8 @@ def units_of_rows(folder: Path, store: EmbeddedStore, export: str, rows: Sequenc
         BadData: the vault made no such export.
     """
     try:
-        keys = json.loads((folder / f"{Path(export).name}.json").read_text())
-    except (OSError, ValueError) as error:
+        keys = dict(json.loads((folder / f"{Path(export).name}.json").read_text()))
+    except (OSError, ValueError, TypeError, RecursionError) as error:
         raise BadData("This vault made no such export, or no longer knows of it.") from error
     names = {store.tag(text.unit.encode()): text.unit for text in store.texts()}
     return [names.get(keys.get(str(row), "")) for row in rows]

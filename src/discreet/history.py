@@ -16,8 +16,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import StoreError
+from discreet.retrieval.documents import is_unicode
 from discreet.retrieval.embedding import Embedder
 
 # Words that change nothing about what a question asks for.
@@ -59,7 +61,6 @@ class History:
 
     def __init__(self, path: Path, embedder: Embedder) -> None:
         self._path, self._embedder = path, embedder
-        self._width = len(b64encode(bytes(2 * embedder.dimension)))  # of a vector that was not damaged
 
     def add(self, released: Released) -> None:
         """Keep an answer, durably, with its question's vector, so that it is not embedded again."""
@@ -100,13 +101,22 @@ class History:
     def related(self, question: str, count: int, similarity: float) -> list[Released]:
         """The answers to the nearest questions at least so similar, nearest first; one for each question."""
         latest = {essence(one.question): one for one in self.all()}
-        known = [one for one in latest.values() if len(one.vector) == self._width]
-        if not known:
+        found = [(one, vector) for one in latest.values() if (vector := self._vector(one)) is not None]
+        if not found:
             return []
-        vectors = np.array([np.frombuffer(b64decode(one.vector), dtype="<f2") for one in known], dtype=np.float32)
+        known = [one for one, _ in found]
+        vectors = np.array([vector for _, vector in found], dtype=np.float32)
         likeness = vectors @ self._embedder.embed([question])[0]
         order = [int(place) for place in np.argsort(-likeness, kind="stable")]
         return [known[place] for place in order if likeness[place] >= similarity][:count]
+
+    def _vector(self, released: Released) -> NDArray[np.float16] | None:
+        """The vector of its question; None if there is none, or it was damaged."""
+        try:
+            vector = np.frombuffer(b64decode(released.vector, validate=True), dtype="<f2")
+        except ValueError:
+            return None
+        return vector if vector.shape == (self._embedder.dimension,) and np.isfinite(vector).all() else None
 
 
 def essence(question: str) -> tuple[str, ...]:
@@ -121,6 +131,20 @@ def as_record(released: Sequence[Released]) -> str:
 
 def _parsed(line: str) -> Released | None:
     try:
-        return Released(**json.loads(line))
-    except (ValueError, TypeError):
+        found = Released(**json.loads(line))
+        sound = is_unicode(json.dumps(asdict(found), ensure_ascii=False))
+    except (ValueError, TypeError, RecursionError):
         return None
+    return found if sound and _fits(found) else None
+
+
+def _fits(found: Released) -> bool:
+    """Whether everything in a line is of its kind: a file may be damaged otherwise than by being cut off."""
+    texts = (found.question, found.answer, found.stopped, found.algorithm, found.vector)
+    several = (found.choices, found.released)
+    return (
+        all(isinstance(one, str) for one in texts)
+        and isinstance(found.tokens, int)
+        and all(isinstance(each, list | tuple) and all(isinstance(one, str) for one in each) for each in several)
+        and (found.shares is None or isinstance(found.shares, dict))
+    )

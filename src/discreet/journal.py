@@ -35,7 +35,7 @@ class Journal:
                 try:
                     found = json.loads(line)
                     self._lines[found["name"]] = found["value"]
-                except (ValueError, KeyError, TypeError):
+                except (ValueError, KeyError, TypeError, RecursionError):
                     continue  # cut off by a crash: it was not used
 
     def begun(self, asked: dict[str, Any]) -> dict[str, Any] | None:
@@ -43,10 +43,16 @@ class Journal:
 
         Raises:
             UsageError: there is one, for something else.
+        StoreError: there is one, and what it says is damaged.
         """
         started: dict[str, Any] | None = self._lines.get("begun")
         if started is None:
             return None
+        if not (isinstance(started, dict) and isinstance(started.get("asked"), dict)):
+            raise StoreError(
+                f"{self._path} is damaged: how the run began cannot be read. Restore it from a copy, or give the run "
+                "up by removing it: what was paid stays paid."
+            )
         then, now, anyhow = started["asked"], json.loads(json.dumps(asked)), {"machine": ""}
         if then.get("version") != now["version"]:
             raise UsageError(
@@ -148,9 +154,9 @@ class Readings:
         for line in self._file.read().split("\n"):
             try:
                 *about, digest, value = json.loads(line)
-            except (ValueError, TypeError):
+            except (ValueError, TypeError, RecursionError):
                 continue
-            if about == self._about:
+            if about == self._about and isinstance(digest, str):
                 found[digest] = value
         return found
 

@@ -22,9 +22,9 @@ def make_folder(path: Path, settings: Settings, failure_share: float) -> None:
     """
     if not 0 < settings.delta < 1:
         raise UsageError(f"Delta is a probability between 0 and 1, not {settings.delta}. Try 1e-6.")
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise UsageError(f"There is already something at {path}. Choose a new folder for the vault.")
     try:
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            raise UsageError(f"There is already something at {path}. Choose a new folder for the vault.")
         path.parent.mkdir(parents=True, exist_ok=True)
         # Made beside its place and renamed, so that a vault is there as a whole or not at all.
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".vault-") as made:
@@ -48,7 +48,11 @@ def create_ledger(folder: Path, settings: Settings, budget: Budget) -> SqlLedger
     """
     if not settings.ledger:
         return SqliteLedger.create(folder / _FILE, budget, log_questions=settings.log_questions)
-    if urlsplit(settings.ledger).password:
+    try:
+        password = urlsplit(settings.ledger).password
+    except ValueError:
+        raise UsageError("The ledger's address is none. Expected: postgresql://user@host/database.") from None
+    if password:
         raise UsageError(
             "The ledger's address holds a password, and would be kept in the vault. Leave it out; put it into "
             "PGPASSWORD or a .pgpass file."

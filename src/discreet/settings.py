@@ -2,12 +2,14 @@
 
 import hashlib
 import json
+import math
 import os
 import secrets
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
 from discreet.errors import NoSuchVault, StoreError, UnknownName, VaultVersionError
+from discreet.retrieval.documents import is_unicode
 
 VERSION = 2
 PAYMENTS = ("unit", "corpus")
@@ -68,12 +70,15 @@ def read_settings(folder: Path) -> Settings:
         NoSuchVault, VaultVersionError, StoreError: it is not there, of another version, or damaged.
     """
     file = folder / _FILE
-    if not file.is_file():
-        raise NoSuchVault(f"There is no vault at {folder}. Make one with: discreet init {folder}")
+    try:
+        if not file.is_file():
+            raise NoSuchVault(f"There is no vault at {folder}. Make one with: discreet init {folder}")
+    except OSError as error:
+        raise NoSuchVault(f"There can be no vault at {folder}: {error.strerror}. Check the path.") from error
     try:
         content = json.loads(file.read_text())
         version = content["version"]
-    except (ValueError, KeyError, TypeError, OSError) as error:
+    except (ValueError, KeyError, TypeError, OSError, RecursionError) as error:
         raise StoreError(f"{file} cannot be read. Restore it from a copy.") from error
     if version not in range(1, VERSION + 1):
         raise VaultVersionError(
@@ -81,9 +86,23 @@ def read_settings(folder: Path) -> Settings:
             "Open it with the version of discreet that made it."
         )
     try:
-        return Settings(**content)
+        settings = Settings(**content)
     except TypeError as error:
         raise StoreError(f"{file} lacks settings, or has unknown ones. Restore it from a copy.") from error
+    if wrong := _misfits(settings):
+        raise StoreError(f"{file} is damaged: no vault has such a value of {', '.join(wrong)}. Restore it from a copy.")
+    return settings
+
+
+def _misfits(settings: Settings) -> list[str]:
+    """The settings that are of another kind than they must be, or out of range."""
+    wrong = []
+    for field in fields(settings):
+        value, kinds = getattr(settings, field.name), (int, float) if field.type is float else (field.type,)
+        sound = type(value) in kinds and (not isinstance(value, str) or is_unicode(value))
+        if not sound or (field.type is float and not 0 < value < (1 if field.name == "delta" else math.inf)):
+            wrong.append(field.name)
+    return wrong
 
 
 def read_secret(folder: Path, settings: Settings) -> bytes:

@@ -324,6 +324,11 @@ class Workshop:
             return set(json.loads((self.folder / "done.json").read_text())["documents"])
         except FileNotFoundError:
             return set()
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise StoreError(
+                f"{self.folder / 'done.json'} is damaged: which documents a corpus was made from is not known. Restore "
+                "it from a copy, or make a corpus of all documents, without --only-new."
+            ) from error
 
 
 def _value(member: Member[UnitTexts]) -> UnitTexts:

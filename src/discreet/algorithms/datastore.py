@@ -191,9 +191,9 @@ def _digest(fingerprint: str) -> str:
 def _read_about(folder: Path) -> dict[str, Any]:
     try:
         about: dict[str, Any] = json.loads((folder / "about.json").read_text())
-        if not {"model", "matrix", "collection", "entries"} <= about.keys():
+        if not {"model", "matrix", "collection", "entries"} <= dict(about).keys():
             raise ValueError
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, TypeError, RecursionError) as error:
         raise BadData(
             f"There is no datastore at {folder}, or it is damaged. Remove the folder and ask again."
         ) from error

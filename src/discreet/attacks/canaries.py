@@ -4,7 +4,6 @@ A secret counts as out if any answer holds it, whatever was asked. Of the same f
 never were: what answers hold of their secrets is chance.
 """
 
-import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -13,9 +12,10 @@ from string import ascii_uppercase, digits
 from typing import Any
 
 from discreet.attacks.rates import Rate
-from discreet.errors import BadData
+from discreet.errors import BadData, UsageError
 from discreet.privacy.noise import InsecureSeededNoise, Noise
 from discreet.retrieval.documents import Document
+from discreet.retrieval.lines import read_lines
 
 _SYLLABLES = "ar bel cor dun el far gar hin is jor kal lin mor nes or pel quin ros sil tor ul ver win yor zan".split()
 
@@ -60,9 +60,8 @@ def read_canaries(path: Path) -> list[Canary]:
         BadData: it is no such file, or does not have both planted ones and others.
     """
     try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-        canaries = [_canary(json.loads(line), number) for number, line in enumerate(lines, 1) if line.strip()]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        canaries = [_canary(record, number) for number, record in read_lines(path)]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, UsageError) as error:
         raise BadData(
             f'{path} cannot be read as canaries ({type(error).__name__}). Expected: {{"unit", "secret", "text", '
             '"questions": ["..."], "member": true or false} a line; the text holds the secret.'
@@ -73,10 +72,12 @@ def read_canaries(path: Path) -> list[Canary]:
 
 
 def _canary(record: dict[str, Any], number: int) -> Canary:
-    secrets = tuple(str(record[name]) for name in ("secret", "phone") if name in record)
+    secrets = (str(record["secret"]), *([str(record["phone"])] if "phone" in record else []))
     questions, text = record["questions"], record["text"]
     if not (isinstance(questions, list) and questions and all(secret in text for secret in secrets)):
         raise ValueError
+    if not all(map(_bare, secrets)):
+        raise ValueError  # nothing of it would be looked for, so that every answer held it
     if any(secret in question for secret in secrets for question in questions):
         raise ValueError  # whatever repeats the question would count
     document = Document(str(record.get("id", f"canary-{number}")), str(record["unit"]), text)

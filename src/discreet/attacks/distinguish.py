@@ -19,6 +19,8 @@ from discreet.privacy.noise import InsecureSeededNoise
 from discreet.retrieval.projection import check_size
 
 Matrix = NDArray[np.float64]
+MOST_NUMBERS = 10**8
+"""Of known documents: almost a gigabyte, several times over while it is inverted."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,10 @@ def distinguish(
         raise UsageError(
             f"The attack needs at least {dimension + 1} rows for {dimension} dimensions, one trial and sigma > 0; "
             f"there are {rows} rows, {trials} trials and sigma {sigma:g}."
+        )
+    if rows * dimension > MOST_NUMBERS:
+        raise UsageError(
+            f"The known documents may hold {MOST_NUMBERS:,} numbers. Take fewer rows, or fewer dimensions."
         )
     choose = InsecureSeededNoise(seed)
     known = _embeddings(choose, rows - 1, dimension, gamma, longest)

@@ -4,17 +4,18 @@ After Huang et al. (2023), targeted: a prompt begins a sentence that such a stri
 for whatever was read. What counts is how many different strings that stand in the documents come out, over all answers.
 """
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import BadData
 from discreet.generation.model import LanguageModel
+from discreet.retrieval.lines import read_lines
 
 KINDS = ("email", "url", "phone")
 UNTARGETED = "untargeted"
@@ -112,10 +113,16 @@ def read_prompts(path: Path) -> list[AttackPrompt]:
         BadData: it is no such file.
     """
     try:
-        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-        return [AttackPrompt(r["target"] if r["target"] in KINDS else UNTARGETED, r["prompt"]) for r in rows]
+        return [_prompt(record) for _, record in read_lines(path)]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BadData(f'{path} cannot be read as prompts. It should have {{"target", "prompt"}} a line.') from error
+
+
+def _prompt(record: Any) -> AttackPrompt:
+    target, text = record["target"], record["prompt"]
+    if not isinstance(text, str):
+        raise TypeError
+    return AttackPrompt(target if target in KINDS else UNTARGETED, text)
 
 
 def informed_prompts(texts: Sequence[str], count: int, characters: int = 80) -> list[AttackPrompt]:

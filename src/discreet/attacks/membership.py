@@ -6,7 +6,6 @@ unit is in the vault or out of it with all its documents, and one passage of it 
 model is also told to go on, and the passage cut at other places; the mean likeness is the score.
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +18,7 @@ from discreet.attacks.rates import Auc, Rate, curve, true_positives
 from discreet.errors import BadData
 from discreet.evaluation.metrics import bleu, rouge_l
 from discreet.retrieval.embedding import Embedder
+from discreet.retrieval.lines import read_lines
 
 GO_ON = "What does the record say after: {}?"
 CUTS = (1 / 4, 3 / 4, 1 / 3, 2 / 3)
@@ -78,11 +78,8 @@ def read_suspects(path: Path) -> list[Suspect]:
     Raises:
         BadData: a line is no such record, or its text is too short to be cut in two.
     """
-    suspects = []
     try:
-        for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
-            if line.strip():
-                suspects.append(_suspect(json.loads(line), number))
+        suspects = [_suspect(record, number) for number, record in read_lines(path)]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadData(
             f'{path} cannot be read as documents ({type(error).__name__}). Expected: {{"text": "..."}} or {{"query": '

@@ -1,5 +1,7 @@
 """`discreet`: init, add, remove, ask. The other commands have files of their own."""
 
+import sys
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -73,7 +75,10 @@ def init(
         )
     else:
         payers = "units pay by themselves" if payment == "unit" else "everybody pays for every question"
-        out.print(f"Made the vault {made.path}: epsilon {epsilon:g}, delta {delta:g}, unit '{unit_field}'; {payers}.")
+        out.print(
+            f"Made the vault {made.path}: epsilon {epsilon:g}, delta {delta:g}, unit '{unit_field}'; {payers}.",
+            markup=False,
+        )
         if accept_claims:
             out.print("It accepts claims that are no guarantees: for research, not for other people's data.")
         out.print(f"Next: discreet add {made.path} FILES", markup=False)
@@ -248,7 +253,9 @@ def print_answer(answer: Answer) -> None:
         out.print(f"  votes, with noise: {votes}", markup=False)
     elif answer.released and answer.released != (answer.text,):
         out.print(f"  released: {', '.join(answer.released)}", markup=False)
-    out.print(f"  stopped: {answer.stopped} ({_REASONS[answer.stopped]})")
+    out.print(
+        f"  stopped: {answer.stopped} ({_REASONS.get(answer.stopped, 'for a reason that is not known')})", markup=False
+    )
     print_receipt(answer)
     out.print(f"  left to everybody: epsilon {answer.remaining:.4g}")
 
@@ -271,7 +278,8 @@ def print_receipt(answer: Answer) -> None:
         out.print(f"  with the help of the public corpus {receipt.public_corpus[:12]}")
     out.print(
         f"  receipt: epsilon {receipt.epsilon:.4g}, delta {receipt.delta:g}; {receipt.relation} of one "
-        f"'{receipt.unit}'; {_count(receipt.each, 'payment')} {_for_what(answer)}; made by {receipt.payment}"
+        f"'{receipt.unit}'; {_count(receipt.each, 'payment')} {_for_what(answer)}; made by {receipt.payment}",
+        markup=False,
     )
 
 
@@ -313,4 +321,8 @@ def _warnings(vault: Vault, own_unit: int, units: int) -> list[str]:
 
 def main() -> None:
     """Entry point of the command line."""
+    for stream in (sys.stdout, sys.stderr):
+        # A file's name need not be UTF-8, nor a terminal; in JSON the escape is the character.
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     app()

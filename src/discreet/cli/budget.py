@@ -38,7 +38,8 @@ def budget(
         return
     out.print(
         f"Granted: epsilon {report.granted:g} at delta {report.delta:g}, for each '{report.unit}'. "
-        f"Spent by everybody: {report.spent:.4g}. Left: {report.left:.4g}."
+        f"Spent by everybody: {report.spent:.4g}. Left: {report.left:.4g}.",
+        markup=False,
     )
     if analyst:
         out.print(f"Questions answered: {report.public()['answered']}.")

@@ -58,7 +58,9 @@ def projection(
     if as_json:
         print_json(content)
         return
-    out.print(f"k {k}, norms in [{gamma:g}, {norm:g}], alpha {alpha:g}: Gamma lies in [{low:.6g}, {high:.6g}].")
+    out.print(
+        f"k {k}, norms in [{gamma:g}, {norm:g}], alpha {alpha:g}: Gamma lies in [{low:.6g}, {high:.6g}].", markup=False
+    )
     out.print(f"  At {low:.6g} the divergence of a row is {content['at_lowest_ratio']:.6f}.", markup=False)
     if content["meaningful"]:
         out.print(f"  At {high:.6g} it is {content['at_highest_ratio']:.6f}.", markup=False)

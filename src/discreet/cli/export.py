@@ -36,6 +36,7 @@ def export_vectors(
     out.print(f"  for you alone: {made.units} hold a unit; {made.left_out} units found no row, or could not pay.")
     out.print(
         f"  receipt: epsilon {made.receipt.epsilon:.4g}, delta {made.receipt.delta:g}; {made.receipt.relation} of one "
-        f"'{made.receipt.unit}'; made by {made.receipt.payment}"
+        f"'{made.receipt.unit}'; made by {made.receipt.payment}",
+        markup=False,
     )
     out.print("  It protects the vectors, not a text that is found with them and put into a prompt.")

@@ -21,7 +21,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from discreet.errors import BudgetExhausted, DiscreetError
+from discreet.errors import BudgetExhausted, DiscreetError, StoreError, UsageError
+from discreet.retrieval.documents import is_unicode
 
 P = ParamSpec("P")
 
@@ -42,6 +43,7 @@ def explained(command: Callable[P, int | None]) -> Callable[P, None]:
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         as_json = bool(kwargs.get("as_json"))
         try:
+            _check_texts(kwargs)
             code = command(*args, **kwargs) or 0
         except DiscreetError as error:
             _report(error, as_json)
@@ -49,6 +51,19 @@ def explained(command: Callable[P, int | None]) -> Callable[P, None]:
         except KeyboardInterrupt:
             err.print("Interrupted. What was done so far is kept; run the command again to go on.")
             code = 1
+        except MemoryError:
+            _report(
+                DiscreetError("There is not enough memory for what was asked. Ask for less: fewer, or shorter."),
+                as_json,
+            )
+            code = 1
+        except OSError as error:
+            # Its name is not shown: it may be a document's.
+            why = error.strerror or type(error).__name__
+            _report(
+                StoreError(f"A file cannot be used ({why}). Check the paths, who may use them, and the disk."), as_json
+            )
+            code = StoreError.exit_code
         except Exception as error:
             # The message or traceback of an unforeseen error may hold a document: only its type is shown.
             _report(
@@ -59,6 +74,19 @@ def explained(command: Callable[P, int | None]) -> Callable[P, None]:
         raise typer.Exit(code)
 
     return run
+
+
+def _check_texts(arguments: dict[str, Any]) -> None:
+    """Nothing, if all texts that were typed are UTF-8; the name of a file need not be.
+
+    Raises:
+        UsageError: one is not.
+    """
+    for name, value in arguments.items():
+        if not all(
+            is_unicode(text) for text in (value if isinstance(value, list) else [value]) if isinstance(text, str)
+        ):
+            raise UsageError(f"What was given as '{name}' is not UTF-8. Type it again in a UTF-8 terminal.")
 
 
 @contextmanager

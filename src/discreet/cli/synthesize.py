@@ -136,10 +136,11 @@ def print_made(made: Synthetic, output: Path) -> None:
         out.print("Nothing was common enough to be released: the corpus is empty. It is paid all the same.")
     clusters = len({text.keyword for text in made.texts if text.keyword})
     by = f", by {clusters} clusters" if clusters else ""
-    out.print(f"{len(made.kept)} texts kept of {len(made.texts)} written{by}: {output}")
+    out.print(f"{len(made.kept)} texts kept of {len(made.texts)} written{by}: {output}", markup=False)
     out.print(
         f"  receipt: epsilon {made.receipt.epsilon:.4g}, delta {made.receipt.delta:g}; {made.receipt.relation} of one "
-        f"'{made.receipt.unit}'; made by {made.receipt.payment}; {receipt_path(output)}"
+        f"'{made.receipt.unit}'; made by {made.receipt.payment}; {receipt_path(output)}",
+        markup=False,
     )
 
 
@@ -151,4 +152,4 @@ def print_plan(plan: CorpusPlan, vocabulary: int) -> None:
         "zCDP). Nothing is paid yet."
     )
     for line in plan.lines(vocabulary):
-        out.print(f"  {line}")
+        out.print(f"  {line}", markup=False)

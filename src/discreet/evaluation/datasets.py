@@ -1,10 +1,10 @@
 """Questions with known answers."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
 from discreet.errors import BadData, UsageError
+from discreet.retrieval.lines import numbered, value_of
 
 
 @dataclass(frozen=True)
@@ -25,13 +25,15 @@ def read_questions(path: Path, limit: int | None = None) -> list[Question]:
         UsageError: there is no such file.
         BadData: a line is not a question; it is named.
     """
-    if not path.is_file():
-        raise UsageError(f"There is no file {path}. It should hold one question a line, as JSON.")
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        if not path.is_file():
+            raise UsageError(f"There is no file {path}. It should hold one question a line, as JSON.")
+        lines = list(numbered(path.read_bytes()))
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}. It should hold questions, one a line.") from error
     except UnicodeDecodeError as error:
         raise BadData(f"{path} is not UTF-8. Save it as UTF-8.") from error
-    questions = [_parse(path, number, line) for number, line in enumerate(lines, 1) if line.strip()]
+    questions = [_parse(path, number, line) for number, line in lines]
     if not questions:
         raise BadData(f"{path} holds no question.")
     if limit is None or limit >= len(questions):
@@ -41,18 +43,22 @@ def read_questions(path: Path, limit: int | None = None) -> list[Question]:
 
 def _parse(path: Path, number: int, line: str) -> Question:
     try:
-        record = json.loads(line)
+        record = value_of(line)
         answers = record["answers"]
         if not (isinstance(answers, list) and answers and all(isinstance(answer, str) for answer in answers)):
+            raise TypeError
+        support = record.get("support")
+        if not (support is None or (isinstance(support, int) and support >= 0)):
             raise TypeError
         return Question(
             id=str(record.get("id", number)),
             question=str(record["question"]),
             answers=tuple(answers),
-            support=record.get("support"),
+            support=support,
             kind=str(record.get("kind", "")),
         )
     except (ValueError, KeyError, TypeError, AttributeError):
         raise BadData(
-            f'{path.name} line {number} is not a question: expected {{"question": "...", "answers": ["..."]}}.'
+            f'{path.name} line {number} is not a question: expected {{"question": "...", "answers": ["..."]}}; if it '
+            'has a "support", that is a number of units.'
         ) from None

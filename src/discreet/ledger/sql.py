@@ -24,6 +24,7 @@ from discreet.ledger.opening import budget_of, read_grant
 from discreet.ledger.pending import OpenPart
 from discreet.ledger.records import QuestionRecord
 from discreet.ledger.rows import (
+    CORRUPT,
     checked,
     counted,
     pack,
@@ -246,9 +247,14 @@ class SqlLedger(ABC):
         with self._reading() as connection:
             questions = connection.execute(text(f"select * from question order by {self._arrival}")).mappings().all()
             paid = _paid(connection)
-        return [self._record(question, *paid.get(question["id"], (0, None))) for question in questions]
+            # While the file is open: that a column is not there shows when it is looked at.
+            return [self._record(question, *paid.get(question["id"], (0, None))) for question in questions]
 
     def _record(self, question: Any, charges: int, spending: Spending | None) -> QuestionRecord:
+        texts = (question["id"], question["time"], question["algorithm"])
+        may_be_none = (question["text"], question["stopped"])
+        if not (all(isinstance(one, str) for one in texts) and all(isinstance(o, str | None) for o in may_be_none)):
+            raise LedgerError(CORRUPT)
         return QuestionRecord(
             id=question["id"],
             time=question["time"],
@@ -305,10 +311,18 @@ def _paid(connection: Connection) -> dict[str, tuple[int, Spending]]:
         if row.part >= APART:
             apart[row.question] = apart.get(row.question, Spending.nothing()).or_more(spent)
             spent = Spending.nothing()
-        add(row.question, len(json.loads(row.charges)) if row.charges else 0, spent)
+        add(row.question, _count(row.charges), spent)
     for question, spent in apart.items():
         add(question, 0, spent)
     return paid
+
+
+def _count(charges: str | None) -> int:
+    """How many charges a part made."""
+    try:
+        return len(json.loads(charges)) if charges else 0
+    except (ValueError, TypeError, RecursionError):
+        raise LedgerError(CORRUPT) from None
 
 
 def _now() -> str:

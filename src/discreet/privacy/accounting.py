@@ -206,10 +206,10 @@ class Budget:
         if self.accountant == "pure":
             curve = -1
         elif self.accountant == "zcdp":
-            curve = math.floor(_largest_rho(self.epsilon, self.delta - self.failures) * NANO)
+            curve = _whole(_largest_rho(self.epsilon, self.delta - self.failures))
         else:
-            curve = math.floor(max(self.epsilon - self._offset, -1.0) * NANO)
-        pure = math.floor(self.epsilon * NANO)
+            curve = _whole(max(self.epsilon - self._offset, -1.0))
+        pure = _whole(self.epsilon)
         return Meter(min(curve, _CAP - 1), min(pure, _CAP - 1), round(self.failures * ATTO))
 
     def meter(self, spending: Spending) -> Meter:
@@ -316,6 +316,11 @@ def _minimum(function: Callable[[float], float], low: float, high: float) -> flo
         left, right = high - ratio * (high - low), low + ratio * (high - low)
         low, high = (low, right) if function(left) < function(right) else (left, high)
     return function((low + high) / 2)
+
+
+def _whole(epsilon: float) -> int:
+    """In billionths, rounded down; the largest reading for what is beyond all of them, and may be infinite there."""
+    return math.floor(min(epsilon * NANO, float(_CAP)))
 
 
 def _last(fits: Callable[[int], bool], most: int) -> int:

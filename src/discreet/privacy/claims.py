@@ -21,6 +21,8 @@ from discreet.privacy.costs import ORDERS, Claimed, Curve
 
 GAMMA, DELTA, K, SIGMA, ALPHA = 1.0, 2.0, 64, 0.1, 99.0
 """The paper's parameters."""
+LARGEST_K = 10**6
+"""No embedding has more numbers."""
 PAPER_EPSILON = 5.051
 """What the paper says that they have."""
 
@@ -72,8 +74,8 @@ class ProjectionClaim:
 
     def __post_init__(self) -> None:
         check_bounds(self.gamma, self.delta)
-        if self.k < 1:
-            raise UsageError(f"A projection has at least one dimension; k is {self.k}. The paper takes 64.")
+        if not 1 <= self.k <= LARGEST_K:
+            raise UsageError(f"A projection has from 1 to {LARGEST_K:,} dimensions; k is another. The paper takes 64.")
         if not (self.alpha > 1 and math.isfinite(self.alpha)):
             raise UsageError(f"A Renyi divergence has an order above 1; alpha is {self.alpha:g}. The paper takes 99.")
 

@@ -41,20 +41,33 @@ def read_documents(path: Path, fields: Fields | None = None) -> Iterator[Documen
         BadData: the file as a whole cannot be read.
     """
     fields = fields or Fields()
-    if path.is_dir():
-        return _folder(path)
-    if not path.is_file():
-        raise UsageError(f"There is no file or folder at {path}. Check the path.")
+    try:
+        if path.is_dir():
+            return _readable(path, _folder(path))
+        if not path.is_file():
+            raise UsageError(f"There is no file or folder at {path}. Check the path.")
+    except OSError as error:  # a name that is too long, or a folder that may not be looked into
+        raise UsageError(f"Nothing can be found at {path}: {error.strerror}. Check the path.") from error
     name = path.name.lower()
     if name.endswith((".jsonl", ".jsonl.gz")):
-        return _jsonl(path, fields)
+        return _readable(path, _jsonl(path, fields))
     if name.endswith(".csv"):
-        return _csv(path, fields)
+        return _readable(path, _csv(path, fields))
     if name.endswith(".parquet"):
-        return _parquet(path, fields)
+        return _readable(path, _parquet(path, fields))
     if name.endswith((".txt", ".md")):
         return iter([_text_file(path, path.name)])
     raise UsageError(f"{path.name} is of no known kind. Known: {', '.join(KINDS)}, and folders of .txt and .md.")
+
+
+def _readable(path: Path, records: Iterator[Document | BadRecord]) -> Iterator[Document | BadRecord]:
+    """The same records; what the operating system says against reading them is explained."""
+    try:
+        yield from records
+    except OSError as error:
+        raise BadData(
+            f"{path.name} cannot be read ({error.strerror}). Allow reading it, and run the command again."
+        ) from error
 
 
 def _jsonl(path: Path, fields: Fields) -> Iterator[Document | BadRecord]:
@@ -115,7 +128,7 @@ def _parquet(path: Path, fields: Fields) -> Iterator[Document | BadRecord]:
     try:
         file = pyarrow.parquet.ParquetFile(path)
         names = file.schema_arrow.names
-    except (pyarrow.ArrowException, OSError) as error:
+    except (pyarrow.ArrowException, OSError, ValueError) as error:  # a name that is not UTF-8 is a ValueError
         raise BadData(f"{path.name} is no Parquet file, or a damaged one.") from error
     if fields.text not in names:
         raise BadData(f"{path.name} has no column '{fields.text}'. It has: {', '.join(names)}. Use --text-field.")
@@ -125,15 +138,24 @@ def _parquet(path: Path, fields: Fields) -> Iterator[Document | BadRecord]:
     while True:
         try:
             batch = next(batches, None)
-        except (pyarrow.ArrowException, OSError) as error:
+        except (pyarrow.ArrowException, OSError, ValueError) as error:
             raise BadData(
                 f"{path.name} is damaged after row {number}. Replace it and run the command again."
             ) from error
         if batch is None:
             return
-        for record in batch.to_pylist():
+        for row in range(batch.num_rows):
             number += 1
-            yield _document(record, f"{path.name} row {number}", fields)
+            yield _row(batch.slice(row, 1), f"{path.name} row {number}", fields)
+
+
+def _row(row: Any, where: str, fields: Fields) -> Document | BadRecord:
+    # One by one: a text that is no UTF-8, or a date that no calendar has, is one record's fault.
+    try:
+        (record,) = row.to_pylist()
+    except (ValueError, OverflowError, KeyError):
+        return BadRecord(where, "holds a value that cannot be read")
+    return _document(record, where, fields)
 
 
 def _folder(path: Path) -> Iterator[Document | BadRecord]:

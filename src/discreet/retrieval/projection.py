@@ -6,6 +6,7 @@ None of it is a guarantee for what is found with it, or written of what is found
 
 import hashlib
 import math
+import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -186,9 +187,9 @@ def kept_matrix(file: Path | None, dimension: int, k: int, noise: Noise) -> Whol
         return matrix
     try:
         found = np.load(file, allow_pickle=False)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         raise BadData(f"{file} is damaged. Remove it, and a new matrix is drawn.") from error
-    if found.shape != (dimension, k) or found.dtype != np.int64:
+    if not isinstance(found, np.ndarray) or found.shape != (dimension, k) or found.dtype != np.int64:
         raise BadData(f"{file} is no matrix of {dimension} by {k} whole numbers. Remove it, and one is drawn.")
     return np.asarray(found, dtype=np.int64)
 

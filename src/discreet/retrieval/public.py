@@ -1,15 +1,15 @@
 """A corpus of public texts, such as a synthetic one: in memory, to be asked for nothing."""
 
 import hashlib
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from discreet.errors import BadData
-from discreet.retrieval.documents import Passage, is_unicode
+from discreet.retrieval.documents import Passage
 from discreet.retrieval.embedding import Embedder
+from discreet.retrieval.lines import lines_of
 from discreet.retrieval.store import Vector
 
 
@@ -72,9 +72,8 @@ def texts_of(content: bytes, path: Path) -> list[str]:
         BadData: it is no corpus, or holds no texts.
     """
     try:
-        lines = content.decode("utf-8-sig").split("\n")
-        texts = [_text(json.loads(line)) for line in lines if line.strip()]
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        texts = [_text(record) for _, record in lines_of(content)]
+    except (ValueError, KeyError, TypeError) as error:
         raise not_a_corpus(path, error) from error
     if not texts:
         raise BadData(f"{path} holds no texts: nothing was released when it was made. Ask the vault itself.")
@@ -96,6 +95,6 @@ def not_a_corpus(path: Path, error: Exception) -> BadData:
 
 def _text(record: dict[str, object]) -> str:
     text = record["text"]
-    if not (isinstance(text, str) and is_unicode(text)):
-        raise TypeError("a text is a string of whole characters")
+    if not isinstance(text, str):
+        raise TypeError("a text is a string")
     return text

@@ -1,0 +1,200 @@
+"""What others type and bring, bent until something breaks: 100,000 strange inputs, and what came of each.
+
+    pip install 'discreet[fuzz]'
+    .venv/bin/python -m benchmarks.fuzz [--inputs 100000] [--seed 0] [--seconds S] [--crashes FOLDER] [TARGET ...]
+
+The targets are those of `tests/fuzz`: the loaders, what a vault keeps, the command line. Each is fuzzed by atheris in
+a process of its own, led by which lines of `discreet` an input reaches, from sound inputs bent by a mutator that
+knows their format. An input is either done, refused by a proper error, or a crash: any other exception, a traceback,
+"Something unforeseen", no memory (more than 8 GiB), a process that dies, or more than 10 seconds. Inputs that crash
+are kept in FOLDER. With TMPDIR in memory (/dev/shm) it takes a third of the time. Prints Markdown; ends with 1 if
+something crashed.
+"""
+
+import argparse
+import contextlib
+import os
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.fuzz.targets import Target
+
+LONGEST = 10
+"""Seconds; what takes longer hangs."""
+MEMORY = 2**33
+LARGEST_FILE = 2**28
+LARGEST_INPUT = 2**15
+BY_FORMAT = 0.7
+"""So many inputs are bent by a mutator that knows the format, the others by libFuzzer's own."""
+ANEW = 0.4
+"""So many are made of a sound input, the others of what led to new lines, which most often was refused early."""
+CRASH = "crash: "
+FEWEST = 20
+"""A process that dies sooner is not begun again."""
+
+
+def main() -> int:
+    """Run and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help="only these; all if none")
+    parser.add_argument("--inputs", type=int, default=100_000, help="how many, shared out among all targets")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=0.0, help="for each target, at most; 0 for no limit")
+    parser.add_argument("--crashes", type=Path, default=Path(tempfile.gettempdir()) / "discreet-crashes")
+    parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.child:
+        fuzz(given.targets[0], given.inputs, given.seed, Path(given.child[0]), Path(given.child[1]))
+    from tests.fuzz.catalogue import TARGETS
+
+    names = given.targets or list(TARGETS)
+    shares = sum(TARGETS[name].share for name in TARGETS)
+    begun, crashed = time.monotonic(), 0
+    print("| target | inputs | done | proper errors | crashes | seconds |\n|" + " --- |" * 6, flush=True)
+    totals: Counter[str] = Counter()
+    for name in names:
+        start = time.monotonic()
+        count = -(-given.inputs * TARGETS[name].share // shares)
+        found = of_target(name, count, given.seed, given.seconds, given.crashes)
+        totals.update(found)
+        crashed += print_row(name, found, time.monotonic() - start)
+    print_row("all", totals, time.monotonic() - begun)
+    print(f"\nSeed {given.seed}. " + ("Nothing crashed." if not crashed else f"Inputs that crashed: {given.crashes}"))
+    return int(crashed > 0)
+
+
+def print_row(name: str, found: Counter[str], seconds: float) -> int:
+    """One row of the table, and what crashed below it. Returns how many crashed."""
+    crashes = Counter({kind: count for kind, count in found.items() if kind.startswith(CRASH)})
+    errors = sorted((kind, count) for kind, count in found.items() if kind not in crashes and kind != "done")
+    named = ", ".join(f"{kind} {count:,}" for kind, count in errors) or "-"
+    row = (name, f"{found.total():,}", f"{found['done']:,}", named, f"{crashes.total():,}", f"{seconds:.0f}")
+    print("| " + " | ".join(row) + " |", flush=True)
+    if name != "all":
+        for kind, count in crashes.most_common():
+            print(f"  {count:,} x {kind}", file=sys.stderr, flush=True)
+    return crashes.total()
+
+
+def of_target(name: str, count: int, seed: int, seconds: float, crashes: Path) -> Counter[str]:
+    """What came of so many inputs; a process that dies is one of them, and another one goes on."""
+    found: Counter[str] = Counter()
+    deadline = time.monotonic() + (seconds or float("inf"))
+    with tempfile.TemporaryDirectory() as folder:
+        told = Path(folder) / "told"
+        while (left := count - found.total()) > 0 and time.monotonic() < deadline:
+            told.touch()
+            command = [sys.executable, "-m", "benchmarks.fuzz", name, "--inputs", str(left), "--seed", str(seed + 1)]
+            rest = None if seconds == 0 else max(1.0, deadline - time.monotonic())
+            with (Path(folder) / "said").open("w+b") as said, contextlib.suppress(subprocess.TimeoutExpired):
+                child = [*command, "--child", str(told), str(crashes)]
+                ended = subprocess.run(child, stdout=said, stderr=said, timeout=rest, check=False).returncode
+                if ended:
+                    said.seek(0)
+                    last = said.read().decode(errors="replace").strip().splitlines()[-1:]
+                    found[f"{CRASH}the process ended with {ended}: {last}"] += 1
+            lines = told.read_text().splitlines()
+            found.update(lines)
+            told.write_text("")
+            seed += 1
+            if len(lines) < FEWEST and found.total() < count:  # it cannot even begin
+                print(f"{name} was given up: its process died after {len(lines)} inputs.", file=sys.stderr)
+                break
+    return found
+
+
+def fuzz(name: str, count: int, seed: int, told: Path, crashes: Path) -> None:
+    """Fuzz one target, a line about each input; the process ends when there were enough."""
+    import atheris
+
+    with atheris.instrument_imports(include=["discreet"]):
+        from tests.fuzz.catalogue import TARGETS
+    from tests.fuzz.commands import toy_at_hand
+    from tests.fuzz.targets import Crash, outcome
+
+    target = TARGETS[name]
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST_FILE, LARGEST_FILE))
+    crashes.mkdir(parents=True, exist_ok=True)
+    done = 0
+    with tempfile.TemporaryDirectory() as folder, toy_at_hand(), told.open("a") as lines:
+        work, corpus = Path(folder) / "work", Path(folder) / "corpus"
+        for each in (work, corpus):
+            each.mkdir()
+        for place, sound in enumerate(target.seeds):
+            (corpus / str(place)).write_bytes(sound)
+
+        def one(data: bytes) -> None:
+            nonlocal done
+            try:
+                kind = outcome(target, work, data)
+            except Crash as crash:
+                kind = CRASH + " ".join(str(crash).split())
+                keep(crashes, name, kind, data)
+            lines.write(kind + "\n")
+            lines.flush()
+            done += 1
+            if done == count:
+                # Not by an exception: libFuzzer would take it for a crash.
+                remove(Path(folder))
+                os._exit(0)
+
+        options = ["-max_len=" + str(LARGEST_INPUT), f"-timeout={LONGEST}", "-rss_limit_mb=0", "-len_control=0"]
+        artifacts = f"-artifact_prefix={crashes / slug(name)}-died-"
+        command = ["fuzz", *options, f"-seed={seed}", artifacts, str(corpus)]
+
+        def by_bytes(data: bytes, longest: int) -> bytes:
+            return bytes(atheris.Mutate(data, longest))  # looked up late: it is another one once fuzzing goes
+
+        atheris.Setup(command, one, custom_mutator=bending(target, by_bytes))
+        atheris.Fuzz()
+
+
+def bending(target: "Target", by_bytes: Callable[[bytes, int], bytes]) -> Callable[..., bytes]:
+    """A mutator for libFuzzer."""
+
+    def bent(data: bytes, longest: int, seed: int) -> bytes:
+        random = Random(seed)
+        if random.random() < ANEW:
+            data = random.choice(target.seeds)
+        if random.random() < BY_FORMAT:
+            made = target.mutate(data, random)
+            if len(made) <= longest:
+                return made
+        return by_bytes(data, longest)
+
+    return bent
+
+
+def keep(folder: Path, name: str, kind: str, data: bytes) -> None:
+    """Keep the first input of each kind of crash, with what it was."""
+    file = folder / f"{slug(name)}-{slug(kind)[:80]}"
+    if not file.exists():
+        file.write_bytes(data)
+        file.with_suffix(".txt").write_text(f"{kind}\n{data[:2000]!r}\n")
+
+
+def slug(text: str) -> str:
+    """A text as the name of a file."""
+    return re.sub(r"\W+", "-", text, flags=re.ASCII).strip("-").lower()
+
+
+def remove(folder: Path) -> None:
+    """Remove a folder in which others may still write."""
+    import shutil
+
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
