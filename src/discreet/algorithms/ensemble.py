@@ -192,6 +192,8 @@ def split_uses(ensemble: Ensemble, budget: Budget, uses: int, entry: float, voca
 
 
 def check_number(name: str, value: float) -> None:
-    """Refuse what is not a finite number above 0."""
+    """Refuse what is not a finite number above 0, or is beyond what can be worked with."""
     if not (math.isfinite(value) and value > 0):
         raise UsageError(f"{name} is a finite number above 0, not {value}. Smaller is more private; try 1 to 10.")
+    if not 1e-12 <= value <= 1e12:  # of its square, and of one over it, nothing must overflow
+        raise UsageError(f"{name} lies between 1e-12 and 1e12, not at {value:g}. Smaller is more private; try 1 to 10.")
