@@ -71,7 +71,18 @@ def test_what_once_was_unforeseen_is_explained(said: list[str], code: int, tmp_p
 
 def test_a_name_that_is_no_utf8_is_told_in_an_escape(tmp_path: Path) -> None:
     vault_in(tmp_path)
-    line = [sys.executable, "-m", "discreet", "init", b"caf\xe9", "--epsilon", "5", "--delta", "1e-6", "--json"]
+    line: list[str | bytes] = [
+        sys.executable,
+        "-m",
+        "discreet",
+        "init",
+        b"caf\xe9",
+        "--epsilon",
+        "5",
+        "--delta",
+        "1e-6",
+        "--json",
+    ]
     ended = subprocess.run(line, cwd=tmp_path, capture_output=True, check=False)
     assert ended.returncode == 0, ended.stderr
     assert json.loads(ended.stdout)["vault"] == "caf\udce9"

@@ -1,7 +1,6 @@
 """A vault in which something is damaged opens or is refused, and what is brought to it in vain changes nothing."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ FEW = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scop
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("vaults")
 
 
