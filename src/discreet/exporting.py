@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.affording import affords
+from discreet.algorithms.ensemble import check_number
 from discreet.errors import BadData, StoreError, UsageError
 from discreet.journal import replace_file
 from discreet.ledger.sql import SqlLedger
@@ -63,8 +64,9 @@ class Export:
     rows: int = ROWS
 
     def __post_init__(self) -> None:
-        if not (self.epsilon > 0 and np.isfinite(self.epsilon) and 0 < self.delta < 1):
-            raise UsageError(f"An epsilon above 0 and a delta below 1 are needed, not {self.epsilon}, {self.delta}.")
+        check_number("epsilon", self.epsilon)
+        if not 0 < self.delta < 1:
+            raise UsageError(f"Delta is a probability between 0 and 1, not {self.delta}. Try 1e-6.")
         if self.rows < 1:
             raise UsageError(f"A file of vectors has at least one row, not {self.rows}.")
         if self.rows * max(1, self.k) > MOST_NUMBERS:

@@ -43,7 +43,7 @@ class Journal:
 
         Raises:
             UsageError: there is one, for something else.
-        StoreError: there is one, and what it says is damaged.
+            StoreError: there is one, and what it says is damaged.
         """
         started: dict[str, Any] | None = self._lines.get("begun")
         if started is None:

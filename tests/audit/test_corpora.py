@@ -54,7 +54,7 @@ def test_what_is_audited_is_all_that_leaves_the_vault() -> None:
     assert all(len(text) == 3 for text in texts)
     assert receipt["epsilon"] <= 2.0
     assert plan["method"] == "dp-facts"
-    assert left == 3.0  # units pay by themselves: nothing that everybody sees changes
+    assert left == 5.0  # units pay by themselves: nothing that everybody sees changes
 
 
 def test_a_unit_that_becomes_another_is_two_steps() -> None:

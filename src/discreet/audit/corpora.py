@@ -144,4 +144,4 @@ def _plan(method: Method[Any]) -> Any:
 def _granted(method: Method[Any]) -> Budget:
     """A plan fills a budget of its own; the order at which this one adds up costs a little more."""
     assert method.delta is not None
-    return Budget(1.5 * method.epsilon, method.delta, 0.5 * method.delta)
+    return Budget(2 * method.epsilon + 1, method.delta, 0.5 * method.delta)

@@ -50,7 +50,7 @@ def attack(
     voters: Annotated[int | None, typer.Option(help="How many voters.")] = None,
     private_tokens: Annotated[int | None, typer.Option(help="How many private tokens epsilon should buy.")] = None,
     max_tokens: Annotated[int, typer.Option(min=1, help="The longest answer, in tokens.")] = 48,
-    seed: Annotated[int, typer.Option(help="Of every choice.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of every choice.")] = 0,
     output: Annotated[Path | None, typer.Option("--out", help="Write the report to this HTML file.")] = None,
     as_json: Json = False,
 ) -> None:

@@ -34,7 +34,8 @@ def audit(
         float | None, typer.Option(help="What each is made to claim: 1 for mechanisms, 2 for algorithms if not given.")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(help="Draw from a seed, to print a table again; else from the operating system.")
+        int | None,
+        typer.Option(min=0, help="Draw from a seed, to print a table again; else from the operating system."),
     ] = None,
     twins: Annotated[bool, typer.Option("--twins", help="Audit broken ones instead: each must be flagged.")] = False,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print a table for a page.")] = False,

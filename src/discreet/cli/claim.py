@@ -95,7 +95,7 @@ def distinguish(
     norm: Annotated[float, typer.Option(help="The longest: the paper's Delta.")] = DELTA,
     sigma: Annotated[float, typer.Option(help="Of the matrix's entries.")] = SIGMA,
     trials: Annotated[int, typer.Option(min=1, help="With each of the two collections.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Of the made-up collections.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the made-up collections.")] = 0,
     as_json: Json = False,
 ) -> None:
     """Tell two neighbouring collections apart by their projected vectors: what the claim does not cover."""

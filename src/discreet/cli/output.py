@@ -51,12 +51,11 @@ def explained(command: Callable[P, int | None]) -> Callable[P, None]:
         except KeyboardInterrupt:
             err.print("Interrupted. What was done so far is kept; run the command again to go on.")
             code = 1
-        except ArithmeticError as error:
-            # It has no words of ours: nothing in it can be a document.
+        except OverflowError:
             _report(
                 UsageError(
-                    f"A number that was given is too large or too small to be worked with ({type(error).__name__}). "
-                    "Give numbers as in the help: discreet COMMAND --help."
+                    "A number that was given is too large to be worked with. Give numbers as in the help: discreet "
+                    "COMMAND --help."
                 ),
                 as_json,
             )
