@@ -26,7 +26,7 @@ from discreet.algorithms.dp_facts import DPFacts
 from discreet.algorithms.dp_synrag.keywords import ranked_keywords
 from discreet.algorithms.dp_synrag.parameters import DPSynRAG
 from discreet.algorithms.dp_synth import DPSynth
-from discreet.algorithms.facts import PARSED, stated
+from discreet.algorithms.facts import PARSED, found_in, stated
 from discreet.algorithms.synthetic import CorpusPlan, Fact, Method, Public, Ranked, SyntheticText, TextPiece, UnitTexts
 from discreet.errors import StoreError, UsageError
 from discreet.generation.model import ScoringModel
@@ -317,7 +317,7 @@ class Workshop:
             lambda fresh: stated(self.model, fresh, tokens, text_tokens),
         )
         found = readings.of(texts, lambda done: told("facts", done, len(texts)))
-        return [tuple((kind, value) for kind, value in facts) for facts in found]
+        return [found_in(text, facts) for text, facts in zip(texts, found, strict=True)]
 
     def _done(self) -> set[str]:
         try:

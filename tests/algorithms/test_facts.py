@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.algorithms.canonical import head
-from discreet.algorithms.facts import LONGEST_KIND, facts_of, sentences, stated
+from discreet.algorithms.facts import LONGEST_KIND, facts_of, found_in, sentences, stated
 from discreet.generation.loading import load_model
 from discreet.generation.model import Prompt
 from discreet.generation.rooms import in_order
@@ -129,3 +129,10 @@ def test_more_texts_than_are_read_at_a_time_come_in_order() -> None:
 def test_a_text_that_no_tokenizer_takes_states_what_nobody_said() -> None:
     model = load_model()
     assert in_order(stated(model, ["\ud800"], 4, 8)) == in_order(stated(model, [""], 4, 8))
+
+
+def test_what_does_not_stand_in_a_text_is_no_fact_of_it() -> None:
+    text = "Ana reports Itchy ears; the Doctor's finding: gloop-itis (mild)."
+    stated = [("symptoms", "itchy ears"), ("symptoms", "humming noise"), ("diagnosis", "gloop-itis"), ("", "it rains")]
+    assert found_in(text, stated) == (("symptoms", "itchy ears"), ("diagnosis", "gloop-itis"))
+    assert found_in("", stated) == ()

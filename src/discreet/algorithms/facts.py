@@ -6,7 +6,7 @@ taken apart. "The symptoms of Ana are itchy ears, humming noise" says ("symptoms
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -66,6 +66,15 @@ def facts_of(written: str, whole: bool = True) -> list[Fact]:
     """
     found = [fact for sentence in _sentences(written) for fact in _facts(sentence)]
     return list(dict.fromkeys(fact for fact in (found if whole else found[:-1]) if fact[1]))
+
+
+def found_in(text: str, facts: Iterable[tuple[str, str]]) -> tuple[Fact, ...]:
+    """The facts of which every word stands in the text.
+
+    What a small model makes up, or takes from the examples in its prompt, does not count.
+    """
+    there = set(words_of(text))
+    return tuple((kind, value) for kind, value in facts if there.issuperset(words_of(value)))
 
 
 def sentences(facts: Sequence[Fact]) -> str:

@@ -126,4 +126,12 @@ def _write(
         members = near_the_centre(members, paid, centre, threshold, once)
     laid_out = rewriting(model, parameters.text_tokens, parameters.tokens)
     writers = Writers(model, laid_out, members.map(lambda piece: piece.text), parameters.tokens)
-    return write_texts(writers, model, paid, tokens=parameters.tokens, shape=parameters.shape, clip=plan.clip)
+    return write_texts(
+        writers,
+        model,
+        paid,
+        tokens=parameters.tokens,
+        shape=parameters.shape,
+        clip=plan.clip,
+        among=parameters.wanted,
+    )

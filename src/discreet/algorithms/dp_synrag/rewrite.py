@@ -7,12 +7,29 @@ from discreet.privacy.mechanisms.aggregated_logits import AggregatedLogits
 
 
 def write_texts(
-    writers: Writers, model: ScoringModel, paid: PrivacyFilter, *, tokens: int, shape: Shape, clip: float
+    writers: Writers,
+    model: ScoringModel,
+    paid: PrivacyFilter,
+    *,
+    tokens: int,
+    shape: Shape,
+    clip: float,
+    among: int = 1,
 ) -> list[str]:
-    """As many texts as fit into the tokens that were paid, one after the other; the last one may be cut off."""
+    """As many texts as fit into the tokens that were paid, one after the other; the last one may be cut off.
+
+    Args:
+        writers: the documents.
+        model: what they are read with.
+        paid: pays.
+        tokens: how many are drawn.
+        shape: how a document's opinion is brought into bounds (`weigh`).
+        clip: the bound.
+        among: by what "difference" is divided: about how many documents there are, and public.
+    """
     texts, written = list[str](), list[int]()
     for step in range(tokens):
-        public, weights = writers.opinions(shape, clip)
+        public, weights = writers.opinions(shape, clip, among)
         token = paid.release(AggregatedLogits(clip, public), weights)
         if token not in model.end_tokens:
             written.append(token)
