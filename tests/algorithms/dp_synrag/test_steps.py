@@ -224,6 +224,16 @@ def test_documents_that_agree_are_heard_and_texts_follow_one_another() -> None:
     assert found == ["ague calls for sand"] * 2  # five tokens each; the third is cut off and dropped
 
 
+def test_differences_are_shared_out_when_texts_are_written() -> None:
+    model = ToyModel(["ague", "sand"])
+    writers = Writers(model, rewriting(model, 16, 3), Private(["say: ague sand ."] * 60, PRESENCE), 3)
+    found = write_texts(writers, model, paid(1e9), tokens=3, shape="difference", clip=0.31, among=30)
+    assert found == ["ague sand"]
+    # By far too large a number, nobody is heard.
+    writers = Writers(model, rewriting(model, 16, 3), Private(["say: ague sand ."] * 60, PRESENCE), 3)
+    assert write_texts(writers, model, paid(1e9), tokens=3, shape="difference", clip=0.31, among=3000) != ["ague sand"]
+
+
 def test_nobody_there_the_public_model_speaks() -> None:
     model = ToyModel(["sand"], default="nothing known")
     writers = Writers(model, rewriting(model, 16, 3), Private(list[str](), PRESENCE), 3)
