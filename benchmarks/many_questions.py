@@ -10,7 +10,7 @@ same figures.
 """
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -48,16 +48,15 @@ def fitting(priced: Priced, budget: Budget, number: int, vocabulary: int) -> Alg
     return found
 
 
-def lines(given: argparse.Namespace, vault: Vault, questions: list[Question]) -> list[tuple[str, list[str]]]:
-    """A row for each way to answer: its name, and a cell for each number of questions."""
+def lines(given: argparse.Namespace, vault: Vault, questions: list[Question]) -> Iterator[tuple[str, list[str]]]:
+    """A row for each way to answer, as it is done: its name, and a cell for each number of questions."""
     budget, model = Budget(given.epsilon, given.delta, 0.5 * given.delta), RememberingModel(vault.model)
-    found: list[tuple[str, list[str]]] = []
     for corpus in given.corpora:
         texts = PublicTexts.read(corpus, vault.embedder)
         drafts = RAG().read_all([(q.question, texts.unsealed_passages(q.question, 1)) for q in questions], vault.model)
         scores = [score(draft.text, q.answers, q.kind) for draft, q in zip(drafts, questions, strict=True)]
         mean, margin = mean_and_margin([[value] for value in scores])
-        found.append((f"rag over {corpus.stem}, paid once", [f"{mean:.2f} ± {margin:.2f}"] * len(given.numbers)))
+        yield f"rag over {corpus.stem}, paid once", [f"{mean:.2f} ± {margin:.2f}"] * len(given.numbers)
     for name, priced in kinds(given).items():
         cells = []
         for number in given.numbers:
@@ -69,8 +68,7 @@ def lines(given: argparse.Namespace, vault: Vault, questions: list[Question]) ->
             row = summary(algorithm, run_answers(vault, questions, [algorithm], given.seeds, model=model)[algorithm])
             price = getattr(algorithm, "epsilon", 0.0)
             cells.append(f"{row.accuracy:.2f} ± {row.accuracy_margin:.2f} (epsilon {price:.2g})")
-        found.append((name, cells))
-    return found
+        yield name, cells
 
 
 def kinds(given: argparse.Namespace) -> dict[str, Callable[..., Algorithm]]:
