@@ -31,61 +31,17 @@ FEW = ("1", "2", "3", "0", "-1", "nan", "", "x")
 REAL = ("1", "0.5", "2", "10", "0", "-1", "nan", "inf", "-inf", "1e308", "1e-320", "1e999", "", "x", "-0.0", "9" * 400)
 SMALL = ("1e-6", "1e-9", "0.5", "0", "1", "2", "nan", "-1", "inf", "5e-324", "x")
 WORDS = (
-    *(
-        "unit",
-        "corpus",
-        "hashing",
-        "minilm",
-        "no/such-model",
-        "consensus",
-        "rag",
-        "dp-rag",
-        "murag",
-        "murag-ada",
-        "adaptive",
-    ),
-    *(
-        "dp-ksa",
-        "ksa",
-        "dp-vote-rag",
-        "projection-rag",
-        "knn-lm",
-        "non-rag",
-        "naive-multi-rag",
-        "observed",
-        "vocabulary",
-    ),
-    *(
-        "limited-domain",
-        "dp-synrag",
-        "dp-facts",
-        "dp-synth",
-        "aug-pe",
-        "votes",
-        "clip",
-        "rare",
-        "surprising",
-        "projection",
-    ),
+    *"unit corpus hashing minilm no/such-model consensus rag dp-rag murag murag-ada adaptive dp-ksa ksa".split(),
+    *"dp-vote-rag projection-rag knn-lm non-rag naive-multi-rag observed vocabulary limited-domain".split(),
+    *"dp-synrag dp-facts dp-synth aug-pe votes clip rare surprising projection".split(),
     *("postgresql://[", "postgresql://u:p@/d", "sqlite:///x", "postgresql://:99999999/d", "Winter Hand", "text", "id"),
     *("dp-rp-g", "none", "patient", "n1", "p1", "Why has p1 cold hands?", "say: x .", "noisy-count", "exponential"),
 )
 PATHS = (
     *("notes.jsonl", "q.jsonl", "c.jsonl", "m.jsonl", "p.jsonl", "s.jsonl", "empty.jsonl", "binary.jsonl", "image.png"),
-    *("folder", "vault", "vault/vault.json", "new", "new.jsonl", "new/deep/down", "nowhere.csv", ".", "/dev/null"),
-    *(
-        "",
-        " ",
-        "x" * 300,
-        "x/" * 3000,
-        "b[/x]",
-        "[bold]",
-        "caf\udce9.jsonl",
-        "\ud800",
-        "nul\0.jsonl",
-        "notes.jsonl/x",
-        "loop",
-    ),
+    *("folder", "vault", "vault/vault.json", "new", "new.jsonl", "new/deep/down", "nowhere.csv", ".", "/dev/null", ""),
+    *(" ", "x" * 300, "x/" * 3000, "b[/x]", "[bold]", "caf\udce9.jsonl", "\ud800", "nul\0.jsonl", "notes.jsonl/x"),
+    "loop",
 )
 VAULTS = ("vault",) * 100 + PATHS
 NAMED = {
