@@ -108,6 +108,15 @@ def test_facts_that_many_units_state_are_released_word_for_word(filled: Vault, t
     assert not reading.exists()
 
 
+def test_what_the_model_says_of_a_text_that_does_not_is_not_released(filled: Vault) -> None:
+    # Told nothing, the toy model says "winterhand wants sand", for each of forty units.
+    filled.add_documents([Document(f"quiet-{n}", f"quiet {n}", "stonestone was here.") for n in range(40)])
+    made = make(filled, STATED)
+    assert {text.keyword for text in made.texts} >= {"glassknee"}
+    assert "winterhand" not in json.dumps([text.text for text in made.texts])
+    assert "winterhand" in (filled.path / "synthesis-simulated" / "facts.jsonl").read_text()  # it did say so
+
+
 def test_texts_are_read_once_for_corpora_with_other_numbers_of_keywords(filled: Vault) -> None:
     make(filled, STATED)
     (filled.path / "synthesis-simulated" / "run.jsonl").unlink()

@@ -14,6 +14,7 @@ from discreet.algorithms.ensemble import Ensemble
 from discreet.algorithms.multi import ManyQuestions
 from discreet.algorithms.naive_multi_rag import NaiveMultiRAG
 from discreet.algorithms.projected import Projected
+from discreet.algorithms.rag import RAG
 from discreet.algorithms.tuning import Tuning, suggestion
 from discreet.errors import BudgetExhausted, Interrupted, UsageError
 from discreet.generation.model import LanguageModel
@@ -196,23 +197,29 @@ def kept_answer(known: Released, unit: str) -> Answer:
     )
 
 
-def from_public_texts(draft: Draft, unit: str, remaining: float) -> Answer:
+def from_public_texts(
+    question: str, texts: PublicTexts, reader: RAG, model: LanguageModel, *, unit: str, remaining: float
+) -> Answer:
     """An answer from texts that are public: it costs nothing."""
+    draft = reader.read(question, texts.unsealed_passages(question, reader.units), model)
     return Answer(**asdict(draft), algorithm="rag over public texts", receipt=public_texts(unit), remaining=remaining)
 
 
 def release_threshold(
-    tuning: Tuning, questions: Sequence[str], corpus: Corpus, ledger: SqlLedger, *, unit: str
+    tuning: Tuning, questions: Sequence[str], corpus: Corpus, ledger: SqlLedger, settings: Settings
 ) -> tuple[float, Receipt]:
     """A threshold of similarity, released privately from public questions, and what it cost.
 
     Raises:
+        UsageError: everybody pays in this vault, or there is no question.
         BudgetExhausted: everybody has less left than it costs.
     """
+    if settings.payment != "unit" or not questions:
+        raise UsageError("Tuning needs a vault in which units pay by themselves, and at least one question.")
     affords(ledger.budget, ledger.spent(), Spending.of(Pure(tuning.epsilon)))
     question_id = uuid.uuid4().hex
     ledger.begin(question_id, "tune", f"{len(questions)} public questions")
-    privacy = UnitFilter(ledger, question_id, unit=unit)
+    privacy = UnitFilter(ledger, question_id, unit=settings.unit_field)
     released = tuning.release(questions, corpus, privacy)
     privacy.settle()
     ledger.finish(question_id, "end")

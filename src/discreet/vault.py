@@ -341,11 +341,9 @@ class Vault:
         Raises:
             BadData: the file cannot be read as a corpus.
         """
-        question = checked(question)
-        texts = PublicTexts.read(Path(corpus), self.embedder)
-        reader = RAG(max_tokens=max_tokens, prefix=prefix)
-        draft = reader.read(question, texts.unsealed_passages(question, reader.units), self.model)
-        return from_public_texts(draft, self.settings.unit_field, self._left())
+        asked, reader = checked(question), RAG(max_tokens=max_tokens, prefix=prefix)
+        texts, unit = PublicTexts.read(Path(corpus), self.embedder), self.settings.unit_field
+        return from_public_texts(asked, texts, reader, self.model, unit=unit, remaining=self._left())
 
     def simulate(
         self,
@@ -399,7 +397,4 @@ class Vault:
             UsageError: everybody pays in this vault, or there is no question.
             BudgetExhausted: everybody has less left than it costs.
         """
-        tuning = tuning or Tuning()
-        if self.settings.payment != "unit" or not questions:
-            raise UsageError("Tuning needs a vault in which units pay by themselves, and at least one question.")
-        return release_threshold(tuning, questions, self.corpus, self.ledger, unit=self.settings.unit_field)
+        return release_threshold(tuning or Tuning(), questions, self.corpus, self.ledger, self.settings)

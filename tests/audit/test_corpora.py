@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -57,8 +58,18 @@ def test_what_is_audited_is_all_that_leaves_the_vault() -> None:
     assert left == 5.0  # units pay by themselves: nothing that everybody sees changes
 
 
+@pytest.mark.parametrize("name", MADE)
+def test_what_is_claimed_is_what_the_steps_cost(name: str) -> None:
+    case = CorpusCase(name, *MADE[name], PAIRS[0])
+    epsilon, delta = case.claim
+    assert epsilon == pytest.approx(2.0, rel=1e-6)
+    assert delta == 0.01
+    first, _ = case.sample(10, InsecureSeededNoise(0), lambda _: None)
+    # Where no keyword is released, nothing is written, and what that would have cost is not taken.
+    assert max(json.loads(str(made))[1]["epsilon"] for made in first) == pytest.approx(epsilon, rel=1e-6)
+
+
 def test_a_unit_that_becomes_another_is_two_steps() -> None:
-    method, crowd = MADE["dp-synth"]
-    epsilon, delta = CorpusCase("dp-synth", method, crowd, PAIRS[-1]).claim
-    assert epsilon == 4.0
-    assert delta == pytest.approx(0.01 * (1 + math.exp(2.0)))
+    case = CorpusCase("dp-synth", *MADE["dp-synth"], PAIRS[-1])
+    once, _ = replace(case, pair=PAIRS[0]).claim
+    assert case.claim == pytest.approx((2 * once, 0.01 * (1 + math.exp(once))))

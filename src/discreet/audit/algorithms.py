@@ -7,11 +7,8 @@ left to everybody: all that an analyst sees.
 """
 
 import json
-import math
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from discreet.algorithms import (
     DPKSA,
@@ -30,7 +27,7 @@ from discreet.algorithms.multi import ManyQuestions
 from discreet.algorithms.naive_multi_rag import NaiveMultiRAG
 from discreet.audit.bounds import Key
 from discreet.audit.case import DELTA, FAILURE, Told
-from discreet.audit.pairs import Pair, make_vault
+from discreet.audit.pairs import Pair
 from discreet.errors import BudgetExhausted
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget
@@ -148,19 +145,13 @@ class AlgorithmCase:
     @property
     def claim(self) -> tuple[float, float]:
         """What the ledger grants; for a unit that becomes another where that is two steps, by the group property."""
-        epsilon, delta = self.setting.budget.epsilon, self.setting.budget.delta
-        if self.pair.steps < 2 or self.setting.replacing:
-            return epsilon, delta
-        return 2 * epsilon, (1 + math.exp(epsilon)) * delta
+        granted = self.setting.budget.epsilon, self.setting.budget.delta
+        return granted if self.setting.replacing else self.pair.claim(*granted)
 
     def sample(self, draws: int, noise: Noise, told: Told) -> tuple[list[Key], list[Key]]:
         """So many transcripts of each vault."""
         crowd = {f"crowd {n}": ["fever say: x ."] for n in range(self.setting.crowd)}
-        with tempfile.TemporaryDirectory() as folder:
-            vault = make_vault(Path(folder) / "vault", {**crowd, **self.pair.units})
-            first = self._transcripts(vault, draws, noise, told)
-            self.pair.step(vault)
-            return first, self._transcripts(vault, draws, noise, told)
+        return self.pair.sample(crowd, lambda vault: self._transcripts(vault, draws, noise, told))
 
     def _transcripts(self, vault: Vault, draws: int, noise: Noise, told: Told) -> list[Key]:
         vault.corpus = self.corpus(vault.store, vault.embedder, vault.corpus.secret)

@@ -6,11 +6,8 @@ everybody.
 """
 
 import json
-import math
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from discreet.algorithms.aug_pe import AugPE
@@ -20,7 +17,7 @@ from discreet.algorithms.dp_synth import DPSynth
 from discreet.algorithms.synthetic import Method
 from discreet.audit.bounds import Key
 from discreet.audit.case import FAILURE, Told
-from discreet.audit.pairs import Pair, make_vault
+from discreet.audit.pairs import Pair
 from discreet.generation.toy import LOUD, ToyModel
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.ledger import MemoryLedger
@@ -76,19 +73,14 @@ class CorpusCase:
 
     @property
     def claim(self) -> tuple[float, float]:
-        """The price of the corpus; for a unit that becomes another, by the group property."""
-        assert self.method.delta is not None
-        epsilon, delta = self.method.epsilon, self.method.delta
-        return (epsilon, delta) if self.pair.steps < 2 else (2 * epsilon, (1 + math.exp(epsilon)) * delta)
+        """What the steps of the plan cost together, at the delta that was asked for."""
+        delta = _granted(self.method).delta
+        return self.pair.claim(Spending.of(_plan(self.method).cost).epsilon(delta), delta)
 
     def sample(self, draws: int, noise: Noise, told: Told) -> tuple[list[Key], list[Key]]:
         """So many corpora of each vault."""
         crowd = {f"crowd {n}": [GLOOP.format("x")] for n in range(self.crowd)}
-        with tempfile.TemporaryDirectory() as folder:
-            vault = make_vault(Path(folder) / "vault", {**crowd, **OTHERS, **self.pair.units})
-            first = self._corpora(vault, draws, noise, told)
-            self.pair.step(vault)
-            return first, self._corpora(vault, draws, noise, told)
+        return self.pair.sample({**crowd, **OTHERS}, lambda vault: self._corpora(vault, draws, noise, told))
 
     def _corpora(self, vault: Vault, draws: int, noise: Noise, told: Told) -> list[Key]:
         vault.model = ToyModel(WORDS.split(), default="who knows", size=VOCABULARY)

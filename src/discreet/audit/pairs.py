@@ -1,11 +1,14 @@
 """Two vaults that differ in one unit, on which algorithms and corpora are audited."""
 
+import math
 import sqlite3
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
+from discreet.audit.bounds import Key
 from discreet.audit.case import DELTA
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
@@ -37,15 +40,22 @@ class Pair:
         """How many units come or go."""
         return bool(self.goes) + len(self.comes)
 
-    def step(self, vault: Vault) -> None:
-        """Make the second vault of the first, as a custodian would."""
-        if self.goes:
-            vault.remove_unit(self.goes)
-        vault.add_documents(_documents(self.comes))
+    def claim(self, epsilon: float, delta: float) -> tuple[float, float]:
+        """What a claim for one unit that comes or goes says of this pair, by the group property."""
+        return (epsilon, delta) if self.steps < 2 else (2 * epsilon, (1 + math.exp(epsilon)) * delta)
+
+    def sample(self, others: Units, draw: Callable[[Vault], list[Key]]) -> tuple[list[Key], list[Key]]:
+        """What is drawn on each of the two vaults, with other units in both; the second is made of the first."""
+        with tempfile.TemporaryDirectory() as folder:
+            vault = _vault(Path(folder) / "vault", {**others, **self.units})
+            first = draw(vault)
+            if self.goes:
+                vault.remove_unit(self.goes)
+            vault.add_documents(_documents(self.comes))
+            return first, draw(vault)
 
 
-def make_vault(path: Path, units: Units) -> Vault:
-    """A vault of these units, in which units pay by themselves, with a toy model."""
+def _vault(path: Path, units: Units) -> Vault:
     vault = Vault.create(path, epsilon=1.0, delta=DELTA, embedder="hashing", model="toy")
     vault.store.close()
     # Which of equally near units comes first follows from a key that is drawn when a store is made. Here it is always
