@@ -7,8 +7,9 @@ BIN := .venv/bin
 demo: install
 	$(BIN)/discreet demo
 
+# Two at a time, each on one processor: most tests compute on one, and a machine with two has nothing to wait for.
 test: check
-	$(BIN)/pytest
+	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist loadfile
 
 check: install
 	$(BIN)/ruff check .

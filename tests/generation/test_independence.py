@@ -1,15 +1,17 @@
 """Row i of a batch is a function of prompt i alone, bit for bit: what every sensitivity rests on."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
 import torch
 
+from discreet.generation import loading
 from discreet.generation.loading import load_model
 from discreet.generation.model import Logits, Prompt
 from discreet.generation.prompts import Layout, layout
 from discreet.generation.transformers_model import TransformersModel
+from discreet.processor import numbers
 
 QUESTION = "What is the disease?"
 DOCUMENTS = [
@@ -17,12 +19,29 @@ DOCUMENTS = [
     for number, name in enumerate(("Ada Lind", "Bela Voss", "Cora Fink", "Dario Pohl", "Edda Moor", "Fabio Lux"))
 ]
 OTHERS = ["", "No.", "A very long story about nothing at all, told twice. " * 60, "\u2603 <|im_end|> \x00 \u00e9" * 9]
-DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA"))]
+MACHINES = [
+    "cpu",
+    pytest.param("cpu, float32", marks=pytest.mark.skipif(numbers() == torch.float32, reason="it is the default here")),
+    pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA")),
+]
 
 
-@pytest.fixture(params=DEVICES)
-def model(request: pytest.FixtureRequest) -> TransformersModel:
-    return load_model(device=request.param)
+@pytest.fixture(autouse=True)
+def two_threads() -> Iterator[None]:
+    """How rows are dealt to threads is one of the things that could make them depend on each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(params=MACHINES)
+def model(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> TransformersModel:
+    device, _, kind = request.param.partition(", ")
+    if kind:
+        monkeypatch.setattr(loading, "numbers", lambda _: getattr(torch, kind))
+        return load_model.__wrapped__(device=device)
+    return load_model(device=device)
 
 
 def lay_out(model: TransformersModel, documents: Sequence[str]) -> tuple[Layout, list[Prompt]]:
@@ -97,6 +116,7 @@ def test_the_shared_part_fed_once_says_what_it_says_in_every_row(model: Transfor
         assert alone.best()[0] in np.argsort(once.logits()[row])[-2:]
 
 
+@pytest.mark.skipif(numbers() == torch.float32, reason="told to be strict, this machine rounds alike in every shape")
 def test_a_batch_padded_to_its_longest_prompt_is_caught(smollm: TransformersModel) -> None:
     """The broken twin: with shapes that follow the longest document, other rows' logits change."""
 

@@ -82,7 +82,7 @@ class TestConformance:
 def test_a_broken_twin_that_pads_to_its_longest_text_is_caught(minilm: MiniLM) -> None:
     import transformers
 
-    model: Any = transformers.AutoModel.from_pretrained(embedding._minilm_folder(), dtype=torch.bfloat16).eval()
+    model: Any = transformers.AutoModel.from_pretrained(embedding._minilm_folder(), dtype=minilm._model.dtype).eval()
 
     def embed(texts: list[str]) -> Vectors:
         given: Any = minilm._tokenizer(texts, padding=True, return_tensors="pt")

@@ -8,8 +8,8 @@ row from depending on another:
   when no row has padding, which one document could bring about;
 - the number of rows is constant, rows are fed in blocks of a constant number, and kernels are deterministic.
 
-Measured on 2 cores with SmolLM2-135M, 41 rows of 200 tokens: bfloat16 is 2 to 3 times faster than float32, both in
-prefill and a step (`benchmarks/decoding.py`).
+Measured on 2 cores with bfloat16 instructions, SmolLM2-135M, 41 rows of 200 tokens: bfloat16 is 2 to 3 times faster
+than float32, both in prefill and a step (`benchmarks/decoding.py`). Elsewhere models compute in float32 (processor.py).
 """
 
 from collections.abc import Sequence

@@ -16,6 +16,7 @@ from typing import Any
 
 from discreet.errors import DiscreetError, MissingPart, UnknownName
 from discreet.generation.transformers_model import TransformersModel
+from discreet.processor import check_rows, numbers
 
 PACKAGED = "smollm2-135m"
 _DIGEST = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
@@ -34,6 +35,7 @@ def load_model(name: str = PACKAGED, device: str = "auto") -> TransformersModel:
     Raises:
         MissingPart: torch, transformers or the packaged model is not installed.
         UnknownName: there is no such model within reach.
+        DiscreetError: on this machine a row of a batch depends on its place.
     """
     if importlib.util.find_spec("torch") is None or importlib.util.find_spec("transformers") is None:
         raise MissingPart("Language models need torch and transformers: pip install 'discreet[local]'")
@@ -54,11 +56,12 @@ def load_model(name: str = PACKAGED, device: str = "auto") -> TransformersModel:
     try:
         tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
         model: Any = transformers.AutoModelForCausalLM.from_pretrained(
-            folder, dtype=torch.bfloat16, use_safetensors=True, trust_remote_code=False
+            folder, dtype=numbers(device), use_safetensors=True, trust_remote_code=False
         )
     except (OSError, ValueError) as error:
         raise UnknownName("language model (nor one within reach at that path or hub name)", name, [PACKAGED]) from error
-    return TransformersModel(name, model.to(device), tokenizer)
+    check_rows(model.to(device))
+    return TransformersModel(name, model, tokenizer)
 
 
 def converted(tell: Callable[[str], None] = lambda _: None) -> Path:

@@ -59,6 +59,8 @@ class Spending:
 
     def times(self, times: int) -> "Spending":
         """So many times the same."""
+        if times == 1:
+            return self
         nano = np.minimum(self.nano.astype(object) * times, _CAP).astype(np.int64)
         return Spending(nano, min(self.atto * times, ATTO))
 

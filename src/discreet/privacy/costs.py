@@ -199,18 +199,19 @@ class Times:
         return self.cost.describe() | {"times": self.times}
 
 
+@lru_cache(maxsize=256)
 def pure_curve(epsilon: float) -> Curve:
     """Divergence of randomised response at each of `ORDERS` (privacy-spec, part 1)."""
     finite = ORDERS[:-1]
     simple = np.minimum(epsilon, finite * epsilon**2 / 2)
     if epsilon < _SMALL:
-        return np.append(simple, epsilon)
+        return _fixed(np.append(simple, epsilon))
     log_p, log_q = -np.logaddexp(0.0, -epsilon), -np.logaddexp(0.0, epsilon)
     moments = np.logaddexp(
         finite * log_p + (1 - finite) * log_q,
         finite * log_q + (1 - finite) * log_p,
     )
-    return np.append(np.minimum(simple, np.maximum(moments / (finite - 1), 0.0)), epsilon)
+    return _fixed(np.append(np.minimum(simple, np.maximum(moments / (finite - 1), 0.0)), epsilon))
 
 
 @lru_cache(maxsize=256)
@@ -225,12 +226,18 @@ def bounded_range_curve(epsilon: float) -> Curve:
     finite = ORDERS[:-1]
     simple = np.minimum(epsilon, finite * epsilon**2 / 8)
     if epsilon < _SMALL:
-        return np.append(simple, epsilon)
+        return _fixed(np.append(simple, epsilon))
     a = -np.expm1(-finite * epsilon)
     log_b = -epsilon + np.log(-np.expm1(-(finite - 1) * epsilon))
     t = np.log((finite - 1) / finite) + np.log(a) - log_b
     log_moment = (finite - 1) * t + np.log(a / finite) - np.log(-np.expm1(-epsilon))
-    return np.append(np.minimum(simple, np.maximum(log_moment / (finite - 1), 0.0)), epsilon)
+    return _fixed(np.append(np.minimum(simple, np.maximum(log_moment / (finite - 1), 0.0)), epsilon))
+
+
+def _fixed(curve: Curve) -> Curve:
+    """What is remembered can only be read."""
+    curve.setflags(write=False)
+    return curve
 
 
 def _check(size: float, delta: float) -> None:

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import DiscreetError, MissingPart, UnknownName, UsageError
+from discreet.processor import check_rows, numbers
 
 Vectors = NDArray[np.float32]
 Told = Callable[[int], None]
@@ -90,8 +91,9 @@ class MiniLM:
         self._torch = torch
         self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder)
         model: Any = transformers.AutoModel.from_pretrained(
-            folder, use_safetensors=True, dtype=torch.bfloat16, attn_implementation="eager"
+            folder, use_safetensors=True, dtype=numbers(), attn_implementation="eager"
         )
+        check_rows(model)
         self._model = model.eval()
 
     def embed(self, texts: Sequence[str], progress: Told | None = None) -> Vectors:
@@ -114,10 +116,10 @@ class MiniLM:
 
     def _batch(self, encoded: Sequence[Sequence[int]], length: int) -> Vectors:
         """Embed at most `_ROWS` texts of at most `length` tokens in a batch of exactly that shape."""
-        torch = self._torch
+        torch, kind = self._torch, self._model.dtype
         ids = torch.zeros((self._ROWS, length), dtype=torch.long)
         # A mask of numbers rather than of ones and zeros: no code path may ask whether some row has padding.
-        hidden = torch.full((self._ROWS, 1, length, length), torch.finfo(torch.bfloat16).min, dtype=torch.bfloat16)
+        hidden = torch.full((self._ROWS, 1, length, length), torch.finfo(kind).min, dtype=kind)
         weights = torch.zeros((self._ROWS, length, 1))
         for row in range(self._ROWS):
             tokens = encoded[row] if row < len(encoded) else encoded[0]
