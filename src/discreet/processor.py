@@ -21,7 +21,10 @@ INSTRUCTIONS = ("avx512_bf16", "amx_bf16", "bf16")  # of x86, of x86 with a matr
 
 _ROWS = (3, 5, 7, 8, 11, 32, 41)
 _HELP = {
-    "cpu": "Import discreet before anything else computes, or set MKL_CBWR=AUTO,STRICT before Python starts.",
+    "cpu": (
+        "Import discreet before anything else computes, or set MKL_CBWR=AUTO,STRICT before Python starts; if neither "
+        "helps, answer private questions on another machine."
+    ),
     "cuda": "Hide the GPU, so that the processor computes: CUDA_VISIBLE_DEVICES= (empty).",
 }
 
