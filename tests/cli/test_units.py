@@ -14,7 +14,7 @@ from discreet.vault import Vault
 from tests.ledger.conftest import running
 
 ASKED = "What is the treatment for Thunder Heart?"
-EIGHT = ("--voters", 30, "--max-tokens", 8)
+EIGHT = ("--voters", 12, "--max-tokens", 8)
 SHORT = ("--inner", "dp-sparse-vote-rag", "--uses", 1, *EIGHT, "--private-tokens", 3)
 
 
