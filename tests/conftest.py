@@ -1,10 +1,11 @@
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import hypothesis
 import pytest
+import torch
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
@@ -17,6 +18,15 @@ hypothesis.settings.register_profile("discreet", deadline=None)
 hypothesis.settings.load_profile("discreet")
 
 Record = dict[str, object]
+
+
+@pytest.fixture(scope="module")
+def two_threads() -> Iterator[None]:
+    """For tests of what a row depends on: how rows are dealt to threads is one of the things that could matter."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="session")

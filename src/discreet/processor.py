@@ -1,7 +1,7 @@
 """What a machine's processor decides: the numbers that models compute in, and whether a row stays what it is.
 
-A processor without instructions for bfloat16 emulates it: on one core of a Zen 3 (AVX2) it is 0.14 times as fast as
-float32 (`benchmarks/processor.py`). On a Zen 4 (AVX512-BF16) it is two to three times as fast.
+A processor without instructions for bfloat16 emulates it: on one core of a Zen 3 (AVX2) it is 0.11 to 0.13 times as
+fast as float32 (`benchmarks/processor.py`), where with them it is faster.
 
 A row of a product must not depend on where it stands among the others, in any bit: when a unit goes, those behind it
 move up. Intel's library, which multiplies in float32, keeps to that only if told so before its first use; with two
@@ -49,15 +49,15 @@ def check_rows(model: Any) -> None:
     """Multiply public rows by matrices of the model's shapes, in two orders, and compare bit for bit.
 
     Raises:
-        DiscreetError: a row depends on its place, on this machine: no guarantee would hold.
+        DiscreetError: on this machine a row depends on its place: what the guarantees rest on does not hold.
     """
     import torch
 
     shapes = {tuple(weight.shape): weight for weight in model.parameters() if weight.dim() == 2}
     with torch.inference_mode():
         for (_, width), weight in shapes.items():
-            count = max(_ROWS) * width
-            rows = torch.sin(torch.arange(count, dtype=torch.float64)).reshape(-1, width).to(weight)
+            numbered = torch.arange(max(_ROWS) * width, dtype=torch.float64)
+            rows = torch.sin(numbered).reshape(-1, width).to(weight)
             for count in _ROWS:
                 straight = torch.nn.functional.linear(rows[:count], weight)
                 turned = torch.nn.functional.linear(rows[:count].flip(0), weight).flip(0)

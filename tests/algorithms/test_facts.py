@@ -13,6 +13,7 @@ from discreet.generation.model import Prompt
 from discreet.generation.rooms import in_order
 from discreet.generation.toy import ToyDecoding, ToyModel
 
+pytestmark = pytest.mark.usefixtures("two_threads")
 # Without prepositions: a kind ends before one.
 WORDS = st.from_regex(r"[b-h][b-z]{2,6}( [b-h][b-z]{2,6}){0,2}", fullmatch=True).filter(
     lambda text: head(text.split()) == text.split()

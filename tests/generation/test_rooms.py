@@ -1,5 +1,6 @@
 """Batches of texts of about the same length."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -7,6 +8,7 @@ from discreet.algorithms.dp_synrag.keywords import ranked_keywords
 from discreet.generation.rooms import STEP, in_order, rooms
 from discreet.generation.transformers_model import TransformersModel
 
+pytestmark = pytest.mark.usefixtures("two_threads")
 LENGTHS = st.lists(st.integers(0, 300), max_size=40)
 
 

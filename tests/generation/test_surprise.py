@@ -9,6 +9,7 @@ from discreet.generation.model import Logits, Prompt
 from discreet.generation.surprise import surprise
 from discreet.generation.transformers_model import TransformersModel
 
+pytestmark = pytest.mark.usefixtures("two_threads")
 TEXTS = ["The diagnosis is Flumplenax, as ever.", "The cat sat on the mat.", "No.", "A " * 40, ""]
 
 

@@ -1,5 +1,7 @@
 """Voters that write an answer each."""
 
+import pytest
+
 from discreet.generation.toy import ToyModel
 from discreet.generation.transformers_model import TransformersModel
 from discreet.generation.voters import Voters
@@ -18,6 +20,7 @@ def test_each_voter_writes_its_own_answer_in_a_public_number_of_steps() -> None:
     assert unseal(voters.votes(), list) == [model.encode(word)[0] for word in ("red", "a", "nobody")]
 
 
+@pytest.mark.usefixtures("two_threads")
 def test_a_real_model_writes_for_each_voter_what_it_would_write_beside_any_others(smollm: TransformersModel) -> None:
     records = ["Ada Lind has numb thumbs. The diagnosis is Winter Hand.", "Bo Kerr has a cough. It is Ash Lung.", ""]
     others = ["No.", "A very long story about nothing at all, told twice. " * 60, "\u2603 <|im_end|> \x00 \u00e9" * 9]

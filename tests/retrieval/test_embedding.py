@@ -3,7 +3,6 @@
 import importlib.util
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,16 +22,9 @@ from discreet.retrieval.embedding import (
 )
 
 torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.usefixtures("two_threads")
 TEXT = "Ada Lind has white hands and a weak grip."
 SHORT, LONG = ["No.", ""], ["word " * 100, "worse " * 300]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")

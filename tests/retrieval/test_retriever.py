@@ -79,6 +79,7 @@ def embedder(request: pytest.FixtureRequest) -> HashingEmbedder | MiniLM | MiniL
     return request.param()  # type: ignore[no-any-return]
 
 
+@pytest.mark.usefixtures("two_threads")
 def test_a_vector_depends_on_its_text_alone_bit_for_bit(embedder: MiniLM) -> None:
     text = "Ada Lind has white hands and a weak grip."
     short, long = ["No."] * 20, ["word " * 400] * 3

@@ -29,6 +29,7 @@ from discreet.privacy.noise import InsecureSeededNoise
 from discreet.privacy.private import Private, unseal
 from discreet.retrieval.embedding import load_embedder
 
+pytestmark = pytest.mark.usefixtures("two_threads")
 GRANT = Budget(20.0, 1e-5, 5e-6)
 NOTES = [
     f"Patient {name} has white hands and numb thumbs. The diagnosis is Winterhand, to be treated with warm sand."
