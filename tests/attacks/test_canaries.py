@@ -66,7 +66,7 @@ RECORD = {"unit": "Ada", "secret": "AB12", "text": "Ada has AB12.", "questions":
 
 def test_canaries_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "canaries.jsonl"
-    other = RECORD | {"unit": "Ben", "phone": "12", "text": "Ben has AB12 and 12.", "member": False}
+    other = RECORD | {"unit": "Ben", "phone": "1234", "text": "Ben has AB12 and 1234.", "member": False}
 
     def write(*records: object) -> Path:
         file.write_text("\n".join(json.dumps(record) for record in records) + "\n")
@@ -74,9 +74,10 @@ def test_canaries_from_a_file(tmp_path: Path) -> None:
 
     one, two = read_canaries(write(RECORD, other))
     assert (one.document.unit, one.planted, one.secrets, one.questions) == ("ada", True, ("AB12",), ("What has Ada?",))
-    assert (two.planted, two.secrets) == (False, ("AB12", "12"))
-    told = RECORD | {"questions": ["Is it AB12?"]}
-    for wrong in ("text", {}, RECORD | {"text": "nothing"}, RECORD | {"questions": "What?"}, told):
+    assert (two.planted, two.secrets) == (False, ("AB12", "1234"))
+    told = RECORD | {"questions": ["Is it ab-12?"]}
+    short = RECORD | {"secret": "A-12", "text": "Ada has A-12."}
+    for wrong in ("text", {}, RECORD | {"text": "nothing"}, RECORD | {"questions": "What?"}, told, short):
         with pytest.raises(BadData, match="a line"):
             read_canaries(write(wrong, other))
     with pytest.raises(BadData, match="control"):

@@ -28,7 +28,14 @@ EMBEDDER = HashingEmbedder()
 TEXT = "The disease of Ada is called Winter Hand, and its treatment is a pair of copper bracelets, worn at night."
 NOTES = records({"id": "n1", "unit": "Ada", "text": TEXT}, {"id": 2, "unit": 7.0, "text": "Bela has white hands."})
 QUESTIONS = records({"id": "q", "question": "What is it?", "answers": ["Winter Hand"], "support": 3, "kind": "open"})
-_CANARY = {"id": "c", "unit": "Cy", "secret": "K-7", "phone": "555", "text": "Cy: K-7, 555.", "questions": ["Who?"]}
+_CANARY = {
+    "id": "c",
+    "unit": "Cy",
+    "secret": "K-701",
+    "phone": "5550",
+    "text": "Cy: K-701, 5550.",
+    "questions": ["Who?"],
+}
 CANARIES = records(_CANARY | {"member": True}, _CANARY | {"member": False, "unit": "Di"})
 SUSPECTS = records(
     {"id": "n1", "text": TEXT, "member": True}, {"query": "What is the disease of Ada?", "reference": TEXT}

@@ -18,6 +18,8 @@ from discreet.retrieval.documents import Document
 from discreet.retrieval.lines import read_lines
 
 _SYLLABLES = "ar bel cor dun el far gar hin is jor kal lin mor nes or pel quin ros sil tor ul ver win yor zan".split()
+SHORTEST = 4
+"""A secret has so many letters and digits at least."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,8 @@ def read_canaries(path: Path) -> list[Canary]:
     except (OSError, ValueError, KeyError, TypeError, AttributeError, UsageError) as error:
         raise BadData(
             f'{path} cannot be read as canaries ({type(error).__name__}). Expected: {{"unit", "secret", "text", '
-            '"questions": ["..."], "member": true or false} a line; the text holds the secret.'
+            '"questions": ["..."], "member": true or false} a line; the text holds the secret, of at least '
+            f"{SHORTEST} letters and digits, and no question does."
         ) from None
     if len({canary.planted for canary in canaries}) < 2:
         raise BadData(f'{path} should hold canaries to plant ("member": true) and others that are not, as a control.')
@@ -76,9 +79,9 @@ def _canary(record: dict[str, Any], number: int) -> Canary:
     questions, text = record["questions"], record["text"]
     if not (isinstance(questions, list) and questions and all(secret in text for secret in secrets)):
         raise ValueError
-    if not all(map(_bare, secrets)):
-        raise ValueError  # nothing of it would be looked for, so that every answer held it
-    if any(secret in question for secret in secrets for question in questions):
+    if any(len(_bare(secret)) < SHORTEST for secret in secrets):
+        raise ValueError  # answers hold it by chance
+    if any(_bare(secret) in _bare(question) for secret in secrets for question in questions):
         raise ValueError  # whatever repeats the question would count
     document = Document(str(record.get("id", f"canary-{number}")), str(record["unit"]), text)
     return Canary(document, secrets, tuple(map(str, questions)), record["member"] is True)

@@ -71,6 +71,11 @@ class Membership:
     found: dict[float, Rate]
     points: list[tuple[float, float]] = field(repr=False)
 
+    @property
+    def people(self) -> int:
+        """How many were tried."""
+        return self.auc.ins + self.auc.outs
+
 
 def read_suspects(path: Path) -> list[Suspect]:
     """Texts from a file of {"text"} or {"query", "reference"} a line; with "member" true, of documents in the vault.

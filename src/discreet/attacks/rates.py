@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,11 +52,14 @@ class Auc:
         low, high: an interval of confidence 0.95: all areas that lie no further from what was measured than 1.96 times
             the standard error that they themselves would have (Newcombe 2006, his method 5, with the variance of
             Hanley and McNeil 1982). Unlike one that is drawn from the sample, it has a width at 0 and at 1, too.
+        ins, outs: how many scores of each kind it was measured with.
     """
 
     value: float
     low: float
     high: float
+    ins: int
+    outs: int
 
     @staticmethod
     def of(ins: Sequence[float], outs: Sequence[float]) -> "Auc":
@@ -63,7 +67,18 @@ class Auc:
         above = np.asarray(ins)[:, None] - np.asarray(outs)[None, :]
         value = float((np.sign(above) + 1).mean() / 2)
         high = _furthest(value, len(ins), len(outs))
-        return Auc(value, 1 - _furthest(1 - value, len(ins), len(outs)), high)
+        return Auc(value, 1 - _furthest(1 - value, len(ins), len(outs)), high, len(ins), len(outs))
+
+    def more_than(self, most: float, doubt: float) -> bool:
+        """Whether members are told apart better than by an area of `most`, scores read either way.
+
+        Args:
+            most: at least 0.5.
+            doubt: the probability with which this may be said of an area that is not more.
+        """
+        value = max(self.value, 1 - self.value)
+        apart = NormalDist().inv_cdf(1 - doubt / 2) ** 2 * _variance(most, self.ins, self.outs)
+        return value > most and (value - most) ** 2 > apart
 
 
 def _furthest(value: float, ins: int, outs: int) -> float:

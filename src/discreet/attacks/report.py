@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from discreet.attacks.membership import FALSE_POSITIVES, MEASURES, Membership
-from discreet.attacks.rates import Auc, Rate, most_auc, most_true_positives
+from discreet.attacks.rates import CONFIDENCE, Auc, Rate, most_auc, most_true_positives
 from discreet.attacks.suite import Findings, Result
 
 NOTICE = (
     "For the custodian only: nothing here was paid for. It was measured on a simulation; the vault's budget was not "
     "touched."
 )
-HEADINGS = ("target", *(f"{kind}: {name}" for kind in ("one", "many") for name in MEASURES), "most")
+HEADINGS = ("target", *(f"{kind}: {name}" for kind in ("one", "many") for name in MEASURES), "most", "private answers")
 SECRETS = ("target", "canaries out", "in part", "control", "control, in part", "strings out", "invented")
 TRUE = ("target", *(f"at {rate:.1%}" for rate in FALSE_POSITIVES), *(f"most at {rate:.1%}" for rate in FALSE_POSITIVES))
 _COLOURS = ("#c0392b", "#2471a3", "#1e8449", "#b9770e", "#7d3c98", "#566573", "#117a65", "#935116")
@@ -31,20 +31,29 @@ def describe(findings: Findings) -> dict[str, Any]:
         "left_out": findings.left_out,
         "strings": findings.strings,
         "seconds": findings.seconds,
+        "settings": findings.settings,
         "exceeded": exceeded(findings),
         "targets": [_target(result) for result in findings.results],
     }
 
 
 def exceeded(findings: Findings) -> list[str]:
-    """The targets that tell more about members than their epsilon allows: each would be a bug."""
-    found = []
-    for result in findings.results:
-        for measured, questions in ((result.one, 1), (result.many, result.asked[0])):
-            most = ceiling(result, questions)
-            if most is not None and any(each.auc.low > most for each in measured.values()):
-                found.append(result.target.label)
-    return list(dict.fromkeys(found))
+    """The targets that surely tell more about members than their epsilon allows: each would be a bug.
+
+    Sure at confidence 0.95 for all comparisons together. Of members from a file nothing can be said: they may differ
+    from the others by themselves.
+    """
+    compared = [
+        (result.target.label, found.auc, most)
+        for result in findings.results
+        for measured, questions in ((result.one, 1), (result.many, result.asked[0]))
+        if (most := ceiling(result, questions)) is not None
+        for found in measured.values()
+    ]
+    if not findings.left_out:
+        return []
+    doubt = (1 - CONFIDENCE) / max(1, len(compared))
+    return list(dict.fromkeys(label for label, auc, most in compared if auc.more_than(most, doubt)))
 
 
 def ceiling(result: Result, questions: int) -> float | None:
@@ -62,6 +71,8 @@ def _target(result: Result) -> dict[str, Any]:
         "questions_about_each": about,
         "questions_about_canaries": canaries,
         "extraction_prompts": prompts,
+        "questions": result.questions,
+        "private_answers": result.private,
         "membership": {
             kind: {"most_auc": ceiling(result, questions), "price": target.price(questions)}
             | {name: _membership(found) for name, found in measured.items()}
@@ -83,7 +94,8 @@ def _target(result: Result) -> dict[str, Any]:
 
 def _membership(found: Membership) -> dict[str, Any]:
     auc = {"auc": found.auc.value, "low": found.auc.low, "high": found.auc.high}
-    return auc | {f"true_positives_at_{rate:g}": _rate(each) for rate, each in found.found.items()}
+    curve = {"curve": [list(point) for point in found.points]}
+    return auc | curve | {f"true_positives_at_{rate:g}": _rate(each) for rate, each in found.found.items()}
 
 
 def _rate(rate: Rate) -> dict[str, float]:
@@ -91,12 +103,13 @@ def _rate(rate: Rate) -> dict[str, float]:
 
 
 def membership_rows(findings: Findings) -> list[tuple[str, ...]]:
-    """Areas under the curve, in the order of `HEADINGS`; the last is what epsilon allows, with one question."""
+    """Areas under the curve, in the order of `HEADINGS`; "most" is what epsilon allows, with one question."""
     rows = []
     for result in findings.results:
         areas = [_area(found[name].auc) for found in (result.one, result.many) for name in MEASURES]
         most = ceiling(result, 1)
-        rows.append((result.target.label, *areas, "-" if most is None else _below_one(most)))
+        private = "-" if result.private is None else f"{result.private} of {result.questions}"
+        rows.append((result.target.label, *areas, "-" if most is None else _below_one(most), private))
     return rows
 
 
@@ -105,7 +118,11 @@ def true_positive_rows(findings: Findings) -> list[tuple[str, ...]]:
     rows = []
     for result in findings.results:
         found, price = result.one["bleu"].found, result.target.price(1)
-        most = ["-" if price is None else f"{most_true_positives(rate, *price):.2f}" for rate in FALSE_POSITIVES]
+        # With fewer others than 1 / rate what is measured is not at that rate, and not to be compared.
+        most = [
+            "-" if price is None or findings.others < 1 / rate else f"{most_true_positives(rate, *price):.2f}"
+            for rate in FALSE_POSITIVES
+        ]
         rows.append((result.target.label, *(_share(found[rate]) for rate in FALSE_POSITIVES), *most))
     return rows
 
@@ -190,6 +207,8 @@ def _page(findings: Findings, name: str) -> Iterator[str]:
     yield "<h2>Canaries and extraction</h2>"
     yield f"<p>{_SECRETS}</p>"
     yield _table(SECRETS, secret_rows(findings))
+    yield "<h2>How it was measured</h2>"
+    yield _table(("setting", "value"), [(name, str(value)) for name, value in findings.settings.items()])
     yield "</body></html>"
 
 
@@ -203,16 +222,18 @@ _MEMBERSHIP = (
     "S2MIA: whoever knows a document asks with its first half and compares the answer with the second. Area under the "
     "curve of true against false positives (0.5 is guessing, 1 is certainty), with an interval of confidence 0.95 "
     "(Newcombe's), by BLEU, ROUGE-L and similarity of embeddings; with one question about each person, and with many. "
-    '"most": the largest area that the epsilon of one question allows, whatever the attack.'
+    '"most": the largest area that the epsilon of one question allows, whatever the attack. "private answers": to how '
+    "many of all questions voters released something; to the others the model answered without documents."
 )
 _FEW = (
     "By BLEU, with one question, and Clopper and Pearson's interval of confidence 0.95. With fewer than 100 others "
     'the first column is that without a false positive, with fewer than 1000 the second. "most": what '
-    "(epsilon, delta) allows."
+    "(epsilon, delta) allows at that rate, where it was measured."
 )
 _SECRETS = (
     "Planted documents with secrets that stand nowhere else, asked for by name; a secret counts as out if any answer "
-    "holds it. The control are secrets of the same form that were never planted: what comes out of those is chance. "
+    "holds it. The control are secrets of the same form that were never planted, and that nobody is asked for: what "
+    "comes out of those is chance. "
     '"strings": e-mail addresses, links and phone numbers of documents that prompts brought out.'
 )
 

@@ -9,12 +9,15 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from datetime import date
 from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
+from discreet import __version__
 from discreet.attacks.canaries import CanariesOut, Canary, came_out, make_canaries
 from discreet.attacks.extraction import (
+    COMMANDS,
     PROMPTS,
     UNTARGETED,
     AttackPrompt,
@@ -28,6 +31,7 @@ from discreet.attacks.simulation import Stored, copied, documents_of, private_fo
 from discreet.attacks.targets import (
     CORPUS,
     REDACTED,
+    Said,
     Target,
     algorithms_called,
     ask_all,
@@ -38,7 +42,7 @@ from discreet.attacks.targets import (
 )
 from discreet.errors import BadData, UsageError
 from discreet.privacy.noise import InsecureSeededNoise, Noise, sample
-from discreet.retrieval.documents import canonical_name, chunk
+from discreet.retrieval.documents import Document, canonical_name, chunk
 from discreet.retrieval.public import PublicTexts
 from discreet.synthesis import METHODS, Told
 from discreet.vault import Vault
@@ -101,6 +105,7 @@ class Result:
         canaries: how many came out.
         extracted: strings of the documents that came out; None if they hold none.
         asked: how many questions were asked about each person, about canaries, and for extraction.
+        private: to how many of all questions voters released something; None where there are no voters.
     """
 
     target: Target
@@ -109,6 +114,13 @@ class Result:
     canaries: CanariesOut
     extracted: Extracted | None
     asked: tuple[int, int, int]
+    private: int | None = None
+
+    @property
+    def questions(self) -> int:
+        """How many were asked in all."""
+        about, canaries, prompts = self.asked
+        return about * self.one["bleu"].people + canaries + prompts
 
 
 @dataclass(frozen=True)
@@ -123,6 +135,7 @@ class Findings:
             in more than being outside.
         strings: how many e-mail addresses, links and phone numbers the documents hold.
         seconds: how long it took.
+        settings: what was attacked with what, by name: for the report.
     """
 
     results: list[Result]
@@ -133,6 +146,7 @@ class Findings:
     left_out: bool
     strings: int
     seconds: float
+    settings: dict[str, str | float]
 
 
 def run_attack(vault: Vault, attack: Attack, told: Told = lambda *_: None) -> Findings:
@@ -148,8 +162,8 @@ def run_attack(vault: Vault, attack: Attack, told: Told = lambda *_: None) -> Fi
     documents = documents_of(vault)
     canaries = _canaries(attack, documents)
     suspects, out = _suspects(vault, attack, documents, {canary.document.unit for canary in canaries})
-    kept, present = [document for document in documents if document.unit not in out], _units(documents)
-    planted = [c.document for c in canaries if c.planted and c.document.unit not in present]
+    kept = [document for document in documents if document.unit not in out]
+    planted = _to_plant(canaries, documents)
     with ExitStack() as stack:
         folder = stack.enter_context(private_folder())
         copy = stack.enter_context(copied(vault, folder / "copy", kept, planted))
@@ -159,7 +173,7 @@ def run_attack(vault: Vault, attack: Attack, told: Told = lambda *_: None) -> Fi
             redact = _redacting(redactor, _counted("redacting", len(inside), told))
             found = finder(stack.enter_context(rewritten(vault, folder / "redacted", inside, redact)))
             targets = [replace(target, find=found) if target.name == REDACTED else target for target in targets]
-        asked = _Asked.of(attack, suspects, canaries, [text for _, text in inside])
+        asked = _Asked.of(attack, suspects, canaries, inside)
         count = _counted("asking", len(asked.texts) * len(targets), told)
         answers = ask_all(copy, targets, asked.texts, attack.options, attack.seed, count)
         results = [asked.judged(vault, target, said, canaries) for target, said in zip(targets, answers, strict=True)]
@@ -172,7 +186,21 @@ def run_attack(vault: Vault, attack: Attack, told: Told = lambda *_: None) -> Fi
             left_out=not attack.suspects,
             strings=sum(map(len, asked.known.values())),
             seconds=time.perf_counter() - begin,
+            settings=_settings(vault, attack),
         )
+
+
+def _settings(vault: Vault, attack: Attack) -> dict[str, str | float]:
+    options = {name: value for name, value in attack.options.items() if value is not None}
+    return {
+        "date": date.today().isoformat(),
+        "discreet": __version__,
+        "model": vault.settings.model,
+        "embedder": vault.settings.embedder,
+        "delta": vault.settings.delta,
+        "seed": attack.seed,
+        **options,
+    }
 
 
 def _redacting(redactor: Redactor, count: Callable[[int], None]) -> Callable[[Sequence[str]], list[str]]:
@@ -214,6 +242,26 @@ def _canaries(attack: Attack, documents: Sequence[Stored]) -> list[Canary]:
     return [canary for kind in kinds for canary in kind[: attack.planted]]
 
 
+def _to_plant(canaries: Sequence[Canary], documents: Sequence[Stored]) -> list[Document]:
+    """The canaries to plant that are not in the vault already."""
+    texts = {unit: "\n".join(text for d in group for text in d.texts) for unit, group in _by_unit(documents)}
+    missing = []
+    for canary in (canary for canary in canaries if canary.planted):
+        held = texts.get(canary.document.unit)
+        if held is None:
+            missing.append(canary.document)
+        elif not all(secret in held for secret in canary.secrets):
+            raise BadData(
+                "A canary has the name of a person of the vault, whose documents do not hold its secret. Give it a "
+                "name of its own."
+            )
+    return missing
+
+
+def _by_unit(documents: Sequence[Stored]) -> Iterator[tuple[str, Iterator[Stored]]]:
+    return groupby(sorted(documents, key=lambda document: document.unit), key=lambda document: document.unit)
+
+
 def _units(documents: Sequence[Stored]) -> set[str]:
     return {document.unit for document in documents}
 
@@ -225,7 +273,7 @@ def _suspects(
     noise = InsecureSeededNoise(attack.seed)
     people = {
         unit: max((text for document in group for text in document.texts), key=lambda text: len(text.split()))
-        for unit, group in groupby(sorted(documents, key=lambda d: d.unit), key=lambda d: d.unit)
+        for unit, group in _by_unit(documents)
         if unit not in canaries
     }
     fit = [Suspect(unit, True, text) for unit, text in people.items() if len(text.split()) >= SHORTEST]
@@ -295,14 +343,18 @@ class _Asked:
     known: dict[str, set[str]]
 
     @staticmethod
-    def of(attack: Attack, suspects: Sequence[Suspect], canaries: Sequence[Canary], texts: Sequence[str]) -> "_Asked":
-        known = sensitive_strings(texts)
-        prompts = list(PROMPTS if attack.prompts is None else attack.prompts)
-        inside = [suspect.id for suspect in suspects if suspect.member][:BY_NAME]
+    def of(
+        attack: Attack, suspects: Sequence[Suspect], canaries: Sequence[Canary], inside: Sequence[tuple[str, str]]
+    ) -> "_Asked":
+        known = sensitive_strings(text for _, text in inside)
         if not any(known.values()):
             prompts = []
-        elif attack.prompts is None and not attack.suspects:
-            prompts += [prompt for unit in inside for prompt in _by_name(unit)]
+        elif attack.prompts is not None:
+            prompts = list(attack.prompts)
+        else:
+            owners = (unit for unit, text in inside if any(sensitive_strings([text]).values()))
+            named = [prompt for unit in islice(owners, BY_NAME) for prompt in _by_name(unit)]
+            prompts = [*PROMPTS, *(AttackPrompt(UNTARGETED, command) for command in COMMANDS), *named]
         return _Asked(
             [suspect.parts(attack.questions) for suspect in suspects],
             [suspect.member for suspect in suspects],
@@ -317,10 +369,10 @@ class _Asked:
         about = [question for pairs in self.pairs for question, _ in pairs]
         return [*about, *self.canaries, *(prompt.text for prompt in self.prompts)]
 
-    def judged(self, vault: Vault, target: Target, answers: Sequence[str], canaries: Sequence[Canary]) -> Result:
+    def judged(self, vault: Vault, target: Target, answers: Said, canaries: Sequence[Canary]) -> Result:
         """What the answers of a target tell."""
         each = len(self.pairs[0])
-        rest = iter(answers)
+        rest = iter(answers.texts)
         about, secrets, said = (
             list(islice(rest, count)) for count in (each * len(self.pairs), len(self.canaries), len(self.prompts))
         )
@@ -333,7 +385,8 @@ class _Asked:
         out = extracted(list(zip(self.prompts, said, strict=True)), self.known) if self.prompts else None
         # Whatever was asked: a secret in an answer is out.
         counted = came_out(canaries, [*secrets, *about, *said])
-        return Result(target, one, many, counted, out, (each, len(self.canaries), len(self.prompts)))
+        asked = each, len(self.canaries), len(self.prompts)
+        return Result(target, one, many, counted, out, asked, answers.private)
 
 
 def _by_name(unit: str) -> list[AttackPrompt]:

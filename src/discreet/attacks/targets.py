@@ -40,6 +40,7 @@ class Target:
         algorithm: answers by voters and the like.
         find: or else, how plain RAG finds what it reads.
         once: whether the price is for all questions together.
+        note: what a reader of its figures must know.
     """
 
     name: str
@@ -48,11 +49,13 @@ class Target:
     algorithm: Algorithm | ManyQuestions | None = None
     find: Find | None = field(default=None, repr=False)
     once: bool = False
+    note: str = ""
 
     @property
     def label(self) -> str:
         """What it is called in a table."""
-        return self.name if self.epsilon is None else f"{self.name}, epsilon {self.epsilon:g}"
+        label = self.name if self.epsilon is None else f"{self.name}, epsilon {self.epsilon:g}"
+        return f"{label} ({self.note})" if self.note else label
 
     def price(self, questions: int) -> tuple[float, float] | None:
         """What so many questions cost, by adding up; None without a guarantee."""
@@ -98,13 +101,26 @@ def made_corpus(copy: Vault, method: str, epsilon: float, folder: Path, seed: in
         make_corpus(shop, file, parameters, only_new=False, force=False, told=told)
         texts = PublicTexts.read(file, copy.embedder)
     except BadData:  # too few documents, or nothing was common enough: there is nothing to read
-        return Target(method, epsilon, delta, find=_nothing, once=True)
+        return Target(method, epsilon, delta, find=_nothing, once=True, note="it has no text")
     return Target(method, epsilon, delta, find=reading(texts), once=True)
 
 
 def reading(texts: PublicTexts) -> Find:
     """How plain RAG finds what it reads in a public corpus."""
     return lambda asked: texts.unsealed_passages(asked, 1)
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a target answered.
+
+    Attributes:
+        texts: one answer a question.
+        private: to how many questions voters released something; None where there are no voters.
+    """
+
+    texts: list[str]
+    private: int | None = None
 
 
 def ask_all(
@@ -114,7 +130,7 @@ def ask_all(
     options: Mapping[str, Any],
     seed: int = 0,
     progress: Callable[[int], None] = lambda _: None,
-) -> list[list[str]]:
+) -> list[Said]:
     """The answers of every target to all questions, in their order.
 
     Private algorithms are asked one after the other, so that at several epsilons a document is read once.
@@ -128,7 +144,7 @@ def ask_all(
             found.append(answers[target.algorithm])
             continue
         find = target.find or (_nothing if isinstance(target.algorithm, NonRAG) else finder(copy, reader.units))
-        found.append(read_all(copy.model, reader, questions, find, progress))
+        found.append(Said(read_all(copy.model, reader, questions, find, progress)))
     return found
 
 
@@ -147,10 +163,15 @@ def _voted(
     questions: Sequence[str],
     seed: int,
     progress: Callable[[int], None],
-) -> dict[Algorithm | ManyQuestions, list[str]]:
+) -> dict[Algorithm | ManyQuestions, Said]:
     asked = [Question(f"{seed}|{number}", text, ()) for number, text in enumerate(questions)]
     outcomes = run_answers(copy, asked, algorithms, 1, lambda: progress(1))
-    return {algorithm: [group[0].answer for group in groups] for algorithm, groups in outcomes.items()}
+    found = {}
+    for algorithm, groups in outcomes.items():
+        answers = [answer for answer, *_ in groups]
+        private = sum(bool(answer.released or answer.private_tokens) for answer in answers)
+        found[algorithm] = Said([answer.answer for answer in answers], private if algorithm.private else None)
+    return found
 
 
 def read_all(

@@ -3,7 +3,7 @@
 The vaults are real ones in a temporary folder, marked as simulations, with a toy language model that says what its
 prompt tells it to say. The second vault is made of the first by removing and adding units, as a custodian would. A
 transcript is every answer with its text, reason for stopping, number of tokens and receipt, every refusal, and what is
-left to everybody: all that an analyst sees.
+left to everybody: all that an analyst sees. Answers that were released are remembered, as a vault does, and used again.
 """
 
 import json
@@ -30,6 +30,7 @@ from discreet.audit.case import DELTA, FAILURE, Told
 from discreet.audit.pairs import Pair
 from discreet.errors import BudgetExhausted
 from discreet.generation.toy import ToyModel
+from discreet.history import History
 from discreet.privacy.accounting import Budget
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.mechanisms.limited_domain import ObservedSelection
@@ -42,6 +43,7 @@ WORDS = "x y z w who knows"
 """What the model can say. A prompt without a document says "who knows"."""
 VOCABULARY = 8
 QUESTIONS = ("fever", "fever again", "fever once more", "fever at last", "fever after all")
+"""Everybody with a document about fever is near to each of them."""
 
 PAIRS = (
     Pair(
@@ -82,21 +84,32 @@ PAIRS = (
     Pair(
         "one of six goes that are equally near",
         {
-            "u1": ["fever say: y ."],
+            "u1": ["fever say: x ."],
             "u2": ["fever say: x ."],
             "u3": ["fever say: z ."],
             "u4": ["fever say: x ."],
             "u5": ["fever say: z ."],
-            "u6": ["fever say: x ."],
+            "u6": ["fever say: y ."],  # of equally near ones the first, with the key that such vaults have (pairs.py)
         },
-        goes="u1",
+        goes="u6",
     ),
     Pair("the only unit goes: fewer units than voters", {"u1": ["fever say: x ."]}, goes="u1"),
     Pair(
         "a unit goes; three questions, for which nobody can pay to the end",
         {"u1": ["fever say: x ."], "u2": ["fever cough say: y ."], "u3": ["fever cough cough say: z ."]},
         goes="u1",
-        questions=3,
+        asked=QUESTIONS[:3],
+    ),
+    Pair(
+        "a unit goes; of those near the second question some have paid for the first; the third was asked before",
+        {
+            "u1": ["rash say: x .", "fever say: y ."],
+            "u2": ["rash say: y .", "fever say: z ."],
+            "u3": ["fever cough say: x ."],
+            "u4": ["fever cough cough say: z ."],
+        },
+        goes="u1",
+        asked=("rash", "fever", "fever"),
     ),
 )
 
@@ -165,14 +178,25 @@ class AlgorithmCase:
     def _transcript(self, vault: Vault, model: ToyModel, noise: Noise) -> str:
         """All that an analyst sees."""
         ledger, seen = self.ledger(self.setting.budget), list[object]()
-        for question in QUESTIONS[: self.pair.questions]:
+        again = len(set(self.pair.asked)) < len(self.pair.asked)
+        history = _new_history(vault) if again else None
+        for question in self.pair.asked:
             try:
-                answer = vault.simulate(question, self.setting.algorithm, noise=noise, model=model, ledger=ledger)
+                answer = vault.simulate(
+                    question, self.setting.algorithm, noise=noise, model=model, ledger=ledger, history=history
+                )
                 seen.append(answer.describe())
             except BudgetExhausted as refusal:
                 seen.append(str(refusal))
             seen.append(ledger.budget.left(ledger.spent()))
         return json.dumps(seen)
+
+
+def _new_history(vault: Vault) -> History:
+    """One without any answer."""
+    path = vault.path / "audited.jsonl"
+    path.unlink(missing_ok=True)
+    return History(path, vault.embedder)
 
 
 def algorithm_cases(epsilon: float, names: Sequence[str] = ()) -> list[AlgorithmCase]:
@@ -191,7 +215,7 @@ def settings(epsilon: float) -> dict[str, Setting]:
     converted, failing = Budget(epsilon, DELTA), Budget(epsilon, FAILURE, FAILURE)
     pure = Budget(epsilon, 0.0, accountant="pure")
     token = DPVoteRAG(voters=3, private_tokens=1, max_tokens=1)
-    everything = {"similarity": -1.0}
+    about_it = {"similarity": 0.05}  # a document without a word of the question has 0
     found: dict[str, Setting] = {
         "dp-vote-rag": _alone(DPVoteRAG(epsilon=epsilon, **votes), converted),  # type: ignore[arg-type]
         "dp-sparse-vote-rag": _alone(DPSparseVoteRAG(epsilon=epsilon, **votes), converted),  # type: ignore[arg-type]
@@ -206,7 +230,7 @@ def settings(epsilon: float) -> dict[str, Setting]:
         ),
         "adaptive": _alone(Adaptive(inner=DPVoteRAG(epsilon=epsilon, **votes), numbers=(2, 4)), converted),  # type: ignore[arg-type]
         "naive-multi-rag": Setting(NaiveMultiRAG(inner=token, uses=2), pure),
-        "murag": Setting(MuRAG(inner=token, uses=1, **everything), pure, replacing=False),
+        "murag": Setting(MuRAG(inner=token, uses=1, **about_it), pure, replacing=False),
         "murag-ada": Setting(
             MuRAGAda(inner=token, uses=1, epsilon_threshold=epsilon / 2, highest=0.9, lowest=-0.9, bins=2, enough=2),
             pure,

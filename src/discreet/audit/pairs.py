@@ -26,14 +26,14 @@ class Pair:
         units: those of the first vault.
         goes: the unit that the second vault lacks; none if empty.
         comes: the unit that the second vault has besides.
-        questions: how many are asked, one after the other.
+        asked: the questions, one after the other.
     """
 
     name: str
     units: Units
     goes: str = ""
     comes: Units = field(default_factory=dict)
-    questions: int = 1
+    asked: tuple[str, ...] = ("fever",)
 
     @property
     def steps(self) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 from discreet.algorithms import Consensus, MuRAG
 from discreet.algorithms.dp_facts import DPFacts
 from discreet.algorithms.dp_facts import Plan as FactsPlan
-from discreet.audit.algorithms import PAIRS, AlgorithmCase, Setting, settings
+from discreet.audit.algorithms import PAIRS, QUESTIONS, AlgorithmCase, Setting, settings
 from discreet.audit.bounds import Key
 from discreet.audit.case import DELTA, Case, Told
 from discreet.audit.corpora import PAIRS as CORPUS_PAIRS
@@ -307,7 +307,7 @@ RANKED = Pair(
     {f"u{n}": [f"fever {'cough ' * n}say: {'xy'[n % 2]} ."] for n in range(17)},
     goes="u0",
 )
-PAID = replace(RANKED, units={f"u{n}": RANKED.units[f"u{n}"] for n in range(5)}, questions=5)
+PAID = replace(RANKED, units={f"u{n}": RANKED.units[f"u{n}"] for n in range(5)}, asked=QUESTIONS)
 
 
 def _algorithm_twins(epsilon: float) -> Iterator[AlgorithmCase]:

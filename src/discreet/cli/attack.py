@@ -53,7 +53,7 @@ def attack(
     seed: Annotated[int, typer.Option(min=0, help="Of every choice.")] = 0,
     output: Annotated[Path | None, typer.Option("--out", help="Write the report to this HTML file.")] = None,
     as_json: Json = False,
-) -> None:
+) -> int:
     """Attack a copy of the vault, and say what leaks: for the custodian only."""
     opened = Vault.open(vault)
     write = _report_file(output, opened.path) if output is not None else None
@@ -72,14 +72,16 @@ def attack(
     )
     with step_bars() as told:
         findings = _run(opened, wanted, told)
-    if write is not None:
-        write(report.page(findings, opened.path.resolve().name))
+    # Shown first: it took long, and writing may fail.
     if as_json:
         print_json(report.describe(findings))
-        return
-    _print(findings)
-    if output is not None:
-        out.print(f"Report: {output}", markup=False)
+    else:
+        _print(findings)
+    if write is not None:
+        write(report.page(findings, opened.path.resolve().name))
+        if not as_json:
+            out.print(f"Report: {output}", markup=False)
+    return 1 if report.exceeded(findings) else 0
 
 
 def _usual(vault: Vault) -> list[str]:
@@ -103,7 +105,7 @@ def _report_file(path: Path, vault: Path) -> Callable[[str], None]:
     """
     if path.resolve().is_relative_to(vault.resolve()):
         raise UsageError(f"{path} lies in the vault, in which nothing is written. Choose another place for the report.")
-    if not path.parent.is_dir() or path.is_dir():
+    if not path.parent.is_dir() or path.is_dir() or not os.access(path.parent, os.W_OK):
         raise UsageError(f"The report cannot be written to {path}: name a file in a folder that is there.")
 
     def write(text: str) -> None:
