@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from discreet.algorithms.dp_synrag.parameters import DPSynRAG
+from discreet.algorithms.synthetic import CorpusPlan
 from discreet.cli.app import app
 from discreet.errors import BadData, BudgetExhausted, UsageError
 from discreet.generation.toy import ToyModel
@@ -245,6 +246,7 @@ def test_a_plan_is_shown_and_costs_nothing(run: Callable[..., tuple[int, str]], 
 def test_what_a_user_may_get_wrong(run: Callable[..., tuple[int, str]], vault: Vault, tmp_path: Path) -> None:
     there = tmp_path / "there.jsonl"
     there.write_text("mine\n")
+    (tmp_path / "r.receipt.json").write_text("of another corpus\n")
     for words, expected, code in (
         ((), "--out", 2),
         (("--out", str(there)), "--force", 2),
@@ -253,12 +255,28 @@ def test_what_a_user_may_get_wrong(run: Callable[..., tuple[int, str]], vault: V
         (("--out", str(tmp_path / "c.jsonl"), "--epsilon", "99"), "not left", 3),
         (("--out", str(tmp_path / "c.jsonl"), "--shape", "round"), "shape", 2),
         (("--out", str(tmp_path / "c.jsonl"), "--tokens", "0"), "at least 1", 2),
+        (("--out", str(tmp_path / "c.jsonl"), "--task", " "), "task is empty", 2),
+        (("--out", str(tmp_path / "c.jsonl"), "--task", "so " * 9000), "a sentence or two", 2),
+        (("--out", str(tmp_path / "r.jsonl")), "r.receipt.json", 2),
     ):
         found, told = run("synthesize", *words)
         assert found == code, told
         assert expected in told.replace("\n", " ")
     assert there.read_text() == "mine\n"
     assert not list(tmp_path.glob("c.*"))
+
+
+def test_what_will_run_is_told_before_anything_is_paid(filled: Vault, tmp_path: Path) -> None:
+    told, shop = list[CorpusPlan](), workshop(filled)
+
+    def stop(plan: CorpusPlan) -> None:
+        told.append(plan)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        make_corpus(shop, tmp_path / "c.jsonl", PLENTY, only_new=False, force=False, told=QUIET, planned=stop)
+    assert "12 x token" in " ".join(told[0].lines(100))
+    assert not shop.ledger.readings()
 
 
 def test_a_corpus_is_asked_for_nothing(run: Callable[..., tuple[int, str]], vault: Vault, tmp_path: Path) -> None:

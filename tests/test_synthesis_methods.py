@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,9 @@ DEALT = DPSynth(epsilon=300.0, subsets=2, tokens=8, text_tokens=16)
 EVOLVED = AugPE(epsilon=100.0, texts=4, variations=3, generations=3, tokens=3, temperature=4.0)
 STATED = DPFacts(epsilon=10.0, keywords=3, tokens=8, text_tokens=16)
 OTHERS: list[Method[Any]] = [STATED, DEALT, EVOLVED]
-STEP = {"dp-facts": "counts", "dp-synth": "subsets", "aug-pe": "votes"}
+CLUSTERED = DPSynRAG(epsilon=300.0, tokens=8, keywords=3, overlap=2, wanted=20, text_tokens=16)
+ALL: list[Method[Any]] = [CLUSTERED, *OTHERS]
+STEP = {"dp-synrag": "clusters", "dp-facts": "counts", "dp-synth": "subsets", "aug-pe": "votes"}
 
 
 def notes(count: int, words: str, start: int = 0) -> list[Document]:
@@ -166,7 +169,7 @@ def test_words_of_documents_that_were_replaced_before_adding_was_interrupted_are
 EVOLVED_VOTES = EVOLVED.plan(plenty().budget, Spending.nothing(), 1024, 4096).votes
 
 
-@pytest.mark.parametrize("method", OTHERS, ids=lambda method: method.name)
+@pytest.mark.parametrize("method", ALL, ids=lambda method: method.name)
 @pytest.mark.parametrize("payment", ["unit", "corpus"])
 def test_an_interrupted_run_goes_on_and_is_paid_once(payment: str, method: Method[Any], tmp_path: Path) -> None:
     vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-5, embedder="hashing", payment=payment)
@@ -177,9 +180,9 @@ def test_an_interrupted_run_goes_on_and_is_paid_once(payment: str, method: Metho
     path = vault.path / "synthesis-simulated" / "run.jsonl"
     first = path.read_text()
     vault.remove_unit("unit 3")
-    vault.add_documents(notes(40, "winterhand wants sand", 80))  # come too late for this run
+    vault.add_documents(notes(40, "sand wants winterhand", 80))  # come too late for this run
     made = make(vault, method, ledger)
-    assert "winterhand wants sand" not in [text.text for text in made.texts] or method is EVOLVED
+    assert "sand wants winterhand" not in [text.text for text in made.texts] or method is EVOLVED
     assert path.read_text().startswith(first)  # nothing that was drawn is drawn again
     names = [json.loads(line)["name"] for line in path.read_text().splitlines() if line]
     assert len(names) == len(set(names))
@@ -205,7 +208,7 @@ class Silence(InsecureSeededNoise):
         return self
 
 
-@pytest.mark.parametrize("method", OTHERS, ids=lambda method: method.name)
+@pytest.mark.parametrize("method", ALL, ids=lambda method: method.name)
 def test_what_was_drawn_is_never_drawn_again(method: Method[Any], filled: Vault) -> None:
     made, shop = make(filled, method), workshop(filled)
     shop.noise = Silence(1)
@@ -213,6 +216,51 @@ def test_what_was_drawn_is_never_drawn_again(method: Method[Any], filled: Vault)
     shop.finish()
     with pytest.raises(PrivateValueError, match="AssertionError"):  # the broken twin: nothing was kept
         shop.make(method)
+
+
+@pytest.mark.parametrize("what", ["size", "centre", "threshold"])
+def test_a_cluster_that_failed_when_it_was_written_keeps_what_was_drawn_of_it(
+    what: str, filled: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Drawn again after a failure that depends on what it let pass, it would tell of it."""
+
+    def full(*_: object, **__: object) -> list[str]:
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr("discreet.algorithms.dp_synrag.write_texts", full)
+        with pytest.raises((MemoryError, PrivateValueError)):
+            make(filled, CLUSTERED)
+    kept = (filled.path / "synthesis-simulated" / "run.jsonl").read_text()
+    assert f'"name": "{what} ' in kept
+    make(filled, CLUSTERED)
+    whole = (filled.path / "synthesis-simulated" / "run.jsonl").read_text()
+    assert whole.startswith(kept)
+    names = [json.loads(line)["name"] for line in whole.splitlines() if line]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("method", ALL, ids=lambda method: method.name)
+def test_a_task_drops_texts_for_nothing_and_may_be_another_when_a_run_goes_on(
+    method: Method[Any], filled: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def sand(_: object, task: str, texts: Sequence[str]) -> list[bool]:
+        asked.append(task)
+        return ["steam" not in text.lower() for text in texts]
+
+    monkeypatch.setattr("discreet.algorithms.dp_synrag.select.useful", sand)
+    ledger = plenty()
+    interrupted(filled, replace(method, task="one thing"), ledger)
+    made = make(filled, replace(method, task="another"), ledger)
+    assert asked == ["another"]
+    dropped = [text for text in made.texts if not text.kept]
+    assert dropped
+    assert not [text for text in made.kept if "steam" in text.text.lower()]
+    everything = make(filled, method, ledger)
+    assert [text.text for text in everything.texts] == [text.text for text in made.texts]
+    assert len(everything.kept) > len(made.kept)
 
 
 def interrupted(vault: Vault, method: Method[Any], ledger: MemoryLedger) -> None:
@@ -284,7 +332,7 @@ def test_a_run_that_another_version_began_is_not_gone_on_with(filled: Vault) -> 
     ledger = plenty()
     make(filled, asked, ledger)
     path = filled.path / "synthesis-simulated" / "run.jsonl"
-    path.write_text(path.read_text().replace('"version": 3, ', ""))
+    path.write_text(path.read_text().replace('"version": 4, ', ""))
     paid = ledger.spent()
     with pytest.raises(UsageError, match="another version"):
         make(filled, asked, ledger)

@@ -16,7 +16,7 @@ from discreet.errors import StoreError, UsageError
 
 R = TypeVar("R")
 Read = Callable[[Sequence[str]], Iterable[tuple[int, Any]]]
-VERSION = 3
+VERSION = 4
 """Of what a run keeps: one is gone on with by a version of discreet that makes the same of it."""
 KEYWORDS, FACTS = "keywords.jsonl", "facts.jsonl"
 """The files of what the model made of texts."""
@@ -183,13 +183,18 @@ def forget_readings(folder: Path) -> None:
 
 
 def replace_file(path: Path, content: str) -> None:
-    """Write a file as a whole or not at all."""
+    """Write a file as a whole or not at all, and durably."""
     beside = path.with_name(path.name + ".part")
     with beside.open("w", encoding="utf-8") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
     os.replace(beside, path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)  # its name, too
+    finally:
+        os.close(folder)
 
 
 def _digest(text: str) -> str:

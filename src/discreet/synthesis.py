@@ -23,13 +23,15 @@ from typing import Any, TextIO, TypeVar
 
 from discreet.algorithms.aug_pe import AugPE
 from discreet.algorithms.dp_facts import DPFacts
-from discreet.algorithms.dp_synrag.keywords import ranked_keywords
+from discreet.algorithms.dp_synrag.keywords import BEFORE, ranked_keywords
 from discreet.algorithms.dp_synrag.parameters import DPSynRAG
+from discreet.algorithms.dp_synrag.select import check_task
 from discreet.algorithms.dp_synth import DPSynth
 from discreet.algorithms.facts import PARSED, found_in, stated
 from discreet.algorithms.synthetic import CorpusPlan, Fact, Method, Public, Ranked, SyntheticText, TextPiece, UnitTexts
 from discreet.errors import StoreError, UsageError
 from discreet.generation.model import ScoringModel
+from discreet.generation.prompts import REWRITING
 from discreet.generation.spread import probe, spread
 from discreet.journal import FACTS, KEYWORDS, VERSION, Journal, Readings, open_readings, replace_file
 from discreet.privacy.accounting import Spending
@@ -47,6 +49,8 @@ from discreet.retrieval.vectors import LARGEST
 R = TypeVar("R")
 Told = Callable[[str, int, int], None]
 """Told (the step, how much of it is done, of how much)."""
+Planned = Callable[[CorpusPlan], None]
+"""Told what will run, before anything is read or paid."""
 METHODS: dict[str, type[Method[Any]]] = {method.name: method for method in (DPSynRAG, DPFacts, DPSynth, AugPE)}
 """The methods by their names; the first is taken unless another is named."""
 READ = 32
@@ -94,6 +98,7 @@ def make_corpus(
     only_new: bool,
     force: bool,
     told: Told,
+    planned: Planned = lambda _: None,
     ray: str | None = None,
 ) -> Synthetic:
     """Make a corpus and write it to `out`, with its receipt; the model's work is spread over a Ray cluster, if named.
@@ -102,12 +107,13 @@ def make_corpus(
         UsageError: `out` is there already, or has no folder. Nothing was paid.
         DiscreetError: there is no such cluster. Nothing was paid.
     """
-    if out.exists() and not force:
-        raise UsageError(f"There is already something at {out}. Choose another file, or write over it: --force.")
+    for path in (out, receipt_path(out)):
+        if path.exists() and not force:
+            raise UsageError(f"There is already something at {path}. Choose another file, or write over it: --force.")
     if not out.parent.is_dir():
         raise UsageError(f"There is no folder {out.parent}. Make it, or choose another place.")
     with workshop.alone(), spread(workshop.model, ray) as model:
-        made = replace(workshop, model=model)._make(parameters, only_new, told)
+        made = replace(workshop, model=model)._make(parameters, only_new, told, planned)
         made.write(out)
         workshop.finish()
     return made
@@ -158,6 +164,7 @@ class Workshop:
         Raises:
             UsageError: the method asks for what the model or the embedder cannot do.
         """
+        check_task(self.model, parameters.task)
         parameters.check(Public(self.model, self.embedder))
         plan: CorpusPlan = parameters.plan(self.ledger.budget, self.ledger.spent(), self.embedder.dimension, LARGEST)
         return plan
@@ -196,19 +203,24 @@ class Workshop:
             finally:
                 self._held = False
 
-    def _make(self, parameters: Method[Any], only_new: bool, told: Told) -> Synthetic:
+    def _make(
+        self, parameters: Method[Any], only_new: bool, told: Told, planned: Planned = lambda _: None
+    ) -> Synthetic:
         asked = {
             "version": VERSION,
             "method": parameters.name,
-            "parameters": asdict(parameters),
+            # What texts are dropped in the end changes nothing of what is drawn.
+            "parameters": {name: value for name, value in asdict(parameters).items() if name != "task"},
             "only_new": only_new,
             "model": self.model.name,
             "simulation": self.ledger.simulation,
             "machine": self._machine,
         }
+        check_task(self.model, parameters.task)
         journal = Journal(self.folder / "run.jsonl")
         with open_readings(self.folder) as files:
             started, plan, read = self._begun(journal, asked, parameters, only_new)
+            planned(plan)
             units = self._units(read, parameters, files, told)
         receipt, texts = self._paid(parameters, plan, units, journal, started["question"], told)
         done = {"documents": sorted(set(started["documents"]) | (self._done() if only_new else set()))}
@@ -301,7 +313,7 @@ class Workshop:
         kept = max(most, READ)
         readings = Readings(
             file,
-            (self.model.name, self._machine, kept, text_tokens),
+            (self.model.name, self._machine, kept, text_tokens, BEFORE),
             lambda fresh: ranked_keywords(self.model, fresh, kept, text_tokens),
         )
         found = readings.of(texts, lambda done: told("keywords", done, len(texts)))
@@ -313,7 +325,7 @@ class Workshop:
         tokens, text_tokens = parameters.facts_read
         readings = Readings(
             file,
-            (self.model.name, self._machine, tokens, text_tokens, PARSED),
+            (self.model.name, self._machine, tokens, text_tokens, PARSED, REWRITING),
             lambda fresh: stated(self.model, fresh, tokens, text_tokens),
         )
         found = readings.of(texts, lambda done: told("facts", done, len(texts)))

@@ -82,6 +82,8 @@ def test_a_price_that_is_not_left_and_what_makes_no_sense_is_refused(method: typ
         DPSynth(subsets=0)
     with pytest.raises(UsageError, match="no shape"):
         DPSynth(shape="round")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="shared out"):
+        DPSynth(shape="difference")
     with pytest.raises(UsageError, match="temperature"):
         AugPE(temperature=0.0)
     with pytest.raises(UsageError, match="--about"):

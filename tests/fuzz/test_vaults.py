@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 
 from discreet.errors import BadData, LedgerError, StoreError, UsageError
 from discreet.history import History
-from discreet.journal import Journal, Readings
+from discreet.journal import VERSION, Journal, Readings
 from discreet.ledger.sqlite import SqliteLedger
 from discreet.settings import read_settings
 from discreet.vault import Vault
@@ -147,10 +147,10 @@ def test_a_remembered_answer_that_is_damaged_is_passed_over(tmp_path: Path) -> N
 def test_a_run_that_cannot_be_told_is_explained(tmp_path: Path) -> None:
     (tmp_path / "run.jsonl").write_bytes(b"[" * 100_000 + b"\n" + records({"name": "begun", "value": 5}))
     with pytest.raises(StoreError, match="removing"):
-        Journal(tmp_path / "run.jsonl").begun({"version": 3})
+        Journal(tmp_path / "run.jsonl").begun({"version": VERSION})
     (tmp_path / "run.jsonl").write_bytes(RUN)
     with pytest.raises(UsageError, match="other parameters"):
-        Journal(tmp_path / "run.jsonl").begun({"version": 3, "epsilon": 1})
+        Journal(tmp_path / "run.jsonl").begun({"version": VERSION, "epsilon": 1})
 
 
 def test_readings_that_are_damaged_are_made_anew(tmp_path: Path) -> None:

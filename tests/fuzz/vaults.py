@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.history import History
-from discreet.journal import Journal
+from discreet.journal import VERSION, Journal
 from discreet.vault import Vault
 from tests.fuzz.files import EMBEDDER, NOTES
 from tests.fuzz.mutations import of_bytes, of_json, of_lines, records
@@ -26,7 +26,7 @@ HISTORY = records(
     _REMEMBERED | {"vector": "A" * 2731 + "=", "choices": ["a"]}, _REMEMBERED | {"question": "Why is it?"}
 )
 RUN = records(
-    {"name": "begun", "value": {"asked": {"version": 3}, "question": "q"}}, {"name": "part 1", "value": [1, 2]}
+    {"name": "begun", "value": {"asked": {"version": VERSION}, "question": "q"}}, {"name": "part 1", "value": [1, 2]}
 )
 
 
@@ -105,7 +105,7 @@ def _journal(folder: Path, data: bytes) -> str:
     path = folder / "run.jsonl"
     path.write_bytes(data)
     journal = Journal(path)
-    journal.begun({"version": 3})
+    journal.begun({"version": VERSION})
     journal.once("part 1", lambda: 1)
     return ""
 

@@ -20,7 +20,7 @@ from functools import partial
 from typing import ClassVar
 
 from discreet.algorithms.dp_synrag.clusters import numbered, ordered, places
-from discreet.algorithms.dp_synrag.parameters import First, check_first
+from discreet.algorithms.dp_synrag.parameters import First, check_first, check_overlap
 from discreet.algorithms.dp_synrag.select import of_use
 from discreet.algorithms.facts import sentences
 from discreet.algorithms.synthetic import CorpusPlan, Fact, Journal, Method, Progress, Public, SyntheticText, UnitTexts
@@ -65,6 +65,7 @@ class DPFacts(Method["Plan"]):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_first(self.first)
+        check_overlap(self.overlap, self.keywords)
 
     @property
     def keywords_read(self) -> tuple[int, int]:

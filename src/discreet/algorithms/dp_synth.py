@@ -18,7 +18,7 @@ from discreet.algorithms.aggregating import Shape, Writers, check_shape, drawn, 
 from discreet.algorithms.dp_synrag.rewrite import write_texts
 from discreet.algorithms.dp_synrag.select import of_use
 from discreet.algorithms.synthetic import CorpusPlan, Journal, Method, Progress, Public, SyntheticText, UnitTexts
-from discreet.errors import BadData
+from discreet.errors import BadData, UsageError
 from discreet.generation.model import ScoringModel
 from discreet.generation.prompts import DOCUMENT_TOKENS, rewriting
 from discreet.generation.spread import at_once
@@ -52,6 +52,11 @@ class DPSynth(Method["Plan"]):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_shape(self.shape)
+        if self.shape == "difference":
+            raise UsageError(
+                "Differences to the public model are shared out among about as many units as write together, which is "
+                "not public for random subsets. Take votes, centred or clip."
+            )
 
     def check(self, public: Public) -> None:
         """The prompt must fit the model."""

@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 
 from discreet.algorithms.synthetic import CorpusPlan, Method
 from discreet.cli.app import Json, VaultPath, app
-from discreet.cli.output import explained, out, print_json, step_bars, working
+from discreet.cli.output import err, explained, out, print_json, step_bars, working
 from discreet.errors import UnknownName, UsageError
 from discreet.synthesis import METHODS, Synthetic, receipt_path
 from discreet.vault import Vault
@@ -22,7 +23,9 @@ def synthesize(
     method: Annotated[str, typer.Option(help=f"How it is made: {', '.join(METHODS)}.")] = next(iter(METHODS)),
     epsilon: Annotated[float, typer.Option(help="The price of the whole corpus.")] = 10.0,
     delta: Annotated[float | None, typer.Option(help="Its delta; the vault's if not given.")] = None,
-    task: Annotated[str, typer.Option(help="What it is for: texts of no use for that are dropped by the model.")] = "",
+    task: Annotated[
+        str | None, typer.Option(help="What it is for: texts of no use for that are dropped by the model.")
+    ] = None,
     tokens: Annotated[
         int | None, typer.Option(help="How many tokens are drawn for a cluster, a subset, a text.")
     ] = None,
@@ -56,7 +59,12 @@ def synthesize(
     generations: Annotated[int | None, typer.Option(help="aug-pe: how often units vote.")] = None,
     temperature: Annotated[float | None, typer.Option(help="aug-pe: at which the public model is sampled.")] = None,
     seed: Annotated[int | None, typer.Option(help="aug-pe: of the public texts; it protects nobody.")] = None,
-    only_new: Annotated[bool, typer.Option("--only-new", help="Only from documents added since the last one.")] = False,
+    only_new: Annotated[
+        bool,
+        typer.Option(
+            "--only-new", help="From documents added since the last one, for which their units pay; or everybody."
+        ),
+    ] = False,
     show_plan: Annotated[bool, typer.Option("--plan", help="Print what it would cost, and stop.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Write over the file.")] = False,
     ray: Annotated[
@@ -85,7 +93,9 @@ def synthesize(
         "temperature": temperature,
         "seed": seed,
     }
-    parameters = method_called(method, {"epsilon": epsilon, "delta": delta, "task": task}, given)
+    if task is not None and not task.strip():
+        raise UsageError("The task is empty. Say what the corpus is for, or leave --task out: no text is dropped then.")
+    parameters = method_called(method, {"epsilon": epsilon, "delta": delta, "task": task or ""}, given)
     opened = Vault.open(vault)
     if show_plan:
         with working("Working the plan out"):
@@ -93,12 +103,20 @@ def synthesize(
         if as_json:
             print_json({"method": method} | plan.describe(vocabulary))
         else:
-            print_plan(plan, vocabulary)
+            print_plan(plan, vocabulary, out)
+            out.print("Nothing is paid yet.")
         return
     if output is None:
         raise UsageError("Say where the corpus goes: --out FILE.jsonl. (Or --plan, to see what it would cost.)")
+
+    def planned(plan: CorpusPlan) -> None:
+        if not as_json:
+            print_plan(plan, opened.model.vocabulary_size, err)
+
     with step_bars() as told:
-        made = opened.synthesize(output, parameters, only_new=only_new, force=force, told=told, ray=ray)
+        made = opened.synthesize(
+            output, parameters, only_new=only_new, force=force, told=told, planned=planned, ray=ray
+        )
     if as_json:
         summary = {"out": str(output), "written": len(made.texts), "kept": len(made.kept), "plan": made.plan}
         print_json(summary | {"receipt": made.receipt.describe()})
@@ -144,12 +162,12 @@ def print_made(made: Synthetic, output: Path) -> None:
     )
 
 
-def print_plan(plan: CorpusPlan, vocabulary: int) -> None:
-    """What a corpus would cost, for a person."""
+def print_plan(plan: CorpusPlan, vocabulary: int, to: Console) -> None:
+    """What a corpus costs, for a person."""
     assert plan.ceiling is not None
-    out.print(
+    to.print(
         f"Price: epsilon {plan.ceiling.epsilon:g} at delta {plan.ceiling.delta:g} for each unit (about {plan.rho:.4g}-"
-        "zCDP). Nothing is paid yet."
+        "zCDP)."
     )
     for line in plan.lines(vocabulary):
-        out.print(f"  {line}", markup=False)
+        to.print(f"  {line}", markup=False)

@@ -9,6 +9,7 @@ The public prompt is the one whose private text is empty.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 
 from discreet.errors import UsageError
 from discreet.generation.model import LanguageModel, Prompt
@@ -126,6 +127,8 @@ _REWRITTEN = (
 )
 """Short facts that name what they are about: records agree on their words sooner than on those of one long sentence,
 and a small model reads them with less error (docs/results.md)."""
+REWRITING = blake2b(repr((REWRITE, _REWRITTEN)).encode(), digest_size=8).hexdigest()
+"""Of these words: what was written with others is not taken for the same."""
 
 
 def rewriting(model: LanguageModel, document_tokens: int, max_tokens: int) -> Layout:

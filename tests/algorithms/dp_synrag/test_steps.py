@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from discreet.algorithms.aggregating import BLOCK, Writers, log_softmax, voices, weigh
+from discreet.algorithms.dp_facts import DPFacts
 from discreet.algorithms.dp_synrag.clusters import merged, near_the_centre, numbered, ordered, places, rarest_first
 from discreet.algorithms.dp_synrag.keywords import ranked_keywords
 from discreet.algorithms.dp_synrag.parameters import LEVELS, DPSynRAG, Plan
 from discreet.algorithms.dp_synrag.rewrite import write_texts
-from discreet.algorithms.dp_synrag.select import mentions, useful
+from discreet.algorithms.dp_synrag.select import check_task, mentions, useful
 from discreet.algorithms.synthetic import TextPiece, UnitTexts
-from discreet.errors import BudgetExhausted, UsageError
+from discreet.errors import BadData, BudgetExhausted, UsageError
 from discreet.generation.loading import load_model
 from discreet.generation.prompts import rewriting
 from discreet.generation.rooms import in_order
@@ -247,5 +248,29 @@ def test_nobody_there_the_public_model_speaks() -> None:
 def test_a_text_without_its_keyword_went_astray() -> None:
     assert mentions("The Winter-hand's cure: sand.", "sand")
     assert not mentions("A bridge.", "sand")
-    judged = useful(load_model(), "answer questions about diseases", ["Ague is treated with sand.", "??"])
-    assert len(judged) == 2
+    judged = useful(load_model(), "answer questions about diseases", ["Ague is treated with sand.", "??", "so " * 9000])
+    assert len(judged) == 3  # the last does not fit, and is read as far as there is room
+
+
+def test_a_task_that_says_nothing_or_too_much_is_refused() -> None:
+    model = ToyModel()
+    check_task(model, "")
+    check_task(model, "answer questions about diseases")
+    for task, why in (("  ", "blank"), ("answer " * model.context, "so long")):
+        with pytest.raises(UsageError, match=why):
+            check_task(model, task)
+
+
+def test_a_unit_is_in_no_more_clusters_than_it_has_keywords() -> None:
+    for method in (DPSynRAG, DPFacts):
+        with pytest.raises(UsageError, match="smaller overlap"):
+            method(keywords=2, overlap=3)
+
+
+def test_units_that_could_not_be_heard_are_told_so() -> None:
+    plan = DPSynRAG(epsilon=10.0, tokens=400).plan(GRANT, Spending.nothing(), 384, 4096)
+    needed = voices(49152, plan.clip)
+    assert needed > plan.counts.threshold
+    plan.check_size(needed, 49152)
+    with pytest.raises(BadData, match=f"about {needed} in a cluster"):
+        plan.check_size(needed - 1, 49152)

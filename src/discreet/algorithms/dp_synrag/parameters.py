@@ -41,6 +41,19 @@ def check_first(first: str) -> None:
         raise UsageError(f"Units go by surprising or by rare keywords first, not by '{first}'.")
 
 
+def check_overlap(overlap: int, keywords: int) -> None:
+    """Nothing, if a unit can be in so many clusters as are paid for.
+
+    Raises:
+        UsageError: it has fewer keywords.
+    """
+    if overlap > keywords:
+        raise UsageError(
+            f"A unit of {keywords} keywords is in no more than {keywords} clusters; {overlap} would be paid for. Take "
+            "a smaller overlap, or more keywords."
+        )
+
+
 @dataclass(frozen=True, kw_only=True)
 class DPSynRAG(Method["Plan"]):
     """Parameters of Algorithm 1, by the paper's letters.
@@ -77,6 +90,7 @@ class DPSynRAG(Method["Plan"]):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_first(self.first)
+        check_overlap(self.overlap, self.keywords)
         if not 0 < self.alike <= 1:
             raise UsageError(f"alike is a similarity above 0 and at most 1, not {self.alike}. Try 0.8; 1 merges none.")
         check_shape(self.shape)
@@ -189,9 +203,15 @@ class Plan(CorpusPlan):
 
     def check_size(self, units: int, vocabulary: int) -> None:
         """Refuse to make a corpus for which no keyword would be released."""
-        least = self.counts.threshold
+        least, heard = self.counts.threshold, voices(vocabulary, self.clip)
         if units < least:
             raise BadData(
                 f"There are {units} units to make a corpus from, and at this price a keyword is released if about "
                 f"{least} have it: nothing would be. Nothing was paid. Add documents, or pay more."
+            )
+        if units < heard:
+            raise BadData(
+                f"There are {units} units to make a corpus from, and at this price about {heard} in a cluster must "
+                "agree on a token that the public model does not expect: they would not be heard. Nothing was paid. "
+                "Draw fewer tokens, let units be in fewer clusters, add documents, or pay more."
             )
