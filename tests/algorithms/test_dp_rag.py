@@ -71,6 +71,21 @@ def test_the_units_near_the_question_write_the_answer_and_end_it(tmp_path: Path)
     assert 0 < privacy.receipt().epsilon < 8
 
 
+def test_a_threshold_by_weight_lets_more_write_where_more_are_near(tmp_path: Path) -> None:
+    """By number, whoever is 30th is left out; by weight, all that are as near as the first take part."""
+    levels, written = (0.4, 0.3, 0.2), {}
+    by_weight, by_number = (
+        DPRAG(epsilon=500, levels=levels, share=0.6),
+        DPRAG(epsilon=500, levels=levels, wanted=5),
+    )
+    for name, algorithm in (("weight", by_weight), ("number", by_number)):
+        draft, privacy = answered(algorithm, corpus_of(tmp_path / name, notes(60)), Budget(500.0, 1e-5))
+        written[name] = draft.text, str(privacy.receipt().describe()["charges"][0]["mechanism"])
+    assert "0.6 of all weight wanted" in written["weight"][1]
+    assert "5 wanted" in written["number"][1]
+    assert written["weight"][0] == " zibber drops"
+
+
 def test_with_nobody_above_any_threshold_the_public_model_answers_and_all_is_paid(tmp_path: Path) -> None:
     draft, privacy = answered(DPRAG(levels=(0.99, 0.98)), corpus_of(tmp_path, notes(5)))
     assert (draft.text, draft.stopped) == (" who knows", "end")
@@ -137,7 +152,8 @@ def test_a_model_that_tells_no_logits_is_refused_before_anything_is_paid(tmp_pat
 @pytest.mark.parametrize(
     "options",
     [{"epsilon": 0.0}, {"delta": 1.0}, {"wanted": 0}, {"max_tokens": 0}, {"levels": ()}, {"levels": (2.0,)},
-     {"omega": -1.0}, {"omega": math.nan}, {"document_tokens": -1}, {"voters": 40}],
+     {"omega": -1.0}, {"omega": math.nan}, {"share": 1.0}, {"share": -0.1}, {"falloff": 0.0},
+     {"document_tokens": -1}, {"voters": 40}],
 )  # fmt: skip
 def test_what_makes_no_sense_is_refused(options: dict[str, object]) -> None:
     with pytest.raises(UsageError):
@@ -203,6 +219,11 @@ def test_a_unit_that_comes_or_goes_is_covered_by_the_price(tmp_path: Path, name:
     assert found <= 4.0
     if name == "alone":
         assert found > 0.6 * 4.0
+
+
+@pytest.mark.parametrize("name", VAULTS)
+def test_and_so_it_is_with_a_threshold_by_weight(tmp_path: Path, name: str) -> None:
+    assert loss(*neighbours(tmp_path, small(epsilon=4.0, shape="votes", share=0.5), name)) <= 4.0
 
 
 @pytest.mark.parametrize("name", VAULTS)

@@ -2,7 +2,8 @@
 
 import math
 from collections import Counter
-from itertools import product
+from collections.abc import Iterator
+from itertools import combinations_with_replacement, product
 
 import pytest
 
@@ -10,6 +11,7 @@ from discreet.privacy.change import Change
 from discreet.privacy.costs import BoundedRange, Cost, Pure
 from discreet.privacy.mechanisms.counting import NoisyCount
 from discreet.privacy.mechanisms.histogram import NoisyHistogram
+from discreet.privacy.mechanisms.share_choice import ShareChoice
 from discreet.privacy.mechanisms.threshold_choice import ThresholdChoice
 from discreet.privacy.noise import InsecureSeededNoise, SystemNoise
 from tests.exact import paths
@@ -101,6 +103,64 @@ def largest_share(choice: ThresholdChoice, scale: float, cost: Cost) -> float:
         check_cost(choice_law(first, choice, scale), choice_law(second, choice, scale), cost)
         for first, second in pairs(choice)
     )
+
+
+def share_law(shares: tuple[int, ...], choice: ShareChoice, scale: float) -> Law:
+    """From the formula, without whole numbers."""
+    said = [share for share in shares if share < len(choice.weights)]
+    passing = [sum(choice.weights[s] for s in said if s <= threshold) for threshold in range(len(choice.weights))]
+    whole = sum(choice.weights[share] for share in said)
+    return softmax({i: -abs(choice.share * whole - weight) for i, weight in enumerate(passing)}, scale)
+
+
+def neighbouring(values: int, most: int, change: Change) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    for size in range(1, most + 1):
+        for shares in combinations_with_replacement(range(values), size):
+            for place in range(size):
+                without = shares[:place] + shares[place + 1 :]
+                if change is ADD_REMOVE:
+                    yield shares, without
+                else:
+                    yield from ((shares, (*without, other)) for other in range(values))
+
+
+SHARE_WEIGHTS = ((1.0, 1.0, 1.0), (1.0, 0.5, 0.25))
+
+
+@pytest.mark.parametrize("weights", SHARE_WEIGHTS)
+@pytest.mark.parametrize("change", [ADD_REMOVE, REPLACE], ids=str)
+@pytest.mark.parametrize("p", [0.1, 0.5, 0.75])
+def test_a_choice_by_weight_costs_what_it_claims(weights: tuple[float, ...], change: Change, p: float) -> None:
+    choice = ShareChoice.calibrated(2.0, weights, p, change)
+    cost = choice.cost(change)
+    assert isinstance(cost, BoundedRange)
+    assert cost.epsilon == pytest.approx(2.0)
+    reached = max(
+        check_cost(share_law(first, choice, choice.scale), share_law(second, choice, choice.scale), cost)
+        for first, second in neighbouring(4, 5, change)
+    )
+    if p >= 0.5 and len(set(weights)) == 1:  # nor is it far below; for others it takes more than five units
+        assert reached > 0.5
+
+
+def test_a_choice_by_weight_charged_as_if_nothing_were_replaced_is_caught() -> None:
+    choice = ShareChoice.calibrated(2.0, (1.0, 1.0, 1.0), 0.5, ADD_REMOVE)
+    ranges = []
+    for first, second in neighbouring(4, 5, REPLACE):
+        law, other = share_law(first, choice, choice.scale), share_law(second, choice, choice.scale)
+        ratios = [math.log(law[threshold] / other[threshold]) for threshold in law]
+        ranges.append(max(ratios) - min(ratios))
+    assert max(ranges) > 1.5 * 2.0
+
+
+def test_choices_by_weight_are_drawn_from_their_law() -> None:
+    choice, shares, draws = ShareChoice((1.0, 0.5, 0.25), 0.6, 0.5), (0, 1, 1, 2, 3), 4000
+    law, noise = share_law(shares, choice, 0.5), SystemNoise()
+    found = Counter(choice.draw(shares, noise) for _ in range(draws))
+    for threshold in range(3):
+        assert abs(found[threshold] / draws - law[threshold]) < 5 * math.sqrt(law[threshold] / draws)
+    with pytest.raises(ValueError, match="between"):
+        ShareChoice((2.0,), 0.5, 1.0)
 
 
 def test_choices_are_drawn_from_their_law() -> None:

@@ -25,6 +25,7 @@ from discreet.privacy.costs import Times, Together
 from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.individual import PRESENCE, Member, together
 from discreet.privacy.mechanisms.aggregated_logits import LARGEST_CLIP, ONE, AggregatedLogits, TokenPrice
+from discreet.privacy.mechanisms.share_choice import ShareChoice
 from discreet.privacy.mechanisms.threshold_choice import ThresholdChoice
 from discreet.privacy.private import Private
 from discreet.retrieval.documents import Passage
@@ -51,7 +52,10 @@ class DPRAG:
     Attributes:
         epsilon: the most that the question may cost.
         delta: its delta; the vault's if not given.
-        wanted: about how many units should be above the threshold.
+        wanted: about how many units should be above the threshold; unless `share` is given.
+        share: p of top-p: the threshold is one above which lies about this share of the weight of all units above the
+            lowest; none if 0. Where many units are near the question, many write.
+        falloff: a unit that is so much further than the highest level weighs e times less (alpha of top-p).
         levels: the thresholds of similarity to choose from, the highest first: public. Units below the last one
             never take part.
         omega: the weight of the public model's log-probabilities in the sum.
@@ -68,6 +72,8 @@ class DPRAG:
     epsilon: float = 10.0
     delta: float | None = None
     wanted: int = 80
+    share: float = 0.0
+    falloff: float = 0.05
     levels: tuple[float, ...] = LEVELS
     omega: float = 1.0
     shape: Shape = "votes"
@@ -82,6 +88,9 @@ class DPRAG:
         for name in ("wanted", "max_tokens"):
             if getattr(self, name) < 1:
                 raise UsageError(f"{name} is at least 1, not {getattr(self, name)}.")
+        if not 0 <= self.share < 1:
+            raise UsageError(f"A share of the weight lies between 0 and 1, not {self.share}. Try 0.5; 0 is by number.")
+        check_number("falloff", self.falloff)
         if self.document_tokens < 0:
             raise UsageError(f"document_tokens is at least 1, or 0 for a default, not {self.document_tokens}.")
         object.__setattr__(self, "levels", tuple(sorted(set(self.levels), reverse=True)))  # a list will do
@@ -151,7 +160,7 @@ class Steps:
         plan: of the question: one round, which is the whole answer.
     """
 
-    threshold: ThresholdChoice
+    threshold: ThresholdChoice | ShareChoice
     token: TokenPrice
     plan: Plan
 
@@ -168,7 +177,7 @@ def share_out(asked: DPRAG, delta: float) -> Steps:
     def steps(rho: float) -> Steps:
         # Bounded range e costs e^2/8: the threshold's e is its price, a token's 2c (privacy-spec, part 8).
         spread = math.sqrt(8 * THRESHOLD_SHARE * rho)
-        threshold = ThresholdChoice.calibrated(spread, len(asked.levels), asked.wanted, PRESENCE)
+        threshold = choice(asked, spread)
         token = TokenPrice(math.sqrt(2 * (1 - THRESHOLD_SHARE) * rho / tokens))
         cost = Together((threshold.cost(PRESENCE), Times(token.cost(PRESENCE), tokens)))
         return Steps(threshold, token, Plan(budget_for(cost, asked.epsilon, delta), cost, 1))
@@ -185,6 +194,17 @@ def share_out(asked: DPRAG, delta: float) -> Steps:
             "could move a token by the least that is counted. Raise epsilon, or lower max_tokens."
         )
     return found
+
+
+def choice(asked: DPRAG, epsilon: float) -> ThresholdChoice | ShareChoice:
+    """How the threshold is chosen: by number (top-k of the report), or by weight (its top-p).
+
+    A unit weighs exp((s - highest) / falloff), s the level that it passes: of that unit and public numbers alone.
+    """
+    if not asked.share:
+        return ThresholdChoice.calibrated(epsilon, len(asked.levels), asked.wanted, PRESENCE)
+    weights = tuple(math.exp((level - asked.levels[0]) / asked.falloff) for level in asked.levels)
+    return ShareChoice.calibrated(epsilon, weights, asked.share, PRESENCE)
 
 
 def _near(level: int, member: Member[Passage]) -> Near:

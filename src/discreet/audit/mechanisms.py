@@ -26,6 +26,7 @@ from discreet.privacy.mechanisms.keyword_counts import KeywordCounts
 from discreet.privacy.mechanisms.limited_domain import LimitedDomain, ObservedSelection
 from discreet.privacy.mechanisms.noisy_sum import NoisySum
 from discreet.privacy.mechanisms.noisy_vectors import NoisyVectors
+from discreet.privacy.mechanisms.share_choice import ShareChoice
 from discreet.privacy.mechanisms.sparse_vector import SparseVector
 from discreet.privacy.mechanisms.stable_set import StableSet, gap_to_pass
 from discreet.privacy.mechanisms.threshold_choice import ThresholdChoice
@@ -166,6 +167,16 @@ def _threshold(epsilon: float, change: Change) -> Pairs:
     )
 
 
+def _share(epsilon: float, change: Change) -> Pairs:
+    made = ShareChoice.calibrated(epsilon, (1.0, 1.0, 1.0), 0.05, change)
+    # A twentieth of the weight is wanted. Nobody passes the first threshold; one too many pass the second. Whoever
+    # passes both makes the first, which is behind, better, and the second worse.
+    second = _lean(made.scale, 2)
+    common = (1,) * second + (2,) * (20 * (second - 1) - second - 1)
+    kept = common if change.relation is Relation.REPLACE else (*common, 2)
+    yield "a share passes all thresholds", made, (*common, 2), (*kept, 0), all_of_it
+
+
 def _gap(epsilon: float, change: Change) -> Pairs:
     made = GapChoice.calibrated(epsilon, 1, 2, change)
     behind = _lean(made.scale)
@@ -303,6 +314,7 @@ MECHANISMS: dict[str, Callable[[float, Change], Pairs]] = {
     "observed-selection": _observed,
     "limited-domain": _limited,
     "threshold-choice": _threshold,
+    "share-choice": _share,
     "gap-choice": _gap,
     "aggregated-logits": _aggregated,
     "noisy-count": _count,
