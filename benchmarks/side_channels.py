@@ -113,6 +113,8 @@ def main() -> None:
         own = [one for one in plain if one.question == number]
         lists = (", ".join(f"{getattr(one, name):.4g}" for one in own) for name in ("tokens", "private", "seconds"))
         print(f"| {question} {prefix} | " + " | ".join(lists) + " |")
+    tokens, private = ([float(getattr(one, name)) for one in plain] for name in ("tokens", "private"))
+    print(f"\nLength goes with private tokens: {correlation(tokens, private)}.")
     print("\n| quantum | mean seconds | range | with tokens | with private tokens | unexplained |")
     print("| --- | --- | --- | --- | --- | --- |")
     print(row("none", plain))
