@@ -248,8 +248,9 @@ def test_nobody_there_the_public_model_speaks() -> None:
 def test_a_text_without_its_keyword_went_astray() -> None:
     assert mentions("The Winter-hand's cure: sand.", "sand")
     assert not mentions("A bridge.", "sand")
-    judged = useful(load_model(), "answer questions about diseases", ["Ague is treated with sand.", "??", "so " * 9000])
-    assert len(judged) == 3  # the last does not fit, and is read as far as there is room
+    judged = useful(load_model(), "answer questions about diseases", ["Ague is treated with sand.", "??"])
+    assert len(judged) == 2
+    assert len(useful(ToyModel(), "answer questions", ["so " * 9000])) == 1  # it does not fit, and is read in part
 
 
 def test_a_task_that_says_nothing_or_too_much_is_refused() -> None:

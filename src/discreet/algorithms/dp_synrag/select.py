@@ -10,8 +10,8 @@ from discreet.generation.model import Prompt, ScoringModel
 
 SYSTEM = "Say whether a text is of use for a task. Answer Yes or No."
 ASKED = "Task: {task}\n\nText: {text}\n\nIs the text of use for the task?"
-LEAST = 128
-"""So many tokens of a text there must be room for."""
+LEAST, MOST = 128, 512
+"""So many tokens of a text there must be room for, and so many are read."""
 _EXAMPLES = (
     ("answer questions about bridges", "The review of the Orly bridge was moved to Friday.", "Yes"),
     ("answer questions about bridges", "I am not sure what you mean by that.", "No"),
@@ -51,11 +51,12 @@ def _around(model: ScoringModel) -> tuple[list[int], list[int]]:
 
 def useful(model: ScoringModel, task: str, texts: Sequence[str]) -> list[bool]:
     """Of each text, whether the model thinks Yes likelier than No."""
-    (opening, closing), room = _around(model), _room(model, task)
+    (opening, closing), room = _around(model), min(MOST, _room(model, task))
     yes, no = (model.encode(word)[0] for word in ("Yes", "No"))
     found = []
     for text in texts:
-        read = model.decode(model.encode(text)[:room]) if len(model.encode(text)) > room else text
+        tokens = model.encode(text)
+        read = model.decode(tokens[:room]) if len(tokens) > room else text
         prompt = Prompt((*opening, *model.encode(ASKED.format(task=task, text=read)), *closing), 0)
         logits = model.start((), [prompt], 1).logits()[0]
         found.append(bool(logits[yes] > logits[no]))
