@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from discreet import journal, synthesis
 from discreet.algorithms.dp_synrag.parameters import DPSynRAG
 from discreet.algorithms.synthetic import CorpusPlan
 from discreet.cli.app import app
-from discreet.errors import BadData, BudgetExhausted, UsageError
+from discreet.errors import BadData, BudgetExhausted, StoreError, UsageError
 from discreet.generation.toy import ToyModel
 from discreet.journal import Journal
 from discreet.privacy.accounting import Budget
@@ -277,6 +278,29 @@ def test_what_will_run_is_told_before_anything_is_paid(filled: Vault, tmp_path: 
         make_corpus(shop, tmp_path / "c.jsonl", PLENTY, only_new=False, force=False, told=QUIET, planned=stop)
     assert "12 x token" in " ".join(told[0].lines(100))
     assert not shop.ledger.readings()
+
+
+def test_a_corpus_that_could_not_be_written_is_written_when_there_is_room(
+    filled: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "c.jsonl"
+
+    def full(path: Path, content: str) -> None:
+        if path == out:
+            raise OSError(28, "No space left on device")
+        journal.replace_file(path, content)
+
+    ledger = MemoryLedger(Budget(1000.0, 1e-5, 5e-6))
+    with monkeypatch.context() as patch:
+        patch.setattr(synthesis, "replace_file", full)
+        with pytest.raises(StoreError, match="make room"):
+            make_corpus(workshop(filled, ledger), out, PLENTY, only_new=False, force=False, told=QUIET)
+    assert not receipt_path(out).exists()
+    paid = ledger.readings()
+    make_corpus(workshop(filled, ledger), out, PLENTY, only_new=False, force=False, told=QUIET)
+    assert ledger.readings() == paid
+    assert out.exists()
+    assert receipt_path(out).exists()
 
 
 def test_a_corpus_is_asked_for_nothing(run: Callable[..., tuple[int, str]], vault: Vault, tmp_path: Path) -> None:

@@ -84,6 +84,7 @@ class Synthetic:
             replace_file(receipt_path(path), json.dumps(about, indent=1) + "\n")
             replace_file(path, "".join(line + "\n" for line in lines))
         except OSError as error:
+            receipt_path(path).unlink(missing_ok=True)  # so that it is not in the way of the next try
             raise StoreError(
                 f"The corpus could not be written to {path}: {error.strerror}. It is paid and kept in the vault: make "
                 "room, and run the command again."
