@@ -47,17 +47,24 @@ def hospital(path: Path, notes: Path, *options: object) -> Path:
 
 def test_units_pay_by_themselves_and_a_question_asked_again_is_free(tmp_path: Path, notes: Path) -> None:
     vault = hospital(tmp_path / "v", notes)
-    answer = json_of("ask", vault, ASKED, *SHORT)
-    assert answer["algorithm"] == "murag-ada"
-    assert answer["remaining"] == 20.0
-    assert answer["receipt"]["payment"] == "each unit that took part"  # type: ignore[index]
-    report = json_of("budget", vault)
-    levels = report["levels"]
+    # In one of four answers by so few voters the noisy count says that there are enough before anybody is near.
+    for _ in range(9):
+        answer = json_of("ask", vault, ASKED, *SHORT, "--no-reuse")
+        assert answer["algorithm"] == "murag-ada"
+        assert answer["remaining"] == 20.0
+        assert answer["receipt"]["payment"] == "each unit that took part"  # type: ignore[index]
+        report = json_of("budget", vault)
+        levels = report["levels"]
+        assert isinstance(levels, list)
+        assert sum(level["units"] for level in levels) == 240
+        if levels[-1]["units"] < 240:
+            break
     assert isinstance(levels, list)
-    assert sum(level["units"] for level in levels) == 240
     assert 0 < levels[-1]["units"] < 240
     # Counted by the filter of the vault here, and by that of the question there.
-    assert report["questions"][0]["epsilon"] == pytest.approx(answer["receipt"]["epsilon"], rel=0.01)  # type: ignore[index]
+    questions = report["questions"]
+    assert isinstance(questions, list)
+    assert questions[-1]["epsilon"] == pytest.approx(answer["receipt"]["epsilon"], rel=0.01)  # type: ignore[index]
     again = json_of("ask", vault, "what is the Treatment for thunder heart")
     assert again["answer"] == answer["answer"]
     assert again["receipt"]["epsilon"] == 0.0  # type: ignore[index]

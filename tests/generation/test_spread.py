@@ -64,7 +64,6 @@ def drawn(path: Path) -> list[str]:
     return [json.loads(line)["name"] for line in path.read_text().splitlines() if line]
 
 
-@pytest.mark.usefixtures("two_threads")
 @pytest.mark.parametrize("method", [SMALL, DEALT], ids=lambda method: method.name)
 def test_a_corpus_is_the_same(method: Method[Any], cluster: SpreadModel, tmp_path: Path) -> None:
     made, orders = [], []

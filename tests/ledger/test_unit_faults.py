@@ -76,7 +76,10 @@ def test_no_reservation_is_lost_or_made_twice_whenever_the_process_is_killed(kep
                 if part % 3 == 0:
                     ledger.reserve_all(f"{name}all", part, of(0.001))
 
-    for _ in range(100 if isinstance(kinds, SqliteLedger) else 25):
+    rounds = 100 if isinstance(kinds, SqliteLedger) else 25
+    # On a busy machine a child may be killed before it has done anything: then there are more of them.
+    while rounds > 0 or (journal.read_text().count("\n") < 30 and rounds > -300):
+        rounds -= 1
         child = fork(work)
         os.read(read, 1)
         time.sleep(choose.uniform(0, 0.03))
