@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from discreet import journal, synthesis
 from discreet.algorithms.dp_synrag.parameters import DPSynRAG
 from discreet.algorithms.synthetic import CorpusPlan
 from discreet.cli.app import app
@@ -256,7 +255,8 @@ def test_what_a_user_may_get_wrong(run: Callable[..., tuple[int, str]], vault: V
         (("--out", str(tmp_path / "c.jsonl"), "--epsilon", "99"), "not left", 3),
         (("--out", str(tmp_path / "c.jsonl"), "--shape", "round"), "shape", 2),
         (("--out", str(tmp_path / "c.jsonl"), "--tokens", "0"), "at least 1", 2),
-        (("--out", str(tmp_path / "c.jsonl"), "--task", " "), "task is empty", 2),
+        (("--out", str(tmp_path / "c.jsonl"), "--task", ""), "task is blank", 2),
+        (("--out", str(tmp_path / "c.jsonl"), "--task", " "), "task is blank", 2),
         (("--out", str(tmp_path / "c.jsonl"), "--task", "so " * 9000), "a sentence or two", 2),
         (("--out", str(tmp_path / "r.jsonl")), "r.receipt.json", 2),
     ):
@@ -274,33 +274,25 @@ def test_what_will_run_is_told_before_anything_is_paid(filled: Vault, tmp_path: 
         told.append(plan)
         raise KeyboardInterrupt
 
+    shop.planned = stop
     with pytest.raises(KeyboardInterrupt):
-        make_corpus(shop, tmp_path / "c.jsonl", PLENTY, only_new=False, force=False, told=QUIET, planned=stop)
+        make_corpus(shop, tmp_path / "c.jsonl", PLENTY, only_new=False, force=False, told=QUIET)
     assert "12 x token" in " ".join(told[0].lines(100))
     assert not shop.ledger.readings()
 
 
-def test_a_corpus_that_could_not_be_written_is_written_when_there_is_room(
-    filled: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    out = tmp_path / "c.jsonl"
-
-    def full(path: Path, content: str) -> None:
-        if path == out:
-            raise OSError(28, "No space left on device")
-        journal.replace_file(path, content)
-
-    ledger = MemoryLedger(Budget(1000.0, 1e-5, 5e-6))
-    with monkeypatch.context() as patch:
-        patch.setattr(synthesis, "replace_file", full)
-        with pytest.raises(StoreError, match="make room"):
-            make_corpus(workshop(filled, ledger), out, PLENTY, only_new=False, force=False, told=QUIET)
-    assert not receipt_path(out).exists()
+def test_a_corpus_that_could_not_be_written_is_written_when_there_is_room(filled: Vault, tmp_path: Path) -> None:
+    out, ledger = tmp_path / "c.jsonl", MemoryLedger(Budget(1000.0, 1e-5, 5e-6))
+    in_the_way = tmp_path / "c.jsonl.part"
+    in_the_way.mkdir()
+    with pytest.raises(StoreError, match="make room"):
+        make_corpus(workshop(filled, ledger), out, PLENTY, only_new=False, force=False, told=QUIET)
+    assert list(tmp_path.glob("c.*")) == [in_the_way]  # no receipt without its corpus
     paid = ledger.readings()
+    in_the_way.rmdir()
     make_corpus(workshop(filled, ledger), out, PLENTY, only_new=False, force=False, told=QUIET)
     assert ledger.readings() == paid
-    assert out.exists()
-    assert receipt_path(out).exists()
+    assert {path.name for path in tmp_path.glob("c.*")} == {"c.jsonl", "c.receipt.json"}
 
 
 def test_a_corpus_is_asked_for_nothing(run: Callable[..., tuple[int, str]], vault: Vault, tmp_path: Path) -> None:

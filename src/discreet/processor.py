@@ -1,7 +1,7 @@
 """What a machine's processor decides: the numbers that models compute in, and whether a row stays what it is.
 
 A processor without instructions for bfloat16 emulates it: on one core of a Zen 3 (AVX2) it is 0.11 to 0.13 times as
-fast as float32 (`benchmarks/processor.py`), where with them it is faster.
+fast as float32 (`benchmarks/processor.py`).
 
 A row of a product must not depend on where it stands among the others, in any bit: when a unit goes, those behind it
 move up. Intel's library, which multiplies in float32, keeps to that only if told so before its first use; with two

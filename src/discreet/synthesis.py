@@ -33,7 +33,7 @@ from discreet.errors import StoreError, UsageError
 from discreet.generation.model import ScoringModel
 from discreet.generation.prompts import REWRITING
 from discreet.generation.spread import probe, spread
-from discreet.journal import FACTS, KEYWORDS, VERSION, Journal, Readings, open_readings, replace_file
+from discreet.journal import FACTS, KEYWORDS, VERSION, Journal, Readings, open_readings, replace_file, replace_files
 from discreet.privacy.accounting import Spending
 from discreet.privacy.filter import PrivacyFilter, Receipt
 from discreet.privacy.individual import PRESENCE, Member, UnitFilter
@@ -49,8 +49,6 @@ from discreet.retrieval.vectors import LARGEST
 R = TypeVar("R")
 Told = Callable[[str, int, int], None]
 """Told (the step, how much of it is done, of how much)."""
-Planned = Callable[[CorpusPlan], None]
-"""Told what will run, before anything is read or paid."""
 METHODS: dict[str, type[Method[Any]]] = {method.name: method for method in (DPSynRAG, DPFacts, DPSynth, AugPE)}
 """The methods by their names; the first is taken unless another is named."""
 READ = 32
@@ -81,10 +79,9 @@ class Synthetic:
         lines = [json.dumps({"text": t.text} | ({"keyword": t.keyword} if t.keyword else {})) for t in self.kept]
         about = {"receipt": self.receipt.describe(), "plan": self.plan, "written": len(self.texts), "kept": len(lines)}
         try:
-            replace_file(receipt_path(path), json.dumps(about, indent=1) + "\n")
-            replace_file(path, "".join(line + "\n" for line in lines))
+            receipt = json.dumps(about, indent=1) + "\n"
+            replace_files({receipt_path(path): receipt, path: "".join(line + "\n" for line in lines)})
         except OSError as error:
-            receipt_path(path).unlink(missing_ok=True)  # so that it is not in the way of the next try
             raise StoreError(
                 f"The corpus could not be written to {path}: {error.strerror}. It is paid and kept in the vault: make "
                 "room, and run the command again."
@@ -99,7 +96,6 @@ def make_corpus(
     only_new: bool,
     force: bool,
     told: Told,
-    planned: Planned = lambda _: None,
     ray: str | None = None,
 ) -> Synthetic:
     """Make a corpus and write it to `out`, with its receipt; the model's work is spread over a Ray cluster, if named.
@@ -114,7 +110,7 @@ def make_corpus(
     if not out.parent.is_dir():
         raise UsageError(f"There is no folder {out.parent}. Make it, or choose another place.")
     with workshop.alone(), spread(workshop.model, ray) as model:
-        made = replace(workshop, model=model)._make(parameters, only_new, told, planned)
+        made = replace(workshop, model=model)._make(parameters, only_new, told)
         made.write(out)
         workshop.finish()
     return made
@@ -138,6 +134,7 @@ class Workshop:
         unit: what a unit is called.
         embedder: the public embedder, by which documents got their vectors.
         noise: the operating system's, unless this is a simulation.
+        planned: told what will run, before anything is read by the model or paid.
     """
 
     folder: Path
@@ -148,6 +145,7 @@ class Workshop:
     unit: str
     embedder: Embedder
     noise: Noise | None = None
+    planned: Callable[[CorpusPlan], None] = lambda _: None
     _held: bool = field(default=False, init=False)
 
     @cached_property
@@ -204,9 +202,7 @@ class Workshop:
             finally:
                 self._held = False
 
-    def _make(
-        self, parameters: Method[Any], only_new: bool, told: Told, planned: Planned = lambda _: None
-    ) -> Synthetic:
+    def _make(self, parameters: Method[Any], only_new: bool, told: Told) -> Synthetic:
         asked = {
             "version": VERSION,
             "method": parameters.name,
@@ -217,11 +213,10 @@ class Workshop:
             "simulation": self.ledger.simulation,
             "machine": self._machine,
         }
-        check_task(self.model, parameters.task)
         journal = Journal(self.folder / "run.jsonl")
         with open_readings(self.folder) as files:
             started, plan, read = self._begun(journal, asked, parameters, only_new)
-            planned(plan)
+            self.planned(plan)
             units = self._units(read, parameters, files, told)
         receipt, texts = self._paid(parameters, plan, units, journal, started["question"], told)
         done = {"documents": sorted(set(started["documents"]) | (self._done() if only_new else set()))}
@@ -234,6 +229,7 @@ class Workshop:
         """How the run began, now or before; its plan; and the texts that it is made from."""
         started = journal.begun(asked)
         if started is not None:
+            check_task(self.model, parameters.task)  # which may be another now
             names = set(started["documents"])
             read = [text for text in self.store.texts() if text.tag in names]
             return started, self._plan_of(parameters, started["steps"]), read

@@ -63,7 +63,7 @@ from discreet.retrieval.loading import Fields
 from discreet.retrieval.public import PublicTexts
 from discreet.retrieval.retriever import Corpus
 from discreet.settings import VERSION, Settings, converted, read_secret, read_settings, write_settings
-from discreet.synthesis import Planned, Synthetic, Told, Workshop, make_corpus
+from discreet.synthesis import Synthetic, Told, Workshop, make_corpus
 from discreet.traces import CLAIMS, SIMULATED, SYNTHESIS, Traces
 from discreet.waiting import at_a_multiple
 
@@ -243,7 +243,6 @@ class Vault:
         only_new: bool = False,
         force: bool = False,
         told: Told = lambda *_: None,
-        planned: Planned = lambda _: None,
         ray: str | None = None,
     ) -> Synthetic:
         """Make a synthetic corpus, to be asked for ever, and pay for it once.
@@ -256,7 +255,6 @@ class Vault:
             only_new: only from documents that the last corpus was not made from.
             force: whether `out` may be written over.
             told: told (the step, how much is done, of how much).
-            planned: told what will run, before anything is read or paid.
             ray: the address of a Ray cluster (generation/spread.py) whose workers run the model; none if None.
 
         Raises:
@@ -264,9 +262,7 @@ class Vault:
             BadData: there are too few documents. Nothing was paid.
         """
         wanted = parameters or DPSynRAG()
-        return make_corpus(
-            self.workshop(), Path(out), wanted, only_new=only_new, force=force, told=told, planned=planned, ray=ray
-        )
+        return make_corpus(self.workshop(), Path(out), wanted, only_new=only_new, force=force, told=told, ray=ray)
 
     def export_vectors(self, out: str | Path, wanted: Export, *, force: bool = False) -> Exported:
         """Write a projected vector for each unit, with noise, and have everybody pay: see `exporting`."""

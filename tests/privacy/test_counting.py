@@ -2,8 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator
-from itertools import combinations_with_replacement, product
+from itertools import product
 
 import pytest
 
@@ -113,17 +112,6 @@ def share_law(shares: tuple[int, ...], choice: ShareChoice, scale: float) -> Law
     return softmax({i: -abs(choice.share * whole - weight) for i, weight in enumerate(passing)}, scale)
 
 
-def neighbouring(values: int, most: int, change: Change) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
-    for size in range(1, most + 1):
-        for shares in combinations_with_replacement(range(values), size):
-            for place in range(size):
-                without = shares[:place] + shares[place + 1 :]
-                if change is ADD_REMOVE:
-                    yield shares, without
-                else:
-                    yield from ((shares, (*without, other)) for other in range(values))
-
-
 SHARE_WEIGHTS = ((1.0, 1.0, 1.0), (1.0, 0.5, 0.25))
 
 
@@ -137,7 +125,7 @@ def test_a_choice_by_weight_costs_what_it_claims(weights: tuple[float, ...], cha
     assert cost.epsilon == pytest.approx(2.0)
     reached = max(
         check_cost(share_law(first, choice, choice.scale), share_law(second, choice, choice.scale), cost)
-        for first, second in neighbouring(4, 5, change)
+        for first, second in neighbours(4, 5, change.relation)
     )
     if p >= 0.5 and len(set(weights)) == 1:  # nor is it far below; for others it takes more than five units
         assert reached > 0.5
@@ -146,11 +134,41 @@ def test_a_choice_by_weight_costs_what_it_claims(weights: tuple[float, ...], cha
 def test_a_choice_by_weight_charged_as_if_nothing_were_replaced_is_caught() -> None:
     choice = ShareChoice.calibrated(2.0, (1.0, 1.0, 1.0), 0.5, ADD_REMOVE)
     ranges = []
-    for first, second in neighbouring(4, 5, REPLACE):
+    for first, second in neighbours(4, 5, REPLACE.relation):
         law, other = share_law(first, choice, choice.scale), share_law(second, choice, choice.scale)
         ratios = [math.log(law[threshold] / other[threshold]) for threshold in law]
         ranges.append(max(ratios) - min(ratios))
     assert max(ranges) > 1.5 * 2.0
+
+
+def test_a_choice_by_weight_of_known_scale() -> None:
+    """p = 1/4 of a weight of 1 + 1/2 + 1/2: 1/2. Above the thresholds lie 1, 2 and 2: 1/2, 3/2 and 3/2 too much."""
+    choice = ShareChoice.calibrated(2.0, (1.0, 0.5, 0.25), 0.25, ADD_REMOVE)
+    assert choice.scale == 0.75
+    assert ShareChoice.calibrated(2.0, (1.0,), 0.25, REPLACE).scale == 1.0
+    law = drawn_law(choice, (0, 1, 1))
+    assert law[0] == pytest.approx(1 / (1 + 2 * math.exp(-1 / 0.75)), abs=1e-9)
+    assert law[1] == law[2]
+
+
+def drawn_law(choice: ShareChoice, shares: tuple[int, ...]) -> Law:
+    """What `draw` really does."""
+    found: Law = {}
+    for noise in paths():
+        chosen = choice.draw(shares, noise)
+        found[chosen] = found.get(chosen, 0.0) + noise.probability
+    return found
+
+
+def test_the_cost_is_that_of_the_share_as_it_is_rounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """0.6 is taken as 39322 of 2^16, which is more. The twin charges 0.6."""
+    choice = ShareChoice.calibrated(2.0, (1.0, 1.0, 1.0), 0.6, ADD_REMOVE)
+    shares = (1, 1, 1, 1, 1, 2, 2)  # nobody passes the first threshold, too many the second, another one neither
+    first, second = drawn_law(choice, shares), drawn_law(choice, (*shares, 2))
+    ratios = [math.log(first[threshold] / second[threshold]) for threshold in (0, 1)]
+    lost = max(ratios) - min(ratios)
+    assert lost <= choice.cost(ADD_REMOVE).epsilon * (1 + 1e-9)  # type: ignore[attr-defined]
+    assert lost > 2 * 0.6 / choice.scale * (1 + 1e-6)
 
 
 def test_choices_by_weight_are_drawn_from_their_law() -> None:

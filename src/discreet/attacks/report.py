@@ -43,6 +43,8 @@ def exceeded(findings: Findings) -> list[str]:
     Sure at confidence 0.95 for all comparisons together. Of members from a file nothing can be said: they may differ
     from the others by themselves.
     """
+    if not findings.left_out:
+        return []
     compared = [
         (result.target.label, found.auc, most)
         for result in findings.results
@@ -50,8 +52,6 @@ def exceeded(findings: Findings) -> list[str]:
         if (most := ceiling(result, questions)) is not None
         for found in measured.values()
     ]
-    if not findings.left_out:
-        return []
     doubt = (1 - CONFIDENCE) / max(1, len(compared))
     return list(dict.fromkeys(label for label, auc, most in compared if auc.more_than(most, doubt)))
 

@@ -178,8 +178,7 @@ class AlgorithmCase:
     def _transcript(self, vault: Vault, model: ToyModel, noise: Noise) -> str:
         """All that an analyst sees."""
         ledger, seen = self.ledger(self.setting.budget), list[object]()
-        again = len(set(self.pair.asked)) < len(self.pair.asked)
-        history = _new_history(vault) if again else None
+        history = _new_history(vault)
         for question in self.pair.asked:
             try:
                 answer = vault.simulate(

@@ -106,7 +106,9 @@ def _report_file(path: Path, vault: Path) -> Callable[[str], None]:
     if path.resolve().is_relative_to(vault.resolve()):
         raise UsageError(f"{path} lies in the vault, in which nothing is written. Choose another place for the report.")
     if not path.parent.is_dir() or path.is_dir() or not os.access(path.parent, os.W_OK):
-        raise UsageError(f"The report cannot be written to {path}: name a file in a folder that is there.")
+        raise UsageError(
+            f"The report cannot be written to {path}: name a file in a folder that is there, and yours to write to."
+        )
 
     def write(text: str) -> None:
         path.unlink(missing_ok=True)  # so that its rights are ours

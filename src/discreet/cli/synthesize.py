@@ -11,7 +11,7 @@ from discreet.algorithms.synthetic import CorpusPlan, Method
 from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import err, explained, out, print_json, step_bars, working
 from discreet.errors import UnknownName, UsageError
-from discreet.synthesis import METHODS, Synthetic, receipt_path
+from discreet.synthesis import METHODS, Synthetic, make_corpus, receipt_path
 from discreet.vault import Vault
 
 
@@ -93,8 +93,8 @@ def synthesize(
         "temperature": temperature,
         "seed": seed,
     }
-    if task is not None and not task.strip():
-        raise UsageError("The task is empty. Say what the corpus is for, or leave --task out: no text is dropped then.")
+    if task == "":
+        raise UsageError("The task is blank. Say what the corpus is for, or leave --task out: no text is dropped then.")
     parameters = method_called(method, {"epsilon": epsilon, "delta": delta, "task": task or ""}, given)
     opened = Vault.open(vault)
     if show_plan:
@@ -109,14 +109,11 @@ def synthesize(
     if output is None:
         raise UsageError("Say where the corpus goes: --out FILE.jsonl. (Or --plan, to see what it would cost.)")
 
-    def planned(plan: CorpusPlan) -> None:
-        if not as_json:
-            print_plan(plan, opened.model.vocabulary_size, err)
-
+    shop = opened.workshop()
+    if not as_json:
+        shop.planned = lambda plan: print_plan(plan, shop.model.vocabulary_size, err)
     with step_bars() as told:
-        made = opened.synthesize(
-            output, parameters, only_new=only_new, force=force, told=told, planned=planned, ray=ray
-        )
+        made = make_corpus(shop, output, parameters, only_new=only_new, force=force, told=told, ray=ray)
     if as_json:
         summary = {"out": str(output), "written": len(made.texts), "kept": len(made.kept), "plan": made.plan}
         print_json(summary | {"receipt": made.receipt.describe()})

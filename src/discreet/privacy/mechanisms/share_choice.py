@@ -9,10 +9,8 @@ from dataclasses import dataclass
 
 from discreet.privacy.change import Change, Relation
 from discreet.privacy.costs import BoundedRange, Cost
+from discreet.privacy.mechanisms.aggregated_logits import ONE
 from discreet.privacy.noise import Noise
-
-ONE = 1 << 16
-"""Weights are whole numbers of 2^-16, so that no sum follows from an order."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +18,8 @@ class ShareChoice:
     """Select one of the thresholds, the highest first; a share says the first of them that it passes.
 
     The score of threshold i is -|p W - W_i|, with W the weight of all shares and W_i that of those that pass i. A share
-    that comes moves p W - W_i by between -(1 - p) and p, so each score by at most the larger of p and 1 - p.
+    that comes moves p W - W_i by between -(1 - p) and p, so each score by at most the larger of p and 1 - p. Weights
+    and p are taken as whole numbers of 2^-16, so that no sum follows from an order; the cost is that of this p.
 
     Attributes:
         weights: of a share, by the first threshold that it passes: public, between 0 and 1. One that passes none has 0.
@@ -52,7 +51,7 @@ class ShareChoice:
 
     def draw(self, shares: Sequence[int], noise: Noise) -> int:
         """One draw."""
-        weights, p = [round(weight * ONE) for weight in self.weights], round(self.share * ONE)
+        weights, p = [round(weight * ONE) for weight in self.weights], _whole(self.share)
         counts = [sum(share == threshold for share in shares) for threshold in range(len(weights))]
         whole = sum(count * weight for count, weight in zip(counts, weights, strict=True))
         passing, scores = 0, []
@@ -62,6 +61,11 @@ class ShareChoice:
         return noise.select(scores, self.scale)
 
 
+def _whole(share: float) -> int:
+    return round(share * ONE)
+
+
 def _moved(share: float, change: Change) -> float:
     """By how much a score can move. A share in place of another: one way by p, the other by 1 - p."""
-    return change.shares * (max(share, 1 - share) if change.relation is Relation.ADD_REMOVE else 1.0)
+    p = _whole(share)
+    return change.shares * (max(p, ONE - p) / ONE if change.relation is Relation.ADD_REMOVE else 1.0)
