@@ -230,12 +230,12 @@ def test_a_damaged_copy_is_named_before_anything_is_paid(vault: Vault, tmp_path:
 
 def test_the_vaults_own_documents_are_noticed(vault: Vault, tmp_path: Path) -> None:
     context = vault.public_context
-    named = context.use(corpus(tmp_path / "public.jsonl", TEXTS), vault.store)
+    named = context.use(corpus(tmp_path / "public.jsonl", TEXTS))
     own = corpus(tmp_path / "c.jsonl", [*TEXTS, *(f"Fever of {n} say: winter hand ." for n in range(5))])
     with pytest.raises(BadData, match=r"Of 8 texts .* 5 are documents"):
-        context.use(own, vault.store)
+        context.use(own)
     assert context.texts is named
-    assert len(context.use(own)) == 8
+    assert len(context.use(own, force=True)) == 8
 
 
 def test_what_another_process_names_or_removes_is_seen_at_once(tmp_path: Path, folder: Path) -> None:

@@ -30,8 +30,8 @@ _LOOKED_UP = 50
 class PublicContext:
     """The public corpus of a vault, if it has named one."""
 
-    def __init__(self, folder: Path, embedder: Embedder) -> None:
-        self._folder, self._embedder = folder, embedder
+    def __init__(self, folder: Path, embedder: Embedder, store: Store | None = None) -> None:
+        self._folder, self._embedder, self._store = folder, embedder, store
         self._texts: PublicTexts | None = None
         self._read: tuple[int, ...] | None = None
 
@@ -48,13 +48,13 @@ class PublicContext:
             self._read = there
         return self._texts
 
-    def use(self, corpus: str | Path, store: Store | None = None) -> PublicTexts:
+    def use(self, corpus: str | Path, *, force: bool = False) -> PublicTexts:
         """Name a corpus, in place of the one before: it is copied into the vault. Returns it.
 
         Args:
             corpus: a JSONL file with a "text" on every line, of which the user says that it is public.
-            store: the vault's documents: a corpus that holds some of them, word for word, is refused. Fifty texts are
-                looked up, so one that is accepted may hold some. Not looked up if None.
+            force: whether it may hold documents of the vault, word for word, since they are public all the same. If
+                not, fifty texts are looked up, so one that is accepted may hold some.
 
         Raises:
             BadData: it is no corpus, holds no texts, is too large, or holds documents. The one before stays.
@@ -66,8 +66,8 @@ class PublicContext:
         if len(pieces) > MOST_TEXTS:
             raise BadData(f"{path} holds {len(pieces):,} texts; a vault's public corpus has at most {MOST_TEXTS:,}.")
         found = PublicTexts(pieces, self._embedder, digest_of(content))
-        if store is not None:
-            _refuse_documents(found, store, path)
+        if self._store is not None and not force:
+            _refuse_documents(found, self._store, path)
         packed = BytesIO()
         np.savez(packed, vectors=found.vectors, digest=np.array(found.digest))
         # The copy last: vectors that do not belong to it are made anew, a copy that is there as a whole is never wrong.
@@ -152,7 +152,7 @@ def _refuse_documents(texts: PublicTexts, store: Store, path: Path) -> None:
         raise BadData(
             f"Of {len(some)} texts of {path} that were looked up, {held} are documents of this vault, word for word. "
             "What is named may be told to anybody, and is remembered in answers even when another is named. Nothing "
-            "was named. If they are public all the same: --force."
+            "was named. If they are public all the same: --force (in Python: force=True)."
         )
 
 

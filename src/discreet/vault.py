@@ -5,8 +5,8 @@ VAULT/units.key       the secret from which units get their names in the ledger
 VAULT/store/          texts and vectors
 VAULT/ledger.sqlite   the grant, and every charge against it (or in a PostgreSQL database)
 VAULT/history.jsonl   released answers
-VAULT/public.jsonl    a copy of the public corpus, if one was named
-VAULT/synthesis/      what a synthetic corpus is made from (`synthesis`)
+VAULT/public.jsonl    a copy of the public corpus, if one was named; its vectors in public.npz
+VAULT/synthesis/      what a synthetic corpus is made from (`synthesis`); of simulations in synthesis-simulated/
 VAULT/exports/        whose row is which in exported vectors (`exporting`)
 VAULT/claims/         what baselines on projected vectors keep (`algorithms.projected`)
 """
@@ -143,6 +143,8 @@ class Vault:
         if self.settings.payment == "unit":
             raise UsageError(f"In the vault at {self.path} units pay by themselves already. There is nothing to do.")
         self.settings = write_settings(self.path, converted(self.settings))
+        for made in ("_secret", "corpus"):  # which knew units by no key
+            self.__dict__.pop(made, None)
 
     @cached_property
     def model(self) -> ScoringModel:
@@ -174,7 +176,7 @@ class Vault:
     @cached_property
     def public_context(self) -> PublicContext:
         """The corpus that the public prompt may read: `public_context.use("corpus.jsonl")` says that it is public."""
-        return PublicContext(self.path, self.embedder)
+        return PublicContext(self.path, self.embedder, self.store)
 
     @cached_property
     def _traces(self) -> Traces:
@@ -258,8 +260,8 @@ class Vault:
             ray: the address of a Ray cluster (generation/spread.py) whose workers run the model; none if None.
 
         Raises:
-            UsageError: `out` is there already, or the price cannot be paid.
-            BadData: there are too few documents. Nothing was paid.
+            UsageError: `out` is there already. BudgetExhausted: everybody has not so much left. BadData: there are too
+                few documents. Nothing was paid.
         """
         wanted = parameters or DPSynRAG()
         return make_corpus(self.workshop(), Path(out), wanted, only_new=only_new, force=force, told=told, ray=ray)

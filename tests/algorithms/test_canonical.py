@@ -49,6 +49,11 @@ def test_any_text_has_a_form_which_is_its_own_form_without_the_question(answer: 
     assert canonical(answer.swapcase() if answer.isascii() else answer, question) == form
 
 
+def test_however_often_an_answer_leads_up_to_itself() -> None:
+    """A prefix is the analyst's: one at the edge of what recursion allows would tell who answers anything."""
+    assert canonical("it is " * 5000 + "Ash") == "ash"
+
+
 CHOICES = ("Ash", "Ash Lung", "Winter Hand", "B-12")
 
 

@@ -10,6 +10,7 @@ from typer.testing import CliRunner, Result
 
 from discreet.cli import main  # noqa: F401 - registers the commands
 from discreet.cli.app import app
+from discreet.errors import BadData
 from discreet.vault import Vault
 
 Write = Callable[[Sequence[dict[str, object]], str], Path]
@@ -60,6 +61,8 @@ def test_the_vaults_own_documents_are_not_named_by_mistake(vault: Vault, write_j
     refused = run("public", vault.path, notes)
     assert refused.exit_code == 4
     assert "3 are documents of this vault" in said(refused)
+    with pytest.raises(BadData, match="3 are documents of this vault"):
+        vault.public_context.use(notes)
     assert "No public corpus" in said(run("public", vault.path))
     assert json_of("public", vault.path, notes, "--force")["texts"] == 3
 

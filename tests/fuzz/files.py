@@ -119,7 +119,7 @@ def _corpus(path: Path) -> None:
 def _named_corpus(path: Path) -> None:
     """Named for a vault's public prompt, and read again."""
     context = PublicContext(path.parent, EMBEDDER)
-    context.use(path, None)
+    context.use(path)
     again = PublicContext(path.parent, EMBEDDER).texts
     assert again is not None
     assert again.nearest("What is it?")

@@ -42,6 +42,16 @@ def test_printing_shows_nothing() -> None:
     assert not hasattr(private, "__dict__")
 
 
+def test_a_reading_that_fails_on_a_share_is_no_error() -> None:
+    """Otherwise the error would say that somebody's words are strange."""
+
+    def deep(share: str) -> int:
+        return 1 + deep(share) if share == SECRET else 0
+
+    read = sealed().read(deep, otherwise=-1)
+    assert unseal(read, lambda shares: shares) == (-1, 0)
+
+
 def test_an_exception_on_a_share_names_its_type_alone() -> None:
     def fail(share: str) -> str:
         raise ValueError(f"cannot parse {share}")

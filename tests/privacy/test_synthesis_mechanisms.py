@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from itertools import product
+from itertools import pairwise, product
 from statistics import NormalDist
 
 import numpy as np
@@ -171,6 +171,25 @@ def test_a_token_costs_what_it_claims_and_no_less(clip: float) -> None:
     assert token.cost(ADD_REMOVE) == BoundedRange(2 * clip)
     assert token.cost(REPLACE) == BoundedRange(4 * clip)
     assert max(reached) > 0.5
+
+
+@pytest.mark.parametrize("omega", [1.0, 2.0**37, 2.0**53, 1.44e17])
+def test_a_token_costs_what_it_claims_whatever_is_made_of_the_public_model(omega: float) -> None:
+    """With weights of 2^53 a double holds no sums of opinions: one share then moved the whole by a step of its own."""
+
+    class Seen:
+        def select(self, scores: list[float], scale: float) -> int:
+            self.law = softmax(dict(enumerate(scores)), scale)
+            return 0
+
+    public, clip, laws = omega * np.array([-0.7, -0.7, -9.0]), 0.1, []
+    for size in range(120):
+        seen = Seen()
+        AggregatedLogits(clip, public).draw([np.array([ONE, -ONE, 0], dtype=np.int32)] * size, seen)  # type: ignore[arg-type]
+        laws.append(seen.law)
+    for law, other in pairwise(laws):
+        ratios = [math.log(law[token] / other[token]) for token in (0, 1)]
+        assert max(ratios) - min(ratios) <= 2 * clip * (1 + 1e-9)
 
 
 def test_the_cost_of_the_specification() -> None:

@@ -24,6 +24,7 @@ SENTENCE_END = re.compile(r"(?<!\b\w)(?<!\b[DMS]r)(?<!\bMrs)(?<!\bMs)(?<!\bSt)(?
 
 ARTICLES = frozenset("a an the".split())
 LINKS = frozenset("is are was were be called named known as".split())
+_NO_START = ARTICLES | LINKS
 _PREPOSITIONS = frozenset("of for in on at to from with by among within".split())
 # Words that say of what kind an answer is, not which.
 LABELS = frozenset(
@@ -104,20 +105,17 @@ def _without_lead(words: list[str], asked: frozenset[str]) -> list[str]:
         said = ({word, _stem(word)} for word in part)
         return all(forms & asked or forms & LABELS or forms & ARTICLES or forms & LINKS for forms in said)
 
-    while len(words) > 1 and (words[0] in ARTICLES or words[0] in LINKS):
-        words = words[1:]
-    if words in (["the"], ["an"]):  # but "a" alone may be an answer: a blood group, a choice
-        return []
-    for place, word in enumerate(words):
-        if word not in LINKS:
-            continue
+    while True:
+        words = words[next((place for place, word in enumerate(words[:-1]) if word not in _NO_START), len(words) - 1) :]
+        if words in (["the"], ["an"]):  # but "a" alone may be an answer: a blood group, a choice
+            return []
+        place = next((place for place, word in enumerate(words) if word in LINKS), len(words))
         before, after = words[:place], words[place + 1 :]
-        if after and before and empty(head(before)):
-            return _without_lead(after, asked)
-        if before and after and empty(head(after)):
-            return before
-        break
-    return words
+        if not (before and after):
+            return words
+        if not empty(head(before)):
+            return before if empty(head(after)) else words
+        words = after
 
 
 def head(words: list[str]) -> list[str]:

@@ -131,7 +131,7 @@ class Consensus(Ensemble):
         selection, *others = self._stages(rounds.epsilon, rounds.delta, documents.change)
         if self.choices:
             return self._choose(question, answers, model, privacy, selection, others)
-        votes = answers.map(lambda answer: canonical(self.prefix + answer, question) or None)
+        votes = answers.read(lambda answer: canonical(self.prefix + answer, question) or None, otherwise=None)
         winner = privacy.release(selection, votes)
         if winner is not None:
             return self._said(question, winner, model)
@@ -160,7 +160,7 @@ class Consensus(Ensemble):
             named = choice(self.prefix + answer, self.choices, question)
             return -1 if named is None else named  # an abstention
 
-        votes = answers.map(vote)
+        votes = answers.read(vote, otherwise=-1)
         chosen = self.choices[privacy.release(selection, votes)]
         shares = None
         for histogram in others:

@@ -17,6 +17,7 @@ from typing import ClassVar
 from discreet.algorithms.aggregating import SHAPES, Shape, Writers
 from discreet.algorithms.answer import Draft, Plan, Stopped
 from discreet.algorithms.ensemble import check_number
+from discreet.algorithms.panel import check_prefix
 from discreet.errors import UnknownName, UsageError
 from discreet.generation.model import LanguageModel, ScoringModel
 from discreet.generation.prompts import DOCUMENT_TOKENS, layout
@@ -98,6 +99,7 @@ class DPRAG:
             raise UsageError("There is at least one threshold to choose from, and all lie between -1 and 1.")
         if not (math.isfinite(self.omega) and self.omega >= 0):
             raise UsageError(f"omega is a finite number of at least 0, not {self.omega}. Try 1.")
+        check_prefix(self.prefix)
         if self.shape not in SHAPES:
             raise UnknownName("shape", self.shape, SHAPES)
 

@@ -37,7 +37,7 @@ class KeywordPanel(Panel):
     def new_words(self, question: str, answers: Private[str]) -> Private[frozenset[str]]:
         """The keywords of each answer that were not heard before: in the prefix, or in the question."""
         heard = keywords(f"{self.prefix} {'' if self.question_words else question}")
-        return answers.map(lambda answer: keywords(self.prefix + answer) - heard)
+        return answers.read(lambda answer: keywords(self.prefix + answer) - heard, otherwise=frozenset())
 
     def answer_with(self, found: tuple[str, ...], question: str, model: LanguageModel, known: str = "") -> Draft:
         """What the public model answers with released keywords, and what was `known` before, in place of a record."""

@@ -9,6 +9,8 @@ from discreet.privacy.private import Private
 from discreet.retrieval.documents import Passage
 
 MOST_VOTERS = 1000
+MOST_PREFIX = 1000
+"""Characters of how an answer begins. What is read of every answer begins with it, so it must not take long."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +37,7 @@ class Panel:
         for name in ("units_per_voter", "max_tokens"):
             if getattr(self, name) < 1:
                 raise UsageError(f"{name} is at least 1, not {getattr(self, name)}.")
+        check_prefix(self.prefix)
 
     def start_voters(
         self, question: str, documents: Private[tuple[Passage, ...]], model: LanguageModel, public: str = ""
@@ -51,3 +54,13 @@ class Panel:
             document_tokens=self.document_tokens,
             public=public,
         )
+
+
+def check_prefix(prefix: str) -> None:
+    """Refuse one that is longer than any beginning of an answer.
+
+    Raises:
+        UsageError: it is.
+    """
+    if len(prefix) > MOST_PREFIX:
+        raise UsageError(f"A prefix is how an answer begins: at most {MOST_PREFIX} characters, not {len(prefix)}.")

@@ -15,7 +15,7 @@ from discreet.errors import BadData, UsageError
 from discreet.vault import Vault
 
 app = typer.Typer(
-    help="Answers questions about private documents, and proves to each individual that nothing about them shows.",
+    help="Answers questions about private documents, and bounds what all answers show about any one individual.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,  # a traceback may show private values
     add_completion=False,
@@ -183,7 +183,8 @@ def ask(
         float | None, typer.Option(help="murag (see `tune`), adaptive: how similar a unit must be.")
     ] = None,
     protection: Annotated[
-        str | None, typer.Option(help="projection-rag, knn-lm: projection, dp-rp-g or none. None is a guarantee.")
+        str | None,
+        typer.Option(help="projection-rag, knn-lm: projection, dp-rp-g or none; no guarantee with any."),
     ] = None,
     k: Annotated[int | None, typer.Option(help="projection-rag, knn-lm: to how many numbers vectors go.")] = None,
     gamma: Annotated[float | None, typer.Option(help="The same: the least length of a vector.")] = None,

@@ -30,7 +30,7 @@ def public(
     removed = remove and context.remove()
     if corpus is not None:
         with working("Reading the corpus"):
-            context.use(corpus, None if force else opened.store)
+            context.use(corpus, force=force)
     texts = context.texts
     if as_json:
         content = {"texts": len(texts) if texts else 0, "sha256": texts.digest if texts else None}

@@ -16,7 +16,7 @@ from typing import Any
 
 from discreet.errors import DiscreetError, MissingPart, UnknownName
 from discreet.generation.transformers_model import TransformersModel
-from discreet.processor import check_rows, numbers
+from discreet.processor import keep_rows, numbers
 
 PACKAGED = "smollm2-135m"
 _DIGEST = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
@@ -60,7 +60,7 @@ def load_model(name: str = PACKAGED, device: str = "auto") -> TransformersModel:
         )
     except (OSError, ValueError) as error:
         raise UnknownName("language model (nor one within reach at that path or hub name)", name, [PACKAGED]) from error
-    check_rows(model.to(device))
+    keep_rows(model.to(device))
     return TransformersModel(name, model, tokenizer)
 
 

@@ -81,7 +81,7 @@ class Voters:
         written = [tokens for tokens, _ in found]
         self.__decoding.truncate(0)
         decode = self.__model.decode
-        answers = self.__rows.map(lambda share: decode(written[share[0]]) if share[1] else "")
+        answers = self.__rows.read(lambda share: decode(written[share[0]]) if share[1] else "", otherwise="")
         return answers, decode(written[-1])
 
     def __repr__(self) -> str:

@@ -40,6 +40,13 @@ class Private(Generic[S]):
         """
         return self.map_batch(lambda shares: [transform(share) for share in shares])
 
+    def read(self, transform: Callable[[S], R], otherwise: R) -> "Private[R]":
+        """Transform every share by itself; one on which `transform` fails becomes `otherwise`.
+
+        For the reading of texts: that one voter's words are strange, long or deep must not show as an error.
+        """
+        return self.map(lambda share: _read(transform, share, otherwise))
+
     def map_batch(self, transform: Callable[[Sequence[S]], Sequence[R]]) -> "Private[R]":
         """Transform all shares at once, for work that a batch makes faster.
 
@@ -77,6 +84,13 @@ class Private(Generic[S]):
     __bool__ = __len__ = __iter__ = __getitem__ = __contains__ = _refuse
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __hash__ = _refuse
     __reduce__ = __reduce_ex__ = __getstate__ = __copy__ = __deepcopy__ = _refuse
+
+
+def _read(transform: Callable[[S], R], share: S, otherwise: R) -> R:
+    try:
+        return transform(share)
+    except Exception:
+        return otherwise
 
 
 def unseal(private: Private[S], work: Callable[[tuple[S, ...]], R]) -> R:

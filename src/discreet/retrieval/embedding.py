@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import DiscreetError, MissingPart, UnknownName, UsageError
-from discreet.processor import check_rows, numbers
+from discreet.processor import keep_rows, numbers
 
 Vectors = NDArray[np.float32]
 Told = Callable[[int], None]
@@ -93,7 +93,7 @@ class MiniLM:
         model: Any = transformers.AutoModel.from_pretrained(
             folder, use_safetensors=True, dtype=numbers(), attn_implementation="eager"
         )
-        check_rows(model)
+        keep_rows(model)
         self._model = model.eval()
 
     def embed(self, texts: Sequence[str], progress: Told | None = None) -> Vectors:

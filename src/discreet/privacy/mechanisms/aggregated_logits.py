@@ -21,6 +21,7 @@ ONE = 2**16
 Weights = NDArray[np.int32]
 
 
+_EXACT = 2.0**50
 LARGEST_CLIP = 2.0
 """A larger one is no privacy to speak of: epsilon 4 for one token."""
 
@@ -69,6 +70,7 @@ class AggregatedLogits:
         total = np.zeros(len(self.public), dtype=np.int64)
         for share in shares:
             total += np.clip(share, -self.bound, self.bound)
-        # Public logits are rounded to the same unit: sums of such numbers are exact in double precision.
-        scores = np.round(self.public * ONE) + total
+        # Public logits are rounded to the same unit, and held to where sums of such numbers are exact in double
+        # precision: beyond it one share could push a sum over the edge to the next number that there is.
+        scores = np.clip(np.round(self.public * ONE), -_EXACT, _EXACT) + total
         return noise.select((scores / ONE).tolist(), 1.0)
