@@ -54,6 +54,8 @@ def test_the_latest_answer_counts_and_a_torn_line_is_passed_over(history: Histor
     assert found is not None
     assert found.answer == "second"
     assert len(history.all()) == 2
+    history.add(released("Why\N{LINE SEPARATOR}then?", "third"))  # a line of its own, and one line
+    assert [one.answer for one in history.all()] == ["first", "second", "third"]
 
 
 def test_an_answer_is_known_only_from_the_same_choices(history: History) -> None:

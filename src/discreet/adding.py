@@ -34,10 +34,11 @@ class Added:
 def add_files(corpus: Corpus, paths: Sequence[Path], fields: Fields, progress: Progress | None) -> Added:
     """Add documents from files and folders; records that cannot be read are reported, and the rest is added."""
     bad: list[BadRecord] = []
+    files = [read_documents(path, fields) for path in paths]  # one that is not there is told before any is added
 
     def good() -> Iterable[Document]:
-        for path in paths:
-            for record in read_documents(path, fields):
+        for records in files:
+            for record in records:
                 if isinstance(record, BadRecord):
                     bad.append(record)
                 else:

@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from discreet.affording import affords
@@ -13,10 +13,11 @@ from discreet.algorithms.dp_rag import DPRAG
 from discreet.algorithms.ensemble import Ensemble
 from discreet.algorithms.multi import ManyQuestions
 from discreet.algorithms.naive_multi_rag import NaiveMultiRAG
+from discreet.algorithms.panel import Panel
 from discreet.algorithms.projected import Projected
 from discreet.algorithms.rag import RAG
 from discreet.algorithms.tuning import Tuning, suggestion
-from discreet.errors import BudgetExhausted, Interrupted, UsageError
+from discreet.errors import BudgetExhausted, Interrupted, StoreError, UsageError
 from discreet.generation.model import LanguageModel
 from discreet.history import History, Released, as_record
 from discreet.ledger.sql import SqlLedger
@@ -126,6 +127,17 @@ def paid_by_units(algorithm: Algorithm | ManyQuestions) -> Algorithm | ManyQuest
     return algorithm
 
 
+def check_fits(algorithm: Algorithm | ManyQuestions, question: str, model: LanguageModel) -> None:
+    """Refuse a question for which the model has no room, before anybody pays.
+
+    Raises:
+        UsageError: it is too long.
+    """
+    single = _single(algorithm)
+    if isinstance(single, Panel):
+        single.check_fits(question, model)
+
+
 def answer(
     asked: Asked,
     corpus: Corpus,
@@ -184,6 +196,15 @@ def to_keep(question: str, algorithm: Algorithm | ManyQuestions, answer: Answer)
     )
 
 
+def remembered(history: History, question: str, algorithm: Algorithm | ManyQuestions, answer: Answer) -> Answer:
+    """The answer, kept; one that could not be kept is paid and released all the same, and says so."""
+    try:
+        history.add(to_keep(question, algorithm, answer))
+    except StoreError:
+        return replace(answer, kept=False)
+    return answer
+
+
 def kept_answer(known: Released, unit: str) -> Answer:
     """An answer that was released before: public, so it costs nothing."""
     return Answer(
@@ -213,6 +234,7 @@ def release_threshold(
     Raises:
         UsageError: everybody pays in this vault, or there is no question.
         BudgetExhausted: everybody has less left than it costs.
+        Interrupted: Ctrl-C; what was paid stays paid.
     """
     if settings.payment != "unit" or not questions:
         raise UsageError("Tuning needs a vault in which units pay by themselves, and at least one question.")
@@ -220,8 +242,13 @@ def release_threshold(
     question_id = uuid.uuid4().hex
     ledger.begin(question_id, "tune", f"{len(questions)} public questions")
     privacy = UnitFilter(ledger, question_id, unit=settings.unit_field)
-    released = tuning.release(questions, corpus, privacy)
+    released = None
+    # Suppressed rather than chained: the frames of an interruption hold private values.
+    with suppress(KeyboardInterrupt):
+        released = tuning.release(questions, corpus, privacy)
     privacy.settle()
+    if released is None:
+        raise Interrupted(privacy.receipt().epsilon)
     ledger.finish(question_id, "end")
     return suggestion(released), privacy.receipt()
 

@@ -25,6 +25,7 @@ from discreet.algorithms.ensemble import check_number
 from discreet.errors import BadData, StoreError, UsageError
 from discreet.journal import replace_file
 from discreet.ledger.sql import SqlLedger
+from discreet.places import check_place
 from discreet.privacy.accounting import Budget, Spending, largest
 from discreet.privacy.costs import ZeroConcentrated
 from discreet.privacy.filter import PrivacyFilter, Receipt
@@ -121,12 +122,7 @@ def export_vectors(source: Source, out: Path, wanted: Export, *, force: bool = F
         StoreError: there is no room for it. Nothing was paid.
         BudgetExhausted: the budget cannot pay. Nothing was paid.
     """
-    if out.exists() and not force:
-        raise UsageError(f"There is already something at {out}. Choose another file, or write over it: --force.")
-    if out.is_dir():
-        raise UsageError(f"{out} is a folder. Name a file.")
-    if not out.parent.is_dir():
-        raise UsageError(f"There is no folder {out.parent}. Make it, or choose another place.")
+    check_place(out, source.folder.parent, force=force)
     name, dimension = source.embedder
     check_size(dimension, wanted.k)
     noise, budget = source.noise or SystemNoise(), source.ledger.budget

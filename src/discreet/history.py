@@ -67,7 +67,8 @@ class History:
         vector = b64encode(self._embedder.embed([released.question])[0].astype("<f2").tobytes()).decode()
         try:
             with self._path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(asdict(released) | {"vector": vector}, ensure_ascii=False) + "\n")
+                # A line of its own, also after one that a crash cut off.
+                file.write("\n" + json.dumps(asdict(released) | {"vector": vector}, ensure_ascii=False) + "\n")
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
@@ -76,7 +77,7 @@ class History:
     def all(self) -> list[Released]:
         """Every answer, the first one first. A line that a crash cut off is passed over."""
         try:
-            lines = self._path.read_text(encoding="utf-8", errors="replace").splitlines()
+            lines = self._path.read_text(encoding="utf-8", errors="replace").split("\n")  # U+2028 is no end
         except FileNotFoundError:
             return []
         except OSError as error:

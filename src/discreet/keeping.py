@@ -3,7 +3,7 @@
 import os
 import tempfile
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from discreet.errors import StoreError, UsageError
 from discreet.ledger.sql import SqlLedger
@@ -49,7 +49,8 @@ def create_ledger(folder: Path, settings: Settings, budget: Budget) -> SqlLedger
     if not settings.ledger:
         return SqliteLedger.create(folder / _FILE, budget, log_questions=settings.log_questions)
     try:
-        password = urlsplit(settings.ledger).password
+        address = urlsplit(settings.ledger)
+        password = address.password or {"password", "sslpassword"} & parse_qs(address.query).keys()
     except ValueError:
         raise UsageError("The ledger's address is none. Expected: postgresql://user@host/database.") from None
     if password:

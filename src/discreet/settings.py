@@ -56,9 +56,13 @@ def write_settings(folder: Path, settings: Settings) -> Settings:
             file.write(secrets.token_bytes(_SECRET_BYTES))
             file.flush()
             os.fsync(file.fileno())
+    _check_secret(folder, secret.read_bytes(), settings.secret_digest)
     settings = replace(settings, secret_digest=_digest(secret.read_bytes()))
     made = folder / f"{_FILE}.new"
-    made.write_text(json.dumps(asdict(settings), indent=2) + "\n")
+    with made.open("w") as file:
+        file.write(json.dumps(asdict(settings), indent=2) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
     os.replace(made, folder / _FILE)
     return settings
 
@@ -78,8 +82,10 @@ def read_settings(folder: Path) -> Settings:
     try:
         content = json.loads(file.read_text())
         version = content["version"]
-    except (ValueError, KeyError, TypeError, OSError, RecursionError) as error:
-        raise StoreError(f"{file} cannot be read. Restore it from a copy.") from error
+    except OSError as error:
+        raise StoreError(f"{file} cannot be read: {error.strerror}. Check who may read the vault.") from error
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise StoreError(f"{file} is damaged. Restore it from a copy.") from error
     if version not in range(1, VERSION + 1):
         raise VaultVersionError(
             f"The vault at {folder} has format {version}; this program reads formats 1 to {VERSION}. "
@@ -113,16 +119,21 @@ def read_secret(folder: Path, settings: Settings) -> bytes:
     """
     try:
         secret = (folder / _SECRET).read_bytes()
-    except OSError:
+    except FileNotFoundError:
         secret = b""
+    except OSError as error:
+        raise StoreError(f"{folder / _SECRET} cannot be read: {error.strerror}. Check who may read it.") from error
+    _check_secret(folder, secret, settings.secret_digest)
+    return secret
+
+
+def _check_secret(folder: Path, secret: bytes, wanted: str) -> None:
     # The first vaults in which units paid had no digest; nothing but the length tells there.
-    right = _digest(secret) == settings.secret_digest if settings.secret_digest else len(secret) == _SECRET_BYTES
-    if not right:
+    if not (_digest(secret) == wanted if wanted else len(secret) == _SECRET_BYTES):
         raise StoreError(
             f"{folder / _SECRET} is missing or damaged. Without it the ledger does not know who has paid: restore it "
             "from a copy."
         )
-    return secret
 
 
 def converted(settings: Settings) -> Settings:

@@ -34,6 +34,7 @@ from discreet.generation.model import ScoringModel
 from discreet.generation.prompts import REWRITING
 from discreet.generation.spread import probe, spread
 from discreet.journal import FACTS, KEYWORDS, VERSION, Journal, Readings, open_readings, replace_file, replace_files
+from discreet.places import check_place
 from discreet.privacy.accounting import Spending
 from discreet.privacy.filter import PrivacyFilter, Receipt
 from discreet.privacy.individual import PRESENCE, Member, UnitFilter
@@ -101,14 +102,11 @@ def make_corpus(
     """Make a corpus and write it to `out`, with its receipt; the model's work is spread over a Ray cluster, if named.
 
     Raises:
-        UsageError: `out` is there already, or has no folder. Nothing was paid.
+        UsageError: `out` is there already, or nothing can be written there. Nothing was paid.
         DiscreetError: there is no such cluster. Nothing was paid.
     """
-    for path in (out, receipt_path(out)):
-        if path.exists() and not force:
-            raise UsageError(f"There is already something at {path}. Choose another file, or write over it: --force.")
-    if not out.parent.is_dir():
-        raise UsageError(f"There is no folder {out.parent}. Make it, or choose another place.")
+    check_place(out, workshop.folder.parent, force=force)
+    check_place(receipt_path(out), workshop.folder.parent, force=force)
     with workshop.alone(), spread(workshop.model, ray) as model:
         made = replace(workshop, model=model)._make(parameters, only_new, told)
         made.write(out)
@@ -119,6 +117,17 @@ def make_corpus(
 def receipt_path(path: Path) -> Path:
     """Where the receipt of a corpus lies."""
     return path.with_name(path.name.removesuffix(".jsonl") + ".receipt.json")
+
+
+def check_finished(folder: Path) -> None:
+    """Refuse to go on while a run of `folder` is not finished: it would be paid anew by those who paid already.
+
+    Raises:
+        UsageError: there is one.
+    """
+    run = folder / "run.jsonl"
+    if run.exists():
+        raise UsageError(f"A synthesis was interrupted. Finish it (discreet synthesize), or give it up: remove {run}.")
 
 
 @dataclass

@@ -2,6 +2,7 @@
 
 VAULT/synthesis, VAULT/synthesis-simulated    what the model read in texts (`discreet.journal`)
 VAULT/claims                                  the datastores of knn-lm (`discreet.algorithms.datastore`)
+VAULT/adding                                  there while documents are added; if a crash leaves it, all is forgotten
 """
 
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from discreet.journal import forget_readings
 from discreet.retrieval.embedded_store import EmbeddedStore
 
 SYNTHESIS, SIMULATED, CLAIMS = "synthesis", "synthesis-simulated", "claims"
+_DUE = "adding"
 
 
 class Traces:
@@ -21,6 +23,9 @@ class Traces:
 
     def __init__(self, folder: Path, store: EmbeddedStore) -> None:
         self._folder, self._store = folder, store
+        self._due = folder / _DUE
+        if self._due.exists():  # a crash while documents were added, of which some may have been replaced
+            self.forget()
 
     def forget(self) -> None:
         """Remove all of them.
@@ -31,6 +36,7 @@ class Traces:
         for name in (SYNTHESIS, SIMULATED):
             forget_readings(self._folder / name)
         forget_datastores(self._folder / CLAIMS)
+        self._due.unlink(missing_ok=True)
 
     @contextmanager
     def erasing(self) -> Iterator[None]:
@@ -43,12 +49,15 @@ class Traces:
 
     def adding(self, add: Callable[[], Added]) -> Added:
         """Add documents; forget if some were replaced, also if it was interrupted."""
+        self._due.touch()
         try:
             added = add()
         except BaseException:
             if self._store.unsettled():  # some were replaced already, and will not be again
                 self.forget()
+            self._due.unlink(missing_ok=True)
             raise
         if added.replaced:
             self.forget()
+        self._due.unlink(missing_ok=True)
         return added

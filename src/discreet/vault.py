@@ -35,6 +35,7 @@ from discreet.asking import (
     Asked,
     answer,
     check_allowed,
+    check_fits,
     checked,
     from_public_texts,
     kept_answer,
@@ -42,7 +43,7 @@ from discreet.asking import (
     public_record,
     recall,
     release_threshold,
-    to_keep,
+    remembered,
 )
 from discreet.balance import ANY_VOCABULARY, BudgetReport, report
 from discreet.context import PublicContext
@@ -63,7 +64,7 @@ from discreet.retrieval.loading import Fields
 from discreet.retrieval.public import PublicTexts
 from discreet.retrieval.retriever import Corpus
 from discreet.settings import VERSION, Settings, converted, read_secret, read_settings, write_settings
-from discreet.synthesis import Synthetic, Told, Workshop, make_corpus
+from discreet.synthesis import Synthetic, Told, Workshop, check_finished, make_corpus
 from discreet.traces import CLAIMS, SIMULATED, SYNTHESIS, Traces
 from discreet.waiting import at_a_multiple
 
@@ -138,10 +139,11 @@ class Vault:
         What everybody has paid stays paid by everybody, those included who join later.
 
         Raises:
-            UsageError: units pay by themselves already.
+            UsageError: units pay by themselves already, or a synthesis that everybody paid for is not finished.
         """
         if self.settings.payment == "unit":
             raise UsageError(f"In the vault at {self.path} units pay by themselves already. There is nothing to do.")
+        check_finished(self.path / SYNTHESIS)
         self.settings = write_settings(self.path, converted(self.settings))
         for made in ("_secret", "corpus"):  # which knew units by no key
             self.__dict__.pop(made, None)
@@ -260,8 +262,8 @@ class Vault:
             ray: the address of a Ray cluster (generation/spread.py) whose workers run the model; none if None.
 
         Raises:
-            UsageError: `out` is there already. BudgetExhausted: everybody has not so much left. BadData: there are too
-                few documents. Nothing was paid.
+            UsageError, BudgetExhausted, BadData: nothing can be written there; not everybody has so much left; there
+                are too few documents. Nothing was paid.
         """
         wanted = parameters or DPSynRAG()
         return make_corpus(self.workshop(), Path(out), wanted, only_new=only_new, force=force, told=told, ray=ray)
@@ -293,9 +295,8 @@ class Vault:
             quantum: seconds. The answer, or the refusal, comes at a multiple of it; at once if 0 (`waiting`).
 
         Raises:
-            UsageError: an empty question, or a baseline without `not_private`.
-            BadData: the vault's copy of its public corpus is damaged. Nothing was released or charged.
-            BudgetExhausted: the budget cannot pay. Nothing was released or charged.
+            UsageError, BadData, BudgetExhausted: a question that is empty or too long, or a baseline without
+                `not_private`; a damaged copy of the public corpus; no budget. Nothing was released or charged.
             Interrupted: Ctrl-C; what was paid stays paid.
         """
         with at_a_multiple(quantum):
@@ -321,12 +322,13 @@ class Vault:
         texts = self.public_context.texts if public and costs else None
         corpus = self.corpus.knowing(public_record(related, texts, question))
         asked = Asked(uuid.uuid4().hex, question, named.name, algorithm, self._ceiling(algorithm))
+        check_fits(algorithm, question, self.model)
         self.ledger.begin(asked.id, named.name, question, private=algorithm.private)
         answered = answer(asked, corpus, self.model, self.ledger, unit=self.settings.unit_field)
         self.ledger.finish(asked.id, answered.stopped)
         # What the model says without documents is no answer of the vault's; the same question may fare better later.
         if self.settings.history and costs and answered.stopped != "public":
-            self.history.add(to_keep(question, algorithm, answered))
+            answered = remembered(self.history, question, algorithm, answered)
         used = texts.digest if texts else ""
         receipt = answered.receipt and replace(answered.receipt, reused=len(related), public_corpus=used)
         return replace(answered, remaining=self._left(), receipt=receipt)
@@ -378,10 +380,11 @@ class Vault:
         if ledger is None:
             ledger = MemoryLedger(enough(algorithm, ceiling, self.ledger.budget), simulation=True)
         asked = Asked(secrets.token_hex(8), checked(question), algorithm.name, algorithm, ceiling)
+        check_fits(algorithm, asked.question, model)
         corpus = self.corpus.knowing(public_record(related, public, question))
         answered = answer(asked, corpus, model, ledger, unit=self.settings.unit_field, noise=noise)
         if history and answered.stopped != "public":
-            history.add(to_keep(question, algorithm, answered))
+            return remembered(history, question, algorithm, answered)
         return answered
 
     def default_algorithm(self) -> Algorithm | ManyQuestions:

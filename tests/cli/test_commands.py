@@ -1,5 +1,6 @@
 """The commands as a newcomer and a program use them, with the real model, store and ledger."""
 
+import io
 import json
 import os
 import signal
@@ -12,6 +13,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from discreet.cli.app import app
+from discreet.cli.output import print_json
 from discreet.demo.corpus import DISEASES, documents
 from discreet.vault import Vault
 
@@ -140,6 +142,13 @@ def test_an_evaluation_leaves_the_budget_alone(hospital: Path, tmp_path: Path) -
     assert "custodian" in str(report["notice"])
     assert len(out.read_text().splitlines()) == 24
     assert Vault.open(hospital).budget().describe() == before
+
+
+def test_json_is_json_where_the_terminal_knows_no_utf8(monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="ascii", errors="backslashreplace"))
+    print_json({"answer": "fièvre \N{GRINNING FACE}"})
+    assert json.loads(raw.getvalue()) == {"answer": "fièvre \N{GRINNING FACE}"}
 
 
 def test_a_question_file_that_is_none_is_named(hospital: Path, tmp_path: Path) -> None:

@@ -196,8 +196,8 @@ def test_a_ledger_in_a_database_is_the_same_to_its_users(tmp_path: Path, notes: 
 
 
 def test_a_password_is_not_kept_in_the_vault(tmp_path: Path) -> None:
-    address = "postgresql://me:secret@localhost/x"
-    result = run("init", tmp_path / "v", "--epsilon", 5, "--delta", 1e-6, "--ledger", address)
-    assert result.exit_code == 2
-    assert "secret" not in result.output
-    assert not (tmp_path / "v").exists()
+    for address in ("postgresql://me:secret@localhost/x", "postgresql://me@localhost/x?password=secret"):
+        result = run("init", tmp_path / "v", "--epsilon", 5, "--delta", 1e-6, "--ledger", address)
+        assert result.exit_code == 2
+        assert "secret" not in result.output
+        assert not (tmp_path / "v").exists()

@@ -43,11 +43,13 @@ class Answer(Draft):
         algorithm: the name of the algorithm.
         receipt: what was paid, and what that means.
         remaining: the epsilon that everybody has left (single units may have less).
+        kept: whether it can be found again; if not, the same question is paid again.
     """
 
     algorithm: str = ""
     receipt: Receipt | None = None
     remaining: float = 0.0
+    kept: bool = True
 
     def describe(self) -> dict[str, Any]:
         """The answer as plain data; the keys are those of `discreet ask --json`."""
@@ -62,6 +64,7 @@ class Answer(Draft):
             "shares": self.shares,
             "receipt": self.receipt.describe() if self.receipt else None,
             "remaining": self.remaining,
+            "kept": self.kept,
         }
 
 

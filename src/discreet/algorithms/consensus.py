@@ -110,7 +110,7 @@ class Consensus(Ensemble):
                 f"epsilon {self._needed(rounds):.2g}, or {self._voters_needed(selection)} voters."
             )
 
-    def _with_choices(self, question: str) -> str:
+    def asked(self, question: str) -> str:
         """The question, with the choices if they are few."""
         if 0 < len(self.choices) <= _NAMED_IN_PROMPT:
             return f"{question} Choose one of: {'; '.join(self.choices)}."
@@ -126,7 +126,7 @@ class Consensus(Ensemble):
         known: str = "",
     ) -> Draft:
         """Answer with what most voters say, if enough do."""
-        voters = self.start_voters(self._with_choices(question), documents, model, known)
+        voters = self.start_voters(question, documents, model, known)
         answers, public = voters.answers()
         selection, *others = self._stages(rounds.epsilon, rounds.delta, documents.change)
         if self.choices:

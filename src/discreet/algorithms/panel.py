@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from discreet.errors import UsageError
 from discreet.generation.model import LanguageModel
+from discreet.generation.prompts import DOCUMENT_TOKENS, layout
 from discreet.generation.voters import Voters
 from discreet.privacy.private import Private
 from discreet.retrieval.documents import Passage
@@ -39,6 +40,20 @@ class Panel:
                 raise UsageError(f"{name} is at least 1, not {getattr(self, name)}.")
         check_prefix(self.prefix)
 
+    def asked(self, question: str) -> str:
+        """What voters are asked."""
+        return question
+
+    def check_fits(self, question: str, model: LanguageModel) -> None:
+        """Refuse a question for which the model has no room, before anybody pays.
+
+        Raises:
+            UsageError: it is too long, or the answer or the documents may be.
+        """
+        tokens = (self.document_tokens or DOCUMENT_TOKENS) * self.units_per_voter
+        asked = self.asked(question)
+        layout(model, asked, prefix=self.prefix, document_tokens=tokens, max_tokens=self.max_tokens)
+
     def start_voters(
         self, question: str, documents: Private[tuple[Passage, ...]], model: LanguageModel, public: str = ""
     ) -> Voters:
@@ -46,7 +61,7 @@ class Panel:
         texts = documents.map(lambda passages: tuple(passage.text for passage in passages))
         return Voters(
             model,
-            question,
+            self.asked(question),
             texts,
             units_per_voter=self.units_per_voter,
             prefix=self.prefix,

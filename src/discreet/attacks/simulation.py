@@ -54,7 +54,7 @@ def private_folder() -> Iterator[Path]:
 
 @contextmanager
 def _ended_in_order() -> Iterator[None]:
-    """SIGTERM interrupts like Ctrl-C, so that copies are removed."""
+    """SIGTERM and SIGHUP (a session that is closed) interrupt like Ctrl-C, so that copies are removed."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -62,11 +62,12 @@ def _ended_in_order() -> Iterator[None]:
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager

@@ -259,6 +259,8 @@ def print_answer(answer: Answer) -> None:
     )
     print_receipt(answer)
     out.print(f"  left to everybody: epsilon {answer.remaining:.4g}")
+    if not answer.kept:
+        err.print("[yellow]Note:[/] it could not be written to the history, so asking again pays again. Make room.")
 
 
 def print_receipt(answer: Answer) -> None:

@@ -1,7 +1,5 @@
 """`discreet attack`: what leaks, measured on a copy."""
 
-import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -17,7 +15,8 @@ from discreet.attacks.suite import Attack, Findings, run_attack
 from discreet.attacks.targets import NAMES, REDACTED
 from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import err, explained, out, print_json, step_bars
-from discreet.errors import DiscreetError, Interrupted, UsageError
+from discreet.errors import DiscreetError, Interrupted
+from discreet.places import check_place, write_private
 from discreet.synthesis import Told
 from discreet.vault import Vault
 
@@ -56,7 +55,8 @@ def attack(
 ) -> int:
     """Attack a copy of the vault, and say what leaks: for the custodian only."""
     opened = Vault.open(vault)
-    write = _report_file(output, opened.path) if output is not None else None
+    if output is not None:
+        check_place(output, opened.path, force=True)
     wanted = Attack(
         targets=tuple(dict.fromkeys(target or _usual(opened))),
         epsilons=tuple(epsilon or [10.0]),
@@ -77,8 +77,8 @@ def attack(
         print_json(report.describe(findings))
     else:
         _print(findings)
-    if write is not None:
-        write(report.page(findings, opened.path.resolve().name))
+    if output is not None:
+        write_private(output, report.page(findings, opened.path.resolve().name))
         if not as_json:
             out.print(f"Report: {output}", markup=False)
     return 1 if report.exceeded(findings) else 0
@@ -95,27 +95,6 @@ def _run(vault: Vault, wanted: Attack, told: Told) -> Findings:
     except (KeyboardInterrupt, Interrupted):
         # Not chained: the frames hold documents.
         raise DiscreetError("Interrupted. The copy of the vault is removed; nothing was kept.") from None
-
-
-def _report_file(path: Path, vault: Path) -> Callable[[str], None]:
-    """How the report is written, by its owner to be read alone.
-
-    Raises:
-        UsageError: it cannot be written there, or would lie in the vault; said before hours are spent.
-    """
-    if path.resolve().is_relative_to(vault.resolve()):
-        raise UsageError(f"{path} lies in the vault, in which nothing is written. Choose another place for the report.")
-    if not path.parent.is_dir() or path.is_dir() or not os.access(path.parent, os.W_OK):
-        raise UsageError(
-            f"The report cannot be written to {path}: name a file in a folder that is there, and yours to write to."
-        )
-
-    def write(text: str) -> None:
-        path.unlink(missing_ok=True)  # so that its rights are ours
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-            file.write(text)
-
-    return write
 
 
 def _print(findings: Findings) -> None:

@@ -95,6 +95,6 @@ def _questions(report: BudgetReport) -> Table:
             cost,
             str(question.charges),
             question.stopped or "interrupted",
-            escape(question.text or "(not kept)"),
+            escape("".join(c if c.isprintable() else "?" for c in question.text or "(not kept)")),
         )
     return table

@@ -11,6 +11,7 @@ from discreet.cli.output import err, explained, out, print_json, progress_bar
 from discreet.evaluation.datasets import read_questions
 from discreet.evaluation.experiment import run_experiment
 from discreet.evaluation.report import table
+from discreet.places import check_place
 from discreet.vault import Vault
 
 
@@ -32,6 +33,7 @@ def evaluate(
     prefix: Annotated[str | None, typer.Option(help="How every answer begins.")] = None,
     public: Annotated[bool, typer.Option(help="Use the vault's public corpus, as `ask` does.")] = True,
     output: Annotated[Path | None, typer.Option("--out", help="Write every answer to this JSONL file.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Write over the file.")] = False,
     as_json: Json = False,
 ) -> None:
     """Measure accuracy on questions with known answers: on a simulation, for the custodian only."""
@@ -45,6 +47,8 @@ def evaluate(
         "prefix": prefix,
     }
     opened = Vault.open(vault)
+    if output is not None:
+        check_place(output, opened.path, force=force)
     names = algorithm or [opened.default_algorithm().name]
     algorithms = [made for name in names for made in _variants(name, epsilon or [None], options)]
     asked = read_questions(questions, limit)

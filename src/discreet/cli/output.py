@@ -32,7 +32,8 @@ err = Console(stderr=True, soft_wrap=True, highlight=False)
 
 def print_json(content: dict[str, Any]) -> None:
     """One JSON object on standard output; numbers that JSON lacks become null."""
-    sys.stdout.write(json.dumps(_finite(content), ensure_ascii=False) + "\n")
+    plain = "utf" not in (sys.stdout.encoding or "").lower()  # then what is no ASCII is escaped as JSON does it
+    sys.stdout.write(json.dumps(_finite(content), ensure_ascii=plain) + "\n")
     sys.stdout.flush()
 
 
@@ -49,7 +50,13 @@ def explained(command: Callable[P, int | None]) -> Callable[P, None]:
             _report(error, as_json)
             code = error.exit_code
         except KeyboardInterrupt:
-            err.print("Interrupted. What was done so far is kept; run the command again to go on.")
+            _report(
+                DiscreetError(
+                    "Interrupted. What was paid stays paid. `add` and `synthesize` go on when they are run again; "
+                    "other commands begin anew."
+                ),
+                as_json,
+            )
             code = 1
         except OverflowError:
             _report(

@@ -15,6 +15,7 @@ from discreet.algorithms.multi import ManyQuestions
 from discreet.evaluation.datasets import Question
 from discreet.evaluation.metrics import Likeness, matches, mean_and_margin
 from discreet.evaluation.remembering import RememberingModel
+from discreet.places import check_place, write_private
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.retrieval.public import PublicTexts
 from discreet.vault import Vault
@@ -77,7 +78,13 @@ def run_experiment(
     progress: Callable[[], None] = lambda: None,
     public: PublicTexts | None = None,
 ) -> list[Row]:
-    """One row an algorithm. See `run_answers`."""
+    """One row an algorithm; all answers go to `output`, in place of what is there. See `run_answers`.
+
+    Raises:
+        UsageError: nothing can be written to `output`.
+    """
+    if output is not None:
+        check_place(output, vault.path, force=True)
     outcomes = run_answers(vault, questions, algorithms, seeds, progress, public=public)
     if output is not None:
         _write(output, outcomes)
@@ -186,8 +193,10 @@ def _mean_likeness(found: Sequence[Likeness]) -> Likeness | None:
 
 
 def _write(path: Path, outcomes: Answers) -> None:
-    with path.open("w", encoding="utf-8") as file:
-        for algorithm, groups in outcomes.items():
-            for outcome in (outcome for group in groups for outcome in group):
-                record = {"algorithm": algorithm.name, "parameters": parameters(algorithm), **asdict(outcome)}
-                file.write(json.dumps(record, ensure_ascii=False) + "\n")
+    records = (
+        {"algorithm": algorithm.name, "parameters": parameters(algorithm), **asdict(outcome)}
+        for algorithm, groups in outcomes.items()
+        for group in groups
+        for outcome in group
+    )
+    write_private(path, "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records))

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import DiscreetError, MissingPart, UnknownName
+from discreet.errors import DiscreetError, MissingPart, StoreError, UnknownName
 from discreet.generation.transformers_model import TransformersModel
 from discreet.processor import keep_rows, numbers
 
@@ -77,6 +77,13 @@ def _convert(folder: Path) -> None:
     source = _packaged_file()
     if hashlib.sha256(source.read_bytes()).hexdigest() != _DIGEST:
         raise DiscreetError(f"The packaged model is not the one published. Reinstall it: {_BRING}")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"The packaged model is converted into {folder.parent}, which cannot be made: {error.strerror}. Name a "
+            "folder of yours: DISCREET_CACHE=FOLDER."
+        ) from error
     import torch
     import transformers
 
@@ -88,7 +95,6 @@ def _convert(folder: Path) -> None:
         quantization_config=transformers.GgufConfig(dequantize=True),
         dtype=torch.bfloat16,
     )
-    folder.parent.mkdir(parents=True, exist_ok=True)
     # Written aside and renamed: two processes may convert at once, and a crash leaves nothing half there.
     with tempfile.TemporaryDirectory(dir=folder.parent) as made:
         target = Path(made) / "model"

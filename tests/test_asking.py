@@ -1,0 +1,96 @@
+"""What a question costs where something goes wrong: nothing, or it is said."""
+
+import os
+import resource
+from pathlib import Path
+
+import pytest
+
+from discreet.algorithms import Adaptive, Consensus, DPSparseVoteRAG, MuRAG, MuRAGAda, NaiveMultiRAG
+from discreet.algorithms.answer import Algorithm
+from discreet.algorithms.multi import ManyQuestions
+from discreet.errors import StoreError, UsageError
+from discreet.generation.toy import ToyModel
+from discreet.retrieval.documents import Document
+from discreet.vault import Vault
+
+FEW = Consensus(voters=25, max_tokens=4)
+
+
+def hospital(path: Path, payment: str = "unit") -> Vault:
+    vault = Vault.create(path, epsilon=20, delta=1e-6, embedder="hashing", payment=payment)
+    vault.add_documents(Document(f"d{n}", f"p{n}", "numb thumbs say: winterhand .") for n in range(30))
+    vault.__dict__["model"] = ToyModel(["winterhand", "thumbs", "numb"])
+    return vault
+
+
+@pytest.mark.parametrize(
+    ("payment", "algorithm"),
+    [
+        ("unit", MuRAGAda(inner=FEW)),
+        ("unit", MuRAG(inner=FEW, similarity=-1)),
+        ("unit", NaiveMultiRAG(inner=FEW, epsilon=2)),
+        ("unit", MuRAGAda(inner=Consensus(choices=("yes", "no")))),
+        ("corpus", FEW),
+        ("corpus", DPSparseVoteRAG(voters=5, max_tokens=4)),
+        ("corpus", Adaptive(inner=FEW)),
+    ],
+)
+def test_a_question_that_does_not_fit_the_model_costs_nothing(
+    tmp_path: Path, payment: str, algorithm: Algorithm | ManyQuestions
+) -> None:
+    vault = hospital(tmp_path / "v", payment)
+    before = vault.ledger.readings(), vault.ledger.spent()
+    with pytest.raises(UsageError, match="too long"):
+        vault.ask("numb thumbs disease " * 2000, algorithm)
+    assert (vault.ledger.readings(), vault.ledger.spent()) == before
+    assert not vault.ledger.questions()
+
+
+def test_a_paid_answer_is_given_though_it_could_not_be_kept(tmp_path: Path) -> None:
+    vault = hospital(tmp_path / "v", "corpus")
+    large = 4 << 20  # more than any other file of the vault has
+    (vault.path / "history.jsonl").write_bytes(b"x" * large)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (large, before[1]))
+    try:
+        answer = vault.ask("numb thumbs?", Consensus(voters=5, max_tokens=4, epsilon=10, choices=("winterhand", "no")))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert (answer.text, answer.kept) == ("winterhand", False)
+    assert vault.ledger.questions()[0].stopped == "end"
+
+
+def test_a_vault_is_not_converted_while_a_synthesis_that_everybody_paid_for_waits(tmp_path: Path) -> None:
+    vault = hospital(tmp_path / "v", "corpus")
+    run = vault.path / "synthesis" / "run.jsonl"
+    run.parent.mkdir()
+    run.touch()
+    with pytest.raises(UsageError, match=r"interrupted.*run\.jsonl"):
+        vault.convert()
+    run.unlink()
+    (vault.path / "units.key").write_bytes(b"")
+    with pytest.raises(StoreError, match="damaged"):
+        vault.convert()
+    assert Vault.open(vault.path).settings.payment == "corpus"
+
+
+def test_words_of_documents_that_were_replaced_are_forgotten_though_the_process_was_killed(tmp_path: Path) -> None:
+    vault = hospital(tmp_path / "v")
+    words = vault.path / "synthesis" / "keywords.jsonl"
+    words.parent.mkdir()
+    words.write_text('{"read": "numb"}\n')
+    if os.fork() == 0:
+
+        def killed() -> object:
+            yield Document("d1", "p1", "other words")
+            for number in range(600):  # more than one batch, so that the first is in
+                yield Document(f"e{number}", f"q{number}", f"more words {number}")
+            os._exit(0)
+
+        Vault.open(vault.path).add_documents(killed())  # type: ignore[arg-type]
+    os.wait()
+    assert words.exists()
+    added = Vault.open(vault.path).add_documents([Document("d1", "p1", "other words")])
+    assert added.unchanged == 1
+    assert not words.exists()
