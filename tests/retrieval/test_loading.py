@@ -47,9 +47,10 @@ def test_folders_of_texts(tmp_path: Path) -> None:
     (tmp_path / "sub" / "two.md").write_text("# Two")
     (tmp_path / "sub" / "three.txt").write_bytes(b"caf\xe9")
     (tmp_path / "other.pdf").write_text("not read")
+    (tmp_path / "sub" / "notes.jsonl").write_text('{"text": "of records"}')
     found = list(read_documents(tmp_path))
     assert [record.id for record in found if isinstance(record, Document)] == ["one.txt", "sub/two.md"]
-    assert [record.where for record in found if isinstance(record, BadRecord)] == ["sub/three.txt"]
+    assert [record.where for record in found if isinstance(record, BadRecord)] == ["sub/notes.jsonl", "sub/three.txt"]
     assert all(record.own_unit for record in found if isinstance(record, Document))
 
 

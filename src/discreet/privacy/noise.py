@@ -11,10 +11,11 @@ from functools import lru_cache
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
-import opendp.prelude as dp
 from numpy.typing import NDArray
+from opendp import domains, measurements, measures, metrics  # its prelude would load scikit-learn: seconds a command
+from opendp.mod import enable_features
 
-dp.enable_features("contrib")  # laplace, gaussian and noisy-max samplers; our own tests check their frequencies
+enable_features("contrib")  # laplace, gaussian and noisy-max samplers; our own tests check their frequencies
 
 
 Whole = NDArray[np.int64]
@@ -159,22 +160,24 @@ def sample(among: Sequence[T], count: int, noise: Noise) -> list[T]:
 
 @lru_cache(maxsize=64)
 def _laplace(scale: float) -> Any:
-    return dp.m.make_laplace(dp.atom_domain(T="i64"), dp.absolute_distance(T="i64"), scale=scale)
+    return measurements.make_laplace(domains.atom_domain(T="i64"), metrics.absolute_distance(T="i64"), scale=scale)
 
 
 @lru_cache(maxsize=64)
 def _gaussian(scale: float) -> Any:
-    return dp.m.make_gaussian(dp.atom_domain(T="i64"), dp.absolute_distance(T="i64"), scale=scale)
+    return measurements.make_gaussian(domains.atom_domain(T="i64"), metrics.absolute_distance(T="i64"), scale=scale)
 
 
 @lru_cache(maxsize=64)
 def _gaussians(scale: float) -> Any:
-    return dp.m.make_gaussian(dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="i64"), scale=scale)
+    return measurements.make_gaussian(
+        domains.vector_domain(domains.atom_domain(T="i64")), metrics.l2_distance(T="i64"), scale=scale
+    )
 
 
 @lru_cache(maxsize=64)
 def _selector(scale: float, kind: str) -> Any:
     # The output measure decides which mechanism OpenDP builds: dependencies.md, finding 1.
-    measure = dp.zero_concentrated_divergence() if kind == "exponential" else dp.max_divergence()
-    domain = dp.vector_domain(dp.atom_domain(T="f64", nan=False))
-    return dp.m.make_noisy_max(domain, dp.linf_distance(T="f64"), measure, scale=scale)
+    measure = measures.zero_concentrated_divergence() if kind == "exponential" else measures.max_divergence()
+    domain = domains.vector_domain(domains.atom_domain(T="f64", nan=False))
+    return measurements.make_noisy_max(domain, metrics.linf_distance(T="f64"), measure, scale=scale)

@@ -4,6 +4,7 @@ import csv
 import gzip
 import hashlib
 import json
+import os
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +14,9 @@ from typing import Any
 from discreet.errors import BadData, MissingPart, UsageError
 from discreet.retrieval.documents import Document, canonical_name, is_unicode
 
-KINDS = (".jsonl", ".jsonl.gz", ".csv", ".parquet", ".txt", ".md")
+RECORDS = (".jsonl", ".jsonl.gz", ".csv", ".parquet")
+_TEXTS = (".txt", ".md")
+KINDS = (*RECORDS, *_TEXTS)
 
 
 @dataclass(frozen=True)
@@ -159,11 +162,22 @@ def _row(row: Any, where: str, fields: Fields) -> Document | BadRecord:
 
 
 def _folder(path: Path) -> Iterator[Document | BadRecord]:
-    files = sorted(file for file in path.rglob("*") if file.suffix.lower() in (".txt", ".md") and file.is_file())
-    if not files:
+    closed: list[OSError] = []
+    files = sorted(Path(root, name) for root, _, names in os.walk(path, onerror=closed.append) for name in names)
+    if not closed and not any(file.suffix.lower() in _TEXTS for file in files):
         raise UsageError(f"The folder {path} holds no .txt or .md file. Other kinds are named one by one.")
+    for error in closed:
+        yield BadRecord(_within(path, Path(error.filename)), f"cannot be looked into ({error.strerror})")
     for file in files:
-        yield _text_file(file, file.relative_to(path).as_posix())
+        if file.suffix.lower() in _TEXTS and file.is_file():
+            yield _text_file(file, file.relative_to(path).as_posix())
+        elif file.name.lower().endswith(RECORDS):
+            yield BadRecord(_within(path, file), "a file of records: name it by itself, beside the folder")
+
+
+def _within(folder: Path, path: Path) -> str:
+    name = path.relative_to(folder).as_posix()
+    return name if is_unicode(name) else ascii(name)
 
 
 def _text_file(path: Path, name: str) -> Document | BadRecord:
