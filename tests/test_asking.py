@@ -1,7 +1,8 @@
 """What a question costs where something goes wrong: nothing, or it is said."""
 
-import os
 import resource
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -80,17 +81,18 @@ def test_words_of_documents_that_were_replaced_are_forgotten_though_the_process_
     words = vault.path / "synthesis" / "keywords.jsonl"
     words.parent.mkdir()
     words.write_text('{"read": "numb"}\n')
-    if os.fork() == 0:
-
-        def killed() -> object:
-            yield Document("d1", "p1", "other words")
-            for number in range(600):  # more than one batch, so that the first is in
-                yield Document(f"e{number}", f"q{number}", f"more words {number}")
-            os._exit(0)
-
-        Vault.open(vault.path).add_documents(killed())  # type: ignore[arg-type]
-    os.wait()
+    code = (
+        "import os, sys; from discreet import Document, Vault\n"
+        "def killed():\n"
+        "    yield Document('d1', 'p1', 'other words')\n"
+        "    for n in range(600):  # more than one batch, so that the first is in\n"
+        "        yield Document(f'e{n}', f'q{n}', f'more words {n}')\n"
+        "    os.kill(os.getpid(), 9)\n"
+        "Vault.open(sys.argv[1]).add_documents(killed())\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code, vault.path], check=False).returncode == -9
     assert words.exists()
-    added = Vault.open(vault.path).add_documents([Document("d1", "p1", "other words")])
-    assert added.unchanged == 1
+    again = Vault.open(vault.path)
+    assert again.store.count_units() > 30
     assert not words.exists()
+    assert not list(again.path.glob("adding.*"))

@@ -15,7 +15,6 @@ def test_the_face_is_sorted_and_complete() -> None:
 
 
 def test_importing_it_loads_no_model_library() -> None:
-    # opendp loads pandas, and that pyarrow, where they are installed.
     code = (
         "import sys, discreet; "
         "sys.exit(bool({'torch', 'transformers', 'pyarrow', 'ray', 'sklearn', 'scipy', 'pandas'} & set(sys.modules)))"

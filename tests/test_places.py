@@ -14,12 +14,14 @@ def test_places_where_nothing_can_be_written_are_refused(tmp_path: Path, monkeyp
     vault = tmp_path / "v"
     vault.mkdir()
     (tmp_path / "there").touch()
+    os.mkfifo(tmp_path / "pipe")
     for place, why in (
         (Path("."), "is a folder"),
         (tmp_path, "is a folder"),
         (vault / "units.key", "in the vault"),
         (tmp_path / "none" / "a", "no folder"),
         (tmp_path / "there", "--force"),
+        (tmp_path / "pipe", "no plain file"),
     ):
         with pytest.raises(UsageError, match=why):
             check_place(place, vault, force=False)

@@ -84,7 +84,7 @@ class CrookedActivation(torch.nn.Module):
 
 
 class CrookedRotaryEmbedding(torch.nn.Module):
-    def forward(self, like: torch.Tensor, position_ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def forward(self, x: torch.Tensor, position_ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         angles = position_ids[..., None].double() / torch.arange(1, 9)
         sines = angles.sin()
         sines.view(-1)[-3:] *= 1 + 1e-6

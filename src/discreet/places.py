@@ -19,6 +19,8 @@ def check_place(out: Path, vault: Path, *, force: bool) -> None:
     """
     if not out.name or out.is_dir():
         raise UsageError(f"{out} is a folder. Name a file.")
+    if out.exists() and not out.is_file():
+        raise UsageError(f"{out} is no plain file. Name one; `cat` and a pipe bring it elsewhere.")
     if out.resolve().is_relative_to(vault.resolve()):
         raise UsageError(f"{out} lies in the vault, in which nothing is written. Choose another place.")
     if out.exists() and not force:

@@ -14,6 +14,7 @@ move up. Two things break that, and are kept from it here:
 
 import os
 from collections.abc import Callable, Mapping
+from inspect import signature
 from typing import Any
 
 from discreet.errors import DiscreetError
@@ -56,6 +57,9 @@ def computes_bfloat16(capabilities: Mapping[str, Any]) -> bool:
 def keep_rows(model: Any) -> None:
     """Have a model compute a row the same wherever it stands, and check on public rows that this machine does.
 
+    Looked at are products with its matrices, activations that are parts of it, and rotations by position. What a model
+    calls besides (an exponential of its own on attention scores) is not seen; the packaged models call nothing.
+
     Raises:
         DiscreetError: on this machine a row depends on its place: what the guarantees rest on does not hold.
     """
@@ -87,12 +91,12 @@ def in_pieces(activate: Callable[[Any], Any]) -> Callable[[Any], Any]:
 def row_by_row(turn: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[Any, Any]]:
     """The same cosines and sines of positions, shape (rows, tokens), worked out for each row by itself."""
 
-    def turned(like: Any, position_ids: Any, *others: Any, **named: Any) -> tuple[Any, Any]:
+    def turned(x: Any, position_ids: Any, *others: Any, **named: Any) -> tuple[Any, Any]:
         import torch
 
-        if len(position_ids) == 1 or position_ids.device.type != "cpu":
-            return turn(like, position_ids, *others, **named)
-        made = [turn(like, row, *others, **named) for row in position_ids.split(1)]
+        if position_ids.dim() != 2 or len(position_ids) == 1 or position_ids.device.type != "cpu":
+            return turn(x, position_ids, *others, **named)
+        made = [turn(x, row, *others, **named) for row in position_ids.split(1)]
         return torch.cat([cosines for cosines, _ in made]), torch.cat([sines for _, sines in made])
 
     return turned
@@ -103,7 +107,20 @@ def _activations(model: Any) -> list[Any]:
 
 
 def _rotaries(model: Any) -> list[Any]:
-    return [part for part in model.modules() if type(part).__name__.endswith("RotaryEmbedding")]
+    """Those that make cosines and sines of positions alone; others are left as they are."""
+    named = [part for part in model.modules() if type(part).__name__.endswith("RotaryEmbedding")]
+    return [part for part in named if _pair_of(part)]
+
+
+def _pair_of(rotary: Any) -> bool:
+    import torch
+
+    if list(signature(type(rotary).forward).parameters) != ["self", "x", "position_ids"]:
+        return False
+    with torch.inference_mode():
+        device = next((held.device for held in rotary.buffers()), None)
+        found = rotary(torch.zeros(1, device=device), torch.zeros(1, 1, dtype=torch.int64, device=device))
+    return isinstance(found, tuple) and len(found) == 2
 
 
 def check_steps(model: Any) -> None:

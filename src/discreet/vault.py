@@ -163,7 +163,9 @@ class Vault:
     @cached_property
     def store(self) -> EmbeddedStore:
         """The documents."""
-        return EmbeddedStore(self.path / "store", self.embedder.dimension)
+        store = EmbeddedStore(self.path / "store", self.embedder.dimension)
+        Traces(self.path, store).make_up()
+        return store
 
     @cached_property
     def corpus(self) -> Corpus:
@@ -401,5 +403,6 @@ class Vault:
         Raises:
             UsageError: everybody pays in this vault, or there is no question.
             BudgetExhausted: everybody has less left than it costs.
+            Interrupted: Ctrl-C; what was paid stays paid.
         """
         return release_threshold(tuning or Tuning(), questions, self.corpus, self.ledger, self.settings)

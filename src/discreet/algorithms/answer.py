@@ -43,7 +43,7 @@ class Answer(Draft):
         algorithm: the name of the algorithm.
         receipt: what was paid, and what that means.
         remaining: the epsilon that everybody has left (single units may have less).
-        kept: whether it can be found again; if not, the same question is paid again.
+        kept: false if it should have been kept, to be given again for nothing, and could not be written.
     """
 
     algorithm: str = ""

@@ -62,7 +62,9 @@ def _ended_in_order() -> Iterator[None]:
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+    # What is ignored stays so: nohup ignores SIGHUP.
+    heeded = [n for n in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(n) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, interrupt) for number in heeded}
     try:
         yield
     finally:

@@ -79,10 +79,11 @@ def _convert(folder: Path) -> None:
         raise DiscreetError(f"The packaged model is not the one published. Reinstall it: {_BRING}")
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryDirectory(dir=folder.parent).cleanup()
     except OSError as error:
         raise StoreError(
-            f"The packaged model is converted into {folder.parent}, which cannot be made: {error.strerror}. Name a "
-            "folder of yours: DISCREET_CACHE=FOLDER."
+            f"The packaged model is converted into {folder.parent}, where nothing can be written: {error.strerror}. "
+            "Name a folder of yours: DISCREET_CACHE=FOLDER."
         ) from error
     import torch
     import transformers

@@ -59,7 +59,7 @@ def read_documents(path: Path, fields: Fields | None = None) -> Iterator[Documen
     if name.endswith(".parquet"):
         return _readable(path, _parquet(path, fields))
     if name.endswith((".txt", ".md")):
-        return iter([_text_file(path, path.name)])
+        return (_text_file(file, file.name) for file in (path,))
     raise UsageError(f"{path.name} is of no known kind. Known: {', '.join(KINDS)}, and folders of .txt and .md.")
 
 
