@@ -51,12 +51,13 @@ class Settings:
 def write_settings(folder: Path, settings: Settings) -> Settings:
     """Write the settings, and a secret if there is none; whole or not at all. Returns them as they were written."""
     secret = folder / _SECRET
-    if not secret.exists():
+    if secret.exists():
+        _check_secret(folder, secret.read_bytes(), settings.secret_digest)
+    else:
         with open(os.open(secret, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(secrets.token_bytes(_SECRET_BYTES))
             file.flush()
             os.fsync(file.fileno())
-    _check_secret(folder, secret.read_bytes(), settings.secret_digest)
     settings = replace(settings, secret_digest=_digest(secret.read_bytes()))
     made = folder / f"{_FILE}.new"
     with made.open("w") as file:

@@ -120,7 +120,7 @@ def test_broken_twins_are_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_a_form_that_looks_at_other_answers_would_be_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The twin takes the form that most others use: one unit then moves every vote."""
 
-    def crowd(self: Private[str], transform: Callable[[str], object]) -> Private[object]:
+    def crowd(self: Private[str], transform: Callable[[str], object], otherwise: object) -> Private[object]:
         # "b" becomes "x" as soon as anybody says "x".
         def together(shares: object) -> list[object]:
             said = [transform(share) for share in shares]  # type: ignore[attr-defined]
@@ -132,11 +132,5 @@ def test_a_form_that_looks_at_other_answers_would_be_caught(tmp_path: Path, monk
     monkeypatch.setattr("tests.algorithms.test_consensus_neighbours.VAULTS", vaults)
     algorithm = Consensus(voters=4, epsilon=2.0, delta=0.01, sentence=False)
     honest = max(deltas(tmp_path / "honest", algorithm, 2.0))
-    plain = Private.map
-
-    def swayed(self: Private[str], transform: Callable[[str], object]) -> Private[object]:
-        words = getattr(transform, "__qualname__", "")
-        return crowd(self, transform) if "respond" in words else plain(self, transform)
-
-    monkeypatch.setattr(Private, "map", swayed)
+    monkeypatch.setattr(Private, "read", crowd)
     assert honest <= 0.01 < max(deltas(tmp_path / "swayed", algorithm, 2.0))
