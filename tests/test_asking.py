@@ -3,6 +3,7 @@
 import resource
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,12 @@ import pytest
 from discreet.algorithms import Adaptive, Consensus, DPSparseVoteRAG, MuRAG, MuRAGAda, NaiveMultiRAG
 from discreet.algorithms.answer import Algorithm
 from discreet.algorithms.multi import ManyQuestions
-from discreet.errors import StoreError, UsageError
+from discreet.algorithms.tuning import Tuning
+from discreet.errors import Interrupted, StoreError, UsageError
 from discreet.generation.toy import ToyModel
+from discreet.privacy.individual import UnitFilter
 from discreet.retrieval.documents import Document
+from discreet.retrieval.retriever import Corpus
 from discreet.vault import Vault
 
 FEW = Consensus(voters=25, max_tokens=4)
@@ -62,6 +66,24 @@ def test_a_paid_answer_is_given_though_it_could_not_be_kept(tmp_path: Path) -> N
     assert vault.ledger.questions()[0].stopped == "end"
 
 
+class Broken(Tuning):
+    """Ctrl-C after everything was drawn."""
+
+    def release(self, questions: Sequence[str], corpus: Corpus, privacy: UnitFilter) -> list[float]:
+        super().release(questions, corpus, privacy)
+        raise KeyboardInterrupt
+
+
+def test_what_tuning_reserved_is_settled_though_it_is_interrupted(tmp_path: Path) -> None:
+    vault = hospital(tmp_path / "v")
+    with pytest.raises(Interrupted, match="stays paid"):
+        vault.tune(["numb thumbs?"], Broken())
+    interrupted = vault.ledger.readings()
+    other = hospital(tmp_path / "w")
+    other.tune(["numb thumbs?"])
+    assert interrupted == other.ledger.readings()  # what was drawn is paid, and nothing else
+
+
 def test_a_vault_is_not_converted_while_a_synthesis_that_everybody_paid_for_waits(tmp_path: Path) -> None:
     vault = hospital(tmp_path / "v", "corpus")
     run = vault.path / "synthesis" / "run.jsonl"
@@ -96,3 +118,21 @@ def test_words_of_documents_that_were_replaced_are_forgotten_though_the_process_
     assert again.store.count_units() > 30
     assert not words.exists()
     assert not list(again.path.glob("adding.*"))
+
+
+def test_a_mark_of_somebody_who_still_adds_is_left_alone(tmp_path: Path) -> None:
+    """Nor does it matter what number a process has: in a container the next one has the same."""
+    vault = hospital(tmp_path / "v")
+    words = vault.path / "synthesis" / "keywords.jsonl"
+    words.parent.mkdir()
+    words.touch()
+
+    def documents() -> Iterator[Document]:
+        yield Document("new", "new", "new words")
+        (mark,) = vault.path.glob("adding.*")
+        assert Vault.open(vault.path).store.count_units() == 30
+        assert mark.exists()
+
+    assert vault.add_documents(documents()).added == 1
+    assert words.exists()
+    assert not [path for path in vault.path.iterdir() if "adding" in path.name]

@@ -177,9 +177,18 @@ def open_readings(folder: Path) -> Iterator[Mapping[str, TextIO]]:
 
 
 def forget_readings(folder: Path) -> None:
-    """Forget what was made of all texts: something is being erased."""
+    """Forget what was made of all texts: something is being erased.
+
+    Raises:
+        StoreError: a file could not be removed, and is named.
+    """
     for name in (KEYWORDS, FACTS):
-        (folder / name).unlink(missing_ok=True)
+        try:
+            (folder / name).unlink(missing_ok=True)
+        except OSError as error:
+            raise StoreError(
+                f"{folder / name} holds words of documents and cannot be removed: {error.strerror}."
+            ) from error
 
 
 def replace_file(path: Path, content: str) -> None:

@@ -2,10 +2,11 @@
 
 VAULT/synthesis, VAULT/synthesis-simulated    what the model read in texts (`discreet.journal`)
 VAULT/claims                                  the datastores of knn-lm (`discreet.algorithms.datastore`)
-VAULT/adding.PID                              there while a process adds documents; all is forgotten if it was killed
+VAULT/adding.*                                held while documents are added; all is forgotten if one is left, and free
 """
 
-import os
+import fcntl
+import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,7 +25,6 @@ class Traces:
 
     def __init__(self, folder: Path, store: EmbeddedStore) -> None:
         self._folder, self._store = folder, store
-        self._mark = folder / f"{_MARK}.{os.getpid()}"
 
     def make_up(self) -> None:
         """Forget, if a process was killed while it added documents, of which some may have been replaced.
@@ -32,10 +32,9 @@ class Traces:
         Raises:
             StoreError: something could not be removed, and is named.
         """
-        left = [mark for mark in self._folder.glob(f"{_MARK}.*") if not _runs(mark.suffix[1:])]
-        if left:
-            self.forget()
-            for mark in left:
+        for mark in self._folder.glob(f"{_MARK}.*"):
+            if _is_free(mark):
+                self.forget()
                 mark.unlink(missing_ok=True)
 
     def forget(self) -> None:
@@ -59,26 +58,36 @@ class Traces:
 
     def adding(self, add: Callable[[], Added]) -> Added:
         """Add documents; forget if some were replaced, also if it was interrupted."""
-        self._mark.touch()
-        try:
-            added = add()
-        except BaseException:
-            if self._store.unsettled():  # some were replaced already, and will not be again
+        with self._marked():
+            try:
+                added = add()
+            except BaseException:
+                if self._store.unsettled():  # some were replaced already, and will not be again
+                    self.forget()
+                raise
+            if added.replaced:
                 self.forget()
-            self._mark.unlink(missing_ok=True)
-            raise
-        if added.replaced:
-            self.forget()
-        self._mark.unlink(missing_ok=True)
-        return added
+            return added
+
+    @contextmanager
+    def _marked(self) -> Iterator[None]:
+        """While this lasts a mark is held, which the system lets go of if the process is killed."""
+        mark = self._folder / f"{_MARK}.{secrets.token_hex(8)}"
+        made = mark.with_name(f".{mark.name}")
+        with made.open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            made.rename(mark)  # held before anybody can see it
+            try:
+                yield
+            finally:
+                mark.unlink(missing_ok=True)
 
 
-def _runs(process: str) -> bool:
-    """Whether a process runs on this machine; one of another machine counts as ended, which costs some reading."""
+def _is_free(mark: Path) -> bool:
+    """Whether nobody holds a mark any more that is still there."""
     try:
-        os.kill(int(process), 0)
-    except PermissionError:
-        return True
-    except (ValueError, OSError, OverflowError):
+        with mark.open() as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, FileNotFoundError):  # somebody adds, or was done just now
         return False
     return True

@@ -15,7 +15,6 @@ import secrets
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -46,37 +45,30 @@ from discreet.asking import (
     remembered,
 )
 from discreet.balance import ANY_VOCABULARY, BudgetReport, report
-from discreet.context import PublicContext
 from discreet.errors import UsageError
 from discreet.exporting import FOLDER, Export, Exported, Source, export_vectors
-from discreet.generation.model import LanguageModel, ScoringModel
+from discreet.generation.model import LanguageModel
 from discreet.history import History
 from discreet.keeping import make_folder, open_ledger
-from discreet.ledger.sql import SqlLedger
+from discreet.parts import Parts
 from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import Receipt
 from discreet.privacy.ledger import MemoryLedger, UnitLedger
 from discreet.privacy.noise import Noise
 from discreet.retrieval.documents import Document
-from discreet.retrieval.embedded_store import EmbeddedStore
-from discreet.retrieval.embedding import Embedder, load_embedder
 from discreet.retrieval.loading import Fields
 from discreet.retrieval.public import PublicTexts
-from discreet.retrieval.retriever import Corpus
-from discreet.settings import VERSION, Settings, converted, read_secret, read_settings, write_settings
+from discreet.settings import VERSION, Settings, converted, read_settings, write_settings
 from discreet.synthesis import Synthetic, Told, Workshop, check_finished, make_corpus
-from discreet.traces import CLAIMS, SIMULATED, SYNTHESIS, Traces
+from discreet.traces import SIMULATED, SYNTHESIS
 from discreet.waiting import at_a_multiple
 
 # Of the vault's delta, this part is for failure probabilities, the rest for converting Renyi curves.
 FAILURE_SHARE = 0.5
 
 
-class Vault:
+class Vault(Parts):
     """A collection of documents that answers questions, and keeps account of it."""
-
-    def __init__(self, path: Path, settings: Settings, ledger: SqlLedger) -> None:
-        self.path, self.settings, self.ledger = path, settings, ledger
 
     @classmethod
     def create(
@@ -144,51 +136,7 @@ class Vault:
         if self.settings.payment == "unit":
             raise UsageError(f"In the vault at {self.path} units pay by themselves already. There is nothing to do.")
         check_finished(self.path / SYNTHESIS)
-        self.settings = write_settings(self.path, converted(self.settings))
-        for made in ("_secret", "corpus"):  # which knew units by no key
-            self.__dict__.pop(made, None)
-
-    @cached_property
-    def model(self) -> ScoringModel:
-        """The language model; loaded at first use."""
-        from discreet.generation.loading import load_model
-
-        return load_model(self.settings.model)
-
-    @cached_property
-    def embedder(self) -> Embedder:
-        """The embedder; loaded at first use."""
-        return load_embedder(self.settings.embedder)
-
-    @cached_property
-    def store(self) -> EmbeddedStore:
-        """The documents."""
-        store = EmbeddedStore(self.path / "store", self.embedder.dimension)
-        Traces(self.path, store).make_up()
-        return store
-
-    @cached_property
-    def corpus(self) -> Corpus:
-        """The documents, to be searched."""
-        return Corpus(self.store, self.embedder, self._secret, folder=self.path / CLAIMS)
-
-    @cached_property
-    def history(self) -> History:
-        """The answers that were released."""
-        return History(self.path / "history.jsonl", self.embedder)
-
-    @cached_property
-    def public_context(self) -> PublicContext:
-        """The corpus that the public prompt may read: `public_context.use("corpus.jsonl")` says that it is public."""
-        return PublicContext(self.path, self.embedder, self.store)
-
-    @cached_property
-    def _traces(self) -> Traces:
-        return Traces(self.path, self.store)
-
-    @cached_property
-    def _secret(self) -> bytes:
-        return read_secret(self.path, self.settings) if self.settings.payment == "unit" else b""
+        self.renew(write_settings(self.path, converted(self.settings)))
 
     def add(
         self,
@@ -207,20 +155,20 @@ class Vault:
             StoreError: the store cannot be written (a full disk). What was added stays.
         """
         fields = Fields(text=text_field, unit=unit_field or self.settings.unit_field, id=id_field)
-        return self._traces.adding(lambda: add_files(self.corpus, [Path(path) for path in paths], fields, progress))
+        return self.traces.adding(lambda: add_files(self.corpus, [Path(path) for path in paths], fields, progress))
 
     def add_documents(self, documents: Iterable[Document], progress: Progress | None = None) -> Added:
         """Add documents from a program."""
-        return self._traces.adding(lambda: add_documents(self.corpus, documents, progress))
+        return self.traces.adding(lambda: add_documents(self.corpus, documents, progress))
 
     def remove(self, document_id: str) -> int:
         """Erase a document; it is gone from answers at once. Returns how many were erased: 0 or 1."""
-        with self._traces.erasing():
+        with self.traces.erasing():
             return self.store.remove(document_id)
 
     def remove_unit(self, unit: str) -> int:
         """Erase all documents of an individual. Returns how many there were."""
-        with self._traces.erasing():
+        with self.traces.erasing():
             return self.store.remove_unit(unit)
 
     def workshop(self, noise: Noise | None = None, ledger: UnitLedger | None = None) -> Workshop:
@@ -235,7 +183,7 @@ class Vault:
             self.store,
             self.model,
             ledger or self.ledger,
-            self._secret,
+            self.secret,
             self.settings.unit_field,
             self.embedder,
             noise,
@@ -273,7 +221,7 @@ class Vault:
     def export_vectors(self, out: str | Path, wanted: Export, *, force: bool = False) -> Exported:
         """Write a projected vector for each unit, with noise, and have everybody pay: see `exporting`."""
         embedder = (self.embedder.name, self.embedder.dimension)
-        source = Source(self.path / FOLDER, self.store, self.ledger, self._secret, self.settings.unit_field, embedder)
+        source = Source(self.path / FOLDER, self.store, self.ledger, self.secret, self.settings.unit_field, embedder)
         return export_vectors(source, Path(out), wanted, force=force)
 
     def ask(

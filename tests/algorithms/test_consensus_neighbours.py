@@ -10,6 +10,7 @@ import pytest
 
 from discreet.algorithms import Consensus
 from discreet.algorithms.ensemble import Rounds
+from discreet.errors import PrivateValueError
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import Mechanism, PrivacyFilter
@@ -115,6 +116,28 @@ def test_broken_twins_are_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(Consensus, "plan", lambda self, budget, vocabulary: SimpleNamespace(ceiling=budget))
     monkeypatch.setattr("discreet.algorithms.ensemble.split_total", lambda *_: Rounds(None, 1.0, 0.01))  # type: ignore[arg-type]
     assert max(deltas(tmp_path, algorithm, 1.0)) > 0.02
+
+
+@pytest.mark.parametrize("choices", [(), ("x", "y")])
+def test_an_answer_that_cannot_be_read_shows_only_as_one_that_says_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, choices: tuple[str, ...]
+) -> None:
+    """The twin lets the error be seen: it tells for certain, and for nothing, whether somebody says "b"."""
+
+    def brittle(answer: str, question: str = "") -> str:
+        if "b" in answer.split():
+            raise RecursionError
+        return answer
+
+    monkeypatch.setattr("discreet.algorithms.consensus.canonical", brittle)
+    monkeypatch.setattr("discreet.algorithms.canonical.canonical", brittle)
+    vaults = {"strange": {"u1": "x", "u2": "x", "u3": "b"}}
+    monkeypatch.setattr("tests.algorithms.test_consensus_neighbours.VAULTS", vaults)
+    algorithm = Consensus(voters=4, epsilon=2.0, delta=0.01, sentence=False, choices=choices)
+    assert max(deltas(tmp_path / "sound", algorithm, 2.0)) <= 0.01
+    monkeypatch.setattr(Private, "read", lambda self, transform, otherwise: self.map(transform))
+    with pytest.raises(PrivateValueError, match="RecursionError"):
+        deltas(tmp_path / "twin", algorithm, 2.0)
 
 
 def test_a_form_that_looks_at_other_answers_would_be_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

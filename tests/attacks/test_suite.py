@@ -106,18 +106,30 @@ def test_copies_are_removed_after_an_error(
     assert not list((tmp_path / "copies").iterdir())
 
 
-def test_copies_are_for_their_owner_and_go_when_the_program_is_told_to_end() -> None:
+@pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGHUP])
+def test_copies_are_for_their_owner_and_go_when_the_program_is_told_to_end(told: signal.Signals) -> None:
     made: list[Path] = []
 
     def work() -> None:
         with private_folder() as folder:
             assert folder.stat().st_mode & 0o777 == 0o700
             made.append(folder)
-            os.kill(os.getpid(), signal.SIGTERM)
+            os.kill(os.getpid(), told)
 
     with pytest.raises(KeyboardInterrupt):
         work()
     assert not made[0].exists()
+
+
+def test_what_nohup_has_ignored_stays_so() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with private_folder() as folder:
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert folder.exists()
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_a_copy_finds_what_the_vault_finds(notes: Vault, tmp_path: Path) -> None:

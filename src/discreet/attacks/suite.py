@@ -41,7 +41,7 @@ from discreet.attacks.targets import (
     reading,
 )
 from discreet.errors import BadData, UsageError
-from discreet.evaluation.metrics import bleu, rouge_l
+from discreet.evaluation.metrics import check_installed
 from discreet.privacy.noise import InsecureSeededNoise, Noise, sample
 from discreet.retrieval.documents import Document, canonical_name, chunk
 from discreet.retrieval.public import PublicTexts
@@ -159,8 +159,8 @@ def run_attack(vault: Vault, attack: Attack, told: Told = lambda *_: None) -> Fi
         UsageError: a target's parameters are out of range.
     """
     begin = time.perf_counter()
-    bleu("a", "a"), rouge_l("a", "a")  # what is not installed is said before anything is asked
-    redactor = Redactor() if REDACTED in attack.targets else None  # first: nothing else takes longer to fail
+    check_installed()  # first, as the redactor: nothing else takes longer to fail
+    redactor = Redactor() if REDACTED in attack.targets else None
     documents = documents_of(vault)
     canaries = _canaries(attack, documents)
     suspects, out = _suspects(vault, attack, documents, {canary.document.unit for canary in canaries})

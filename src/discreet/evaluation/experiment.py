@@ -15,7 +15,7 @@ from discreet.algorithms.multi import ManyQuestions
 from discreet.evaluation.datasets import Question
 from discreet.evaluation.metrics import Likeness, matches, mean_and_margin
 from discreet.evaluation.remembering import RememberingModel
-from discreet.places import check_place, write_private
+from discreet.places import write_private
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.retrieval.public import PublicTexts
 from discreet.vault import Vault
@@ -78,13 +78,7 @@ def run_experiment(
     progress: Callable[[], None] = lambda: None,
     public: PublicTexts | None = None,
 ) -> list[Row]:
-    """One row an algorithm; all answers go to `output`, in place of what is there. See `run_answers`.
-
-    Raises:
-        UsageError: nothing can be written to `output`.
-    """
-    if output is not None:
-        check_place(output, vault.path, force=True)
+    """One row an algorithm; all answers go to `output`, in place of what is there. See `run_answers`."""
     outcomes = run_answers(vault, questions, algorithms, seeds, progress, public=public)
     if output is not None:
         _write(output, outcomes)

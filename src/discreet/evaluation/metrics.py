@@ -96,6 +96,16 @@ def _f1(common: int, said: int, expected: int) -> float:
     return 2 * common / (said + expected) if common else 0.0
 
 
+def check_installed() -> None:
+    """Nothing, if what likenesses are measured with is there.
+
+    Raises:
+        MissingPart: it is not.
+    """
+    _bleu()
+    _rapidfuzz()
+
+
 @cache
 def _bleu() -> Any:
     try:

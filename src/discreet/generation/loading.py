@@ -16,7 +16,8 @@ from typing import Any
 
 from discreet.errors import DiscreetError, MissingPart, StoreError, UnknownName
 from discreet.generation.transformers_model import TransformersModel
-from discreet.processor import keep_rows, numbers
+from discreet.processor import numbers
+from discreet.rows import keep_rows
 
 PACKAGED = "smollm2-135m"
 _DIGEST = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"

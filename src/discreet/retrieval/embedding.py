@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import DiscreetError, MissingPart, UnknownName, UsageError
-from discreet.processor import keep_rows, numbers
+from discreet.processor import numbers
+from discreet.rows import keep_rows
 
 Vectors = NDArray[np.float32]
 Told = Callable[[int], None]
