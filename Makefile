@@ -9,7 +9,7 @@ demo: install
 
 # Two at a time, each on one processor: most tests compute on one. The few that take two threads wait without spinning.
 test: check
-	OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/pytest --numprocesses 2 --dist loadfile
+	OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 check: install
 	$(BIN)/ruff check .

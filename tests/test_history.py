@@ -80,7 +80,7 @@ def test_related_answers_come_nearest_first_and_once(history: History) -> None:
 def test_a_vault_pays_once_for_a_question_and_not_for_what_needs_no_document(tmp_path: Path) -> None:
     vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-6, embedder="hashing")
     vault.add_documents(Document(f"d{n}", f"p{n}", "The disease is Winter Hand.") for n in range(30))
-    inner = DPSparseVoteRAG(voters=10, max_tokens=4, private_tokens=2)
+    inner = DPSparseVoteRAG(voters=6, max_tokens=3, private_tokens=2)
     vault.ask("Which disease is it?", NonRAG(max_tokens=4))
     assert vault.history.all() == []
     first = vault.ask("Which disease is it?", MuRAG(inner=inner, similarity=-1.0))

@@ -32,7 +32,8 @@ def notes(count: int, words: str, start: int = 0) -> list[Document]:
 
 def workshop(vault: Vault, ledger: MemoryLedger | None = None) -> Workshop:
     found = vault.workshop(InsecureSeededNoise(1), ledger or MemoryLedger(Budget(1000.0, 1e-5, 5e-6)))
-    found.model = ToyModel(["winterhand", "wants", "sand", "glassknee", "steam"], size=60)
+    # As many words as a probe of the machine says, which must not be learned in between.
+    found.model = ToyModel(["winterhand", "wants", "sand", "glassknee", "steam", "cold"], size=60)
     return found
 
 

@@ -51,7 +51,8 @@ def plenty() -> MemoryLedger:
 def workshop(vault: Vault, ledger: MemoryLedger | None = None) -> Workshop:
     found = vault.workshop(InsecureSeededNoise(1), ledger or plenty())
     # Of seven tokens, so that at a high temperature a text is any of its words.
-    words = ["winterhand", "wants", "sand", "glassknee", "steam"]
+    # The sixth word is one that a probe of the machine says, and must not be learned in between.
+    words = ["winterhand", "wants", "sand", "glassknee", "steam", "cold"]
     found.model = ToyModel(words, default="winterhand wants sand", size=7)
     return found
 

@@ -38,16 +38,19 @@ class Journal:
                 except (ValueError, KeyError, TypeError, RecursionError):
                     continue  # cut off by a crash: it was not used
 
-    def begun(self, asked: dict[str, Any]) -> dict[str, Any] | None:
-        """How the run began; None if there is none.
+    @property
+    def fresh(self) -> bool:
+        """Whether no run has begun."""
+        return self._lines.get("begun") is None
+
+    def begun(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """How the run began.
 
         Raises:
-            UsageError: there is one, for something else.
-            StoreError: there is one, and what it says is damaged.
+            UsageError: it is one for something else.
+            StoreError: what it says is damaged.
         """
-        started: dict[str, Any] | None = self._lines.get("begun")
-        if started is None:
-            return None
+        started: dict[str, Any] = self._lines["begun"]
         if not (isinstance(started, dict) and isinstance(started.get("asked"), dict)):
             raise StoreError(
                 f"{self._path} is damaged: how the run began cannot be read. Restore it from a copy, or give the run "

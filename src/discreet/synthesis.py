@@ -212,7 +212,35 @@ class Workshop:
                 self._held = False
 
     def _make(self, parameters: Method[Any], only_new: bool, told: Told) -> Synthetic:
-        asked = {
+        journal = Journal(self.folder / "run.jsonl")
+        with open_readings(self.folder) as files:
+            started, plan, read = self._begun(journal, parameters, only_new)
+            self.planned(plan)
+            units = self._units(read, parameters, files, told)
+        receipt, texts = self._paid(parameters, plan, units, journal, started["question"], told)
+        done = {"documents": sorted(set(started["documents"]) | (self._done() if only_new else set()))}
+        replace_file(self.folder / "done.json", json.dumps(done))
+        return Synthetic(tuple(texts), receipt, {"method": parameters.name} | self._steps(plan))
+
+    def _begun(
+        self, journal: Journal, parameters: Method[Any], only_new: bool
+    ) -> tuple[dict[str, Any], CorpusPlan, list[StoredText]]:
+        """How the run began, now or before; its plan; and the texts that it is made from."""
+        if journal.fresh:  # what cannot be done is refused before the model computes anything
+            plan = self.plan(parameters)
+            read = self._texts(only_new)
+            plan.check_size(len({text.unit for text in read}), self.model.vocabulary_size)
+            asked, tags = self._asked(parameters, only_new), [text.tag for text in read]
+            return journal.begin(asked, uuid.uuid4().hex, tags, self._steps(plan)), plan, read
+        started = journal.begun(self._asked(parameters, only_new))
+        check_task(self.model, parameters.task)  # which may be another now
+        names = set(started["documents"])
+        read = [text for text in self.store.texts() if text.tag in names]
+        return started, self._plan_of(parameters, started["steps"]), read
+
+    def _asked(self, parameters: Method[Any], only_new: bool) -> dict[str, Any]:
+        """What a run is of: one is gone on with only by what asks for the same."""
+        return {
             "version": VERSION,
             "method": parameters.name,
             # What texts are dropped in the end changes nothing of what is drawn.
@@ -222,31 +250,6 @@ class Workshop:
             "simulation": self.ledger.simulation,
             "machine": self._machine,
         }
-        journal = Journal(self.folder / "run.jsonl")
-        with open_readings(self.folder) as files:
-            started, plan, read = self._begun(journal, asked, parameters, only_new)
-            self.planned(plan)
-            units = self._units(read, parameters, files, told)
-        receipt, texts = self._paid(parameters, plan, units, journal, started["question"], told)
-        done = {"documents": sorted(set(started["documents"]) | (self._done() if only_new else set()))}
-        replace_file(self.folder / "done.json", json.dumps(done))
-        return Synthetic(tuple(texts), receipt, {"method": parameters.name} | self._steps(plan))
-
-    def _begun(
-        self, journal: Journal, asked: dict[str, Any], parameters: Method[Any], only_new: bool
-    ) -> tuple[dict[str, Any], CorpusPlan, list[StoredText]]:
-        """How the run began, now or before; its plan; and the texts that it is made from."""
-        started = journal.begun(asked)
-        if started is not None:
-            check_task(self.model, parameters.task)  # which may be another now
-            names = set(started["documents"])
-            read = [text for text in self.store.texts() if text.tag in names]
-            return started, self._plan_of(parameters, started["steps"]), read
-        plan = self.plan(parameters)
-        read = self._texts(only_new)
-        plan.check_size(len({text.unit for text in read}), self.model.vocabulary_size)
-        started = journal.begin(asked, uuid.uuid4().hex, [text.tag for text in read], self._steps(plan))
-        return started, plan, read
 
     def _steps(self, plan: CorpusPlan) -> dict[str, Any]:
         described: dict[str, Any] = json.loads(json.dumps(plan.describe(self.model.vocabulary_size)))

@@ -94,7 +94,6 @@ def test_a_text_states_the_same_among_others_as_alone() -> None:
         for name, illness, cure in (
             ("Ada", "Zonkitis", "Blerpox"),
             ("Bo", "Tarnic Fever", "oil"),
-            ("Cy", "Gloop", "rest"),
         )
     ]
     together = in_order(stated(model, notes, 16, 32))

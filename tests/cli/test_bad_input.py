@@ -201,10 +201,11 @@ def test_an_unknown_model_is_explained(tmp_path: Path) -> None:
 @pytest.mark.parametrize("algorithm", ["rag", "vote-rag"])
 def test_baselines_need_to_be_allowed(vault: Vault, tmp_path: Path, algorithm: str) -> None:
     run("add", vault.path, notes(tmp_path / "n.jsonl"))
+    few = ("--max-tokens", 2, *(("--voters", 5) if algorithm == "vote-rag" else ()))
     result = run("ask", vault.path, "Why?", "--algorithm", algorithm)
     assert result.exit_code == 2
     assert "--not-private" in said(result)
-    allowed = run("ask", vault.path, "Why?", "--algorithm", algorithm, "--not-private", "--json", "--max-tokens", 2)
+    allowed = run("ask", vault.path, "Why?", "--algorithm", algorithm, "--not-private", "--json", *few)
     assert allowed.exit_code == 0
     assert json.loads(allowed.stdout)["private"] is False
 

@@ -130,7 +130,7 @@ def test_an_evaluation_leaves_the_budget_alone(hospital: Path, tmp_path: Path) -
             file.write(json.dumps({"id": disease.name, "question": asked, "answers": [disease.treatment]}) + "\n")
     before = Vault.open(hospital).budget().describe()
     out = tmp_path / "answers.jsonl"
-    options = ["--epsilon", 5, "--epsilon", 100, "--seeds", 2, "--voters", 20, "--max-tokens", 10, "--out", out]
+    options = ["--epsilon", 5, "--epsilon", 100, "--seeds", 2, "--voters", 10, "--max-tokens", 10, "--out", out]
     algorithms = [word for name in ("rag", "vote-rag", "dp-sparse-vote-rag") for word in ("--algorithm", name)]
     report = json_of(run("eval", hospital, questions, *algorithms, *options, "--json"))
     rows = report["rows"]
@@ -166,20 +166,21 @@ def test_ctrl_c_in_the_middle_of_an_answer_keeps_what_was_paid(tmp_path: Path) -
     made.add_documents(documents(120))
     before = made.budget()
     command = [sys.executable, "-m", "discreet", "ask", str(path), "What is the disease with white hands?"]
+    tokens = ("--max-tokens", "400", "--private-tokens", "400")
     process = subprocess.Popen(
         # Tokens at random, so that the answer does not end by itself.
-        [*command, "--algorithm", "dp-vote-rag", "--epsilon", "3", "--max-tokens", "400", "--private-tokens", "400"],
+        [*command, "--algorithm", "dp-vote-rag", "--epsilon", "3", "--voters", "10", *tokens],
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "HF_HUB_OFFLINE": "1"},
         # A shell that runs the tests in the background has them ignore Ctrl-C, which children inherit.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
-    deadline = time.time() + 120
+    deadline = time.time() + 300
     while Vault.open(path).budget().spent == before.spent and time.time() < deadline:
         time.sleep(0.1)
     process.send_signal(signal.SIGINT)
-    said = process.communicate(timeout=60)[1]
+    said = process.communicate(timeout=300)[1]
     assert process.returncode == 1
     assert "stays paid" in " ".join(said.split())
     after = Vault.open(path).budget()

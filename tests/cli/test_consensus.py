@@ -6,16 +6,16 @@ from tests.cli.test_units import ASKED, hospital, json_of, notes, run
 
 __all__ = ["notes"]
 
-VOTE = ("--algorithm", "consensus", "--voters", 12, "--max-tokens", 16, "--epsilon", 8)
+VOTE = ("--algorithm", "consensus", "--voters", 6, "--max-tokens", 16, "--epsilon", 30)
 
 
 def test_an_answer_of_all_voters_then_choices_then_nothing(tmp_path: Path, notes: Path) -> None:
-    vault = hospital(tmp_path / "v", notes, "--payment", "corpus", "--epsilon", 80)
+    vault = hospital(tmp_path / "v", notes, "--payment", "corpus", "--epsilon", 300)
     answer = json_of("ask", vault, ASKED, *VOTE)
     assert "copper bracelets" in str(answer["answer"]).casefold()
     assert answer["released"] == ["copper bracelets"]
     assert len(answer["receipt"]["charges"]) == 1  # type: ignore[index]
-    assert answer["receipt"]["epsilon"] <= 8  # type: ignore[index]
+    assert answer["receipt"]["epsilon"] <= 30  # type: ignore[index]
     shown = run("ask", vault, ASKED, *VOTE, "--no-reuse").output
     assert "released: copper bracelets" in shown
     assert "1 payment for the whole answer" in shown
@@ -30,7 +30,7 @@ def test_an_answer_of_all_voters_then_choices_then_nothing(tmp_path: Path, notes
 
     strange = "How tall is the director of the harbour museum in feet?"
     for _ in range(2):  # what was not released is not kept
-        unknown = json_of("ask", vault, strange, *VOTE, "--voters", 40, "--epsilon", 1)
+        unknown = json_of("ask", vault, strange, *VOTE, "--voters", 12, "--epsilon", 4)
         assert unknown["receipt"]["payment"] == "every unit"  # type: ignore[index]
         if unknown["stopped"] != "public":
             break

@@ -22,13 +22,13 @@ def test_answers_are_the_same_with_and_without_memory(vault: Vault, tmp_path: Pa
     def answers(model: LanguageModel) -> list[object]:
         return [
             vault.simulate("What helps against numb thumbs?", algorithm, noise=InsecureSeededNoise(seed), model=model)
-            for seed in range(3)
-            for algorithm in (
-                VoteRAG(voters=5, max_tokens=6),
-                DPSparseVoteRAG(voters=5, epsilon=3.0, private_tokens=3, max_tokens=6),
-                Consensus(voters=5, epsilon=20.0, max_tokens=6),
-                KSA(voters=5, max_tokens=6),
+            for algorithm, seeds in (
+                (VoteRAG(voters=5, max_tokens=6), 1),
+                (DPSparseVoteRAG(voters=5, epsilon=3.0, private_tokens=3, max_tokens=6), 2),
+                (Consensus(voters=5, epsilon=20.0, max_tokens=6), 2),
+                (KSA(voters=5, max_tokens=6), 1),
             )
+            for seed in range(seeds)
         ]
 
     def told(found: list[object]) -> list[object]:

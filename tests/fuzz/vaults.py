@@ -105,7 +105,8 @@ def _journal(folder: Path, data: bytes) -> str:
     path = folder / "run.jsonl"
     path.write_bytes(data)
     journal = Journal(path)
-    journal.begun({"version": VERSION})
+    if not journal.fresh:
+        journal.begun({"version": VERSION})
     journal.once("part 1", lambda: 1)
     return ""
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -39,8 +40,9 @@ from discreet.retrieval.documents import Document
 from discreet.vault import Vault
 
 TEXTS = [f"Case {n}: the diagnosis is Zonkitis, to be treated with Blerpox." for n in range(40)]
+FEW = TEXTS[:16]
 # Everybody is in every cluster.
-SMALL = DPSynRAG(epsilon=300.0, tokens=4, keywords=3, clusters=3, overlap=3, text_tokens=16, wanted=30)
+SMALL = DPSynRAG(epsilon=300.0, tokens=4, keywords=3, clusters=2, overlap=2, text_tokens=16, wanted=12)
 DEALT = DPSynth(epsilon=300.0, tokens=4, subsets=3, text_tokens=16)
 
 
@@ -55,7 +57,7 @@ def cluster() -> Iterator[SpreadModel]:
 
 def filled(folder: Path) -> Vault:
     vault = Vault.create(folder / "v", epsilon=400, delta=1e-5, embedder="hashing")
-    vault.add_documents(Document(f"d{n}", f"u{n}", text) for n, text in enumerate(TEXTS))
+    vault.add_documents(Document(f"d{n}", f"u{n}", text) for n, text in enumerate(FEW))
     return vault
 
 
@@ -67,13 +69,15 @@ def drawn(path: Path) -> list[str]:
 @pytest.mark.parametrize("method", [SMALL, DEALT], ids=lambda method: method.name)
 def test_a_corpus_is_the_same(method: Method[Any], cluster: SpreadModel, tmp_path: Path) -> None:
     made, orders = [], []
-    for model, name in ((cluster, "spread"), (load_model(), "here")):
-        (tmp_path / name).mkdir()
-        shop = filled(tmp_path / name).workshop(InsecureSeededNoise(1), MemoryLedger(Budget(400.0, 1e-5, 5e-6)))
+    # One vault and its copy: another one, with another secret, would deal its units to other subsets.
+    copy = tmp_path / "copy"
+    shutil.copytree(filled(tmp_path).path, copy)
+    for model, path in ((cluster, tmp_path / "v"), (load_model(), copy)):
+        shop = Vault.open(path).workshop(InsecureSeededNoise(1), MemoryLedger(Budget(400.0, 1e-5, 5e-6)))
         told: list[int] = []
         step = lambda what, done, _, told=told: told.append(done) if what in ("clusters", "subsets") else None  # noqa: E731
         made.append(replace(shop, model=model).make(method, told=step))
-        assert told == [0, 1, 2, 3]
+        assert told == list(range(4 if method is DEALT else 3))
         orders.append(drawn(shop.folder / "run.jsonl"))
     assert made[0].texts == made[1].texts
     assert made[0].texts
@@ -82,12 +86,12 @@ def test_a_corpus_is_the_same(method: Method[Any], cluster: SpreadModel, tmp_pat
     if method is SMALL:  # the second cluster had begun before the first one was written; without Ray it had not
         begun = ["size" if name.startswith("size") else "text" for name in orders[0] if name[:4] in ("size", "text")]
         assert begun[:2] == ["size", "size"]
-        assert [name[:4] for name in orders[1] if name[:4] in ("size", "text")] == ["size", "text"] * 3
+        assert [name[:4] for name in orders[1] if name[:4] in ("size", "text")] == ["size", "text"] * 2
 
 
-def test_facts_are_the_same(cluster: SpreadModel) -> None:
-    texts = [text * (1 + number % 3) for number, text in enumerate(TEXTS)]  # of several lengths
-    assert in_order(stated(cluster, texts, 8, 48)) == in_order(stated(load_model(), texts, 8, 48))
+def test_facts_are_the_same(cluster: SpreadModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("discreet.generation.spread._AT_ONCE", 8)  # so that both workers read some
+    assert in_order(stated(cluster, FEW, 4, 48)) == in_order(stated(load_model(), FEW, 4, 48))
 
 
 def test_as_much_is_under_way_as_there_are_workers(cluster: SpreadModel) -> None:
@@ -244,10 +248,11 @@ def test_a_step_that_failed_is_not_passed_over(cluster: SpreadModel) -> None:
 
 def test_workers_that_are_not_alike_are_refused() -> None:
     model = load_model()
-    assert probe(model) == probe(model)
-    _alike([probe(model)] * 3)
+    here = probe(model)
+    assert here == probe(model)
+    _alike([here] * 3)
     with pytest.raises(DiscreetError, match="not alike"):
-        _alike([probe(model), "another", probe(model)])
+        _alike([here, "another", here])
 
 
 def test_a_worker_that_is_lost_is_explained(cluster: SpreadModel) -> None:  # the last one with this cluster

@@ -82,12 +82,13 @@ def test_the_text_of_a_question_is_kept_on_request_alone(path: Path) -> None:
     assert b"Ada Lind" not in b"".join(file.read_bytes() for file in path.parent.iterdir())
 
 
-def test_nothing_is_released_unpaid_whenever_the_process_is_killed(path: Path, tmp_path: Path) -> None:
-    """200 kills at random moments: each release that was noted outside has its charge, and the ledger is sound."""
+@pytest.mark.parametrize("seed", range(4))
+def test_nothing_is_released_unpaid_whenever_the_process_is_killed(path: Path, tmp_path: Path, seed: int) -> None:
+    """50 kills at random moments: each release that was noted outside has its charge, and the ledger is sound."""
     SqliteLedger.create(path, LARGE)
     journal = tmp_path / "released"
     journal.touch()
-    choose = random.Random(5)
+    choose = random.Random(seed)
 
     read, write = os.pipe()
 
@@ -100,7 +101,7 @@ def test_nothing_is_released_unpaid_whenever_the_process_is_killed(path: Path, t
                 file.write(f"{name} {number}\n")  # stands for the release
                 file.flush()
 
-    for _ in range(200):
+    for _ in range(50):
         child = fork(work)
         os.read(read, 1)
         time.sleep(choose.uniform(0, 0.03))
@@ -110,7 +111,7 @@ def test_nothing_is_released_unpaid_whenever_the_process_is_killed(path: Path, t
     with sqlite3.connect(path) as database:
         charged = set(database.execute("select question, number from charge"))
     released = {(name, int(number)) for name, number in (line.split() for line in journal.read_text().splitlines())}
-    assert len(released) >= 20  # some were released before each kill; how many, the machine decides
+    assert len(released) >= 5  # some were released before each kill; how many, the machine decides
     assert released <= charged
 
 

@@ -40,7 +40,9 @@ _LOOK = 1.0
 """Seconds after which a thread that waits for a worker looks whether it was stopped."""
 _START = 600.0
 """Seconds that workers have to load the model."""
-_ROWS = 32
+# As many rows as a batch has, and no longer than products of whole matrices need: a second or two.
+_LENGTH = 8
+_PADS = tuple(row % _LENGTH for row in range(32))
 _AT_ONCE = 64
 """Texts that a worker reads at a time: as many as are read at a time without a cluster."""
 
@@ -287,7 +289,7 @@ def probe(model: ScoringModel) -> str:
     """A digest of what a model makes of public rows, read and continued: it tells kinds of machine apart."""
     if isinstance(model, SpreadModel):
         return model.probe
-    prompts = [Prompt((model.pad_token,) * row + (7,) * (40 - row), row) for row in range(_ROWS)]
+    prompts = [Prompt((model.pad_token,) * pads + (7,) * (_LENGTH - pads), pads) for pads in _PADS]
     decoding = model.start((5, 6), prompts, 2)
     before = decoding.logits()
     decoding.append(9)

@@ -19,7 +19,7 @@ class ToyModel:
     """Says what its prompt tells it to say.
 
     Args:
-        vocabulary: the words that it knows, besides the end; others are learned as they come.
+        vocabulary: the words that it knows, besides the end and the default; others are learned as they come.
         default: what a prompt without `say:` says.
     """
 
@@ -33,7 +33,7 @@ class ToyModel:
         self._words = ["<end>", "<pad>"]
         self._ids = {word: number for number, word in enumerate(self._words)}
         self._default = default
-        self.encode(" ".join(vocabulary))
+        self.encode(" ".join([*vocabulary, default]))
 
     def encode(self, text: str) -> list[int]:
         """One token a word."""

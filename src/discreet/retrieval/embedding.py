@@ -243,7 +243,8 @@ def _hash_into(vector: Vectors, term: str, weight: float) -> None:
 
 
 def _to_length_one(vector: Vectors) -> Vectors:
-    length = math.sqrt(math.fsum(float(number) ** 2 for number in vector))
+    # Squares of what has 24 bits are exact in 53, and so is their sum, in whatever order.
+    length = math.sqrt(math.fsum(np.square(vector, dtype=np.float64).tolist()))
     return vector / np.float32(length) if length else vector
 
 

@@ -181,7 +181,7 @@ def test_members_far_from_the_centre_are_left_out() -> None:
 
 def weights_of(texts: list[str]) -> list[Weights]:
     model = load_model()
-    writers = Writers(model, rewriting(model, 48, 8), Private(texts, PRESENCE), 8)
+    writers = Writers(model, rewriting(model, 24, 8), Private(texts, PRESENCE), 8)
     found = []
     for token in model.encode(" patient with")[:2]:
         found += unseal(writers.opinions("votes", 0.1)[1], list)
