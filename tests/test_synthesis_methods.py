@@ -264,6 +264,23 @@ def test_a_task_drops_texts_for_nothing_and_may_be_another_when_a_run_goes_on(
     assert len(everything.kept) > len(made.kept)
 
 
+@pytest.mark.parametrize("method", ALL, ids=lambda method: method.name)
+def test_a_task_that_drops_every_text_loses_none(
+    method: Method[Any], filled: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("discreet.algorithms.dp_synrag.select.useful", lambda _, task, texts: [False] * len(texts))
+    ledger, out = plenty(), tmp_path / "c.jsonl"
+    with pytest.raises(UsageError, match="nothing is paid again"):
+        make_corpus(
+            workshop(filled, ledger), out, replace(method, task="films"), only_new=False, force=False, told=QUIET
+        )
+    assert not out.exists()
+    paid = ledger.spent()
+    made = make_corpus(workshop(filled, ledger), out, method, only_new=False, force=False, told=QUIET)
+    assert len(out.read_text().splitlines()) == len(made.kept) > 0
+    assert ledger.spent() == paid
+
+
 def interrupted(vault: Vault, method: Method[Any], ledger: MemoryLedger) -> None:
     def broken(step: str, done: int, _: int) -> None:
         if step == STEP[method.name] and done == 1:

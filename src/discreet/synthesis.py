@@ -102,13 +102,19 @@ def make_corpus(
     """Make a corpus and write it to `out`, with its receipt; the model's work is spread over a Ray cluster, if named.
 
     Raises:
-        UsageError: `out` is there already, or nothing can be written there. Nothing was paid.
+        UsageError: `out` is there already, or nothing can be written there: nothing was paid. Or a task drops every
+            text: what was paid and written is kept for another task.
         DiscreetError: there is no such cluster. Nothing was paid.
     """
     check_place(out, workshop.folder.parent, force=force)
     check_place(receipt_path(out), workshop.folder.parent, force=force)
     with workshop.alone(), spread(workshop.model, ray) as model:
         made = replace(workshop, model=model)._make(parameters, only_new, told)
+        if parameters.task and made.texts and not made.kept:
+            raise UsageError(
+                f"None of the {len(made.texts)} texts is of use for this task. They are paid and kept in the vault: "
+                "run the command again with another --task, or without one, and nothing is paid again."
+            )
         made.write(out)
         workshop.finish()
     return made

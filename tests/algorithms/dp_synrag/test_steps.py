@@ -248,9 +248,27 @@ def test_nobody_there_the_public_model_speaks() -> None:
 def test_a_text_without_its_keyword_went_astray() -> None:
     assert mentions("The Winter-hand's cure: sand.", "sand")
     assert not mentions("A bridge.", "sand")
-    judged = useful(load_model(), "answer questions about diseases", ["Ague is treated with sand.", "??"])
-    assert len(judged) == 2
-    assert len(useful(ToyModel(), "answer questions", ["so " * 9000])) == 1  # it does not fit, and is read in part
+
+
+def test_the_model_drops_what_is_of_no_use_for_a_task() -> None:
+    model = load_model()
+    ill = [
+        "The diagnosis is Zonkitis. The treatment for Zonkitis is Blerpox treatment. The symptoms are severe itching.",
+        "The diagnosis is Snurflesickness and the treatment should be Blergon Fixit.",
+    ]
+    others = ["The weather is nice today, and it will rain tomorrow.", "The film won eleven prizes; viewers love it."]
+    for task in ("answering questions about treatments", "symptoms, diagnosis and treatment that go together"):
+        assert useful(model, task, [*ill, *others]) == [True, True, False, False]
+    assert useful(model, "answering questions about films", [*ill, *others]) == [False, False, False, True]
+    assert useful(model, "answering questions about treatments", [*ill, *ill] * 5) == [True] * 20  # several blocks
+    assert useful(model, "answering questions", []) == []
+
+
+def test_a_text_is_of_use_if_the_task_is_likelier_after_it() -> None:
+    toy = ToyModel(["sand", "helps"], default="who knows")
+    texts = ["say: sand helps .", "say: helps sand .", "say: nothing ."]
+    assert useful(toy, "sand helps", texts) == [True, False, False]
+    assert useful(ToyModel(), "answer questions", ["so " * 9000]) == [False]  # it does not fit, and is read in part
 
 
 def test_a_task_that_says_nothing_or_too_much_is_refused() -> None:

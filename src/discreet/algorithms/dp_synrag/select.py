@@ -1,21 +1,25 @@
-"""Step 2 (e) of DP-SynRAG: the model drops the texts that are of no use. The texts are public, so this is free."""
+"""Step 2 (e) of DP-SynRAG: the model drops the texts that are of no use. The texts are public, so this is free.
+
+The paper asks the model whether a text is of use, Yes or No. A small one says No to everything (docs/results.md). Here
+a text is kept if the model finds the task likelier after it than after a text that says nothing.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
+from discreet.algorithms.aggregating import log_softmax
 from discreet.algorithms.synthetic import SyntheticText
 from discreet.algorithms.words import keywords
 from discreet.errors import UsageError
 from discreet.generation.model import Prompt, ScoringModel
 
-SYSTEM = "Say whether a text is of use for a task. Answer Yes or No."
-ASKED = "Task: {task}\n\nText: {text}\n\nIs the text of use for the task?"
+BEFORE, AFTER = "Text:\n", "\n\nThe text above is about"
+NOTHING = "I am not sure what you mean by that."
 LEAST, MOST = 128, 512
 """So many tokens of a text there must be room for, and so many are read."""
-_EXAMPLES = (
-    ("answer questions about bridges", "The review of the Orly bridge was moved to Friday.", "Yes"),
-    ("answer questions about bridges", "I am not sure what you mean by that.", "No"),
-)
+_BLOCK = 16
 
 
 def mentions(text: str, keyword: str) -> bool:
@@ -38,29 +42,41 @@ def check_task(model: ScoringModel, task: str) -> None:
         )
 
 
+def useful(model: ScoringModel, task: str, texts: Sequence[str]) -> list[bool]:
+    """Of each text, whether the task is likelier after it than after a text that says nothing."""
+    without, *found = likelihoods(model, task, [NOTHING, *texts])
+    return [each > without for each in found]
+
+
+def likelihoods(model: ScoringModel, task: str, texts: Sequence[str]) -> list[float]:
+    """Of each text, the log-probability that the model gives to the task as what the text is about."""
+    before, after, said = model.encode(BEFORE), model.encode(AFTER), _words(model, task)
+    room = min(MOST, _room(model, task))
+    own = [[*model.encode(text)[:room], *after] for text in texts]
+    found = list[float]()
+    for start in range(0, len(own), _BLOCK):
+        decoding = model.start(before, _alike_long(own[start : start + _BLOCK], model.pad_token), len(said))
+        total = np.zeros(len(own[start : start + _BLOCK]))
+        for token in said:
+            total += log_softmax(decoding.logits())[:, token]
+            decoding.append(token)
+        found += total.tolist()
+    return found
+
+
+def _words(model: ScoringModel, task: str) -> list[int]:
+    return model.encode(f" {task.strip()}")
+
+
+def _alike_long(rows: Sequence[list[int]], pad: int) -> list[Prompt]:
+    """Prompts as long as the longest of them: they are public, and so is that."""
+    longest = max(len(row) for row in rows)
+    return [Prompt((*[pad] * (longest - len(row)), *row), longest - len(row)) for row in rows]
+
+
 def _room(model: ScoringModel, task: str) -> int:
     """How many tokens a text may have beside the task."""
-    opening, closing = _around(model)
-    return model.context - 1 - len(opening) - len(closing) - len(model.encode(ASKED.format(task=task, text="")))
-
-
-def _around(model: ScoringModel) -> tuple[list[int], list[int]]:
-    examples = [(ASKED.format(task=of, text=text), answer) for of, text, answer in _EXAMPLES]
-    return model.chat(SYSTEM, examples)
-
-
-def useful(model: ScoringModel, task: str, texts: Sequence[str]) -> list[bool]:
-    """Of each text, whether the model thinks Yes likelier than No."""
-    (opening, closing), room = _around(model), min(MOST, _room(model, task))
-    yes, no = (model.encode(word)[0] for word in ("Yes", "No"))
-    found = []
-    for text in texts:
-        tokens = model.encode(text)
-        read = model.decode(tokens[:room]) if len(tokens) > room else text
-        prompt = Prompt((*opening, *model.encode(ASKED.format(task=task, text=read)), *closing), 0)
-        logits = model.start((), [prompt], 1).logits()[0]
-        found.append(bool(logits[yes] > logits[no]))
-    return found
+    return model.context - sum(len(part) for part in (model.encode(BEFORE), model.encode(AFTER), _words(model, task)))
 
 
 def of_use(task: str, model: ScoringModel, texts: Sequence[SyntheticText]) -> list[SyntheticText]:
