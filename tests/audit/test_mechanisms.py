@@ -68,7 +68,8 @@ def test_a_claim_is_looked_at_at_a_delta_at_which_it_holds() -> None:
 def test_the_operating_systems_noise_is_audited_too() -> None:
     cases: list[Case] = [*mechanism_cases(1.0, ["noisy-count"])]
     told: list[int] = []
-    found = run(cases, SystemNoise(), draws=2000, drawn=told.append)
+    # This mechanism loses all that it claims: at 0.95, one of a thousand runs would bound it above its claim.
+    found = run(cases, SystemNoise(), draws=2000, confidence=1 - 1e-6, drawn=told.append)
     assert [finding.violated for finding in found] == [False, False]
     assert sum(told) == 2 * 2 * 2000
     assert found[0].describe()["trials"] == 1000

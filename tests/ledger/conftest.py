@@ -73,8 +73,13 @@ class Server:
 
     def stop(self) -> None:
         """Stop it, if it runs."""
-        if self.pid() is not None:
+        if self.pid() is None:
+            return
+        try:
             self._control("-m", "immediate", "stop")
+        except subprocess.CalledProcessError:
+            if self.pid() is not None:  # it did not end by itself meanwhile
+                raise
 
     def pid(self) -> int | None:
         """The id of its first process; None if it is gone."""

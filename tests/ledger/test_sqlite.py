@@ -101,7 +101,10 @@ def test_nothing_is_released_unpaid_whenever_the_process_is_killed(path: Path, t
                 file.write(f"{name} {number}\n")  # stands for the release
                 file.flush()
 
-    for _ in range(50):
+    rounds = 50
+    # On a busy machine a child may be killed before it has done anything: then there are more of them.
+    while rounds > 0 or (journal.read_text().count("\n") < 10 and rounds > -300):
+        rounds -= 1
         child = fork(work)
         os.read(read, 1)
         time.sleep(choose.uniform(0, 0.03))
@@ -111,7 +114,7 @@ def test_nothing_is_released_unpaid_whenever_the_process_is_killed(path: Path, t
     with sqlite3.connect(path) as database:
         charged = set(database.execute("select question, number from charge"))
     released = {(name, int(number)) for name, number in (line.split() for line in journal.read_text().splitlines())}
-    assert len(released) >= 5  # some were released before each kill; how many, the machine decides
+    assert len(released) >= 5
     assert released <= charged
 
 

@@ -354,7 +354,7 @@ class ByRank:
         return list(super()._admitted(connection, everybody, units))[:2]  # type: ignore[misc]
 
 
-def rivals(kept: Callable[..., Any], mix: type) -> int:
+def rivals(kept: Callable[..., Any], mix: type, patience: float = 0.5) -> int:
     """How often the last of a unit's budget is paid, if a rival comes between the look and the payment."""
     ledger, rival = kept(mix), kept(found=True)
     paid: list[frozenset[bytes]] = []
@@ -362,7 +362,7 @@ def rivals(kept: Callable[..., Any], mix: type) -> int:
 
     def meanwhile() -> None:
         thread.start()
-        thread.join(0.5)
+        thread.join(patience)
 
     ledger.meanwhile = meanwhile
     paid.append(ledger.reserve("q", 0, of(2.0), UNITS[:1]))
@@ -375,7 +375,7 @@ def test_a_rival_waits_until_the_payment_is_made(kept: Callable[..., Any]) -> No
 
 
 def test_a_ledger_that_looks_before_it_is_alone_is_caught(kept: Callable[..., Any]) -> None:
-    assert rivals(kept, LooksFirst) == 2
+    assert rivals(kept, LooksFirst, patience=5) == 2
 
 
 def test_a_ledger_that_pays_by_rank_is_caught(kept: Callable[..., Any], tmp_path: Path) -> None:
