@@ -275,10 +275,10 @@ def test_a_task_that_drops_every_text_loses_none(
             workshop(filled, ledger), out, replace(method, task="films"), only_new=False, force=False, told=QUIET
         )
     assert not out.exists()
-    paid = ledger.spent()
+    paid, readings = ledger.spent(), ledger.readings()
     made = make_corpus(workshop(filled, ledger), out, method, only_new=False, force=False, told=QUIET)
     assert len(out.read_text().splitlines()) == len(made.kept) > 0
-    assert ledger.spent() == paid
+    assert (ledger.spent(), ledger.readings()) == (paid, readings)
 
 
 def interrupted(vault: Vault, method: Method[Any], ledger: MemoryLedger) -> None:

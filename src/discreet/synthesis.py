@@ -112,8 +112,8 @@ def make_corpus(
         made = replace(workshop, model=model)._make(parameters, only_new, told)
         if parameters.task and made.texts and not made.kept:
             raise UsageError(
-                f"None of the {len(made.texts)} texts is of use for this task. They are paid and kept in the vault: "
-                "run the command again with another --task, or without one, and nothing is paid again."
+                f"With this task none of the {len(made.texts)} texts would be in the corpus. They are paid and kept in "
+                "the vault: run the command again with another --task, or without one, and nothing is paid again."
             )
         made.write(out)
         workshop.finish()

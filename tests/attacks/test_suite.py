@@ -5,7 +5,7 @@ import re
 import signal
 import tempfile
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -106,15 +106,7 @@ def test_copies_are_removed_after_an_error(
     assert not list((tmp_path / "copies").iterdir())
 
 
-@pytest.fixture
-def not_under_nohup() -> Iterator[None]:
-    """Under nohup a hang-up is ignored, and is to stay so."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    yield
-    signal.signal(signal.SIGHUP, before)
-
-
-@pytest.mark.usefixtures("not_under_nohup")
+@pytest.mark.usefixtures("signals_heard")
 @pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGHUP])
 def test_copies_are_for_their_owner_and_go_when_the_program_is_told_to_end(told: signal.Signals) -> None:
     made: list[Path] = []

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from typer.testing import CliRunner
 
 from discreet.algorithms.dp_synrag.parameters import DPSynRAG
@@ -36,6 +37,7 @@ from discreet.journal import Journal
 from discreet.privacy.accounting import Budget
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
+from discreet.processor import numbers
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
 
@@ -134,15 +136,7 @@ def test_an_error_loses_nothing_that_was_drawn_beside_it(cluster: SpreadModel, t
     assert at_once(cluster, [partial(again.once, name, later) for name in draws], lambda _: None) == [1, 7, 1, 1, 1]
 
 
-@pytest.fixture
-def ctrl_c() -> Iterator[None]:
-    """Ctrl-C is heard: a shell starts what is in the background deaf to it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("ctrl_c")
+@pytest.mark.usefixtures("signals_heard")
 def test_ctrl_c_stops_what_is_under_way_at_its_next_step(cluster: SpreadModel) -> None:
     laid_out, steps, turn = rewriting(cluster, 16, 4), list[int](), count()
 
@@ -253,6 +247,32 @@ def test_workers_that_are_not_alike_are_refused() -> None:
     _alike([here] * 3)
     with pytest.raises(DiscreetError, match="not alike"):
         _alike([here, "another", here])
+
+
+@pytest.mark.skipif(
+    numbers() != torch.float32 or torch.backends.cpu.get_cpu_capability() == "DEFAULT",
+    reason="other kernels are tried in float32, where torch has any",
+)
+def test_a_machine_with_other_kernels_is_told_apart() -> None:
+    """What the probe is for; though its rows are few and short."""
+    script = """
+from discreet.generation.loading import load_model
+from discreet.generation.spread import probe
+
+print(probe(load_model()))
+"""
+    found = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "ATEN_CPU_CAPABILITY": "default"},
+        capture_output=True,
+        text=True,
+    )
+    if found.returncode and "depends on its place" in found.stderr:
+        return  # nothing may be made on such a machine anyhow
+    assert not found.returncode, found.stderr
+    here, other = probe(load_model()), found.stdout.split()[-1]
+    assert len(other) == len(here)
+    assert other != here
 
 
 def test_a_worker_that_is_lost_is_explained(cluster: SpreadModel) -> None:  # the last one with this cluster

@@ -183,6 +183,12 @@ def varying(model: LanguageModel, text_tokens: int, max_tokens: int) -> Layout:
     return _fitting(model, Layout(tuple(opening), tuple(closing), text_tokens, model.pad_token), max_tokens)
 
 
+def judging(model: LanguageModel, text_tokens: int) -> Layout:
+    """The layout of prompts that go on with what a text is about; the text is public, and so is its length."""
+    shared, tail = model.encode("Text:\n"), model.encode("\n\nThe text above is about")
+    return Layout(tuple(shared), tuple(tail), text_tokens, model.pad_token)
+
+
 def _fitting(model: LanguageModel, made: Layout, max_tokens: int) -> Layout:
     length = len(made.shared) + len(made.tail) + made.document_tokens + max_tokens
     if length > model.context:

@@ -40,7 +40,7 @@ _LOOK = 1.0
 """Seconds after which a thread that waits for a worker looks whether it was stopped."""
 _START = 600.0
 """Seconds that workers have to load the model."""
-# As many rows as a batch has, and no longer than products of whole matrices need: a second or two.
+# As many rows as a batch has, and short: seconds on one core, even where that computes in float32.
 _LENGTH = 8
 _PADS = tuple(row % _LENGTH for row in range(32))
 _AT_ONCE = 64

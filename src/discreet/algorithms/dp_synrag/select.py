@@ -13,9 +13,9 @@ from discreet.algorithms.aggregating import log_softmax
 from discreet.algorithms.synthetic import SyntheticText
 from discreet.algorithms.words import keywords
 from discreet.errors import UsageError
-from discreet.generation.model import Prompt, ScoringModel
+from discreet.generation.model import ScoringModel
+from discreet.generation.prompts import judging
 
-BEFORE, AFTER = "Text:\n", "\n\nThe text above is about"
 NOTHING = "I am not sure what you mean by that."
 LEAST, MOST = 128, 512
 """So many tokens of a text there must be room for, and so many are read."""
@@ -50,13 +50,14 @@ def useful(model: ScoringModel, task: str, texts: Sequence[str]) -> list[bool]:
 
 def likelihoods(model: ScoringModel, task: str, texts: Sequence[str]) -> list[float]:
     """Of each text, the log-probability that the model gives to the task as what the text is about."""
-    before, after, said = model.encode(BEFORE), model.encode(AFTER), _words(model, task)
-    room = min(MOST, _room(model, task))
-    own = [[*model.encode(text)[:room], *after] for text in texts]
+    said, room = _words(model, task), min(MOST, _room(model, task))
+    own = [model.encode(text)[:room] for text in texts]
     found = list[float]()
     for start in range(0, len(own), _BLOCK):
-        decoding = model.start(before, _alike_long(own[start : start + _BLOCK], model.pad_token), len(said))
-        total = np.zeros(len(own[start : start + _BLOCK]))
+        block = own[start : start + _BLOCK]
+        laid_out = judging(model, max(map(len, block)))
+        decoding = model.start(laid_out.shared, [laid_out.prompt(tokens) for tokens in block], len(said))
+        total = np.zeros(len(block))
         for token in said:
             total += log_softmax(decoding.logits())[:, token]
             decoding.append(token)
@@ -68,15 +69,10 @@ def _words(model: ScoringModel, task: str) -> list[int]:
     return model.encode(f" {task.strip()}")
 
 
-def _alike_long(rows: Sequence[list[int]], pad: int) -> list[Prompt]:
-    """Prompts as long as the longest of them: they are public, and so is that."""
-    longest = max(len(row) for row in rows)
-    return [Prompt((*[pad] * (longest - len(row)), *row), longest - len(row)) for row in rows]
-
-
 def _room(model: ScoringModel, task: str) -> int:
     """How many tokens a text may have beside the task."""
-    return model.context - sum(len(part) for part in (model.encode(BEFORE), model.encode(AFTER), _words(model, task)))
+    laid_out = judging(model, 0)
+    return model.context - len(laid_out.shared) - len(laid_out.tail) - len(_words(model, task))
 
 
 def of_use(task: str, model: ScoringModel, texts: Sequence[SyntheticText]) -> list[SyntheticText]:
