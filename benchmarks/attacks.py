@@ -2,7 +2,7 @@
 
     .venv/bin/python benchmarks/attacks.py DATA/chatdoctor --documents 1000 --target non-rag rag dp-sparse-vote-rag
         [--epsilon 10] [--members 60] [--questions 2] [--planted 10] [--tokens 48] [--voters 40]
-        [--by-chance] [--seed 0]
+        [--wanted 80] [--by-chance] [--seed 0]
 
 Makes a vault of so many documents of the folder, those that `membership.jsonl` or `canaries.jsonl` name among them, and
 attacks it as `discreet attack` does, with these files if they are there. With --by-chance a coin decides who of the
@@ -56,6 +56,7 @@ def main() -> None:
     parser.add_argument("--planted", type=int, default=10)
     parser.add_argument("--tokens", type=int, default=48)
     parser.add_argument("--voters", type=int, default=40)
+    parser.add_argument("--wanted", type=int, default=80)
     parser.add_argument("--by-chance", action="store_true")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
@@ -68,7 +69,7 @@ def main() -> None:
         suspects=tuple(read_suspects(suspects)) if suspects.exists() and not given.by_chance else (),
         canaries=tuple(read_canaries(canaries)) if canaries.exists() else (),
         planted=given.planted,
-        options={"max_tokens": given.tokens, "voters": given.voters},
+        options={"max_tokens": given.tokens, "voters": given.voters, "wanted": given.wanted},
         seed=given.seed,
     )
 

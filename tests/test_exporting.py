@@ -123,10 +123,13 @@ def test_a_price_is_filled_and_not_exceeded() -> None:
 
 def test_what_cannot_be_paid_is_not_paid(tmp_path: Path) -> None:
     vault = filled(tmp_path / "v", epsilon=2)
-    with pytest.raises(BudgetExhausted):
+    with pytest.raises(BudgetExhausted) as refused:
         vault.export_vectors(tmp_path / "vectors.npz", Export(epsilon=3, delta=1e-6))
     assert vault.budget().spent == 0
     assert not (tmp_path / "vectors.npz").exists()
+    assert refused.value.asked == 3
+    assert 2 <= refused.value.would_fit < 3  # its delta is below the vault's
+    vault.export_vectors(tmp_path / "vectors.npz", Export(epsilon=refused.value.would_fit, delta=1e-6))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from discreet.algorithms import Consensus, DPSparseVoteRAG, MuRAG, NonRAG
 from discreet.asking import public_record
 from discreet.context import MOST_BYTES, MOST_TEXTS, PublicContext
-from discreet.errors import BadData, StoreError
+from discreet.errors import BadData, StoreError, UsageError
 from discreet.generation.toy import ToyModel
 from discreet.generation.voters import Voters
 from discreet.history import Released
@@ -115,8 +115,10 @@ def test_what_is_no_file_or_too_large_is_refused(tmp_path: Path, folder: Path) -
     context = PublicContext(folder, HashingEmbedder())
     with (tmp_path / "large.jsonl").open("wb") as file:
         file.truncate(MOST_BYTES + 1)
-    for wrong in (tmp_path, tmp_path / "none.jsonl", tmp_path / "large.jsonl", Path("/dev/zero")):
-        with pytest.raises(BadData):
+    with pytest.raises(BadData):
+        context.use(tmp_path / "large.jsonl")
+    for wrong in (tmp_path, tmp_path / "none.jsonl", Path("/dev/zero")):
+        with pytest.raises(UsageError):
             context.use(wrong)
     assert list(folder.iterdir()) == []
 

@@ -3,22 +3,25 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from discreet.algorithms.dp_synrag.parameters import DPSynRAG
-from discreet.algorithms.synthetic import CorpusPlan
+from discreet.algorithms.synthetic import CorpusPlan, Method
 from discreet.cli.app import app
 from discreet.errors import BadData, BudgetExhausted, StoreError, UsageError
 from discreet.generation.toy import ToyModel
 from discreet.journal import Journal
 from discreet.privacy.accounting import Budget
+from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.individual import PRESENCE
 from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.mechanisms.noisy_sum import NoisySum
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.retrieval.documents import Document
-from discreet.synthesis import Workshop, make_corpus, receipt_path
+from discreet.synthesis import METHODS, Workshop, make_corpus, receipt_path
 from discreet.vault import Vault
 
 # Price enough for forty units to be heard, however few tokens; the corpora here are tiny.
@@ -87,6 +90,36 @@ def test_an_interrupted_run_goes_on_and_is_paid_once(payment: str, tmp_path: Pat
     assert ledger.spent() == paid
     with pytest.raises(UsageError, match="other parameters"):
         workshop(vault, ledger).make(DPSynRAG(epsilon=5.0))
+
+
+def test_a_question_that_is_asked_meanwhile_may_leave_too_little_for_the_rest(tmp_path: Path) -> None:
+    vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-5, embedder="hashing", payment="corpus")
+    vault.add_documents([*notes(40, "winterhand wants sand"), *notes(40, "glassknee wants steam", 40)])
+    ledger = MemoryLedger(Budget(310.0, 1e-5, 5e-6), simulation=True)
+    shop = workshop(vault, ledger)
+
+    def asked(_: CorpusPlan) -> None:
+        other = PrivacyFilter(ledger, ledger.budget, "another", noise=InsecureSeededNoise(2))
+        other.pay(NoisySum.calibrated(180.0, 1, 1, PRESENCE), PRESENCE)
+
+    shop.planned = asked
+    with pytest.raises(BudgetExhausted, match=r"of this corpus is paid.*give it up: remove .*run\.jsonl"):
+        shop.make(PLENTY)
+    shop.planned = lambda _: None
+    with pytest.raises(BudgetExhausted, match="of this corpus is paid"):
+        shop.make(PLENTY)
+    (shop.folder / "run.jsonl").unlink()
+    with pytest.raises(BudgetExhausted, match="Nothing was paid"):
+        shop.make(PLENTY)
+
+
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+def test_a_price_that_makes_no_sense_is_refused_for_what_it_is(method: type[Method[Any]], filled: Vault) -> None:
+    shop = workshop(filled)
+    with pytest.raises(UsageError, match="is above the vault"):
+        shop.plan(method(epsilon=2.0, delta=0.5))
+    with pytest.raises(UsageError, match="too little for any corpus"):
+        shop.plan(method(epsilon=1e-6))
 
 
 def test_who_was_erased_in_between_takes_no_more_part_and_others_stay_where_they_are(filled: Vault) -> None:
@@ -288,6 +321,7 @@ def test_a_corpus_that_could_not_be_written_is_written_when_there_is_room(filled
     in_the_way.mkdir()
     with pytest.raises(StoreError, match="make room"):
         make_corpus(workshop(filled, ledger), out, PLENTY, only_new=False, force=False, told=QUIET)
+    assert not (filled.path / "synthesis-simulated" / "done.json").exists()  # its documents are in no corpus yet
     assert list(tmp_path.glob("c.*")) == [in_the_way]  # no receipt without its corpus
     paid = ledger.readings()
     in_the_way.rmdir()

@@ -214,7 +214,7 @@ def test_what_was_drawn_is_never_drawn_again(method: Method[Any], filled: Vault)
     made, shop = make(filled, method), workshop(filled)
     shop.noise = Silence(1)
     assert shop.make(method).texts == made.texts
-    shop.finish()
+    shop.finish(made)
     with pytest.raises(PrivateValueError, match="AssertionError"):  # the broken twin: nothing was kept
         shop.make(method)
 
@@ -350,7 +350,7 @@ def test_a_run_that_another_version_began_is_not_gone_on_with(filled: Vault) -> 
     ledger = plenty()
     make(filled, asked, ledger)
     path = filled.path / "synthesis-simulated" / "run.jsonl"
-    path.write_text(path.read_text().replace('"version": 4, ', ""))
+    path.write_text(path.read_text().replace('"version": 5, ', ""))
     paid = ledger.spent()
     with pytest.raises(UsageError, match="another version"):
         make(filled, asked, ledger)

@@ -9,7 +9,10 @@ print(answer.text, answer.receipt.epsilon, vault.budget().left)
 """
 
 from discreet.algorithms import (
+    DPKSA,
+    DPRAG,
     RAG,
+    Consensus,
     DPRAGPure,
     DPSparseVoteRAG,
     DPVoteRAG,
@@ -20,7 +23,16 @@ from discreet.algorithms import (
     VoteRAG,
 )
 from discreet.algorithms.answer import Answer
-from discreet.errors import BadData, BudgetExhausted, DiscreetError, UsageError
+from discreet.errors import (
+    BadData,
+    BudgetExhausted,
+    DiscreetError,
+    Interrupted,
+    LedgerError,
+    MissingPart,
+    StoreError,
+    UsageError,
+)
 from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import Receipt
 from discreet.retrieval.documents import Document
@@ -29,21 +41,28 @@ from discreet.vault import Vault
 __version__ = "0.1.0"
 
 __all__ = [
+    "DPKSA",
+    "DPRAG",
     "RAG",
     "Answer",
     "BadData",
     "Budget",
     "BudgetExhausted",
+    "Consensus",
     "DPRAGPure",
     "DPSparseVoteRAG",
     "DPVoteRAG",
     "DiscreetError",
     "Document",
+    "Interrupted",
+    "LedgerError",
+    "MissingPart",
     "MuRAG",
     "MuRAGAda",
     "NaiveMultiRAG",
     "NonRAG",
     "Receipt",
+    "StoreError",
     "UsageError",
     "Vault",
     "VoteRAG",

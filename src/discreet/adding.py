@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from discreet.retrieval.documents import Document
-from discreet.retrieval.loading import BadRecord, Fields, read_documents
+from discreet.retrieval.loading import BadRecord, Fields, check_fields, read_documents
 from discreet.retrieval.retriever import Corpus
 
 Progress = Callable[[str, int], None]
@@ -34,6 +34,8 @@ class Added:
 def add_files(corpus: Corpus, paths: Sequence[Path], fields: Fields, progress: Progress | None) -> Added:
     """Add documents from files and folders; records that cannot be read are reported, and the rest is added."""
     bad: list[BadRecord] = []
+    for path in paths:
+        check_fields(path, fields)
     files = [read_documents(path, fields) for path in paths]  # one that is not there is told before any is added
 
     def good() -> Iterable[Document]:

@@ -1,6 +1,7 @@
 """Whether a vault can pay for a question, and what it could pay for: all of it public."""
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 from discreet.algorithms.adaptive import Adaptive
@@ -14,6 +15,8 @@ from discreet.privacy.accounting import Budget, Spending, largest
 
 Priceable = Ensemble | ManyQuestions | Adaptive | DPRAG
 """What can be asked for less."""
+_STEP = 0.01
+"""What could be paid is told to a multiple of this."""
 
 
 def affordable(algorithm: Algorithm | ManyQuestions, budget: Budget, spent: Spending, vocabulary: int) -> Budget:
@@ -56,19 +59,44 @@ def _check_failures(budget: Budget, spent: Spending, most: Spending) -> None:
         )
 
 
-def affords(budget: Budget, spent: Spending, most: Spending) -> None:
-    """Nothing, if `most` can be paid on top of what everybody has `spent`.
+def affords(budget: Budget, spent: Spending, epsilon: float, most: Callable[[float], Spending]) -> None:
+    """Nothing, if what is asked for `epsilon` can be paid on top of what everybody has `spent`.
+
+    Args:
+        budget: the vault's.
+        spent: by everybody.
+        epsilon: what was asked for.
+        most: what so much epsilon may cost.
 
     Raises:
-        BudgetExhausted: it cannot.
+        BudgetExhausted: it cannot; says what could.
     """
-    if not budget.admits(spent + most):
-        asked, left = budget.spent(most), budget.left(spent)
-        raise BudgetExhausted(
-            f"The budget cannot pay: epsilon {asked:.4g} was asked, {left:.4g} of {budget.epsilon:.4g} is left.",
-            asked=asked,
-            left=left,
-        )
+    if budget.admits(spent + most(epsilon)):
+        return
+
+    def cost(less: float) -> Spending:
+        try:
+            return most(less)
+        except UsageError:  # too small to release anything, so small enough to be paid
+            return Spending.nothing()
+
+    def fits(less: float) -> bool:
+        return budget.admits(spent + cost(less))
+
+    # The order at which a price adds up follows from it, so that a lower one may count for more: down until it fits.
+    found = largest(fits, _STEP, epsilon)
+    steps = (_rounded(found - step * _STEP) for step in range(100))
+    left, fit = budget.left(spent), next((less for less in steps if less > 0 and fits(less)), 0.0)
+    if fit and cost(fit) == Spending.nothing():
+        fit = 0.0
+    advice = f"Epsilon {fit:g} would fit." if fit else "Nothing fits any more; a vault with a larger grant would do."
+    raise BudgetExhausted(
+        f"The budget cannot pay: epsilon {epsilon:.4g} was asked, {left:.4g} of {budget.epsilon:.4g} is left to "
+        f"everybody. Nothing was released or charged. {advice}",
+        asked=epsilon,
+        left=left,
+        would_fit=fit,
+    )
 
 
 def enough(algorithm: Algorithm | ManyQuestions, ceiling: Budget, budget: Budget) -> Budget:
@@ -84,7 +112,7 @@ def _would_fit(algorithm: Algorithm | ManyQuestions, budget: Budget, spent: Spen
     """The largest epsilon of such a question that can still be paid; 0 if below a hundredth."""
     if not isinstance(algorithm, Priceable):
         return 0.0
-    smallest = algorithm.entry + 0.01 if isinstance(algorithm, ManyQuestions) else 0.01
+    smallest = algorithm.entry + _STEP if isinstance(algorithm, ManyQuestions) else _STEP
 
     def fits(epsilon: float) -> bool:
         try:
@@ -95,13 +123,17 @@ def _would_fit(algorithm: Algorithm | ManyQuestions, budget: Budget, spent: Spen
 
     if not fits(smallest):
         return 0.0
-    # Rounded down to what the message shows, so that asking for it succeeds.
-    found = math.floor(largest(fits, smallest, algorithm.epsilon or budget.epsilon) * 100) / 100
+    found = _rounded(largest(fits, smallest, algorithm.epsilon or budget.epsilon))
     try:
         _smaller(algorithm, found).plan(budget, vocabulary)
     except UsageError:
         return 0.0
     return found
+
+
+def _rounded(epsilon: float) -> float:
+    """Down to what a message shows, so that asking for it succeeds."""
+    return math.floor(epsilon * 100) / 100
 
 
 def _smaller(algorithm: Priceable, epsilon: float) -> Priceable:

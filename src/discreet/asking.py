@@ -238,7 +238,7 @@ def release_threshold(
     """
     if settings.payment != "unit" or not questions:
         raise UsageError("Tuning needs a vault in which units pay by themselves, and at least one question.")
-    affords(ledger.budget, ledger.spent(), Spending.of(Pure(tuning.epsilon)))
+    affords(ledger.budget, ledger.spent(), tuning.epsilon, lambda epsilon: Spending.of(Pure(epsilon)))
     question_id = uuid.uuid4().hex
     ledger.begin(question_id, "tune", f"{len(questions)} public questions")
     privacy = UnitFilter(ledger, question_id, unit=settings.unit_field)

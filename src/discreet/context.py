@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from discreet.errors import BadData, StoreError
+from discreet.errors import BadData, StoreError, UsageError
 from discreet.retrieval.documents import chunk
 from discreet.retrieval.embedding import Embedder
 from discreet.retrieval.public import PublicTexts, digest_of, not_a_corpus, texts_of
@@ -168,7 +168,7 @@ def _content(path: Path) -> bytes:
     """What is in a file that may be named."""
     try:
         if not path.is_file():
-            raise BadData(f"There is no file at {path}. Name a corpus, as `discreet synthesize` writes it.")
+            raise UsageError(f"There is no file at {path}. Name a corpus, as `discreet synthesize` writes it.")
         if path.stat().st_size > MOST_BYTES:
             raise BadData(f"{path} is larger than {MOST_BYTES // 2**20} MiB, the most for a vault's public corpus.")
         return path.read_bytes()

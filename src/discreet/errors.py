@@ -8,6 +8,7 @@ DiscreetError                 exit 1
   LedgerError                 exit 1   the ledger is corrupt, read-only or out of reach
   StoreError                  exit 1   the store cannot be read or written (a full disk)
   PrivateValueError           exit 1   a private value was about to be read; never carries its content
+  Interrupted                 exit 1   an answer was broken off by Ctrl-C; what was paid stays paid
   MissingPart                 exit 2   an optional part is not installed; says how to bring it
 """
 
@@ -95,4 +96,14 @@ class Interrupted(DiscreetError):  # noqa: N818
 
 
 class MissingPart(UsageError):  # noqa: N818
-    """An optional part is not installed."""
+    """An optional part is not installed.
+
+    Attributes:
+        extras: what to install with discreet, if that helps: from the folder that it was cloned into, since in a
+            registry somebody else might have its name.
+    """
+
+    def __init__(self, message: str, extras: str = "") -> None:
+        how = f": pip install -c constraints.txt -e '.[{extras}]', in the folder of discreet." if extras else ""
+        super().__init__(message + how)
+        self.extras = extras

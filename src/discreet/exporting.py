@@ -128,7 +128,7 @@ def export_vectors(source: Source, out: Path, wanted: Export, *, force: bool = F
     noise, budget = source.noise or SystemNoise(), source.ledger.budget
     ceiling = Budget(wanted.epsilon, wanted.delta)
     rho = most_rho(ceiling)
-    affords(budget, source.ledger.spent(), Spending.of(ZeroConcentrated(rho)))
+    affords(budget, source.ledger.spent(), wanted.epsilon, lambda epsilon: _most(epsilon, wanted.delta))
     matrix = draw_matrix(dimension, wanted.k, noise)
     release = NoisyVectors.calibrated(rho, matrix, wanted.rows, LARGEST, PLACE)
     question = uuid.uuid4().hex
@@ -145,6 +145,10 @@ def export_vectors(source: Source, out: Path, wanted: Export, *, force: bool = F
         }
         _write(file, vectors / _UNITY, matrix / GRAIN, about)
     return Exported(receipt, seated, len(units) - seated)
+
+
+def _most(epsilon: float, delta: float) -> Spending:
+    return Spending.of(ZeroConcentrated(most_rho(Budget(epsilon, delta))))
 
 
 def most_rho(ceiling: Budget) -> float:

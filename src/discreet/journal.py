@@ -16,7 +16,7 @@ from discreet.errors import StoreError, UsageError
 
 R = TypeVar("R")
 Read = Callable[[Sequence[str]], Iterable[tuple[int, Any]]]
-VERSION = 4
+VERSION = 5
 """Of what a run keeps: one is gone on with by a version of discreet that makes the same of it."""
 KEYWORDS, FACTS = "keywords.jsonl", "facts.jsonl"
 """The files of what the model made of texts."""

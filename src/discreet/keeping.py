@@ -2,24 +2,46 @@
 
 import os
 import tempfile
+from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-from discreet.errors import StoreError, UsageError
+from discreet.errors import StoreError, UnknownName, UsageError
+from discreet.generation.loading import PACKAGED
 from discreet.ledger.sql import SqlLedger
 from discreet.ledger.sqlite import SqliteLedger
 from discreet.privacy.accounting import Budget
+from discreet.retrieval.embedding import EMBEDDERS
 from discreet.settings import Settings, write_settings
 
 _FILE = "ledger.sqlite"
+
+
+def check_spelling(kind: str, name: str, known: Iterable[str]) -> None:
+    """Nothing, unless the name of a model is nearly, but not quite, one that is packaged, or a path to nothing.
+
+    Any other is taken as it is: whether a hub has it is not looked at before it is used.
+
+    Raises:
+        UnknownName: it looks misspelt.
+    """
+    known, there = list(known), name in known or Path(name).exists()
+    a_path = name.startswith(("/", "./", "../", "~"))
+    if not there and (a_path or ("/" not in name and get_close_matches(name.lower(), known, 1, cutoff=0.6))):
+        raise UnknownName(f"{kind} (nor a folder)" if a_path else kind, name, known)
 
 
 def make_folder(path: Path, settings: Settings, failure_share: float) -> None:
     """A vault's folder, with an empty store and a new ledger.
 
     Raises:
-        UsageError: delta is no probability, or something is already at `path`.
+        UsageError: delta is no probability, something is already at `path`, or a model's name is misspelt.
     """
+    if not settings.unit_field.strip():
+        raise UsageError("The field that names the individual needs a name, such as 'patient'.")
+    check_spelling("language model", settings.model, [PACKAGED])
+    check_spelling("embedder", settings.embedder, EMBEDDERS)
     if not 0 < settings.delta < 1:
         raise UsageError(f"Delta is a probability between 0 and 1, not {settings.delta}. Try 1e-6.")
     try:

@@ -4,10 +4,12 @@ from functools import cached_property
 from pathlib import Path
 
 from discreet.context import PublicContext
+from discreet.errors import StoreError
 from discreet.generation.model import ScoringModel
 from discreet.history import History
 from discreet.ledger.sql import SqlLedger
-from discreet.retrieval.embedded_store import EmbeddedStore
+from discreet.retrieval.counting import stored_dimension
+from discreet.retrieval.embedded_store import EmbeddedStore, check_dimension
 from discreet.retrieval.embedding import Embedder, load_embedder
 from discreet.retrieval.retriever import Corpus
 from discreet.settings import Settings, read_secret
@@ -42,12 +44,17 @@ class Parts:
     @cached_property
     def embedder(self) -> Embedder:
         """The embedder; loaded at first use."""
-        return load_embedder(self.settings.embedder)
+        embedder = load_embedder(self.settings.embedder)
+        check_dimension(stored_dimension(self.path / "store"), embedder.dimension)
+        return embedder
 
     @cached_property
     def store(self) -> EmbeddedStore:
-        """The documents."""
-        store = EmbeddedStore(self.path / "store", self.embedder.dimension)
+        """The documents. What needs no embedder, such as erasing, does not wait for one."""
+        folder = self.path / "store"
+        if not folder.is_dir():
+            raise StoreError(f"{folder} is gone, and the documents with it. Restore the vault from a copy.")
+        store = EmbeddedStore(folder, stored_dimension(folder) or self.embedder.dimension)
         Traces(self.path, store).make_up()
         return store
 

@@ -77,7 +77,10 @@ def read_settings(folder: Path) -> Settings:
     file = folder / _FILE
     try:
         if not file.is_file():
-            raise NoSuchVault(f"There is no vault at {folder}. Make one with: discreet init {folder}")
+            raise NoSuchVault(
+                f"There is no vault at {folder}. Check the path, or make one: discreet init {folder} --epsilon 10 "
+                "--delta 1e-6"
+            )
     except OSError as error:
         raise NoSuchVault(f"There can be no vault at {folder}: {error.strerror}. Check the path.") from error
     try:
@@ -96,6 +99,8 @@ def read_settings(folder: Path) -> Settings:
         settings = Settings(**content)
     except TypeError as error:
         raise StoreError(f"{file} lacks settings, or has unknown ones. Restore it from a copy.") from error
+    except UnknownName as error:
+        raise StoreError(f"{file} is damaged. {error} Restore it from a copy.") from error
     if wrong := _misfits(settings):
         raise StoreError(f"{file} is damaged: no vault has such a value of {', '.join(wrong)}. Restore it from a copy.")
     return settings

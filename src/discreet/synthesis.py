@@ -29,7 +29,7 @@ from discreet.algorithms.dp_synrag.select import check_task
 from discreet.algorithms.dp_synth import DPSynth
 from discreet.algorithms.facts import PARSED, found_in, stated
 from discreet.algorithms.synthetic import CorpusPlan, Fact, Method, Public, Ranked, SyntheticText, TextPiece, UnitTexts
-from discreet.errors import StoreError, UsageError
+from discreet.errors import BudgetExhausted, StoreError, UsageError
 from discreet.generation.model import ScoringModel
 from discreet.generation.prompts import REWRITING
 from discreet.generation.spread import probe, spread
@@ -52,6 +52,8 @@ Told = Callable[[str, int, int], None]
 """Told (the step, how much of it is done, of how much)."""
 METHODS: dict[str, type[Method[Any]]] = {method.name: method for method in (DPSynRAG, DPFacts, DPSynth, AugPE)}
 """The methods by their names; the first is taken unless another is named."""
+UNIT_TAG = 16
+"""Bytes of a unit's name in a run: with 8, two of ten million units would share one with a chance above 1e-6."""
 READ = 32
 """How many keywords of a text are kept, at least: for another number, the next corpus need not read the texts again."""
 
@@ -64,11 +66,13 @@ class Synthetic:
         texts: all that was written, kept or not.
         receipt: what was paid.
         plan: what ran, as plain data.
+        documents: those that corpora were made from by now, under a keyed hash: private.
     """
 
     texts: tuple[SyntheticText, ...]
     receipt: Receipt
     plan: dict[str, object] = field(default_factory=dict)
+    documents: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def kept(self) -> list[SyntheticText]:
@@ -116,7 +120,7 @@ def make_corpus(
                 "the vault: run the command again with another --task, or without one, and nothing is paid again."
             )
         made.write(out)
-        workshop.finish()
+        workshop.finish(made)
     return made
 
 
@@ -177,6 +181,7 @@ class Workshop:
 
         Raises:
             UsageError: the method asks for what the model or the embedder cannot do.
+            BudgetExhausted: the price is not left to everybody.
         """
         check_task(self.model, parameters.task)
         parameters.check(Public(self.model, self.embedder))
@@ -187,7 +192,8 @@ class Workshop:
         """Make a corpus, and pay for it; or go on with one that was interrupted.
 
         Raises:
-            UsageError: the price cannot be paid, or a run with other parameters was interrupted.
+            BudgetExhausted: the price cannot be paid.
+            UsageError: a run with other parameters was interrupted.
             BadData: there are too few documents for anything to be heard above the noise. Nothing was paid.
         """
         with self.alone():
@@ -224,9 +230,9 @@ class Workshop:
             self.planned(plan)
             units = self._units(read, parameters, files, told)
         receipt, texts = self._paid(parameters, plan, units, journal, started["question"], told)
-        done = {"documents": sorted(set(started["documents"]) | (self._done() if only_new else set()))}
-        replace_file(self.folder / "done.json", json.dumps(done))
-        return Synthetic(tuple(texts), receipt, {"method": parameters.name} | self._steps(plan))
+        documents = set(started["documents"]) | (self._done() if only_new else set())
+        about = {"method": parameters.name} | self._steps(plan)
+        return Synthetic(tuple(texts), receipt, about, tuple(sorted(documents)))
 
     def _begun(
         self, journal: Journal, parameters: Method[Any], only_new: bool
@@ -273,8 +279,9 @@ class Workshop:
             )
         return plan
 
-    def finish(self) -> None:
-        """Forget the run, when its corpus is where it was to go."""
+    def finish(self, made: Synthetic) -> None:
+        """Forget the run, when its corpus is where it was to go; and remember what it was made from."""
+        replace_file(self.folder / "done.json", json.dumps({"documents": made.documents}))
         (self.folder / "run.jsonl").unlink(missing_ok=True)
 
     def _paid(
@@ -290,13 +297,29 @@ class Workshop:
         public = Public(self.model, self.embedder)
         if not self.secret:
             everybody = PrivacyFilter(self.ledger, plan.ceiling, question, unit=self.unit, noise=self.noise, again=True)
-            texts = parameters.make(plan, units.map(_value), public, everybody, journal, told)
+            with self._explained(everybody):
+                texts = parameters.make(plan, units.map(_value), public, everybody, journal, told)
             return everybody.receipt(), texts
         each = UnitFilter(self.ledger, question, ceiling=plan.ceiling, unit=self.unit, noise=self.noise)
         admitted, privacy = each.admit(units, Spending.of(plan.cost), again=True)
         texts = parameters.make(plan, admitted.map(_value), public, privacy, journal, told)
         each.settle()
         return each.receipt(), texts
+
+    @contextmanager
+    def _explained(self, everybody: PrivacyFilter) -> Iterator[None]:
+        """Say what was paid, if a question was asked meanwhile that left too little for the rest."""
+        try:
+            yield
+        except BudgetExhausted as error:
+            if paid := everybody.receipt().epsilon:
+                raise BudgetExhausted(
+                    f"{error} Epsilon {paid:.4g} of this corpus is paid, and what it bought is kept. Nothing can be "
+                    f"made of it with what is left; to make another corpus give it up: remove {self.folder}/run.jsonl.",
+                    asked=error.asked,
+                    left=error.left,
+                ) from error
+            raise
 
     def _texts(self, only_new: bool) -> list[StoredText]:
         known = self._done() if only_new else set()
@@ -310,7 +333,7 @@ class Workshop:
         keywords = self._keywords(texts, parameters, files[KEYWORDS], told)
         facts = self._facts(texts, parameters, files[FACTS], told)
         pieces: dict[str, list[TextPiece]] = defaultdict(list)
-        tags = {unit: self.store.tag(unit.encode()) for unit in {text.unit for text in read}}
+        tags = {unit: self.store.tag(unit.encode(), UNIT_TAG) for unit in {text.unit for text in read}}
         for text, words, said in zip(read, keywords, facts, strict=True):
             pieces[text.unit].append(TextPiece(text.text, text.vector, words, said))
         return Private(

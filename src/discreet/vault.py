@@ -213,7 +213,8 @@ class Vault(Parts):
 
         Raises:
             UsageError, BudgetExhausted, BadData: nothing can be written there; not everybody has so much left; there
-                are too few documents. Nothing was paid.
+                are too few documents. Nothing was paid, unless the error says so: a task that drops every text, a
+                question that was asked meanwhile and left too little.
         """
         wanted = parameters or DPSynRAG()
         return make_corpus(self.workshop(), Path(out), wanted, only_new=only_new, force=force, told=told, ray=ray)

@@ -70,7 +70,7 @@ def test_what_is_missing_and_what_is_wrong(notes: Path, tmp_path: Path) -> None:
 def test_redaction_that_is_not_installed_is_named(notes: Path) -> None:
     result = run(notes, "--target", "redacted")
     assert result.exit_code == 2
-    assert "discreet[pii]" in " ".join(result.stderr.split())
+    assert ".[pii]" in " ".join(result.stderr.split())
 
 
 def test_too_few_people(vault: Vault) -> None:

@@ -50,8 +50,9 @@ def test_a_corpus_is_named_shown_and_removed(vault: Vault, corpus: Path) -> None
 def test_what_cannot_be_named_is_refused(vault: Vault, corpus: Path, tmp_path: Path) -> None:
     assert run("public", vault.path, corpus, "--remove").exit_code == 2
     assert run("public", tmp_path / "none", corpus).exit_code == 2
-    for wrong in (tmp_path / "none.jsonl", tmp_path, vault.path / "vault.json"):
-        assert run("public", vault.path, wrong).exit_code == 4
+    assert run("public", vault.path, tmp_path / "none.jsonl").exit_code == 2
+    assert run("public", vault.path, tmp_path).exit_code == 2
+    assert run("public", vault.path, vault.path / "vault.json").exit_code == 4
     assert "No public corpus" in said(run("public", vault.path))
 
 

@@ -97,16 +97,21 @@ def weigh(logits: Logits, public: Double, shape: Shape, clip: float, among: int 
         clip: the largest weight (c).
         among: "difference" is divided by it, before it is clipped: public.
     """
-    if shape == "votes":
-        found = clip * (2 * np.exp(log_softmax(logits[None])[0]) - 1)
-    elif shape == "difference":
-        found = (log_softmax(logits[None])[0] - public) / among
-    elif shape == "centred":
-        found = logits.astype(np.float64) - float(logits.max()) + clip
-    else:
-        found = logits.astype(np.float64)
-    whole: Weights = np.round(np.clip(found, -clip, clip) * ONE).astype(np.int32)
+    with np.errstate(invalid="ignore", over="ignore"):  # a warning would tell of the document
+        found = _opinion(logits, public, shape, clip, among)
+    whole: Weights = np.round(np.clip(np.nan_to_num(found, nan=-clip), -clip, clip) * ONE).astype(np.int32)
     return whole
+
+
+def _opinion(logits: Logits, public: Double, shape: Shape, clip: float, among: int) -> Double:
+    """The weights before they are brought into bounds."""
+    if shape == "votes":
+        return np.asarray(clip * (2 * np.exp(log_softmax(logits[None])[0]) - 1))
+    if shape == "difference":
+        return np.asarray((log_softmax(logits[None])[0] - public) / among)
+    if shape == "centred":
+        return np.asarray(logits.astype(np.float64) - float(logits.max()) + clip)
+    return logits.astype(np.float64)
 
 
 def check_shape(shape: str) -> None:

@@ -69,9 +69,9 @@ def facts_of(written: str, whole: bool = True) -> list[Fact]:
 
 
 def found_in(text: str, facts: Iterable[tuple[str, str]]) -> tuple[Fact, ...]:
-    """The facts of which every word stands in the text.
+    """The facts whose value stands in the text, word by word; of what kind it is, the model says.
 
-    What a small model makes up, or takes from the examples in its prompt, does not count.
+    A value that a small model makes up, or takes from the examples in its prompt, does not count.
     """
     there = set(words_of(text))
     return tuple((kind, value) for kind, value in facts if there.issuperset(words_of(value)))

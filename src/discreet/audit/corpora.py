@@ -95,7 +95,7 @@ class CorpusCase:
         ledger = MemoryLedger(_granted(self.method), simulation=True)
         shop = vault.workshop(noise, ledger)
         made = shop.make(self.method)
-        shop.finish()
+        shop.finish(made)
         texts = [[text.text, text.keyword, text.kept] for text in made.texts]
         return json.dumps([texts, made.receipt.describe(), made.plan, ledger.budget.left(ledger.spent())])
 

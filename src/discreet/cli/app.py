@@ -8,14 +8,15 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
+from discreet import __version__
 from discreet.algorithms import ALGORITHMS, make_algorithm
 from discreet.algorithms.answer import Answer
-from discreet.cli.output import err, explained, out, print_json, progress_bar, working
+from discreet.cli.output import Commands, err, explained, out, print_json, progress_bar, working
 from discreet.errors import BadData, UsageError
 from discreet.vault import Vault
 
 app = typer.Typer(
-    help="Answers questions about private documents, and bounds what all answers show about any one individual.",
+    cls=Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,  # a traceback may show private values
     add_completion=False,
@@ -24,6 +25,23 @@ app = typer.Typer(
 VaultPath = Annotated[Path, typer.Argument(metavar="VAULT", help="The folder of the vault.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 _NAMES = ", ".join(ALGORITHMS)
+_SHOWN = 10
+"""So many records that were not added are shown to a person."""
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        out.print(f"discreet {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def about(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version, and no more.")
+    ] = False,
+) -> None:
+    """Answers questions about private documents, and bounds what all answers show about any one individual."""
 
 
 @app.command()
@@ -101,7 +119,7 @@ def add(
     with progress_bar("Reading and embedding documents") as progress:
         added = opened.add(*paths, text_field=text_field, unit_field=unit_field, id_field=id_field, progress=progress)
     units = opened.store.count_units()
-    warnings = _warnings(opened, added.own_unit, units)
+    warnings = _warnings(opened, added.own_unit, units, unit_field or opened.settings.unit_field)
     if as_json:
         print_json(
             {
@@ -122,12 +140,8 @@ def add(
         )
         for warning in warnings:
             err.print(f"[yellow]Note:[/] {escape(warning)}")
-        for bad in added.bad:
-            err.print(f"[red]Not added:[/] {escape(f'{bad.where}: {bad.reason}')}")
-        for conflict in added.conflicts:
-            err.print(
-                f"[red]Not added:[/] the id '{escape(conflict)}' came twice with different text; the first was kept."
-            )
+        _print_some([f"{bad.where}: {bad.reason}" for bad in added.bad])
+        _print_some([f"the id '{name}' came twice with different text; the first was kept" for name in added.conflicts])
     return BadData.exit_code if added.bad or added.conflicts else 0
 
 
@@ -144,6 +158,9 @@ def remove(
         raise UsageError("Name what to erase: either --id ID or --unit NAME.")
     opened = Vault.open(vault)
     count = opened.remove(document) if document is not None else opened.remove_unit(unit or "")
+    if not count:
+        called = f"document '{document}'" if document is not None else f"individual '{unit}'"
+        raise UsageError(f"There is no {called} in the vault. Check the spelling; or it was erased before.")
     if as_json:
         print_json({"removed": count})
     else:
@@ -231,6 +248,8 @@ def ask(
     }
     opened = Vault.open(vault)
     if corpus is not None:
+        flags = {"not_private": not_private, "no_reuse": not reuse, "no_public": not public, "quantum": quantum}
+        _check_free({"algorithm": algorithm, **options} | {name: True for name, given in flags.items() if given})
         with working("Reading the corpus"):
             found = opened.ask_corpus(question, corpus, max_tokens=max_tokens or 32, prefix=prefix or "")
         print_json(found.describe()) if as_json else print_answer(found)
@@ -242,6 +261,21 @@ def ask(
         print_json(answer.describe())
     else:
         print_answer(answer)
+
+
+def _check_free(options: dict[str, Any]) -> None:
+    """Nothing, if the options are such as an answer from a synthetic corpus heeds.
+
+    Raises:
+        UsageError: others are among them.
+    """
+    given = [name for name, value in options.items() if value is not None and name not in ("max_tokens", "prefix")]
+    if given:
+        names = ", ".join(f"--{name.replace('choices', 'choice').replace('_', '-')}" for name in given)
+        raise UsageError(
+            f"An answer from a synthetic corpus is free and asks no voters, so it takes no {names}: of such options "
+            "--max-tokens and --prefix alone. Leave them out, or ask without --corpus."
+        )
 
 
 def print_answer(answer: Answer) -> None:
@@ -294,7 +328,7 @@ def _for_what(answer: Answer) -> str:
     if answer.released:
         return "for the whole answer"
     if answer.stopped == "public":
-        return "for asking the voters, who did not agree"
+        return "for asking the voters"
     return f"for {answer.private_tokens} private of {answer.tokens} tokens"
 
 
@@ -302,16 +336,24 @@ _REASONS = {
     "end": "the model ended it",
     "length": "the longest answer was reached",
     "budget": "the question's budget was used up",
-    "undecided": "the voters did not agree",
-    "public": "the voters did not agree",
+    "undecided": "too few voters agreed, or could pay",
+    "public": "too few voters agreed, or could pay",
 }
 
 
-def _warnings(vault: Vault, own_unit: int, units: int) -> list[str]:
+def _print_some(reasons: list[str]) -> None:
+    """The first of the records that were not added, each with its reason."""
+    for reason in reasons[:_SHOWN]:
+        err.print(f"[red]Not added:[/] {escape(reason)}.")
+    if len(reasons) > _SHOWN:
+        err.print(f"[red]Not added:[/] {len(reasons) - _SHOWN} more like these; --json lists them all.")
+
+
+def _warnings(vault: Vault, own_unit: int, units: int, field: str) -> list[str]:
     warnings = []
     if own_unit:
         warnings.append(
-            f"{own_unit} documents carry no '{vault.settings.unit_field}' and were taken as a unit each. If several "
+            f"{_count(own_unit, 'document')} without '{field}': each was taken as a unit of its own. If several "
             "are about one person, that person is protected less than the receipt says: use --unit-field."
         )
     if units and vault.settings.delta > 1 / units:

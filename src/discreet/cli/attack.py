@@ -51,12 +51,13 @@ def attack(
     max_tokens: Annotated[int, typer.Option(min=1, help="The longest answer, in tokens.")] = 48,
     seed: Annotated[int, typer.Option(min=0, help="Of every choice.")] = 0,
     output: Annotated[Path | None, typer.Option("--out", help="Write the report to this HTML file.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Write over the file.")] = False,
     as_json: Json = False,
 ) -> int:
     """Attack a copy of the vault, and say what leaks: for the custodian only."""
     opened = Vault.open(vault)
     if output is not None:
-        check_place(output, opened.path, force=True)
+        check_place(output, opened.path, force=force)
     wanted = Attack(
         targets=tuple(dict.fromkeys(target or _usual(opened))),
         epsilons=tuple(epsilon or [10.0]),

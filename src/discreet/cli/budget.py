@@ -66,7 +66,7 @@ def tune(
 ) -> None:
     """Suggest a threshold for murag, released privately: those pay who could have made a difference."""
     opened = Vault.open(vault)
-    asked = [question.question for question in read_questions(questions, limit)]
+    asked = [question.question for question in read_questions(questions, limit, answered=False)]
     with working("Looking for a threshold"):
         similarity, receipt = opened.tune(asked, Tuning(epsilon=epsilon, wanted=units))
     if as_json:

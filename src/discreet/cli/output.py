@@ -4,9 +4,9 @@ import functools
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, ParamSpec
+from typing import Any, ParamSpec, Protocol, runtime_checkable
 
 import typer
 from rich.console import Console
@@ -20,14 +20,39 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from typer.core import TyperGroup
 
 from discreet.errors import BudgetExhausted, DiscreetError, StoreError, UsageError
 from discreet.retrieval.documents import is_unicode
 
 P = ParamSpec("P")
+# Of click, or of the copy of it that newer versions of typer hold.
+_WRONG_USE: type[Exception] = typer.BadParameter.__mro__[1]
 
 out = Console(soft_wrap=True, highlight=False)
 err = Console(stderr=True, soft_wrap=True, highlight=False)
+
+
+@runtime_checkable
+class _Explains(Protocol):
+    def format_message(self) -> str: ...
+
+
+class Commands(TyperGroup):
+    """All commands; with --json, what the parser finds wrong is one JSON object, too."""
+
+    def main(self, args: Sequence[str] | None = None, *given: Any, **named: Any) -> Any:
+        """Run the command that the arguments name, and end the program."""
+        typed = list(sys.argv[1:] if args is None else args)
+        if "--json" not in typed:
+            return super().main(args, *given, **named)
+        try:
+            code = super().main(typed, *given, **{**named, "standalone_mode": False})
+        except _WRONG_USE as error:
+            what = error.format_message() if isinstance(error, _Explains) else str(error)
+            _report(UsageError(f"{what.rstrip('.')}. See discreet COMMAND --help."), True)
+            code = UsageError.exit_code
+        sys.exit(code)
 
 
 def print_json(content: dict[str, Any]) -> None:

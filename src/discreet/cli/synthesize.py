@@ -11,6 +11,7 @@ from discreet.algorithms.synthetic import CorpusPlan, Method
 from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import err, explained, out, print_json, step_bars, working
 from discreet.errors import UnknownName, UsageError
+from discreet.places import check_place
 from discreet.synthesis import METHODS, Synthetic, make_corpus, receipt_path
 from discreet.vault import Vault
 
@@ -93,7 +94,7 @@ def synthesize(
         "temperature": temperature,
         "seed": seed,
     }
-    if task == "":
+    if task is not None and not task.strip():
         raise UsageError("The task is blank. Say what the corpus is for, or leave --task out: no text is dropped then.")
     parameters = method_called(method, {"epsilon": epsilon, "delta": delta, "task": task or ""}, given)
     opened = Vault.open(vault)
@@ -108,6 +109,7 @@ def synthesize(
         return
     if output is None:
         raise UsageError("Say where the corpus goes: --out FILE.jsonl. (Or --plan, to see what it would cost.)")
+    check_place(output, opened.path, force=force)  # before the model is loaded
 
     shop = opened.workshop()
     if not as_json:

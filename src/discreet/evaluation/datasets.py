@@ -18,8 +18,13 @@ class Question:
     kind: str = ""
 
 
-def read_questions(path: Path, limit: int | None = None) -> list[Question]:
+def read_questions(path: Path, limit: int | None = None, *, answered: bool = True) -> list[Question]:
     """The questions of a JSONL file; with `limit`, so many of them, spread evenly over the file.
+
+    Args:
+        path: the file.
+        limit: how many at most.
+        answered: whether each must come with answers.
 
     Raises:
         UsageError: there is no such file.
@@ -33,7 +38,7 @@ def read_questions(path: Path, limit: int | None = None) -> list[Question]:
         raise UsageError(f"{path} cannot be read: {error.strerror}. It should hold questions, one a line.") from error
     except UnicodeDecodeError as error:
         raise BadData(f"{path} is not UTF-8. Save it as UTF-8.") from error
-    questions = [_parse(path, number, line) for number, line in lines]
+    questions = [_parse(path, number, line, answered) for number, line in lines]
     if not questions:
         raise BadData(f"{path} holds no question.")
     if limit is None or limit >= len(questions):
@@ -41,11 +46,13 @@ def read_questions(path: Path, limit: int | None = None) -> list[Question]:
     return [questions[index * len(questions) // limit] for index in range(limit)]
 
 
-def _parse(path: Path, number: int, line: str) -> Question:
+def _parse(path: Path, number: int, line: str, answered: bool) -> Question:
     try:
         record = value_of(line)
-        answers = record["answers"]
-        if not (isinstance(answers, list) and answers and all(isinstance(answer, str) for answer in answers)):
+        answers = record["answers"] if answered else record.get("answers", [])
+        if not (isinstance(answers, list) and all(isinstance(answer, str) for answer in answers)):
+            raise TypeError
+        if answered and not answers:
             raise TypeError
         support = record.get("support")
         if not (support is None or (isinstance(support, int) and support >= 0)):
@@ -58,7 +65,8 @@ def _parse(path: Path, number: int, line: str) -> Question:
             kind=str(record.get("kind", "")),
         )
     except (ValueError, KeyError, TypeError, AttributeError):
+        expected = '{"question": "...", "answers": ["..."]}' if answered else '{"question": "..."}'
         raise BadData(
-            f'{path.name} line {number} is not a question: expected {{"question": "...", "answers": ["..."]}}; if it '
-            'has a "support", that is a number of units.'
+            f'{path.name} line {number} is not a question: expected {expected}; if it has a "support", that is a '
+            "number of units."
         ) from None

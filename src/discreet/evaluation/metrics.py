@@ -111,7 +111,7 @@ def _bleu() -> Any:
     try:
         from sacrebleu.metrics.bleu import BLEU
     except ImportError as error:
-        raise MissingPart("BLEU needs sacrebleu: pip install 'discreet[eval]'") from error
+        raise MissingPart("BLEU needs sacrebleu", "eval") from error
     return BLEU(lowercase=True, tokenize="none", smooth_method="add-k", smooth_value=1)
 
 
@@ -119,5 +119,5 @@ def _rapidfuzz() -> Any:
     try:
         from rapidfuzz import distance
     except ImportError as error:
-        raise MissingPart("Likeness to references needs rapidfuzz: pip install 'discreet[eval]'") from error
+        raise MissingPart("Likeness to references needs rapidfuzz", "eval") from error
     return distance

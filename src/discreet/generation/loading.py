@@ -39,7 +39,7 @@ def load_model(name: str = PACKAGED, device: str = "auto") -> TransformersModel:
         DiscreetError: on this machine a row of a batch depends on its place.
     """
     if importlib.util.find_spec("torch") is None or importlib.util.find_spec("transformers") is None:
-        raise MissingPart("Language models need torch and transformers: pip install 'discreet[local]'")
+        raise MissingPart("Language models need torch and transformers", "local")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     folder = converted() if name == PACKAGED else name
     import torch

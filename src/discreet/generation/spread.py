@@ -67,7 +67,7 @@ class SpreadModel(WrappedModel):
             DiscreetError: nothing answers there, or the workers cannot load the model, or are not alike.
         """
         if importlib.util.find_spec("ray") is None:
-            raise MissingPart("To spread work over a cluster, install Ray: pip install 'discreet[ray]'")
+            raise MissingPart("To spread work over a cluster, install Ray", "ray")
         if address != HERE:
             _answers(address)
         super().__init__(model)
@@ -82,7 +82,7 @@ class SpreadModel(WrappedModel):
             with self._explained():
                 probes = self._ray.get([worker.probe.remote() for worker in self._started], timeout=_START)
             _alike(probes)
-        except DiscreetError:
+        except BaseException:  # Ctrl-C, too: a cluster that is not left cannot be joined again
             self.close()
             raise
         self.probe: str = probes[0]
@@ -201,9 +201,9 @@ class SpreadModel(WrappedModel):
         except (self._ray.exceptions.RayError, self._ray.data.exceptions.SystemException) as error:
             # Without the worker's own error, whose message may hold words of a document.
             raise DiscreetError(
-                f"The workers of the cluster failed ({type(error).__name__}). Each needs discreet[local,ray] in this "
-                f"version, the model '{self.name}', memory for it, and a processor like the others'. What was paid and "
-                "drawn is kept: run the command again."
+                f"The workers of the cluster failed ({type(error).__name__}). Each needs discreet in this version, its "
+                f"extras local and ray, the model '{self.name}', memory for it, and a processor like the others'. What "
+                "was paid and drawn is kept: run the command again."
             ) from None
 
 

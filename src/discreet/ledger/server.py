@@ -82,7 +82,7 @@ def engine(url: URL) -> Engine:
             create_engine(url, isolation_level="AUTOCOMMIT", pool_pre_ping=True, max_overflow=-1, hide_parameters=True)
         )
     except ImportError:
-        raise MissingPart("A ledger in PostgreSQL needs psycopg: pip install 'discreet[postgres]'") from None
+        raise MissingPart("A ledger in PostgreSQL needs psycopg", "postgres") from None
 
 
 @contextmanager

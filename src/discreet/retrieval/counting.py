@@ -1,4 +1,4 @@
-"""How many units a store holds, without the embedder that made its vectors: loading that takes seconds."""
+"""What a store says of itself, without the embedder that made its vectors: loading that takes seconds."""
 
 import sqlite3
 from contextlib import closing
@@ -16,15 +16,19 @@ def count_units(folder: Path) -> int:
         StoreError: it cannot be read, or is damaged.
         VaultVersionError: it was written by another version.
     """
-    dimension = _dimension(folder)
+    dimension = stored_dimension(folder)
     if dimension is None:
         return 0
     with closing(EmbeddedStore(folder, dimension)) as store:
         return store.count_units()
 
 
-def _dimension(folder: Path) -> int | None:
-    """How long the vectors are, as the store itself says."""
+def stored_dimension(folder: Path) -> int | None:
+    """How long the vectors are, as the store itself says; None if nothing was ever added.
+
+    Raises:
+        StoreError: it cannot be read, or is damaged.
+    """
     if not (folder / "store.sqlite").exists():
         if (folder / "vectors.f32").exists():
             raise StoreError("The store has vectors but no texts. Restore the vault from a copy.")

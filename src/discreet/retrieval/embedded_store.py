@@ -56,6 +56,19 @@ class _Pending:
     erased: bool = False
 
 
+def check_dimension(stored: int | None, made: int) -> None:
+    """Nothing, if an embedder makes such vectors as a store holds, if it holds any.
+
+    Raises:
+        StoreError: it does not.
+    """
+    if stored not in (None, made):
+        raise StoreError(
+            f"The store holds vectors of {stored} numbers; the embedder makes {made}. "
+            "Open the vault with the embedder that it was made with."
+        )
+
+
 class EmbeddedStore:
     """A `Store` in a folder: `store.sqlite` and `vectors.f32`. One thread an object; any number of processes.
 
@@ -264,9 +277,9 @@ class EmbeddedStore:
         names = [self._rows("select name from unit where id = ?", number)[0][0] for number in units[chosen].tolist()]
         return [Passage(name, texts[place]) for name, place in zip(names, chosen.tolist(), strict=True)]
 
-    def tag(self, content: bytes) -> str:
-        """A name for something, that tells nothing about it without this store's key."""
-        return hashlib.blake2b(content, key=self._key, digest_size=8).hexdigest()
+    def tag(self, content: bytes, size: int = 8) -> str:
+        """A name of so many bytes for something, that tells nothing about it without this store's key."""
+        return hashlib.blake2b(content, key=self._key, digest_size=size).hexdigest()
 
     def texts(self) -> list[StoredText]:
         """Every chunk of every document, in a fixed order: for what reads the whole vault."""
@@ -335,11 +348,7 @@ class EmbeddedStore:
                 f"The store has format {meta.get('version')}; this program reads format {VERSION}. "
                 "Open the vault with the version of discreet that made it."
             )
-        if meta["dimension"] != dimension:
-            raise StoreError(
-                f"The store holds vectors of {meta['dimension']} numbers; the embedder makes {dimension}. "
-                "Open the vault with the embedder that it was made with."
-            )
+        check_dimension(meta["dimension"], dimension)
         return bytes(meta["key"])
 
     def _migrate(self, version: int) -> None:

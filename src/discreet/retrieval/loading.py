@@ -63,6 +63,41 @@ def read_documents(path: Path, fields: Fields | None = None) -> Iterator[Documen
     raise UsageError(f"{path.name} is of no known kind. Known: {', '.join(KINDS)}, and folders of .txt and .md.")
 
 
+def check_fields(path: Path, fields: Fields) -> None:
+    """Nothing, unless a field that somebody named for individuals or ids is in no record of a file.
+
+    Without it every record would be taken for an individual of its own, who has a whole budget: a misspelt name would
+    give those who have spent theirs another one.
+
+    Raises:
+        BadData: it is in none.
+    """
+    named = {
+        option: has
+        for option, name, usual, has in (
+            ("--unit-field", fields.unit, Fields.unit, lambda found: not found.own_unit),
+            ("--id-field", fields.id, Fields.id, lambda found: found.id != _own_id(found.text)),
+        )
+        if name != usual
+    }
+    if not named or not path.name.lower().endswith(RECORDS):
+        return
+    some = False
+    for record in read_documents(path, fields):
+        if isinstance(record, Document):
+            some, named = True, {option: has for option, has in named.items() if not has(record)}
+            if not named:
+                return
+    if some:
+        option = min(named)
+        name = fields.id if option == "--id-field" else fields.unit
+        raise BadData(
+            f"No record of {path.name} has a field '{name}', so each would be taken for something of its own. Name the "
+            f"field that it has: {option} NAME. (If each is about somebody else: --unit-field with the field of their "
+            "ids.) Nothing was added."
+        )
+
+
 def _readable(path: Path, records: Iterator[Document | BadRecord]) -> Iterator[Document | BadRecord]:
     """The same records; what the operating system says against reading them is explained."""
     try:
@@ -127,7 +162,7 @@ def _parquet(path: Path, fields: Fields) -> Iterator[Document | BadRecord]:
         import pyarrow
         import pyarrow.parquet
     except ImportError as error:
-        raise MissingPart("Parquet files need pyarrow: pip install 'discreet[parquet]'") from error
+        raise MissingPart("Parquet files need pyarrow", "parquet") from error
     try:
         file = pyarrow.parquet.ParquetFile(path)
         names = file.schema_arrow.names
@@ -208,8 +243,12 @@ def _document(record: dict[Any, Any], where: str, fields: Fields) -> Document | 
     if not all(map(is_unicode, (text, identity, unit))):
         return BadRecord(where, "not UTF-8")
     # Without an id, the text names itself, so that adding a file twice adds nothing.
-    identity = identity or hashlib.sha256(text.encode()).hexdigest()[:32]
+    identity = identity or _own_id(text)
     return Document(identity, unit or identity, text, own_unit=not unit)
+
+
+def _own_id(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def _name(value: object) -> str:

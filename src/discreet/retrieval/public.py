@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from discreet.errors import BadData
+from discreet.errors import BadData, UsageError
 from discreet.retrieval.documents import Passage
 from discreet.retrieval.embedding import Embedder
 from discreet.retrieval.lines import lines_of
@@ -33,10 +33,15 @@ class PublicTexts:
         """The `text` of each line of a JSONL file.
 
         Raises:
-            BadData: the file is not there, or holds no texts.
+            UsageError: the file is not there.
+            BadData: it holds no texts.
         """
         try:
             content = path.read_bytes()
+        except FileNotFoundError:
+            raise UsageError(
+                f"There is no file at {path}. Name a corpus, as `discreet synthesize` writes it."
+            ) from None
         except OSError as error:
             raise not_a_corpus(path, error) from error
         return cls(texts_of(content, path), embedder, digest_of(content))

@@ -1,11 +1,13 @@
 """The steps of DP-SynRAG one by one: what each makes of a unit follows from that unit and public values."""
 
 import math
+import warnings
+from typing import cast
 
 import numpy as np
 import pytest
 
-from discreet.algorithms.aggregating import BLOCK, Writers, log_softmax, voices, weigh
+from discreet.algorithms.aggregating import BLOCK, Shape, Writers, log_softmax, voices, weigh
 from discreet.algorithms.dp_facts import DPFacts
 from discreet.algorithms.dp_synrag.clusters import merged, near_the_centre, numbered, ordered, places, rarest_first
 from discreet.algorithms.dp_synrag.keywords import ranked_keywords
@@ -224,6 +226,41 @@ def test_documents_that_agree_are_heard_and_texts_follow_one_another() -> None:
     writers = Writers(model, rewriting(model, 16, 14), Private(texts, PRESENCE), 14)
     found = write_texts(writers, model, paid(1e9), tokens=14, shape="votes", clip=0.3)
     assert found == ["ague calls for sand"] * 2  # five tokens each; the third is cut off and dropped
+
+
+class Scripted:
+    """A filter that lets the next token of a list through."""
+
+    def __init__(self, *tokens: int) -> None:
+        self.tokens = list(tokens)
+
+    def release(self, *_: object) -> int:
+        return self.tokens.pop(0)
+
+
+@pytest.mark.parametrize(
+    ("drawn", "found"),
+    [("abcd", ["a b c d"]), (".abc", ["a b c"]), ("ab.c", ["a b"]), ("ab.a.", ["a b", "a"]), ("...", [])],
+)
+def test_of_what_was_paid_only_a_text_that_was_cut_off_after_a_whole_one_is_dropped(
+    drawn: str, found: list[str]
+) -> None:
+    model = ToyModel(["a", "b", "c", "d"])
+    tokens = [min(model.end_tokens) if sign == "." else model.encode(sign)[0] for sign in drawn]
+    count = len(tokens)
+    writers = Writers(model, rewriting(model, 16, count), Private(list[str](), PRESENCE), count)
+    through = cast(PrivacyFilter, Scripted(*tokens))
+    assert write_texts(writers, model, through, tokens=count, shape="votes", clip=0.3) == found
+
+
+@pytest.mark.parametrize("shape", ["votes", "centred", "difference", "clip"])
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+def test_what_is_no_number_stays_in_bounds_and_warns_nobody(shape: Shape, wrong: float) -> None:
+    logits = np.array([1.0, wrong, -2.0], dtype=np.float32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = weigh(logits, log_softmax(np.zeros((1, 3), dtype=np.float32))[0], shape, 0.125)
+    assert np.abs(found).max() <= 0.125 * ONE
 
 
 def test_differences_are_shared_out_when_texts_are_written() -> None:

@@ -40,5 +40,5 @@ def write_texts(
         elif step < tokens - 1:
             writers.append(token)
     # A text that was cut off is worth keeping only if it is all there is.
-    whole = texts[:-1] if len(texts) > 1 and token not in model.end_tokens else texts
-    return [text for text in whole if text]
+    ended = texts if token in model.end_tokens else texts[:-1]
+    return [text for text in ended if text] or [text for text in texts if text]
