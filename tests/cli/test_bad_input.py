@@ -378,3 +378,14 @@ def test_a_report_is_not_written_over(tmp_path: Path, vault: Vault) -> None:
 
 def test_the_version_is_told() -> None:
     assert run("--version").stdout.startswith("discreet ")
+
+
+def test_an_option_that_another_algorithm_has_is_told(vault: Vault) -> None:
+    result = run("ask", vault.path, "Why?", "--selection", "observed")
+    assert result.exit_code == 2
+    assert "These have selection: dp-vote-rag, dp-sparse-vote-rag" in said(result)
+
+
+def test_the_budget_says_what_the_vault_is_made_with(vault: Vault) -> None:
+    assert "embedder hashing; units pay by themselves" in said(run("budget", vault.path))
+    assert json.loads(run("budget", vault.path, "--json").stdout)["embedder"] == "hashing"

@@ -72,9 +72,15 @@ def make_algorithm(name: str, options: dict[str, Any], *, strict: bool = True) -
         given["inner"] = answering(**{key: given.pop(key) for key in inner & given.keys()})
     strange = sorted(given.keys() - known)
     if strange and strict:
-        raise UsageError(f"'{name}' has no {', '.join(strange)}. It has: {', '.join(sorted(known | inner))}.")
+        own = sorted((known | inner) & options.keys() or known | inner)
+        raise UsageError(f"'{name}' has no {', '.join(strange)}. It has: {', '.join(own)}.{_who_has(strange[0])}")
     algorithm: Algorithm | ManyQuestions = kind(**{key: value for key, value in given.items() if key in known})
     return algorithm
+
+
+def _who_has(parameter: str) -> str:
+    names = [name for name, kind in ALGORITHMS.items() if parameter in {field.name for field in fields(kind)}]  # type: ignore[arg-type]
+    return f" These have {parameter}: {', '.join(names)}." if names else ""
 
 
 def _kind(name: str) -> type[Algorithm] | type[ManyQuestions]:

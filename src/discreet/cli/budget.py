@@ -32,9 +32,10 @@ def budget(
     if convert:
         opened.convert()
         err.print("Units pay by themselves from now on. What everybody has paid stays paid by everybody.")
-    report = opened.budget()
+    report, settings = opened.budget(), opened.settings
     if as_json:
-        print_json(report.public() if analyst else report.describe())
+        made = {"model": settings.model, "embedder": settings.embedder, "payment": settings.payment}
+        print_json(report.public() if analyst else report.describe() | made)
         return
     out.print(
         f"Granted: epsilon {report.granted:g} at delta {report.delta:g}, for each '{report.unit}'. "
@@ -44,6 +45,8 @@ def budget(
     if analyst:
         out.print(f"Questions answered: {report.public()['answered']}.")
         return
+    payers = "units pay by themselves" if settings.payment == "unit" else "everybody pays for every question"
+    out.print(f"Model {settings.model}, embedder {settings.embedder}; {payers}.", markup=False)
     if report.levels:
         _show_levels(report)
     if report.more is not None:
