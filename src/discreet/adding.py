@@ -8,6 +8,9 @@ from discreet.retrieval.documents import Document
 from discreet.retrieval.loading import BadRecord, Fields, check_fields, read_documents
 from discreet.retrieval.retriever import Corpus
 
+_NAMELESS = (
+    "names nobody, and is in the vault as a document about somebody: it stays as it was. Name them, or remove it"
+)
 Progress = Callable[[str, int], None]
 """Told (what is done, how many more are done): for a progress bar."""
 
@@ -46,7 +49,8 @@ def add_files(corpus: Corpus, paths: Sequence[Path], fields: Fields, progress: P
                 else:
                     yield record
 
-    return replace(add_documents(corpus, good(), progress), bad=tuple(bad))
+    found = add_documents(corpus, good(), progress)
+    return replace(found, bad=(*bad, *found.bad))
 
 
 def add_documents(corpus: Corpus, documents: Iterable[Document], progress: Progress | None) -> Added:
@@ -61,4 +65,5 @@ def add_documents(corpus: Corpus, documents: Iterable[Document], progress: Progr
 
     done = None if progress is None else lambda count: progress("documents", count)
     counts = corpus.index(counted(), progress=done)
-    return Added(counts.added, counts.replaced, counts.unchanged, own_unit, (), tuple(counts.conflicts))
+    nameless = tuple(BadRecord(f"the document '{name}'", _NAMELESS) for name in counts.nameless)
+    return Added(counts.added, counts.replaced, counts.unchanged, own_unit, nameless, tuple(counts.conflicts))

@@ -389,3 +389,18 @@ def test_an_option_that_another_algorithm_has_is_told(vault: Vault) -> None:
 def test_the_budget_says_what_the_vault_is_made_with(vault: Vault) -> None:
     assert "embedder hashing; units pay by themselves" in said(run("budget", vault.path))
     assert json.loads(run("budget", vault.path, "--json").stdout)["embedder"] == "hashing"
+
+
+def test_a_document_that_names_nobody_takes_nobodys_place(tmp_path: Path) -> None:
+    vault = tmp_path / "v"
+    run("init", vault, "--epsilon", 1, "--delta", 1e-6, "--embedder", "hashing")
+    first = lines(tmp_path / "a.jsonl", *(json.dumps({"id": n, "unit": f"p{n}", "text": "A note."}) for n in range(3)))
+    assert run("add", vault, first).exit_code == 0
+    later = lines(tmp_path / "b.jsonl", *(json.dumps({"id": n, "text": f"Note {n}."}) for n in range(4)))
+    result = run("add", vault, later)
+    assert result.exit_code == 4
+    assert "the document '2': names nobody" in said(result)
+    report = json.loads(run("add", vault, later, "--json").stdout)
+    assert (report["units"], report["added"], report["replaced"], report["unchanged"]) == (4, 0, 0, 1)
+    assert run("remove", vault, "--id", 2).exit_code == 0  # whoever means it says so
+    assert json.loads(run("add", vault, later, "--json").stdout)["added"] == 1

@@ -37,6 +37,9 @@ class PlainStore:
     def digests(self, ids: Sequence[str]) -> dict[str, bytes]:
         return {name: digest(self.held[name][0]) for name in ids if name in self.held}
 
+    def units(self, ids: Sequence[str]) -> dict[str, str]:
+        return {name: self.held[name][0].unit for name in ids if name in self.held}
+
     def settle(self) -> None:
         pass
 
@@ -147,6 +150,7 @@ class StoreConformance:
         assert (store.count_documents(), store.count_units()) == (plain.count_documents(), plain.count_units())
         ids = [f"d{n}" for n in range(12)]
         assert store.digests(ids) == plain.digests(ids)
+        assert store.units(ids) == plain.units(ids)
         # Ties aside (each store has its own key), ranks are those of exact arithmetic.
         exact = {unit: score for unit, (score, _) in plain._best(direction(query)).items()}
         ranked = [exact[passage.unit] for passage in store.nearest_units(direction(query), count)]

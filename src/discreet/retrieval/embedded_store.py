@@ -106,6 +106,12 @@ class EmbeddedStore:
         found = (self._rows("select digest from document where id = ?", name) for name in ids)
         return {name: rows[0][0] for name, rows in zip(ids, found, strict=True) if rows}
 
+    def units(self, ids: Sequence[str]) -> dict[str, str]:
+        """For those of `ids` that are stored, the unit that the document is about."""
+        query = "select unit.name from document join unit on unit.id = document.unit where document.id = ?"
+        found = ((name, self._rows(query, name)) for name in ids)
+        return {name: rows[0][0] for name, rows in found if rows}
+
     # -- writing ---------------------------------------------------------------------------------------------
 
     @contextmanager

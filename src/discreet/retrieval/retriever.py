@@ -25,12 +25,18 @@ T = TypeVar("T")
 
 @dataclass
 class Counts:
-    """What indexing did: how many documents, and the ids that came twice with different content."""
+    """What indexing did: how many documents, and the ids of those that were left out.
+
+    Attributes:
+        conflicts: that came twice with different content.
+        nameless: that name nobody, and are stored as documents about somebody.
+    """
 
     added: int = 0
     replaced: int = 0
     unchanged: int = 0
     conflicts: list[str] = field(default_factory=list)
+    nameless: list[str] = field(default_factory=list)
 
 
 class Corpus:
@@ -131,6 +137,7 @@ class Corpus:
     def _fresh(self, group: Sequence[Document], met: dict[str, bytes], counts: Counts) -> list[Document]:
         """Those documents of `group` that have to be stored; counts the others."""
         stored = self._store.digests([document.id for document in group])
+        about = self._store.units([document.id for document in group if document.own_unit])
         fresh = []
         for document in group:
             content = digest(document)
@@ -143,6 +150,9 @@ class Corpus:
             met[document.id] = content
             if stored.get(document.id) == content:
                 counts.unchanged += 1
+                continue
+            if about.get(document.id, document.unit) != document.unit:
+                counts.nameless.append(document.id)  # in its place, somebody who has paid would be somebody new
                 continue
             counts.replaced += document.id in stored
             counts.added += document.id not in stored

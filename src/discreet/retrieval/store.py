@@ -29,6 +29,9 @@ class Store(Protocol):
     def digests(self, ids: Sequence[str]) -> dict[str, bytes]:
         """For those of `ids` that are stored, the `digest` of the document."""
 
+    def units(self, ids: Sequence[str]) -> dict[str, str]:
+        """For those of `ids` that are stored, the unit that the document is about."""
+
     def batch(self) -> AbstractContextManager[None]:
         """All that is put within becomes visible together, durably, or not at all."""
 
