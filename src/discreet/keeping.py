@@ -26,10 +26,17 @@ def check_spelling(kind: str, name: str, known: Iterable[str]) -> None:
     Raises:
         UnknownName: it looks misspelt.
     """
-    known, there = list(known), name in known or Path(name).exists()
+    known, there = list(known), name in known or _is_there(name)
     a_path = name.startswith(("/", "./", "../", "~"))
     if not there and (a_path or ("/" not in name and get_close_matches(name.lower(), known, 1, cutoff=0.6))):
         raise UnknownName(f"{kind} (nor a folder)" if a_path else kind, name, known)
+
+
+def _is_there(name: str) -> bool:
+    try:
+        return Path(name).exists()
+    except (OSError, ValueError):  # too long for a path, or no path at all
+        return False
 
 
 def make_folder(path: Path, settings: Settings, failure_share: float) -> None:

@@ -283,6 +283,12 @@ def test_a_misspelt_model_is_told_at_once(tmp_path: Path, option: str, wrong: st
     assert run("init", tmp_path / "v", "--epsilon", 1, "--delta", 1e-6, option, "somebody/model").exit_code == 0
 
 
+@pytest.mark.parametrize("name", ["/" + "x" * 300, "./none", "~/none"])
+def test_a_path_to_no_model_is_told_at_once(tmp_path: Path, name: str) -> None:
+    assert run("init", tmp_path / "v", "--epsilon", 1, "--delta", 1e-6, "--model", name).exit_code == 2
+    assert not (tmp_path / "v").exists()
+
+
 @pytest.mark.parametrize("arguments", [["ask", "V"], ["ask", "V", "Why?", "--epsilon", "much"], ["ask", "V", "--no"]])
 def test_what_the_parser_finds_wrong_is_json_too(arguments: list[str]) -> None:
     result = run(*arguments, "--json")
