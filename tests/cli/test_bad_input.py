@@ -410,3 +410,11 @@ def test_a_document_that_names_nobody_takes_nobodys_place(tmp_path: Path) -> Non
     assert (report["units"], report["added"], report["replaced"], report["unchanged"]) == (4, 0, 0, 1)
     assert run("remove", vault, "--id", 2).exit_code == 0  # whoever means it says so
     assert json.loads(run("add", vault, later, "--json").stdout)["added"] == 1
+
+
+@pytest.mark.parametrize(("option", "wrong"), [("--wanted", 0), ("--share", 1)])
+def test_how_many_units_write_is_checked_before_anything_is_paid(option: str, wrong: int, vault: Vault) -> None:
+    assert run("ask", vault.path, "Why?", "--algorithm", "dp-rag", option, wrong).exit_code == 2
+    result = run("ask", vault.path, "Why?", "--algorithm", "consensus", option, 0.5 if option == "--share" else 9)
+    assert "These have" in said(result)
+    assert "dp-rag" in said(result)

@@ -1,6 +1,7 @@
 """A vault in which something is damaged opens or is refused, and what is brought to it in vain changes nothing."""
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +115,8 @@ def test_bad_records_change_nothing_of_others(data: bytes, folder: Path) -> None
     before = _documents(path)
     file.write_bytes(data)
     vault = Vault.open(path)
-    vault.add(file)
+    with suppress(BadData):  # nobody in it has a name
+        vault.add(file)
     vault.store.close()
     assert before <= _documents(path)
 

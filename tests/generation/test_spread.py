@@ -310,7 +310,8 @@ def test_nothing_answers(tmp_path: Path) -> None:
 
 
 def test_ray_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = load_model()
     monkeypatch.setitem(sys.modules, "ray", None)
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    with pytest.raises(MissingPart, match="discreet\\[ray\\]"):
-        SpreadModel(load_model(), "local")
+    with pytest.raises(MissingPart, match=r"\.\[ray\]"):
+        SpreadModel(model, "local")

@@ -199,6 +199,10 @@ def ask(
     similarity: Annotated[
         float | None, typer.Option(help="murag (see `tune`), adaptive: how similar a unit must be.")
     ] = None,
+    wanted: Annotated[int | None, typer.Option(help="dp-rag: about how many units should write.")] = None,
+    share: Annotated[
+        float | None, typer.Option(help="dp-rag: those write who have this share of the weight: 0.5, say.")
+    ] = None,
     protection: Annotated[
         str | None,
         typer.Option(help="projection-rag, knn-lm: projection, dp-rp-g or none; no guarantee with any."),
@@ -238,6 +242,8 @@ def ask(
         "fallback": tuple(fallback) if fallback else None,
         "uses": uses,
         "similarity": similarity,
+        "wanted": wanted,
+        "share": share,
         "protection": protection,
         "k": k,
         "gamma": gamma,
