@@ -2,11 +2,11 @@
 
     .venv/bin/python benchmarks/attacks.py DATA/chatdoctor --documents 1000 --target non-rag rag dp-sparse-vote-rag
         [--epsilon 10] [--members 60] [--questions 2] [--planted 10] [--tokens 48] [--voters 40]
-        [--wanted 80] [--by-chance] [--seed 0]
+        [--wanted 80] [--both-ways] [--seed 0]
 
 Makes a vault of so many documents of the folder, those that `membership.jsonl` or `canaries.jsonl` name among them, and
-attacks it as `discreet attack` does, with these files if they are there. With --by-chance a coin decides who of the
-vault is left out, so that nothing else tells members from others. Prints Markdown. Nothing is paid.
+attacks it as `discreet attack` does, with these files if they are there. With --both-ways people of the vault are tried
+instead of those of `membership.jsonl`, each in one copy and out of the other. Prints Markdown. Nothing is paid.
 """
 
 import argparse
@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from discreet.attacks import report
+from discreet.attacks.attack import Attack
 from discreet.attacks.canaries import read_canaries
 from discreet.attacks.membership import read_suspects
-from discreet.attacks.suite import Attack, run_attack
+from discreet.attacks.suite import run_attack
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
 
@@ -57,7 +58,7 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=48)
     parser.add_argument("--voters", type=int, default=40)
     parser.add_argument("--wanted", type=int, default=80)
-    parser.add_argument("--by-chance", action="store_true")
+    parser.add_argument("--both-ways", action="store_true")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     suspects, canaries = given.data / "membership.jsonl", given.data / "canaries.jsonl"
@@ -66,7 +67,7 @@ def main() -> None:
         epsilons=tuple(given.epsilon),
         members=given.members,
         questions=given.questions,
-        suspects=tuple(read_suspects(suspects)) if suspects.exists() and not given.by_chance else (),
+        suspects=tuple(read_suspects(suspects)) if suspects.exists() and not given.both_ways else (),
         canaries=tuple(read_canaries(canaries)) if canaries.exists() else (),
         planted=given.planted,
         options={"max_tokens": given.tokens, "voters": given.voters, "wanted": given.wanted},

@@ -36,6 +36,41 @@ def test_the_interval_covers_the_area_as_often_as_it_says() -> None:
     assert np.mean([auc.low <= truth <= auc.high for auc in found]) > 0.92
 
 
+@pytest.mark.parametrize(
+    ("shift", "alike"), [(0.0, 0.0), (0.0, 0.9), (1.0, 0.0), (2.0, 0.9)], ids=["noise", "texts", "leak", "sure leak"]
+)
+def test_the_interval_of_pairs_covers_the_area_as_often_as_it_says(shift: float, alike: float) -> None:
+    """Scores of the same people in and out, which have `alike` in common and differ by `shift`."""
+    draw, truth = np.random.default_rng(7), stats.norm.cdf(shift / math.sqrt(2))
+    covered = []
+    for _ in range(300):
+        outs, own = draw.normal(size=(2, 30))
+        ins = shift + alike * outs + math.sqrt(1 - alike**2) * own
+        auc = Auc.of_pairs(ins.tolist(), outs.tolist())
+        covered.append(auc.low <= truth <= auc.high)
+        assert auc.low <= auc.value <= auc.high
+    assert np.mean(covered) > 0.94
+
+
+def test_what_nobodys_presence_changes_is_known_far_better_from_pairs() -> None:
+    scores = np.random.default_rng(2).normal(size=100).tolist()
+    pairs, apart = Auc.of_pairs(scores, scores), Auc.of(scores, scores)
+    assert pairs.value == apart.value == 0.5
+    assert 0 < pairs.high - pairs.low < 0.4 * (apart.high - apart.low)
+    assert (Auc.of_pairs([1.0] * 9, [0.0] * 9).high, Auc.of_pairs([0.0] * 9, [1.0] * 9).low) == (1, 0)
+    assert 0.5 < Auc.of_pairs([1.0] * 9, [0.0] * 9).low < 0.9
+
+
+def test_few_who_are_told_apart_are_not_overlooked() -> None:
+    """One in twenty is told apart for certain: the interval holds 0.525, though most samples hold few of them."""
+    draw, covered = np.random.default_rng(3), []
+    for _ in range(300):
+        outs = draw.normal(size=30)
+        auc = Auc.of_pairs(np.where(draw.random(30) < 0.05, 9, outs).tolist(), outs.tolist())
+        covered.append(auc.low <= 0.525 <= auc.high)
+    assert np.mean(covered) > 0.94
+
+
 @pytest.mark.parametrize(("count", "of"), [(0, 50), (3, 50), (50, 50), (1, 2)])
 def test_rates_have_the_interval_of_clopper_and_pearson(count: int, of: int) -> None:
     found, expected = Rate.among(count, of), stats.binomtest(count, of).proportion_ci(0.95, "exact")

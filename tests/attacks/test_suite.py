@@ -14,10 +14,11 @@ import pytest
 
 from discreet.algorithms import ALGORITHMS, RAG
 from discreet.attacks import report, suite, targets
+from discreet.attacks.attack import Attack
 from discreet.attacks.canaries import Canary
 from discreet.attacks.membership import Suspect
 from discreet.attacks.simulation import copied, documents_of, private_folder
-from discreet.attacks.suite import Attack, Findings, run_attack
+from discreet.attacks.suite import AGAIN, Findings, run_attack
 from discreet.attacks.targets import ROWS, Target, finder, read_all
 from discreet.errors import BadData, UnknownName, UsageError
 from discreet.generation.toy import ToyModel
@@ -73,10 +74,31 @@ def test_plain_rag_tells_members_and_secrets_and_votes_do_not(findings: Findings
         assert result.canaries.part.count == 0
     assert plain.extracted is not None
     assert findings.strings == 1
-    assert (findings.members + findings.others, findings.left_out) == (16, True)
-    assert findings.documents == 25 - findings.others + 4
+    assert (findings.members, findings.others, findings.left_out) == (8, 8, True)
+    assert 25 - 8 + 4 < findings.documents < 25 + 4  # some of the eight are left out of the first copy, not all
+    assert plain.questions == 2 * 16 + plain.asked[1] + plain.asked[2]
     assert plain.target.price(2) is None
     assert private.target.price(2) == (20, 2e-5)
+
+
+def test_the_second_copy_is_made_after_the_first_is_gone_and_asked_about_people_alone(
+    notes: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, steps, real = [], [], targets.ask_all
+
+    def noted(copy: Vault, attacked: Sequence[Target], texts: Sequence[str], *rest: Any) -> Any:
+        asked.append((copy.path, {document.unit for document in documents_of(copy)}, list(texts)))
+        assert [path.exists() for path, *_ in asked] == [False] * (len(asked) - 1) + [True]
+        return real(copy, attacked, texts, *rest)
+
+    monkeypatch.setattr(suite, "ask_all", noted)
+    run_attack(notes, replace(SMALL, targets=("rag",)), lambda step, *_: steps.append(step))
+    (_, first, texts), (_, second, again) = asked
+    assert len(first ^ second) == 8
+    assert "caller" in first & second
+    assert {canary.document.unit for canary in CANARIES if canary.planted} <= first & second
+    assert again == texts[:16]
+    assert list(dict.fromkeys(steps)) == ["asking", f"{AGAIN}asking"]
 
 
 def test_nothing_is_paid_and_nothing_is_written(notes: Vault) -> None:
@@ -273,7 +295,7 @@ def test_bad_wishes(vault: Vault) -> None:
     with pytest.raises(UsageError, match="--corpus"):
         Attack(targets=("corpus",))
     vault.model = ToyModel()
-    vault.add_documents([note(1), note(2)])
+    vault.add_documents([note(1)])
     with pytest.raises(BadData, match="at least 2"):
         run_attack(vault, Attack(targets=("rag",)))
 

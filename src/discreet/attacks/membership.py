@@ -2,8 +2,9 @@
 
 After Li et al. 2025 ("Generating is believing"), as in section IV.C of the paper on DPVoteRAG: whoever knows a
 document asks with its first half, and compares the answer with the second. A high likeness speaks for a member. Here a
-unit is in the vault or out of it with all its documents, and one passage of it is tried. With several questions the
-model is also told to go on, and the passage cut at other places; the mean likeness is the score.
+unit is in the vault or out of it with all its documents, and one passage of it is tried; people of the vault both ways,
+in two copies (`trial`). With several questions the model is also told to go on, and the passage cut at other places;
+the mean likeness is the score.
 """
 
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.attacks.rates import Auc, Rate, curve, true_positives
 from discreet.errors import BadData
@@ -72,8 +73,8 @@ class Membership:
     points: list[tuple[float, float]] = field(repr=False)
 
     @property
-    def people(self) -> int:
-        """How many were tried."""
+    def scores(self) -> int:
+        """How many there are: of people who are in, and of people who are not."""
         return self.auc.ins + self.auc.outs
 
 
@@ -115,9 +116,15 @@ def likeness(answers: Sequence[str], references: Sequence[str], embedder: Embedd
     return np.asarray(rows, dtype=np.float64).reshape(-1, len(MEASURES))
 
 
-def told_apart(scores: Sequence[float], members: Sequence[bool]) -> Membership:
-    """How well the scores tell members from others; there are some of each."""
-    ins = [score for score, member in zip(scores, members, strict=True) if member]
-    outs = [score for score, member in zip(scores, members, strict=True) if not member]
-    found = {rate: true_positives(ins, outs, rate) for rate in FALSE_POSITIVES}
-    return Membership(Auc.of(ins, outs), found, curve(ins, outs))
+def told_apart(scores: ArrayLike, inside: Sequence[Sequence[bool]]) -> Membership:
+    """How well scores tell members from others.
+
+    Args:
+        scores: shape (people, copies of the vault).
+        inside: for each person, whether each copy has them. Of two copies each person is in one.
+    """
+    found, where = np.asarray(scores, dtype=np.float64), np.asarray(inside, dtype=np.bool_)
+    ins, outs = found[where].tolist(), found[~where].tolist()  # of two copies: both in the order of people
+    auc = Auc.of_pairs(ins, outs) if where.shape[1] == 2 else Auc.of(ins, outs)
+    few = {rate: true_positives(ins, outs, rate) for rate in FALSE_POSITIVES}
+    return Membership(auc, few, curve(ins, outs))

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from discreet.attacks.membership import FALSE_POSITIVES, MEASURES, Membership
+from discreet.attacks.questions import Result
 from discreet.attacks.rates import CONFIDENCE, Auc, Rate, most_auc, most_true_positives
-from discreet.attacks.suite import Findings, Result
+from discreet.attacks.suite import Findings
 
 NOTICE = (
     "For the custodian only: nothing here was paid for. It was measured on a simulation; the vault's budget was not "
@@ -154,11 +155,12 @@ def _below_one(value: float) -> str:
 
 def summary(findings: Findings) -> str:
     """One sentence on what was attacked."""
-    drawn = "the vault's own people, left out by chance" if findings.left_out else "from a file"
-    return (
-        f"A copy of {findings.documents} documents of {findings.units} units was attacked; {findings.members} members "
-        f"and {findings.others} others were tried ({drawn}). {findings.seconds:.0f} s."
-    )
+    what = f"A copy of {findings.documents} documents of {findings.units} units was attacked"
+    if findings.left_out:
+        who = f"{findings.members} people of the vault were tried, each in one of two such copies and out of the other"
+    else:
+        who = f"{findings.members} members and {findings.others} others from a file were tried"
+    return f"{what}; {who}. {findings.seconds:.0f} s."
 
 
 def warnings(findings: Findings) -> list[str]:
@@ -220,8 +222,8 @@ _STYLE = (
 )
 _MEMBERSHIP = (
     "S2MIA: whoever knows a document asks with its first half and compares the answer with the second. Area under the "
-    "curve of true against false positives (0.5 is guessing, 1 is certainty), with an interval of confidence 0.95 "
-    "(Newcombe's), by BLEU, ROUGE-L and similarity of embeddings; with one question about each person, and with many. "
+    "curve of true against false positives (0.5 is guessing, 1 is certainty), with an interval of confidence 0.95, "
+    "by BLEU, ROUGE-L and similarity of embeddings; with one question about each person, and with many. "
     '"most": the largest area that the epsilon of one question allows, whatever the attack. "private answers": to how '
     "many of all questions voters released something; to the others the model answered without documents."
 )

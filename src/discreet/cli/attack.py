@@ -7,11 +7,12 @@ import typer
 from rich.table import Table
 
 from discreet.attacks import report
+from discreet.attacks.attack import Attack
 from discreet.attacks.canaries import read_canaries
 from discreet.attacks.extraction import read_prompts
 from discreet.attacks.membership import MOST, read_suspects
 from discreet.attacks.redaction import available
-from discreet.attacks.suite import Attack, Findings, run_attack
+from discreet.attacks.suite import Findings, run_attack
 from discreet.attacks.targets import NAMES, REDACTED
 from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import err, explained, out, print_json, step_bars
@@ -32,11 +33,11 @@ def attack(
         list[float] | None, typer.Option(help="Of one question, or of a whole synthetic corpus; several times.")
     ] = None,
     members: Annotated[
-        int, typer.Option(min=2, help="About how many people are tried that are in, and as many that are not.")
+        int, typer.Option(min=2, help="How many people are tried, each in a copy of the vault and out of another.")
     ] = 20,
     questions: Annotated[int, typer.Option(min=1, max=MOST, help="How many questions are asked about each.")] = 2,
     non_members: Annotated[
-        Path | None, typer.Option(help='Documents of others, {"text"} a line; else some of the vault are left out.')
+        Path | None, typer.Option(help='Documents of others, {"text"} a line, in place of people of the vault.')
     ] = None,
     canaries: Annotated[
         Path | None, typer.Option(help='{"unit", "secret", "text", "questions", "member"} a line; else made up.')
@@ -54,7 +55,7 @@ def attack(
     force: Annotated[bool, typer.Option("--force", help="Write over the file.")] = False,
     as_json: Json = False,
 ) -> int:
-    """Attack a copy of the vault, and say what leaks: for the custodian only."""
+    """Attack copies of the vault, and say what leaks: for the custodian only."""
     opened = Vault.open(vault)
     if output is not None:
         check_place(output, opened.path, force=force)

@@ -1,0 +1,138 @@
+"""Who is tried: each person is in one copy of the vault and out of the other, and a coin decides in which.
+
+So answers about everybody with their documents are compared with answers to the same questions without. What a text
+tells by itself tells nobody's presence, and noise from the same seeds takes the same turns in both. For each person
+both copies hold others that coins alone have chosen, so the guarantee for one unit bounds what can be told
+(`rates.most_auc`). People of a file are in or out of a single copy, as the file says.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from discreet.attacks.attack import Attack
+from discreet.attacks.canaries import Canary, make_canaries
+from discreet.attacks.membership import SHORTEST, Suspect
+from discreet.attacks.simulation import Stored
+from discreet.errors import BadData
+from discreet.privacy.noise import InsecureSeededNoise, Noise, sample
+from discreet.retrieval.documents import Document, canonical_name, chunk
+from discreet.vault import Vault
+
+FEWEST = 2
+"""So many people must be tried."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Who is tried, in which copies of a vault.
+
+    Attributes:
+        suspects: the people.
+        without: for each copy, the units that it leaves out.
+    """
+
+    suspects: list[Suspect]
+    without: tuple[frozenset[str], ...]
+
+    @property
+    def inside(self) -> list[list[bool]]:
+        """For each person, whether each copy has them."""
+        return [[suspect.member and suspect.id not in out for out in self.without] for suspect in self.suspects]
+
+
+def choose_people(vault: Vault, attack: Attack, documents: Sequence[Stored], canaries: Sequence[Canary]) -> Trial:
+    """Who is tried: people of the vault, or those of a file.
+
+    Raises:
+        BadData: there are too few, or a file does not fit the vault.
+    """
+    noise, taken = InsecureSeededNoise(attack.seed), {canary.document.unit for canary in canaries}
+    people = {
+        unit: max((text for document in group for text in document.texts), key=lambda text: len(text.split()))
+        for unit, group in _by_unit(documents)
+        if unit not in taken
+    }
+    fit = [Suspect(unit, True, text) for unit, text in people.items() if len(text.split()) >= SHORTEST]
+    others = [suspect for suspect in attack.suspects if not suspect.member]
+    if others:
+        members = [suspect for suspect in attack.suspects if suspect.member]
+        _check(vault, members, others, documents)
+        return Trial(
+            [*_some(members or fit, attack.members, noise), *_some(others, attack.members, noise)], (frozenset(),)
+        )
+    drawn = _some(fit, attack.members, noise)
+    first = {suspect.id for suspect, heads in zip(drawn, _coins(len(drawn), noise), strict=True) if heads}
+    return Trial(drawn, (frozenset({suspect.id for suspect in drawn} - first), frozenset(first)))
+
+
+def _some(suspects: Sequence[Suspect], most: int, noise: Noise) -> list[Suspect]:
+    if len(suspects) < FEWEST:
+        raise BadData(
+            f"There are {len(suspects)} people to try on one side; at least {FEWEST} are needed, with a text of "
+            f"{SHORTEST} words. Add documents, or name others with --non-members FILE."
+        )
+    return sample(suspects, min(most, len(suspects)), noise)
+
+
+def _coins(count: int, noise: Noise) -> list[bool]:
+    """A coin for each, thrown again if all fall alike.
+
+    One for each, in place of exact halves: then a person's presence is all that differs between in and out, and the
+    bound of the guarantee for one unit applies. With halves, somebody else would be out in their place.
+    """
+    while True:
+        thrown = [noise.below(2) == 0 for _ in range(count)]
+        if len(set(thrown)) > 1:
+            return thrown
+
+
+def _check(vault: Vault, members: list[Suspect], others: list[Suspect], documents: Sequence[Stored]) -> None:
+    """Nothing, if members are in the vault and others are not."""
+    known = vault.store.digests([canonical_name(suspect.id) for suspect in members])
+    missing = sum(canonical_name(suspect.id) not in known for suspect in members)
+    if missing:
+        raise BadData(f"{missing} documents that are marked as members are not in the vault, by their ids.")
+    inside = {text for document in documents for text in document.texts}
+    wrong = sum(any(piece in inside for piece in chunk(suspect.text)) for suspect in others)
+    if wrong:
+        raise BadData(f"{wrong} documents that should be outside the vault are in it. Leave them out of the file.")
+
+
+def choose_canaries(attack: Attack, documents: Sequence[Stored]) -> list[Canary]:
+    """Those to plant, at most so many, and as many that are not.
+
+    Raises:
+        BadData: one that should not be planted is in the vault.
+    """
+    units = {document.unit for document in documents}
+    if not attack.canaries:
+        return make_canaries(attack.planted, attack.seed, units)
+    if any(not canary.planted for canary in attack.canaries if canary.document.unit in units):
+        raise BadData("A canary that should not be planted is a person of the vault. Mark it as a member, or leave it.")
+    kinds = ([c for c in attack.canaries if c.planted is planted] for planted in (True, False))
+    return [canary for kind in kinds for canary in kind[: attack.planted]]
+
+
+def to_plant(canaries: Sequence[Canary], documents: Sequence[Stored]) -> list[Document]:
+    """The canaries to plant that are not in the vault already.
+
+    Raises:
+        BadData: one has the name of a person who says something else.
+    """
+    texts = {unit: "\n".join(text for d in group for text in d.texts) for unit, group in _by_unit(documents)}
+    missing = []
+    for canary in (canary for canary in canaries if canary.planted):
+        held = texts.get(canary.document.unit)
+        if held is None:
+            missing.append(canary.document)
+        elif not all(secret in held for secret in canary.secrets):
+            raise BadData(
+                "A canary has the name of a person of the vault, whose documents do not hold its secret. Give it a "
+                "name of its own."
+            )
+    return missing
+
+
+def _by_unit(documents: Sequence[Stored]) -> Iterator[tuple[str, Iterator[Stored]]]:
+    return groupby(sorted(documents, key=lambda document: document.unit), key=lambda document: document.unit)
