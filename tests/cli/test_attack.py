@@ -74,7 +74,7 @@ def test_redaction_that_is_not_installed_is_named(notes: Path) -> None:
 
 
 def test_too_few_people(vault: Vault) -> None:
-    vault.add_documents(documents(3))
+    vault.add_documents(documents(1))
     result = run(vault.path, "--target", "rag", "--json")
     assert result.exit_code == 4
     assert json.loads(result.stdout)["error"] == "BadData"
