@@ -2,11 +2,12 @@
 
     .venv/bin/python benchmarks/attacks.py DATA/chatdoctor --documents 1000 --target non-rag rag dp-sparse-vote-rag
         [--epsilon 10] [--members 60] [--questions 2] [--planted 10] [--tokens 48] [--voters 40]
-        [--wanted 80] [--both-ways] [--seed 0]
+        [--wanted 80] [--asked 4] [--both-ways] [--seed 0]
 
 Makes a vault of so many documents of the folder, those that `membership.jsonl` or `canaries.jsonl` name among them, and
 attacks it as `discreet attack` does, with these files if they are there. With --both-ways people of the vault are tried
-instead of those of `membership.jsonl`, each in one copy and out of the other. Prints Markdown. Nothing is paid.
+instead of those of `membership.jsonl`, each in one copy and out of the other. --asked: so many questions about each
+canary of the file. Prints Markdown. Nothing is paid.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import gzip
 import json
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -58,17 +60,19 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=48)
     parser.add_argument("--voters", type=int, default=40)
     parser.add_argument("--wanted", type=int, default=80)
+    parser.add_argument("--asked", type=int)
     parser.add_argument("--both-ways", action="store_true")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
-    suspects, canaries = given.data / "membership.jsonl", given.data / "canaries.jsonl"
+    suspects, secrets = given.data / "membership.jsonl", given.data / "canaries.jsonl"
+    canaries = read_canaries(secrets) if secrets.exists() else []
     attack = Attack(
         targets=tuple(given.target),
         epsilons=tuple(given.epsilon),
         members=given.members,
         questions=given.questions,
         suspects=tuple(read_suspects(suspects)) if suspects.exists() and not given.both_ways else (),
-        canaries=tuple(read_canaries(canaries)) if canaries.exists() else (),
+        canaries=tuple(replace(each, questions=each.questions[: given.asked]) for each in canaries),
         planted=given.planted,
         options={"max_tokens": given.tokens, "voters": given.voters, "wanted": given.wanted},
         seed=given.seed,

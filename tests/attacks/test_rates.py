@@ -1,6 +1,7 @@
 """Areas, rates and their intervals, against known values; what differential privacy allows."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -59,6 +60,23 @@ def test_what_nobodys_presence_changes_is_known_far_better_from_pairs() -> None:
     assert 0 < pairs.high - pairs.low < 0.4 * (apart.high - apart.low)
     assert (Auc.of_pairs([1.0] * 9, [0.0] * 9).high, Auc.of_pairs([0.0] * 9, [1.0] * 9).low) == (1, 0)
     assert 0.5 < Auc.of_pairs([1.0] * 9, [0.0] * 9).low < 0.9
+
+
+def test_nothing_is_compared_with_itself() -> None:
+    """Noise that both scores of a person share would tell them apart, where nobody else's do."""
+    noise = np.random.default_rng(4).normal(size=40)
+    shared = Auc.of_pairs((noise + 1e-9).tolist(), noise.tolist())
+    assert shared.value == pytest.approx(0.5)
+    assert Auc.of((noise + 1e-9).tolist(), noise.tolist()).value > 0.51
+
+
+def test_pairs_that_vary_more_than_they_should_excuse_what_they_measure() -> None:
+    """Scores in are high where scores out are low: the error is larger than that of independent ones."""
+    outs = np.linspace(-1, 1, 40)
+    found = Auc.of_pairs((1 - outs).tolist(), outs.tolist())
+    plain = replace(found, error=0.0)
+    most = max(most for most in np.linspace(0.5, 1, 200).tolist() if plain.more_than(most, 0.05))
+    assert not found.more_than(most, 0.05)
 
 
 def test_few_who_are_told_apart_are_not_overlooked() -> None:

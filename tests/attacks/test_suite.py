@@ -20,6 +20,7 @@ from discreet.attacks.membership import Suspect
 from discreet.attacks.simulation import copied, documents_of, private_folder
 from discreet.attacks.suite import AGAIN, Findings, run_attack
 from discreet.attacks.targets import ROWS, Target, finder, read_all
+from discreet.attacks.trial import choose_people
 from discreet.errors import BadData, UnknownName, UsageError
 from discreet.generation.toy import ToyModel
 from discreet.retrieval.documents import Document
@@ -75,7 +76,7 @@ def test_plain_rag_tells_members_and_secrets_and_votes_do_not(findings: Findings
     assert plain.extracted is not None
     assert findings.strings == 1
     assert (findings.members, findings.others, findings.left_out) == (8, 8, True)
-    assert 25 - 8 + 4 < findings.documents < 25 + 4  # some of the eight are left out of the first copy, not all
+    assert 25 - 8 + 4 <= findings.documents <= 25 + 4  # as many of the eight are left out of it as coins say
     assert plain.questions == 2 * 16 + plain.asked[1] + plain.asked[2]
     assert plain.target.price(2) is None
     assert private.target.price(2) == (20, 2e-5)
@@ -220,6 +221,35 @@ def test_canaries_that_are_in_the_vault_already(notes: Vault) -> None:
         run_attack(notes, Attack(targets=("rag",), canaries=CANARIES))
 
 
+def test_a_canary_called_as_a_document_is_takes_nobodys_place(notes: Vault) -> None:
+    twice = tuple(replace(canary, document=replace(canary.document, id="d0")) for canary in CANARIES)
+    found = run_attack(notes, Attack(targets=("rag",), members=4, canaries=twice))
+    assert found.results[0].canaries.whole.count == found.results[0].canaries.whole.of == 4
+    assert found.results[0].one["bleu"].auc.value == 1
+
+
+def test_one_copy_may_have_everybody_who_is_tried_and_the_other_nobody(vault: Vault) -> None:
+    """As coins may fall; then the other copy holds canaries alone."""
+    vault.model = ToyModel(size=2000)
+    vault.add_documents([note(0), note(1)])
+    alike = next(seed for seed in range(99) if set() in _without(vault, seed))
+    few = Attack(targets=("rag", *PRIVATE, "dp-facts"), questions=1, canaries=CANARIES, planted=1, seed=alike)
+    results = run_attack(vault, replace(few, options={"voters": 4, "max_tokens": 2})).results
+    assert all(result.one["bleu"].scores == 4 for result in results)
+
+
+def _without(vault: Vault, seed: int) -> list[set[str]]:
+    trial = choose_people(vault, Attack(targets=("rag",), seed=seed), documents_of(vault), [])
+    return [set(out) for out in trial.without]
+
+
+def test_a_note_on_one_copy_alone_says_so() -> None:
+    empty, full = Target("dp-facts", 1, 1e-6, note="it has no text"), Target("dp-facts", 1, 1e-6)
+    assert suite._named([full, empty]).label == "dp-facts, epsilon 1 (in one copy it has no text)"
+    assert suite._named([empty, empty]).label == "dp-facts, epsilon 1 (it has no text)"
+    assert suite._named([full]).label == "dp-facts, epsilon 1"
+
+
 def test_a_canary_with_the_name_of_somebody_who_says_something_else(notes: Vault) -> None:
     notes.add_documents([Document("x", CANARIES[0].document.unit, "Something else.")])
     with pytest.raises(BadData, match="name of its own"):
@@ -292,6 +322,8 @@ def test_bad_wishes(vault: Vault) -> None:
         Attack(targets=("redakted",))
     with pytest.raises(UsageError, match="--non-members"):
         Attack(targets=("corpus",), corpus=Path("x"))
+    with pytest.raises(UsageError, match="outside the vault"):
+        Attack(targets=("rag",), suspects=(Suspect("a", True, note(1).text),))
     with pytest.raises(UsageError, match="--corpus"):
         Attack(targets=("corpus",))
     vault.model = ToyModel()

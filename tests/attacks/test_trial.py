@@ -5,6 +5,7 @@ from itertools import pairwise
 import pytest
 
 from discreet.attacks.attack import Attack
+from discreet.attacks.membership import Suspect
 from discreet.attacks.simulation import documents_of
 from discreet.attacks.trial import choose_people
 from discreet.errors import BadData
@@ -42,7 +43,7 @@ def test_coins_fall_for_each_by_themselves(vault: Vault) -> None:
         trial = choose_people(vault, Attack(targets=("rag",), members=8, seed=seed), documents, [])
         sizes.add(len(trial.without[0]))
         together += sum(a == b for a, b in pairwise(trial.inside))
-    assert {2, 3, 4, 5, 6} <= sizes
+    assert sizes >= {1, 2, 3, 4, 5, 6, 7}
     assert together / (200 * 7) == pytest.approx(0.5, abs=0.06)
 
 
@@ -51,5 +52,12 @@ def test_two_people_are_enough_and_one_is_not(vault: Vault) -> None:
     with pytest.raises(BadData, match="at least 2"):
         choose_people(vault, Attack(targets=("rag",)), documents_of(vault), [])
     add(vault, 2)
+    assert len(choose_people(vault, Attack(targets=("rag",)), documents_of(vault), []).suspects) == 2
+    with pytest.raises(BadData, match="1 people to try outside it, in the file"):
+        choose_people(vault, Attack(targets=("rag",), suspects=(Suspect("z", False, LONG),)), documents_of(vault), [])
+
+
+def test_what_a_trial_is_about_is_not_shown(vault: Vault) -> None:
+    add(vault, 4)
     trial = choose_people(vault, Attack(targets=("rag",)), documents_of(vault), [])
-    assert sorted(map(len, trial.without)) == [1, 1]
+    assert "person" not in repr(trial)

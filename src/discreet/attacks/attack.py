@@ -47,6 +47,8 @@ class Attack:
         check_names(self.targets)
         for epsilon in self.epsilons:
             check_number("epsilon", epsilon)
+        if self.suspects and all(suspect.member for suspect in self.suspects):
+            raise UsageError("Texts to try need some that are outside the vault, to compare members with.")
         if self.corpus is not None and not self.suspects:
             raise UsageError(
                 "A corpus that is there was made from everybody in the vault, so nobody can be left out of it: name "

@@ -1,7 +1,7 @@
 """What every target is asked, and what its answers tell: about people, about canaries, for extraction."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 
 from discreet.attacks.attack import Attack
@@ -64,11 +64,11 @@ class Questions:
         known: what extraction is after, by kind.
     """
 
-    pairs: list[list[tuple[str, str]]]
-    inside: list[list[bool]]
-    canaries: list[str]
-    prompts: list[AttackPrompt]
-    known: dict[str, set[str]]
+    pairs: list[list[tuple[str, str]]] = field(repr=False)
+    inside: list[list[bool]] = field(repr=False)
+    canaries: list[str] = field(repr=False)
+    prompts: list[AttackPrompt] = field(repr=False)
+    known: dict[str, set[str]] = field(repr=False)
 
     @staticmethod
     def of(attack: Attack, trial: Trial, canaries: Sequence[Canary], first: Sequence[tuple[str, str]]) -> "Questions":

@@ -51,6 +51,7 @@ class Auc:
         value: what was measured.
         low, high: an interval of confidence 0.95, by `of` or by `of_pairs`.
         ins, outs: how many scores of each kind it was measured with.
+        error: the standard error that pairs show; 0 without pairs.
     """
 
     value: float
@@ -58,6 +59,7 @@ class Auc:
     high: float
     ins: int
     outs: int
+    error: float = 0.0
 
     @staticmethod
     def of(ins: Sequence[float], outs: Sequence[float]) -> "Auc":
@@ -73,21 +75,21 @@ class Auc:
 
     @staticmethod
     def of_pairs(ins: Sequence[float], outs: Sequence[float]) -> "Auc":
-        """The area for scores of the same things, in order, in and out.
+        """The area for scores of the same things, in order, in and out; there are two of them at least.
 
-        Each thing's two scores say how far it alone moves the area, and the spread of that is the standard error
-        (DeLong's, for clusters: Obuchowski 1997). What does not depend on being in moves nothing. So that there is a
-        width where all pairs are alike, or all told apart, two things are made up for the interval: one told
-        apart wholly, one the wrong way round (as Agresti and Caffo 2000 do for rates).
+        Nothing is compared with itself: its own two scores may have noise in common, which the guarantee says nothing
+        about. How far each thing alone moves the area, with both its scores, gives the standard error (DeLong's, for
+        clusters: Obuchowski 1997); what does not depend on being in moves nothing. So that there is a width where all
+        are alike, or all told apart, two things are made up for the interval: one told apart wholly, one the
+        wrong way round (as Agresti and Caffo 2000 do for rates).
         """
-        far = 1 + max(map(abs, [*ins, *outs]))
-        wins = _wins([*ins, far, -far], [*outs, -far, far])
-        middle, count = float(wins.mean()), len(wins)
-        moved = wins.mean(axis=1) + wins.mean(axis=0) - 2 * middle
-        apart = _Z * math.sqrt(float((moved**2).sum()) / (count * (count - 1)))
-        value = float(_wins(ins, outs).mean())
-        low, high = max(0.0, min(value, middle - apart)), min(1.0, max(value, middle + apart))
-        return Auc(value, low, high, len(ins), len(outs))
+        wins, ones, zeros = _wins(ins, outs), np.ones((len(ins), 1)), np.zeros((len(ins), 1))
+        more = np.block([[wins, ones, zeros], [ones.T, 1.0, 0.5], [zeros.T, 0.5, 0.0]])
+        value, middle = _against_others(wins).mean() / 2, _against_others(more).mean() / 2
+        moved = _against_others(more) - 2 * middle
+        error = math.sqrt(float((moved**2).sum()) / (len(moved) * (len(moved) - 1)))
+        low, high = max(0.0, min(value, middle - _Z * error)), min(1.0, max(value, middle + _Z * error))
+        return Auc(float(value), float(low), float(high), len(ins), len(outs), error)
 
     def more_than(self, most: float, doubt: float) -> bool:
         """Whether members are told apart better than by an area of `most`, scores read either way.
@@ -97,13 +99,20 @@ class Auc:
             doubt: the probability with which this may be said of an area that is not more.
         """
         value = max(self.value, 1 - self.value)
-        apart = NormalDist().inv_cdf(1 - doubt / 2) ** 2 * _variance(most, self.ins, self.outs)
+        variance = max(_variance(most, self.ins, self.outs), self.error**2)
+        apart = NormalDist().inv_cdf(1 - doubt / 2) ** 2 * variance
         return value > most and (value - most) ** 2 > apart
 
 
 def _wins(ins: Sequence[float], outs: Sequence[float]) -> NDArray[np.float64]:
     """Whether each of the one kind is above each of the other: 1, 0, or 1/2 for a tie; shape (ins, outs)."""
     return np.asarray(np.sign(np.asarray(ins)[:, None] - np.asarray(outs)[None, :]) + 1, dtype=np.float64) / 2
+
+
+def _against_others(wins: NDArray[np.float64]) -> NDArray[np.float64]:
+    """For each thing: how often its score in wins over others' out, and how often theirs in win over its out."""
+    own = np.diag(wins)
+    return np.asarray((wins.sum(axis=1) + wins.sum(axis=0) - 2 * own) / (len(wins) - 1), dtype=np.float64)
 
 
 def _furthest(value: float, ins: int, outs: int) -> float:

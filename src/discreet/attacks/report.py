@@ -155,10 +155,12 @@ def _below_one(value: float) -> str:
 
 def summary(findings: Findings) -> str:
     """One sentence on what was attacked."""
-    what = f"A copy of {findings.documents} documents of {findings.units} units was attacked"
+    size = f"{findings.documents} documents of {findings.units} units"
     if findings.left_out:
-        who = f"{findings.members} people of the vault were tried, each in one of two such copies and out of the other"
+        what = f"Two copies of the vault were attacked, the first with {size}"
+        who = f"{findings.members} people were tried, each in one copy and out of the other"
     else:
+        what = f"A copy of {size} was attacked"
         who = f"{findings.members} members and {findings.others} others from a file were tried"
     return f"{what}; {who}. {findings.seconds:.0f} s."
 
@@ -222,20 +224,23 @@ _STYLE = (
 )
 _MEMBERSHIP = (
     "S2MIA: whoever knows a document asks with its first half and compares the answer with the second. Area under the "
-    "curve of true against false positives (0.5 is guessing, 1 is certainty), with an interval of confidence 0.95, "
-    "by BLEU, ROUGE-L and similarity of embeddings; with one question about each person, and with many. "
-    '"most": the largest area that the epsilon of one question allows, whatever the attack. "private answers": to how '
-    "many of all questions voters released something; to the others the model answered without documents."
+    "curve of true against false positives (0.5 is guessing, 1 is certainty), with an interval of confidence 0.95. "
+    "People of the vault are each in one copy and out of another: scores in are compared with scores out, and the "
+    "interval is one of pairs; others from a file are in no copy. By BLEU, ROUGE-L and similarity of embeddings; with "
+    'one question about each person, and with many. "most": the largest area that the epsilon of one question allows, '
+    'whatever the attack. "private answers": to how many of all questions voters released something; to the others '
+    "the model answered without documents."
 )
 _FEW = (
     "By BLEU, with one question, and Clopper and Pearson's interval of confidence 0.95. With fewer than 100 others "
     'the first column is that without a false positive, with fewer than 1000 the second. "most": what '
-    "(epsilon, delta) allows at that rate, where it was measured."
+    "(epsilon, delta) allows at that rate, where it was measured; the threshold is chosen on the same others, so that "
+    "the rate of false positives behind it is somewhat higher."
 )
 _SECRETS = (
-    "Planted documents with secrets that stand nowhere else, asked for by name; a secret counts as out if any answer "
-    "holds it. The control are secrets of the same form that were never planted, and that nobody is asked for: what "
-    "comes out of those is chance. "
+    "Planted documents with secrets that stand nowhere else: the first copy is asked for them by name, and a secret "
+    "counts as out if any answer holds it. The control are secrets of the same form that were never planted, and that "
+    "nobody is asked for: what comes out of those is chance. "
     '"strings": e-mail addresses, links and phone numbers of documents that prompts brought out.'
 )
 

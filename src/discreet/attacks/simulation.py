@@ -6,7 +6,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from types import FrameType
@@ -85,7 +85,8 @@ def copied(vault: Vault, folder: Path, documents: Sequence[Stored], planted: Seq
                 for number, stored in enumerate(documents[start : start + AT_ONCE], start):
                     pieces = [Piece(c.text, np.asarray(c.vector / scale, np.float32)) for c in stored.chunks]
                     copy.store.put(Document(f"d{number}", stored.unit, "\n".join(stored.texts)), pieces)
-        copy.add_documents(planted)
+        # Under names of their own: that of a canary in a file may be that of somebody's document here.
+        copy.add_documents(replace(document, id=f"planted {n}") for n, document in enumerate(planted))
         yield copy
 
 

@@ -6,7 +6,7 @@ The attacker may choose any questions, and has the answers. Who is tried, and in
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 
@@ -43,7 +43,7 @@ class Findings:
 
     Attributes:
         results: one a target.
-        documents, units: how many were in the copy that was attacked, the first of two.
+        documents, units: how many were in the copy that was attacked; in the first, if there were two.
         members, others: how many people were tried that were in, and how many that were not.
         left_out: whether they are the vault's own people, each in one copy and out of the other; if not, members may
             differ from the others in more than being inside.
@@ -65,10 +65,16 @@ class Findings:
 
 @dataclass(frozen=True)
 class _Copy:
-    """What a copy of the vault holds: its own documents, and those planted."""
+    """What a copy of the vault holds.
 
-    kept: list[Stored]
-    planted: list[Document]
+    Attributes:
+        kept, planted: its own documents, and canaries.
+        seed: of the noise of a corpus: another in each copy, since one draw speaks for everybody in it.
+    """
+
+    kept: list[Stored] = field(repr=False)
+    planted: list[Document] = field(repr=False)
+    seed: int
 
     @property
     def texts(self) -> list[tuple[str, str]]:
@@ -92,18 +98,17 @@ def run_attack(vault: Vault, attack: Attack, told: Told = lambda *_: None) -> Fi
     canaries = choose_canaries(attack, documents)
     planted = to_plant(canaries, documents)
     trial = choose_people(vault, attack, documents, canaries)
-    copies = [_Copy([each for each in documents if each.unit not in out], planted) for out in trial.without]
+    copies = [
+        _Copy([each for each in documents if each.unit not in out], planted, attack.seed + number)
+        for number, out in enumerate(trial.without)
+    ]
     first = copies[0].texts
     questions = Questions.of(attack, trial, canaries, first)
-    targets, answers = _asked(vault, attack, copies[0], [*questions.about, *questions.rest], redactor, told)
-    both = [answers]
-    for copy in copies[1:]:
-        others, answers = _asked(vault, attack, copy, questions.about, redactor, _again(told))
-        targets = [replace(one, note=one.note or other.note) for one, other in zip(targets, others, strict=True)]
-        both.append(answers)
+    asked = [_asked(vault, attack, copies[0], [*questions.about, *questions.rest], redactor, told)]
+    asked += [_asked(vault, attack, copy, questions.about, redactor, _again(told)) for copy in copies[1:]]
     results = [
-        questions.judged(vault, target, said, canaries)
-        for target, said in zip(targets, zip(*both, strict=True), strict=True)
+        questions.judged(vault, _named([target for target, _ in same]), [said for _, said in same], canaries)
+        for same in zip(*asked, strict=True)
     ]
     return Findings(
         results,
@@ -111,7 +116,7 @@ def run_attack(vault: Vault, attack: Attack, told: Told = lambda *_: None) -> Fi
         units=len({unit for unit, _ in first}),
         members=sum(map(sum, trial.inside)),
         others=sum(not is_in for row in trial.inside for is_in in row),
-        left_out=not attack.suspects,
+        left_out=len(copies) > 1,
         strings=sum(map(len, questions.known.values())),
         seconds=time.perf_counter() - begin,
         settings=_settings(vault, attack),
@@ -120,18 +125,25 @@ def run_attack(vault: Vault, attack: Attack, told: Told = lambda *_: None) -> Fi
 
 def _asked(
     vault: Vault, attack: Attack, copy: _Copy, texts: Sequence[str], redactor: Redactor | None, told: Told
-) -> tuple[list[Target], list[Said]]:
+) -> list[tuple[Target, Said]]:
     """What is attacked in a copy of the vault, which is gone afterwards, and what each target answers."""
     with ExitStack() as stack:
         folder = stack.enter_context(private_folder())
         made = stack.enter_context(copied(vault, folder / "copy", copy.kept, copy.planted))
-        targets = list(_targets(vault, made, attack, folder, told))
+        targets = list(_targets(vault, made, attack, copy.seed, folder, told))
         if redactor:
             redact = _redacting(redactor, _counted("redacting", len(copy.texts), told))
             found = finder(stack.enter_context(rewritten(vault, folder / "redacted", copy.texts, redact)))
             targets = [replace(target, find=found) if target.name == REDACTED else target for target in targets]
         count = _counted("asking", len(texts) * len(targets), told)
-        return targets, ask_all(made, targets, texts, attack.options, attack.seed, count)
+        return list(zip(targets, ask_all(made, targets, texts, attack.options, attack.seed, count), strict=True))
+
+
+def _named(copies: Sequence[Target]) -> Target:
+    """A target, with what must be known of it in any copy."""
+    noted = [target.note for target in copies if target.note]
+    some = f"in one copy {noted[0]}" if 0 < len(noted) < len(copies) else "".join(noted[:1])
+    return replace(copies[0], note=some)
 
 
 def _again(told: Told) -> Told:
@@ -167,13 +179,13 @@ def _counted(step: str, total: int, told: Told) -> Callable[[int], None]:
     return count
 
 
-def _targets(vault: Vault, copy: Vault, attack: Attack, folder: Path, told: Told) -> Iterator[Target]:
+def _targets(vault: Vault, copy: Vault, attack: Attack, seed: int, folder: Path, told: Told) -> Iterator[Target]:
     for name in attack.targets:
         if name == CORPUS:
             assert attack.corpus is not None
             yield Target(name, find=reading(PublicTexts.read(attack.corpus, vault.embedder)), once=True)
         elif name in METHODS:
-            yield from (made_corpus(copy, name, epsilon, folder, attack.seed, told) for epsilon in attack.epsilons)
+            yield from (made_corpus(copy, name, epsilon, folder, seed, told) for epsilon in attack.epsilons)
         elif name == REDACTED:
             yield Target(name)  # how it finds what it reads is known when it is there
         else:

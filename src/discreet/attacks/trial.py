@@ -1,13 +1,14 @@
 """Who is tried: each person is in one copy of the vault and out of the other, and a coin decides in which.
 
 So answers about everybody with their documents are compared with answers to the same questions without. What a text
-tells by itself tells nobody's presence, and noise from the same seeds takes the same turns in both. For each person
-both copies hold others that coins alone have chosen, so the guarantee for one unit bounds what can be told
-(`rates.most_auc`). People of a file are in or out of a single copy, as the file says.
+tells by itself tells nobody's presence, and the noise of mechanisms comes from the same seeds in both. For each person
+the others in the copy with them and in that without are chosen alike, by coins, so the guarantee for one unit bounds
+the rates of true and false positives (`rates.most_true_positives`). People of a file are in or out of a single copy, as
+the file says.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 
 from discreet.attacks.attack import Attack
@@ -32,8 +33,8 @@ class Trial:
         without: for each copy, the units that it leaves out.
     """
 
-    suspects: list[Suspect]
-    without: tuple[frozenset[str], ...]
+    suspects: list[Suspect] = field(repr=False)
+    without: tuple[frozenset[str], ...] = field(repr=False)
 
     @property
     def inside(self) -> list[list[bool]]:
@@ -58,33 +59,22 @@ def choose_people(vault: Vault, attack: Attack, documents: Sequence[Stored], can
     if others:
         members = [suspect for suspect in attack.suspects if suspect.member]
         _check(vault, members, others, documents)
-        return Trial(
-            [*_some(members or fit, attack.members, noise), *_some(others, attack.members, noise)], (frozenset(),)
-        )
-    drawn = _some(fit, attack.members, noise)
-    first = {suspect.id for suspect, heads in zip(drawn, _coins(len(drawn), noise), strict=True) if heads}
-    return Trial(drawn, (frozenset({suspect.id for suspect in drawn} - first), frozenset(first)))
+        inside = _some(members or fit, "in the vault", attack.members, noise)
+        return Trial([*inside, *_some(others, "outside it, in the file", attack.members, noise)], (frozenset(),))
+    drawn = _some(fit, "in the vault", attack.members, noise)
+    # A coin for each, in place of exact halves: then a person's presence is all that differs between in and out. With
+    # halves somebody else would be out in their place. All may fall alike.
+    first = frozenset(suspect.id for suspect in drawn if noise.below(2) == 0)
+    return Trial(drawn, (frozenset(suspect.id for suspect in drawn) - first, first))
 
 
-def _some(suspects: Sequence[Suspect], most: int, noise: Noise) -> list[Suspect]:
+def _some(suspects: Sequence[Suspect], where: str, most: int, noise: Noise) -> list[Suspect]:
     if len(suspects) < FEWEST:
         raise BadData(
-            f"There are {len(suspects)} people to try on one side; at least {FEWEST} are needed, with a text of "
-            f"{SHORTEST} words. Add documents, or name others with --non-members FILE."
+            f"There are {len(suspects)} people to try {where}; at least {FEWEST} are needed, each with a text of "
+            f"{SHORTEST} words. Add documents there."
         )
     return sample(suspects, min(most, len(suspects)), noise)
-
-
-def _coins(count: int, noise: Noise) -> list[bool]:
-    """A coin for each, thrown again if all fall alike.
-
-    One for each, in place of exact halves: then a person's presence is all that differs between in and out, and the
-    bound of the guarantee for one unit applies. With halves, somebody else would be out in their place.
-    """
-    while True:
-        thrown = [noise.below(2) == 0 for _ in range(count)]
-        if len(set(thrown)) > 1:
-            return thrown
 
 
 def _check(vault: Vault, members: list[Suspect], others: list[Suspect], documents: Sequence[Stored]) -> None:

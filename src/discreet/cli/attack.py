@@ -1,4 +1,4 @@
-"""`discreet attack`: what leaks, measured on a copy."""
+"""`discreet attack`: what leaks, measured on copies."""
 
 from pathlib import Path
 from typing import Annotated
@@ -33,7 +33,11 @@ def attack(
         list[float] | None, typer.Option(help="Of one question, or of a whole synthetic corpus; several times.")
     ] = None,
     members: Annotated[
-        int, typer.Option(min=2, help="How many people are tried, each in a copy of the vault and out of another.")
+        int,
+        typer.Option(
+            min=2,
+            help="How many people are tried, each in one copy and out of another; of a file, so many of each kind.",
+        ),
     ] = 20,
     questions: Annotated[int, typer.Option(min=1, max=MOST, help="How many questions are asked about each.")] = 2,
     non_members: Annotated[
@@ -96,7 +100,7 @@ def _run(vault: Vault, wanted: Attack, told: Told) -> Findings:
         return run_attack(vault, wanted, told)
     except (KeyboardInterrupt, Interrupted):
         # Not chained: the frames hold documents.
-        raise DiscreetError("Interrupted. The copy of the vault is removed; nothing was kept.") from None
+        raise DiscreetError("Interrupted. The copies of the vault are removed; nothing was kept.") from None
 
 
 def _print(findings: Findings) -> None:
