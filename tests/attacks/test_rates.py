@@ -62,6 +62,16 @@ def test_what_nobodys_presence_changes_is_known_far_better_from_pairs() -> None:
     assert 0.5 < Auc.of_pairs([1.0] * 9, [0.0] * 9).low < 0.9
 
 
+@pytest.mark.parametrize(("people", "alike", "noisy"), [(20, 0.12, 0.19), (100, 0.03, 0.08)])
+def test_pairs_tell_an_area_as_well_as_the_docs_say(people: int, alike: float, noisy: float) -> None:
+    draw = np.random.default_rng(6)
+    scores = draw.normal(size=(100, 2, people)).tolist()
+    same = Auc.of_pairs(scores[0][0], scores[0][0])
+    assert (same.high - same.low) / 2 == pytest.approx(alike, abs=0.005)
+    widths = [auc.high - auc.low for auc in (Auc.of_pairs(ins, outs) for ins, outs in scores)]
+    assert np.mean(widths) / 2 == pytest.approx(noisy, abs=0.01)
+
+
 def test_nothing_is_compared_with_itself() -> None:
     """Noise that both scores of a person share would tell them apart, where nobody else's do."""
     noise = np.random.default_rng(4).normal(size=40)

@@ -275,8 +275,11 @@ def test_every_private_algorithm_is_a_target(notes: Vault) -> None:
 def test_what_is_redacted_is_read_redacted(notes: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a redactor that takes out every secret: plain RAG tells none, and who is a member all the same."""
 
+    read: list[str] = []
+
     class Blind:
         def redact(self, texts: Sequence[str], told: Callable[[], None]) -> list[str]:
+            read.extend(texts)
             for _ in texts:
                 told()
             return [re.sub(r"[A-H]{6}77", "<CODE>", text) for text in texts]
@@ -285,6 +288,7 @@ def test_what_is_redacted_is_read_redacted(notes: Vault, monkeypatch: pytest.Mon
     plain, redacted = run_attack(notes, replace(SMALL, targets=("rag", "redacted"))).results
     assert (plain.canaries.whole.count, redacted.canaries.whole.count) == (4, 0)
     assert redacted.one["bleu"].auc.value > 0.9
+    assert len(read) == len(set(read)) == 25 + 4  # once for both copies
 
 
 def test_whoever_owns_a_string_is_asked_about_by_name(notes: Vault, monkeypatch: pytest.MonkeyPatch) -> None:

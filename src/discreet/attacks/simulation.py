@@ -4,7 +4,7 @@ import contextlib
 import signal
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -91,19 +91,10 @@ def copied(vault: Vault, folder: Path, documents: Sequence[Stored], planted: Seq
 
 
 @contextmanager
-def rewritten(
-    vault: Vault,
-    folder: Path,
-    documents: Sequence[tuple[str, str]],
-    rewrite: Callable[[Sequence[str]], list[str]],
-) -> Iterator[Vault]:
-    """A vault of the same settings in `folder`, with (unit, text) documents after `rewrite`."""
+def rewritten(vault: Vault, folder: Path, documents: Sequence[tuple[str, str]]) -> Iterator[Vault]:
+    """A vault of the same settings in `folder`, with other texts: (unit, text)."""
     with _beside(vault, folder) as copy:
-        texts = rewrite([text for _, text in documents])
-        copy.add_documents(
-            Document(f"d{number}", unit, text)
-            for number, ((unit, _), text) in enumerate(zip(documents, texts, strict=True))
-        )
+        copy.add_documents(Document(f"d{number}", unit, text) for number, (unit, text) in enumerate(documents))
         yield copy
 
 

@@ -4,7 +4,7 @@ The attacker may choose any questions, and has the answers. Who is tried, and in
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -28,6 +28,7 @@ from discreet.attacks.targets import (
 )
 from discreet.attacks.trial import choose_canaries, choose_people, to_plant
 from discreet.evaluation.metrics import check_installed
+from discreet.privacy.noise import InsecureSeededNoise, Noise
 from discreet.retrieval.documents import Document
 from discreet.retrieval.public import PublicTexts
 from discreet.synthesis import METHODS, Told
@@ -69,18 +70,17 @@ class _Copy:
 
     Attributes:
         kept, planted: its own documents, and canaries.
-        seed: of the noise of a corpus: another in each copy, since one draw speaks for everybody in it.
+        noise: of corpora: other draws in each copy, since one speaks for everybody in it.
     """
 
     kept: list[Stored] = field(repr=False)
     planted: list[Document] = field(repr=False)
-    seed: int
+    noise: Noise
 
     @property
     def texts(self) -> list[tuple[str, str]]:
         """The unit and the text of each document."""
-        kept = [(document.unit, "\n".join(document.texts)) for document in self.kept]
-        return [*kept, *((document.unit, document.text) for document in self.planted)]
+        return _texts(self.kept, self.planted)
 
 
 def run_attack(vault: Vault, attack: Attack, told: Told = lambda *_: None) -> Findings:
@@ -98,14 +98,15 @@ def run_attack(vault: Vault, attack: Attack, told: Told = lambda *_: None) -> Fi
     canaries = choose_canaries(attack, documents)
     planted = to_plant(canaries, documents)
     trial = choose_people(vault, attack, documents, canaries)
+    noise = InsecureSeededNoise(attack.seed)
     copies = [
-        _Copy([each for each in documents if each.unit not in out], planted, attack.seed + number)
-        for number, out in enumerate(trial.without)
+        _Copy([each for each in documents if each.unit not in out], planted, noise.beside()) for out in trial.without
     ]
     first = copies[0].texts
     questions = Questions.of(attack, trial, canaries, first)
-    asked = [_asked(vault, attack, copies[0], [*questions.about, *questions.rest], redactor, told)]
-    asked += [_asked(vault, attack, copy, questions.about, redactor, _again(told)) for copy in copies[1:]]
+    redacted = _redacted(redactor, _texts(documents, planted), told) if redactor else None
+    asked = [_asked(vault, attack, copies[0], [*questions.about, *questions.rest], redacted, told)]
+    asked += [_asked(vault, attack, copy, questions.about, redacted, _again(told)) for copy in copies[1:]]
     results = [
         questions.judged(vault, _named([target for target, _ in same]), [said for _, said in same], canaries)
         for same in zip(*asked, strict=True)
@@ -124,16 +125,16 @@ def run_attack(vault: Vault, attack: Attack, told: Told = lambda *_: None) -> Fi
 
 
 def _asked(
-    vault: Vault, attack: Attack, copy: _Copy, texts: Sequence[str], redactor: Redactor | None, told: Told
+    vault: Vault, attack: Attack, copy: _Copy, texts: Sequence[str], redacted: Mapping[str, str] | None, told: Told
 ) -> list[tuple[Target, Said]]:
     """What is attacked in a copy of the vault, which is gone afterwards, and what each target answers."""
     with ExitStack() as stack:
         folder = stack.enter_context(private_folder())
         made = stack.enter_context(copied(vault, folder / "copy", copy.kept, copy.planted))
-        targets = list(_targets(vault, made, attack, copy.seed, folder, told))
-        if redactor:
-            redact = _redacting(redactor, _counted("redacting", len(copy.texts), told))
-            found = finder(stack.enter_context(rewritten(vault, folder / "redacted", copy.texts, redact)))
+        targets = list(_targets(vault, made, attack, copy.noise, folder, told))
+        if redacted is not None:
+            hidden = [(unit, redacted[text]) for unit, text in copy.texts]
+            found = finder(stack.enter_context(rewritten(vault, folder / "redacted", hidden)))
             targets = [replace(target, find=found) if target.name == REDACTED else target for target in targets]
         count = _counted("asking", len(texts) * len(targets), told)
         return list(zip(targets, ask_all(made, targets, texts, attack.options, attack.seed, count), strict=True))
@@ -163,8 +164,17 @@ def _settings(vault: Vault, attack: Attack) -> dict[str, str | float]:
     }
 
 
-def _redacting(redactor: Redactor, count: Callable[[int], None]) -> Callable[[Sequence[str]], list[str]]:
-    return lambda texts: redactor.redact(texts, lambda: count(1))
+def _texts(kept: Sequence[Stored], planted: Sequence[Document]) -> list[tuple[str, str]]:
+    """The unit and the text of each document."""
+    own = [(document.unit, "\n".join(document.texts)) for document in kept]
+    return [*own, *((document.unit, document.text) for document in planted)]
+
+
+def _redacted(redactor: Redactor, documents: Sequence[tuple[str, str]], told: Told) -> dict[str, str]:
+    """Each text, redacted: once for all copies, since it takes long."""
+    texts = list(dict.fromkeys(text for _, text in documents))
+    count = _counted("redacting", len(texts), told)
+    return dict(zip(texts, redactor.redact(texts, lambda: count(1)), strict=True))
 
 
 def _counted(step: str, total: int, told: Told) -> Callable[[int], None]:
@@ -179,13 +189,13 @@ def _counted(step: str, total: int, told: Told) -> Callable[[int], None]:
     return count
 
 
-def _targets(vault: Vault, copy: Vault, attack: Attack, seed: int, folder: Path, told: Told) -> Iterator[Target]:
+def _targets(vault: Vault, copy: Vault, attack: Attack, noise: Noise, folder: Path, told: Told) -> Iterator[Target]:
     for name in attack.targets:
         if name == CORPUS:
             assert attack.corpus is not None
             yield Target(name, find=reading(PublicTexts.read(attack.corpus, vault.embedder)), once=True)
         elif name in METHODS:
-            yield from (made_corpus(copy, name, epsilon, folder, seed, told) for epsilon in attack.epsilons)
+            yield from (made_corpus(copy, name, epsilon, folder, noise.beside(), told) for epsilon in attack.epsilons)
         elif name == REDACTED:
             yield Target(name)  # how it finds what it reads is known when it is there
         else:

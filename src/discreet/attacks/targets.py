@@ -14,7 +14,7 @@ from discreet.evaluation.experiment import run_answers
 from discreet.generation.model import LanguageModel
 from discreet.privacy.accounting import Budget
 from discreet.privacy.ledger import MemoryLedger
-from discreet.privacy.noise import InsecureSeededNoise
+from discreet.privacy.noise import Noise
 from discreet.retrieval.documents import Passage
 from discreet.retrieval.public import PublicTexts
 from discreet.synthesis import METHODS, Told, make_corpus
@@ -89,13 +89,13 @@ def algorithms_called(name: str, epsilons: Sequence[float], options: dict[str, A
     return targets
 
 
-def made_corpus(copy: Vault, method: str, epsilon: float, folder: Path, seed: int, told: Told) -> Target:
+def made_corpus(copy: Vault, method: str, epsilon: float, folder: Path, noise: Noise, told: Told) -> Target:
     """Plain RAG over a synthetic corpus of a simulation, made with seeded noise."""
     delta = copy.settings.delta
     parameters = METHODS[method](epsilon=epsilon, delta=delta)
     # Plans fill a budget of their own; the order at which this one adds up costs a little more.
     ledger = MemoryLedger(Budget(1.5 * epsilon, delta, 0.5 * delta), simulation=True)
-    shop = copy.workshop(InsecureSeededNoise(seed), ledger)
+    shop = copy.workshop(noise, ledger)
     file = folder / f"{method}-{epsilon:g}.jsonl"
     try:
         make_corpus(shop, file, parameters, only_new=False, force=False, told=told)
