@@ -35,6 +35,34 @@ def test_what_is_sensitive() -> None:
     assert all(not found for found in sensitive_strings(["The budget is 3.8 million for 2024."]).values())
 
 
+@pytest.mark.parametrize(
+    "number",
+    [
+        "212-555-0199",
+        "(519) 555-0146",
+        "+1 (212) 555-0199",
+        "+44 (0)20 7946 0958",
+        "020 7946 0958",
+        "(020) 7946-0958",
+        "030/123456",
+        "+49 30 1234567",
+        "+4930123456",
+        "0049 30 123456",
+        "06 12 34 56 78",
+    ],
+)
+def test_phone_numbers_of_several_countries(number: str) -> None:
+    assert sensitive_strings([f"Ring {number}, or write."])["phone"] == {number}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["01.02.2024", "2024-11-23", "3.141592653", "0.123 45 67", "ID 0123-4567", "0012345678901234567"],
+)
+def test_what_is_no_phone_number(text: str) -> None:
+    assert not sensitive_strings([text])["phone"]
+
+
 def test_prompts_are_for_every_kind() -> None:
     assert {prompt.target for prompt in PROMPTS} == {*KINDS, UNTARGETED}
     assert len(PROMPTS) == len({prompt.text for prompt in PROMPTS}) == 30
@@ -53,6 +81,12 @@ def test_only_what_a_prompt_was_after_counts_as_targeted() -> None:
 def test_what_stands_in_no_document_is_invented() -> None:
     said = extracted([(AttackPrompt("phone", "Call"), "Call 212-555-0199, (519) 555-01467 or x@y.example")], KNOWN)
     assert (said.all, said.invented) == (0, 2)  # eleven digits are no phone number
+
+
+def test_what_was_planted_is_neither_extracted_nor_invented() -> None:
+    answers = [(AttackPrompt("phone", "Call"), "212-555-0199 or 212-555-0198")]
+    said = extracted(answers, KNOWN, frozenset(["212-555-0199"]))
+    assert (said.all, said.invented) == (0, 1)
 
 
 def test_what_a_prompt_says_itself_is_not_extracted() -> None:

@@ -21,6 +21,7 @@ from discreet.attacks.simulation import copied, documents_of, private_folder
 from discreet.attacks.suite import AGAIN, Findings, run_attack
 from discreet.attacks.targets import ROWS, Target, finder, read_all
 from discreet.attacks.trial import choose_people
+from discreet.attacks.verdict import exceeded, least_seen
 from discreet.errors import BadData, UnknownName, UsageError
 from discreet.generation.toy import ToyModel
 from discreet.retrieval.documents import Document
@@ -73,7 +74,6 @@ def test_plain_rag_tells_members_and_secrets_and_votes_do_not(findings: Findings
         # Whoever is asked about, the answer is the same.
         assert {found[name].auc.value for found in (result.one, result.many) for name in ("bleu", "rouge-l")} == {0.5}
         assert result.canaries.part.count == 0
-    assert plain.extracted is not None
     assert findings.strings == 1
     assert (findings.members, findings.others, findings.left_out) == (8, 8, True)
     assert 25 - 8 + 4 <= findings.documents <= 25 + 4  # as many of the eight are left out of it as coins say
@@ -182,18 +182,25 @@ def test_the_page_is_whole_and_tells_no_text(findings: Findings) -> None:
 
 
 def test_what_is_more_than_epsilon_allows_is_named(findings: Findings) -> None:
-    assert report.exceeded(findings) == report.describe(findings)["exceeded"] == []
+    assert exceeded(findings) == report.describe(findings)["exceeded"] == []
     # Members of a file may differ from others by themselves.
-    assert report.exceeded(replace(findings, left_out=False)) == []
+    assert exceeded(replace(findings, left_out=False)) == []
     # As if votes told as much as plain RAG does.
     broken = replace(findings.results[1], target=Target("consensus", 0.1, 1e-5))
     wrong = replace(findings, results=[broken])
-    assert report.exceeded(wrong) == ["consensus, epsilon 0.1"]
-    assert report.exceeded(replace(wrong, left_out=False)) == []
+    assert exceeded(wrong) == ["consensus, epsilon 0.1"]
+    assert exceeded(replace(wrong, left_out=False)) == []
     backwards = {name: replace(each, auc=replace(each.auc, value=0.0)) for name, each in broken.one.items()}
     upside_down = replace(broken, one=backwards, many=backwards)
-    assert report.exceeded(replace(findings, results=[upside_down])) == ["consensus, epsilon 0.1"]
+    assert exceeded(replace(findings, results=[upside_down])) == ["consensus, epsilon 0.1"]
     assert "bug" in report.warnings(wrong)[0]
+
+
+def test_what_so_few_people_can_show_is_said(findings: Findings) -> None:
+    few = least_seen(findings)
+    assert few is not None
+    assert few == report.describe(findings)["most_epsilon_shown_by_rates"] < 0.5
+    assert least_seen(replace(findings, left_out=False)) is None
 
 
 def test_others_from_a_file(notes: Vault) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from discreet.algorithms import ALGORITHMS
+from discreet.attacks.bounds import Key
 from discreet.audit.algorithms import PAIRS, VOCABULARY, WORDS, AlgorithmCase, algorithm_cases, settings
-from discreet.audit.bounds import Key
 from discreet.audit.case import run
 from discreet.audit.pairs import Pair
 from discreet.audit.twins import BrokenDeal, BrokenIndex, BrokenPayment, twins_of_algorithms

@@ -66,11 +66,14 @@ class Membership:
         auc: the area under the curve.
         found: the true positives at each of `FALSE_POSITIVES`.
         points: rates of false and true positives, for a plot.
+        ins, outs: the scores of those who are in, and of those who are not.
     """
 
     auc: Auc
     found: dict[float, Rate]
     points: list[tuple[float, float]] = field(repr=False)
+    ins: list[float] = field(repr=False)
+    outs: list[float] = field(repr=False)
 
     @property
     def scores(self) -> int:
@@ -127,4 +130,4 @@ def told_apart(scores: ArrayLike, inside: Sequence[Sequence[bool]]) -> Membershi
     ins, outs = found[where].tolist(), found[~where].tolist()  # of two copies: both in the order of people
     auc = Auc.of_pairs(ins, outs) if where.shape[1] == 2 else Auc.of(ins, outs)
     few = {rate: true_positives(ins, outs, rate) for rate in FALSE_POSITIVES}
-    return Membership(auc, few, curve(ins, outs))
+    return Membership(auc, few, curve(ins, outs), ins, outs)

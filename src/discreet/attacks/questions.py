@@ -1,6 +1,6 @@
 """What every target is asked, and what its answers tell: about people, about canaries, for extraction."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -32,7 +32,7 @@ class Result:
         target: what was attacked.
         one, many: how well members were told apart with one question about each, and with all; by measure.
         canaries: how many came out.
-        extracted: strings of the documents that came out; None if they hold none.
+        extracted: strings of the documents that came out.
         asked: how many questions were asked about each person, about canaries, and for extraction.
         private: to how many of all questions voters released something; None where there are no voters.
     """
@@ -41,7 +41,7 @@ class Result:
     one: dict[str, Membership]
     many: dict[str, Membership]
     canaries: CanariesOut
-    extracted: Extracted | None
+    extracted: Extracted
     asked: tuple[int, int, int]
     private: int | None = None
 
@@ -71,22 +71,14 @@ class Questions:
     known: dict[str, set[str]] = field(repr=False)
 
     @staticmethod
-    def of(attack: Attack, trial: Trial, canaries: Sequence[Canary], first: Sequence[tuple[str, str]]) -> "Questions":
-        """The questions, with the (unit, text) documents of the first copy."""
-        known = sensitive_strings(text for _, text in first)
-        if not any(known.values()):
-            prompts = []
-        elif attack.prompts is not None:
-            prompts = list(attack.prompts)
-        else:
-            owners = (unit for unit, text in first if any(sensitive_strings([text]).values()))
-            named = [prompt for unit in islice(owners, BY_NAME) for prompt in _by_name(unit)]
-            prompts = [*PROMPTS, *(AttackPrompt(UNTARGETED, command) for command in COMMANDS), *named]
+    def of(attack: Attack, trial: Trial, canaries: Sequence[Canary], own: Sequence[tuple[str, str]]) -> "Questions":
+        """The questions, with the (unit, text) documents that the first copy has of the vault."""
+        known = sensitive_strings(text for _, text in own)
         return Questions(
             [suspect.parts(attack.questions) for suspect in trial.suspects],
             trial.inside,
             [question for canary in canaries if canary.planted for question in canary.questions],
-            prompts,
+            list(_prompts(own, known) if attack.prompts is None else attack.prompts),
             known,
         )
 
@@ -112,12 +104,22 @@ class Questions:
             {name: told_apart(found[..., number].T, self.inside) for number, name in enumerate(MEASURES)}
             for found in (scores[:, :, 0], scores.mean(axis=2))
         )
-        out = extracted(list(zip(self.prompts, said, strict=True)), self.known) if self.prompts else None
+        planted = sensitive_strings(canary.document.text for canary in canaries if canary.planted)
+        out = extracted(list(zip(self.prompts, said, strict=True)), self.known, frozenset().union(*planted.values()))
         # Whatever was asked: a secret in an answer is out.
         counted = came_out(canaries, [*secrets, *about, *said])
         private = [said.private for said in answers if said.private is not None]
         asked = each, len(self.canaries), len(self.prompts)
         return Result(target, one, many, counted, out, asked, sum(private) if private else None)
+
+
+def _prompts(documents: Sequence[tuple[str, str]], known: Mapping[str, set[str]]) -> Iterator[AttackPrompt]:
+    """Those for strings of a kind that the documents hold, those for anything, and those about people by name."""
+    yield from (prompt for prompt in PROMPTS if prompt.target == UNTARGETED or known[prompt.target])
+    yield from (AttackPrompt(UNTARGETED, command) for command in COMMANDS)
+    owners = dict.fromkeys(unit for unit, text in documents if any(sensitive_strings([text]).values()))
+    for unit in islice(owners, BY_NAME):
+        yield from _by_name(unit)
 
 
 def _by_name(unit: str) -> list[AttackPrompt]:

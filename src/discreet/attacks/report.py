@@ -7,14 +7,19 @@ from typing import Any
 
 from discreet.attacks.membership import FALSE_POSITIVES, MEASURES, Membership
 from discreet.attacks.questions import Result
-from discreet.attacks.rates import CONFIDENCE, Auc, Rate, most_auc, most_true_positives
+from discreet.attacks.rates import Auc, Rate, most_true_positives
 from discreet.attacks.suite import Findings
+from discreet.attacks.verdict import ceiling, exceeded, least_seen
 
 NOTICE = (
     "For the custodian only: nothing here was paid for. It was measured on a simulation; the vault's budget was not "
     "touched."
 )
-HEADINGS = ("target", *(f"{kind}: {name}" for kind in ("one", "many") for name in MEASURES), "most", "private answers")
+HEADINGS = (
+    "target",
+    *(f"{kind}: {name}" for kind in ("one", "many") for name in (*MEASURES, "most")),
+    "private answers",
+)
 SECRETS = ("target", "canaries out", "in part", "control", "control, in part", "strings out", "invented")
 TRUE = ("target", *(f"at {rate:.1%}" for rate in FALSE_POSITIVES), *(f"most at {rate:.1%}" for rate in FALSE_POSITIVES))
 _COLOURS = ("#c0392b", "#2471a3", "#1e8449", "#b9770e", "#7d3c98", "#566573", "#117a65", "#935116")
@@ -34,33 +39,9 @@ def describe(findings: Findings) -> dict[str, Any]:
         "seconds": findings.seconds,
         "settings": findings.settings,
         "exceeded": exceeded(findings),
+        "most_epsilon_shown_by_rates": least_seen(findings),
         "targets": [_target(result) for result in findings.results],
     }
-
-
-def exceeded(findings: Findings) -> list[str]:
-    """The targets that surely tell more about members than their epsilon allows: each would be a bug.
-
-    Sure at confidence 0.95 for all comparisons together. Of members from a file nothing can be said: they may differ
-    from the others by themselves.
-    """
-    if not findings.left_out:
-        return []
-    compared = [
-        (result.target.label, found.auc, most)
-        for result in findings.results
-        for measured, questions in ((result.one, 1), (result.many, result.asked[0]))
-        if (most := ceiling(result, questions)) is not None
-        for found in measured.values()
-    ]
-    doubt = (1 - CONFIDENCE) / max(1, len(compared))
-    return list(dict.fromkeys(label for label, auc, most in compared if auc.more_than(most, doubt)))
-
-
-def ceiling(result: Result, questions: int) -> float | None:
-    """The largest area that the price of so many questions allows; None without a guarantee."""
-    price = result.target.price(questions)
-    return None if price is None else most_auc(*price)
 
 
 def _target(result: Result) -> dict[str, Any]:
@@ -82,9 +63,7 @@ def _target(result: Result) -> dict[str, Any]:
         "canaries": {
             name: _rate(getattr(result.canaries, name)) for name in ("whole", "part", "control", "control_part")
         },
-        "extracted": None
-        if result.extracted is None
-        else {
+        "extracted": {
             **result.extracted.targeted,
             "untargeted": result.extracted.untargeted,
             "all": result.extracted.all,
@@ -104,13 +83,15 @@ def _rate(rate: Rate) -> dict[str, float]:
 
 
 def membership_rows(findings: Findings) -> list[tuple[str, ...]]:
-    """Areas under the curve, in the order of `HEADINGS`; "most" is what epsilon allows, with one question."""
+    """Areas under the curve, in the order of `HEADINGS`; "most" is what epsilon allows, with so many questions."""
     rows = []
     for result in findings.results:
-        areas = [_area(found[name].auc) for found in (result.one, result.many) for name in MEASURES]
-        most = ceiling(result, 1)
+        one, many = (
+            [*(_area(found[name].auc) for name in MEASURES), _below_one(ceiling(result, questions))]
+            for found, questions in ((result.one, 1), (result.many, result.asked[0]))
+        )
         private = "-" if result.private is None else f"{result.private} of {result.questions}"
-        rows.append((result.target.label, *areas, "-" if most is None else _below_one(most), private))
+        rows.append((result.target.label, *one, *many, private))
     return rows
 
 
@@ -134,8 +115,7 @@ def secret_rows(findings: Findings) -> list[tuple[str, ...]]:
     for result in findings.results:
         c, e = result.canaries, result.extracted
         counts = [f"{rate.count} of {rate.of}" for rate in (c.whole, c.part, c.control, c.control_part)]
-        strings = ["-", "-"] if e is None else [f"{e.all} of {findings.strings}", str(e.invented)]
-        rows.append((result.target.label, *counts, *strings))
+        rows.append((result.target.label, *counts, f"{e.all} of {findings.strings}", str(e.invented)))
     return rows
 
 
@@ -147,8 +127,10 @@ def _share(rate: Rate) -> str:
     return f"{rate.value:.2f} ({rate.low:.2f}-{rate.high:.2f})"
 
 
-def _below_one(value: float) -> str:
+def _below_one(value: float | None) -> str:
     """Rounded down, so that a bound below one is not shown as one."""
+    if value is None:
+        return "-"
     digits = 2 if value < 0.99 else 5
     return f"{math.floor(value * 10**digits) / 10**digits:.{digits}f}"
 
@@ -180,6 +162,16 @@ def warnings(findings: Findings) -> list[str]:
     return told
 
 
+def _shown(findings: Findings) -> str:
+    """What so few people cannot show."""
+    least = least_seen(findings)
+    if least is None:
+        return ""
+    return (
+        f"That a target tells more than an epsilon of {least:.2f} or above allows, rates of so few people cannot show."
+    )
+
+
 def markdown(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table for a page."""
     return "\n".join("| " + " | ".join(line) + " |" for line in (headings, ["---"] * len(headings), *rows))
@@ -206,7 +198,7 @@ def _page(findings: Findings, name: str) -> Iterator[str]:
     yield f'<div class="plots">{_areas_plot(findings)}{_curves_plot(findings)}</div>'
     yield _table(HEADINGS, membership_rows(findings))
     yield "<h3>True positives at few false ones</h3>"
-    yield f"<p>{_FEW}</p>"
+    yield f"<p>{_FEW} {_shown(findings)}</p>"
     yield _table(TRUE, true_positive_rows(findings))
     yield "<h2>Canaries and extraction</h2>"
     yield f"<p>{_SECRETS}</p>"
@@ -227,9 +219,9 @@ _MEMBERSHIP = (
     "curve of true against false positives (0.5 is guessing, 1 is certainty), with an interval of confidence 0.95. "
     "People of the vault are each in one copy and out of another: scores in are compared with scores out, and the "
     "interval is one of pairs; others from a file are in no copy. By BLEU, ROUGE-L and similarity of embeddings; with "
-    'one question about each person, and with many. "most": the largest area that the epsilon of one question allows, '
-    'whatever the attack. "private answers": to how many of all questions voters released something; to the others '
-    "the model answered without documents."
+    'one question about each person, and with many. "most": the largest area that the epsilon of these questions '
+    'allows, whatever the attack. "private answers": to how many of all questions voters released something; to the '
+    "others the model answered without documents."
 )
 _FEW = (
     "By BLEU, with one question, and Clopper and Pearson's interval of confidence 0.95. With fewer than 100 others "

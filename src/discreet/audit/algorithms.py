@@ -25,7 +25,7 @@ from discreet.algorithms.answer import Algorithm
 from discreet.algorithms.ensemble import split_total
 from discreet.algorithms.multi import ManyQuestions
 from discreet.algorithms.naive_multi_rag import NaiveMultiRAG
-from discreet.audit.bounds import Key
+from discreet.attacks.bounds import Key
 from discreet.audit.case import DELTA, FAILURE, Told
 from discreet.audit.pairs import Pair
 from discreet.errors import BudgetExhausted

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from discreet.audit.bounds import Bound, Key, epsilon_at_least
+from discreet.attacks.bounds import Bound, Key, epsilon_at_least
 from discreet.privacy.accounting import Spending
 from discreet.privacy.costs import Cost
 from discreet.privacy.noise import Noise

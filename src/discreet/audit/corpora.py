@@ -15,7 +15,7 @@ from discreet.algorithms.dp_facts import DPFacts
 from discreet.algorithms.dp_synrag.parameters import DPSynRAG
 from discreet.algorithms.dp_synth import DPSynth
 from discreet.algorithms.synthetic import Method
-from discreet.audit.bounds import Key
+from discreet.attacks.bounds import Key
 from discreet.audit.case import FAILURE, Told
 from discreet.audit.pairs import Pair
 from discreet.generation.toy import LOUD, ToyModel

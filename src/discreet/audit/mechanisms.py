@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.audit.bounds import Key
+from discreet.attacks.bounds import Key
 from discreet.audit.case import DELTA, FAILURE, Told, claim_of
 from discreet.privacy.accounting import largest, zcdp_epsilon
 from discreet.privacy.change import Change, Relation

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
-from discreet.audit.bounds import Key
+from discreet.attacks.bounds import Key
 from discreet.audit.case import DELTA
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault

@@ -15,8 +15,8 @@ import numpy as np
 from discreet.algorithms import Consensus, MuRAG
 from discreet.algorithms.dp_facts import DPFacts
 from discreet.algorithms.dp_facts import Plan as FactsPlan
+from discreet.attacks.bounds import Key
 from discreet.audit.algorithms import PAIRS, QUESTIONS, AlgorithmCase, Setting, settings
-from discreet.audit.bounds import Key
 from discreet.audit.case import DELTA, Case, Told
 from discreet.audit.corpora import PAIRS as CORPUS_PAIRS
 from discreet.audit.corpora import CorpusCase, corpora
@@ -241,6 +241,7 @@ def _mechanism_twins(epsilon: float) -> Iterator[MechanismCase]:
         BrokenRestart(SparseVector.calibrated(epsilon, 4, REPLACE)),
         first=[*many, (*early, *(False,) * 40)],
         second=[*many, (*(False,) * 40, *early)],
+        draws=25_000,
     )
 
 
@@ -323,7 +324,7 @@ def _algorithm_twins(epsilon: float) -> Iterator[AlgorithmCase]:
     yield AlgorithmCase("consensus-choices", _alone(choosing(4), granted), index, corpus=BrokenIndex)
     yield AlgorithmCase("consensus-choices", _alone(choosing(8, 2), granted), dealt, corpus=BrokenDeal)
     murag = MuRAG(inner=choosing(1), similarity=-1.0, uses=1)
-    yield AlgorithmCase("murag", Setting(murag, granted), paid, ledger=BrokenPayment)
+    yield AlgorithmCase("murag", Setting(murag, granted), paid, ledger=BrokenPayment, draws=3000)
 
 
 def _alone(algorithm: Consensus, granted: Budget) -> Setting:

@@ -14,6 +14,7 @@ from discreet.attacks.membership import MOST, read_suspects
 from discreet.attacks.redaction import available
 from discreet.attacks.suite import Findings, run_attack
 from discreet.attacks.targets import NAMES, REDACTED
+from discreet.attacks.verdict import exceeded
 from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import err, explained, out, print_json, step_bars
 from discreet.errors import DiscreetError, Interrupted
@@ -87,7 +88,7 @@ def attack(
         write_private(output, report.page(findings, opened.path.resolve().name))
         if not as_json:
             out.print(f"Report: {output}", markup=False)
-    return 1 if report.exceeded(findings) else 0
+    return 1 if exceeded(findings) else 0
 
 
 def _usual(vault: Vault) -> list[str]:

@@ -22,6 +22,8 @@ from discreet.attacks.rates import lower_bound
 Key = Hashable
 Event = Callable[[Key], bool]
 """Whether an outcome is in a set."""
+Orders = Callable[[Counter[Any], Counter[Any]], Iterator[tuple[list[Key], Callable[[int], Event]]]]
+"""Orders of the outcomes that were counted on either side, each with what makes an event of its first n + 1."""
 
 
 @dataclass(frozen=True)
@@ -50,37 +52,55 @@ def epsilon_at_least(first: Sequence[Key], second: Sequence[Key], delta: float, 
         delta: of the claim that is looked at.
         doubt: the probability, at most, that the bound is above the truth. Each direction has half of it.
     """
+    return _either_way(first, second, delta, doubt, _orders)
+
+
+def epsilon_by_threshold(first: Sequence[float], second: Sequence[float], delta: float, doubt: float) -> Bound:
+    """The same, with all that is above or below a threshold for a set: where hardly a number comes up twice.
+
+    Of such numbers, sets of single ones look best on the half that chooses, and catch nothing on the other.
+    """
+    return _either_way(first, second, delta, doubt, _thresholds)
+
+
+def _either_way(first: Sequence[Any], second: Sequence[Any], delta: float, doubt: float, orders: Orders) -> Bound:
     ways = ((first, second), (second, first))
-    return max((_one_way(one, other, delta, doubt / 2) for one, other in ways), key=lambda bound: bound.epsilon)
+    return max((_one_way(one, other, delta, doubt / 2, orders) for one, other in ways), key=lambda bound: bound.epsilon)
 
 
-def _one_way(likely: Sequence[Key], rare: Sequence[Key], delta: float, doubt: float) -> Bound:
+def _one_way(likely: Sequence[Key], rare: Sequence[Key], delta: float, doubt: float, orders: Orders) -> Bound:
     half = min(len(likely), len(rare)) // 2
-    event = _best_event(Counter(likely[:half]), Counter(rare[:half]), half, delta, doubt)
+    event = _best_event(Counter(likely[:half]), Counter(rare[:half]), half, delta, doubt, orders)
     hits, misses = (sum(event(key) for key in draws[half : 2 * half]) for draws in (likely, rare))
     return Bound(lower_bound(hits, misses, half, delta, 1 - doubt), hits, misses, half)
 
 
-def _best_event(likely: Counter[Key], rare: Counter[Key], trials: int, delta: float, doubt: float) -> Event:
+def _best_event(
+    likely: Counter[Key], rare: Counter[Key], trials: int, delta: float, doubt: float, orders: Orders
+) -> Event:
     """The set that would show most, by these draws, among those that are worth a try."""
     found = (
         (score, event)
-        for order, events in _orders(likely, rare)
+        for order, events in orders(likely, rare)
         for score, event in _scores(order, events, likely, rare, trials, delta, doubt)
     )
     return max(found, key=lambda one: one[0], default=(0.0, lambda _: False))[1]
 
 
 def _orders(likely: Counter[Key], rare: Counter[Key]) -> Iterator[tuple[list[Key], Callable[[int], Event]]]:
-    """Outcomes in an order, with what makes an event of its first n + 1."""
+    """By how much more often they came up; numbers also as they are."""
     keys = likely.keys() | rare.keys()
     # Half a draw is added on both sides, so that what came up once by chance is not ranked first.
     ranked = sorted(keys, key=lambda key: ((rare[key] + 0.5) / (likely[key] + 0.5), repr(key)))
     yield ranked, lambda last: partial(_among, frozenset(ranked[: last + 1]))
     if all(isinstance(key, int | float) for key in keys):
-        for descending, beyond in ((False, le), (True, ge)):
-            ordered: list[Any] = sorted(keys, reverse=descending)
-            yield ordered, partial(_half_line, ordered, beyond)
+        yield from _thresholds(likely, rare)
+
+
+def _thresholds(likely: Counter[Any], rare: Counter[Any]) -> Iterator[tuple[list[Key], Callable[[int], Event]]]:
+    for descending, beyond in ((False, le), (True, ge)):
+        ordered: list[Any] = sorted(likely.keys() | rare.keys(), reverse=descending)
+        yield ordered, partial(_half_line, ordered, beyond)
 
 
 def _among(keys: frozenset[Key], key: Key) -> bool:

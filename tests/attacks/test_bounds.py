@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from discreet.attacks.bounds import epsilon_at_least, epsilon_by_threshold
 from discreet.attacks.rates import highest_rate
-from discreet.audit.bounds import epsilon_at_least
 
 DOUBT = 0.05
 
@@ -79,3 +79,18 @@ def test_what_one_side_alone_has_is_covered_by_delta() -> None:
 
 def test_no_draws_show_nothing() -> None:
     assert epsilon_at_least([], [], 0.0, DOUBT).epsilon == 0.0
+
+
+def test_of_numbers_that_never_come_again_a_threshold_shows_what_sets_do_not() -> None:
+    first, second = np.random.default_rng(5).normal([[2.0], [0.0]], 1.0, (2, 1000)).tolist()
+    assert epsilon_at_least(first, second, 0.0, DOUBT).epsilon == 0
+    assert epsilon_by_threshold(first, second, 0.0, DOUBT).epsilon > 2
+    assert epsilon_by_threshold(first, first[::-1], 0.0, DOUBT).epsilon == 0
+
+
+def test_a_bound_by_a_threshold_is_above_the_truth_no_more_often_than_it_says() -> None:
+    chooser, wrong = np.random.default_rng(6), 0
+    for _ in range(200):
+        first, second = chooser.laplace([[1.0], [0.0]], 2.0, (2, 400)).tolist()
+        wrong += epsilon_by_threshold(first, second, 0.0, DOUBT).epsilon > 0.5
+    assert wrong <= 200 * DOUBT

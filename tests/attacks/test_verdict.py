@@ -1,0 +1,47 @@
+"""What counts as telling more than epsilon allows: also what shows at few false positives alone."""
+
+import math
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from discreet.attacks.membership import told_apart
+from discreet.attacks.rates import most_auc
+from discreet.attacks.verdict import Comparison
+
+DOUBT = 0.05
+PEOPLE = 600
+
+
+def compared(ins: NDArray[np.float64], outs: NDArray[np.float64], epsilon: float, delta: float = 0.0) -> Comparison:
+    """People who are in the first copy alone."""
+    return Comparison("x", told_apart(np.stack([ins, outs], axis=1), [[True, False]] * len(ins)), (epsilon, delta))
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_few_who_are_told_for_sure_are_seen_where_the_area_is_allowed(turned: bool) -> None:
+    rng = np.random.default_rng(0)
+    ins, outs = rng.random((2, PEOPLE))
+    ins[rng.random(PEOPLE) < 0.3] += 1  # no threshold above 1 has a false positive
+    if turned:
+        ins, outs = 1 - outs, 1 - ins
+    found = compared(ins, outs, 1.0)
+    assert found.found.auc.value < most_auc(1.0, 0.0)
+    assert not found.found.auc.more_than(most_auc(1.0, 0.0), DOUBT)
+    assert found.exceeded(DOUBT)
+    assert not compared(ins, outs, 1.0, delta=0.4).exceeded(DOUBT)
+
+
+def test_what_is_allowed_is_not_called_more() -> None:
+    epsilon, alarms, rng = 1.0, 0, np.random.default_rng(1)
+    yes = math.exp(epsilon) / (1 + math.exp(epsilon))
+    for _ in range(100):
+        ins, outs = (rng.random(PEOPLE) < yes).astype(float), (rng.random(PEOPLE) < 1 - yes).astype(float)
+        alarms += compared(ins, outs, epsilon).exceeded(DOUBT)
+    assert alarms <= 8  # 5 of 100 are allowed; more than 8 come up by chance in one of 50 runs at most
+
+
+def test_both_looks_have_a_part_of_the_doubt() -> None:
+    certain = compared(np.ones(PEOPLE), np.zeros(PEOPLE), 1.0)
+    assert certain.shown(DOUBT) > certain.shown(DOUBT / 100) > 2
