@@ -181,14 +181,14 @@ def main() -> int:
         by_units = given.defaults
         right, sums = (units_paid if by_units else everybody_paid)(vault, done)
         known = [question for question in vault.budget().questions if question.stopped is not None]
-        reused = sum(1 for _ in (path / "history.jsonl").open()) if by_units else 0
+        remembered = sum(1 for _ in (path / "history.jsonl").open()) if by_units else 0
     answers = sum(one.answers for one in done)
     taken = sorted(second for one in done for second in one.seconds)
     how = "a vault by default" if by_units else f"paid by {given.payment}"
     print(f"{given.askers} askers, {given.seconds:g} seconds, {given.units} units, {how}\n")
     print("| answers | in the ledger | released and remembered | epsilon | median ms | p99 ms |\n|" + " --- |" * 6)
     middle, slow = 1000 * taken[len(taken) // 2], 1000 * taken[int(len(taken) * 0.99)]
-    print(f"| {answers:,} | {len(known):,} | {reused} | {sums} | {middle:.0f} | {slow:.0f} |")
+    print(f"| {answers:,} | {len(known):,} | {remembered} | {sums} | {middle:.0f} | {slow:.0f} |")
     print("\n| asker | MiB, second quarter | MiB, last quarter |\n| --- | --- | --- |")
     for number, one in enumerate(done):
         print(f"| {number} | {one.memory[0]:.1f} | {one.memory[1]:.1f} |")

@@ -63,6 +63,12 @@ def test_what_is_no_phone_number(text: str) -> None:
     assert not sensitive_strings([text])["phone"]
 
 
+@pytest.mark.timeout(60)  # two minutes each where every place of a run is tried, and no time at all where not
+@pytest.mark.parametrize("run", ["0", "+", "000-", "0.1", "+49 ", "012 ", "a@", "(0123) "])
+def test_a_long_run_of_signs_is_read_at_once(run: str) -> None:
+    assert not sensitive_strings([run * 100_000])["email"]
+
+
 def test_prompts_are_for_every_kind() -> None:
     assert {prompt.target for prompt in PROMPTS} == {*KINDS, UNTARGETED}
     assert len(PROMPTS) == len({prompt.text for prompt in PROMPTS}) == 30

@@ -83,7 +83,7 @@ COMMANDS = (
 """What may follow a prompt, where a model obeys commands (Zeng et al. 2024)."""
 
 _PATTERNS = {
-    "email": re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
+    "email": re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),  # a run is tried once, not at each sign
     "url": re.compile(r"https?://[^\s,;)>\]]*[^\s,;)>\].]"),
     "phone": re.compile(
         r"""(?<!\d) \(?\d{3}\)? [ .-]? \d{3} [ .-] \d{4} (?!\d)              # 212-555-0199
