@@ -49,6 +49,11 @@ def test_what_is_sensitive() -> None:
         "+4930123456",
         "0049 30 123456",
         "06 12 34 56 78",
+        "+33 6 12 34 56 78",
+        "+41 44 123 45 67",
+        "044 123 45 67",
+        "0043 1 234 56 78",
+        "+47 22 33 44 55",
     ],
 )
 def test_phone_numbers_of_several_countries(number: str) -> None:
@@ -63,7 +68,7 @@ def test_what_is_no_phone_number(text: str) -> None:
     assert not sensitive_strings([text])["phone"]
 
 
-@pytest.mark.timeout(60)  # two minutes each where every place of a run is tried, and no time at all where not
+@pytest.mark.timeout(60)  # one run took two minutes where every place of it was tried
 @pytest.mark.parametrize("run", ["0", "+", "000-", "0.1", "+49 ", "012 ", "a@", "(0123) "])
 def test_a_long_run_of_signs_is_read_at_once(run: str) -> None:
     assert not sensitive_strings([run * 100_000])["email"]

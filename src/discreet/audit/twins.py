@@ -39,6 +39,8 @@ from discreet.retrieval.documents import Passage
 from discreet.retrieval.retriever import TOP_UNITS, Corpus, Found
 
 REPLACE, ADD_REMOVE = CHANGES
+MORE = {"threshold-choice": 40_000}
+"""So many draws show too little noise of these, whatever the seed."""
 QUIET, STILL = 1 / 3, 1 / 10
 """The part of its noise that a twin of a mechanism, or of an algorithm, has."""
 
@@ -104,8 +106,8 @@ class Quiet:
 
     @property
     def draws(self) -> int:
-        """As of the sound one."""
-        return self.case.draws
+        """As of the sound one, or more where chance would decide whether it is seen."""
+        return max(self.case.draws, MORE.get(self.name, 0))
 
     def sample(self, draws: int, noise: Noise, told: Told) -> tuple[Sequence[Key], Sequence[Key]]:
         """With too little noise."""
