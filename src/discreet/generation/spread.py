@@ -18,10 +18,10 @@ import os
 import socket
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from itertools import count
-from threading import Event, Lock
+from threading import Event, Lock, Thread
 from typing import Any, TypeVar
 
 from discreet.errors import DiscreetError, MissingPart, UsageError
@@ -150,18 +150,22 @@ class SpreadModel(WrappedModel):
 
     def at_once(self, works: Sequence[Callable[[], R]], told: Callable[[int], None]) -> list[R]:
         """See `at_once` below."""
-        threads, at_the_next_step = ThreadPoolExecutor(self.workers), False
+        threads, stop, done = ThreadPoolExecutor(self.workers), True, 0
         try:
             begun = [threads.submit(work) for work in works]
-            for done, one in enumerate(as_completed(begun), 1):
-                one.result()
-                told(done)
+            waiting = set(begun)
+            while waiting:
+                # Awake now and then: a Ctrl-C that the system hands to another thread does not wake this one.
+                ended, waiting = wait(waiting, _LOOK, FIRST_COMPLETED)
+                for one in ended:
+                    stop = one.exception() is None  # beside a failure, what is under way may end
+                    one.result()
+                    done += 1
+                    told(done)
+            stop = False
             return [one.result() for one in begun]
-        except BaseException as error:
-            at_the_next_step = not isinstance(error, Exception)
-            raise
         finally:
-            self._end(threads, at_the_next_step)
+            self._end(threads, stop)
 
     def result(self, promise: Any) -> Any:
         """What a worker found.
@@ -175,20 +179,32 @@ class SpreadModel(WrappedModel):
                     return self._ray.get(promise)
         raise DiscreetError("Stopped. What was paid and drawn is kept: run the command again.")
 
-    def _end(self, threads: ThreadPoolExecutor, at_the_next_step: bool) -> None:
+    def _end(self, threads: ThreadPoolExecutor, stop: bool) -> None:
         """Begin nothing more, and wait for what is under way, however often Ctrl-C is pressed.
 
         This process lets go of the vault afterwards, and another may draw: none of its threads may draw then.
         """
-        while True:
+        ended, watched, pressed = Event(), False, list[BaseException]()
+
+        def watch() -> None:
+            threads.shutdown(cancel_futures=True)
+            ended.set()
+
+        while not ended.is_set():
             try:
-                if at_the_next_step:
+                if stop:
                     self._stopped.set()
-                threads.shutdown(cancel_futures=True)
-                self._stopped.clear()
-                return
-            except KeyboardInterrupt:
-                at_the_next_step = True
+                if not watched:
+                    # By a thread that Ctrl-C does not reach: a wait that is interrupted takes the other for ended.
+                    Thread(target=watch, daemon=True).start()
+                    watched = True
+                ended.wait(_LOOK)
+            except BaseException as error:  # whatever a signal raises
+                stop = True
+                pressed.append(error)
+        self._stopped.clear()
+        if pressed:
+            raise pressed[0]
 
     def _next(self) -> tuple[int, Any]:
         number = next(self._turn)
