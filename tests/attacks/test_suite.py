@@ -21,7 +21,7 @@ from discreet.attacks.simulation import copied, documents_of, private_folder
 from discreet.attacks.suite import AGAIN, Findings, run_attack
 from discreet.attacks.targets import ROWS, Target, finder, read_all
 from discreet.attacks.trial import choose_people
-from discreet.attacks.verdict import exceeded, least_seen
+from discreet.attacks.verdict import exceeded, most_shown
 from discreet.errors import BadData, UnknownName, UsageError
 from discreet.generation.toy import ToyModel
 from discreet.retrieval.documents import Document
@@ -197,10 +197,10 @@ def test_what_is_more_than_epsilon_allows_is_named(findings: Findings) -> None:
 
 
 def test_what_so_few_people_can_show_is_said(findings: Findings) -> None:
-    few = least_seen(findings)
+    few = most_shown(findings)
     assert few is not None
     assert few == report.describe(findings)["most_epsilon_shown_by_rates"] < 0.5
-    assert least_seen(replace(findings, left_out=False)) is None
+    assert most_shown(replace(findings, left_out=False)) is None
 
 
 def test_others_from_a_file(notes: Vault) -> None:
@@ -226,6 +226,15 @@ def test_canaries_that_are_in_the_vault_already(notes: Vault) -> None:
     notes.add_documents([CANARIES[1].document])
     with pytest.raises(BadData, match="should not be planted"):
         run_attack(notes, Attack(targets=("rag",), canaries=CANARIES))
+
+
+def test_a_canary_that_is_in_the_vault_already_is_no_string_to_extract(notes: Vault) -> None:
+    """Its person would be asked about by name, and what came out be counted twice."""
+    text = f"{CANARIES[0].document.text} Ring (519) 555-0199 ."
+    canaries = (replace(CANARIES[0], document=replace(CANARIES[0].document, text=text)), *CANARIES[1:])
+    notes.add_documents([canaries[0].document])
+    found = run_attack(notes, Attack(targets=("non-rag",), members=4, canaries=canaries))
+    assert found.strings <= 1  # the caller's number, if the copy has it
 
 
 def test_a_canary_called_as_a_document_is_takes_nobodys_place(notes: Vault) -> None:

@@ -9,7 +9,7 @@ from discreet.attacks.membership import FALSE_POSITIVES, MEASURES, Membership
 from discreet.attacks.questions import Result
 from discreet.attacks.rates import Auc, Rate, most_true_positives
 from discreet.attacks.suite import Findings
-from discreet.attacks.verdict import ceiling, exceeded, least_seen
+from discreet.attacks.verdict import ceiling, exceeded, most_shown
 
 NOTICE = (
     "For the custodian only: nothing here was paid for. It was measured on a simulation; the vault's budget was not "
@@ -39,7 +39,7 @@ def describe(findings: Findings) -> dict[str, Any]:
         "seconds": findings.seconds,
         "settings": findings.settings,
         "exceeded": exceeded(findings),
-        "most_epsilon_shown_by_rates": least_seen(findings),
+        "most_epsilon_shown_by_rates": most_shown(findings),
         "targets": [_target(result) for result in findings.results],
     }
 
@@ -164,12 +164,8 @@ def warnings(findings: Findings) -> list[str]:
 
 def _shown(findings: Findings) -> str:
     """What so few people cannot show."""
-    least = least_seen(findings)
-    if least is None:
-        return ""
-    return (
-        f"That a target tells more than an epsilon of {least:.2f} or above allows, rates of so few people cannot show."
-    )
+    most = most_shown(findings)
+    return "" if most is None else f"Rates of so few people can show an epsilon of {most:.2f} at most."
 
 
 def markdown(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -103,7 +103,10 @@ def run_attack(vault: Vault, attack: Attack, told: Told = lambda *_: None) -> Fi
         _Copy([each for each in documents if each.unit not in out], planted, noise.beside()) for out in trial.without
     ]
     first = copies[0].texts
-    questions = Questions.of(attack, trial, canaries, _texts(copies[0].kept, []))
+    secret = {canary.document.unit for canary in canaries}  # in the vault already, perhaps: counted by themselves
+    questions = Questions.of(
+        attack, trial, canaries, _texts([each for each in copies[0].kept if each.unit not in secret], [])
+    )
     redacted = _redacted(redactor, _texts(documents, planted), told) if redactor else None
     asked = [_asked(vault, attack, copies[0], [*questions.about, *questions.rest], redacted, told)]
     asked += [_asked(vault, attack, copy, questions.about, redacted, _again(told)) for copy in copies[1:]]

@@ -2,7 +2,7 @@
 
 The area under the curve takes all scores together. The other look is that of an audit (`bounds`): a threshold is chosen
 on half of the people, and true and false positives are counted on the rest. It sees what shows at few false positives,
-where the area hardly moves; but only where epsilon is small (`least_seen`).
+where the area hardly moves; but only where epsilon is small (`most_shown`).
 """
 
 from collections.abc import Iterator
@@ -54,8 +54,8 @@ def exceeded(findings: Findings) -> list[str]:
     return list(dict.fromkeys(each.label for each in compared if each.exceeded(doubt)))
 
 
-def least_seen(findings: Findings) -> float | None:
-    """The epsilon from which on rates of so few people cannot show that more is told; None if nothing is compared."""
+def most_shown(findings: Findings) -> float | None:
+    """The epsilon that rates would show of so few people if all were told apart; None if nothing is compared."""
     compared = list(_comparisons(findings))
     return max((each.showable(_doubt(len(compared)) / 2) for each in compared), default=None)
 
@@ -70,7 +70,8 @@ def _comparisons(findings: Findings) -> Iterator[Comparison]:
     if not findings.left_out:
         return
     for result in findings.results:
-        for measured, questions in ((result.one, 1), (result.many, result.asked[0])):
+        several = [(result.many, result.asked[0])] if result.asked[0] > 1 else []
+        for measured, questions in ((result.one, 1), *several):
             price = result.target.price(questions)
             if price is not None:
                 yield from (Comparison(result.target.label, found, price) for found in measured.values())
