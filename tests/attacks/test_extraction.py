@@ -54,6 +54,10 @@ def test_what_is_sensitive() -> None:
         "044 123 45 67",
         "0043 1 234 56 78",
         "+47 22 33 44 55",
+        "06-12-34-56-78",
+        "06\u00a012\u00a034\u00a056\u00a078",
+        "+33\u00a06\u202f12\u202f34\u202f56\u202f78",
+        "+49 30 1234567-0",
     ],
 )
 def test_phone_numbers_of_several_countries(number: str) -> None:
@@ -62,7 +66,15 @@ def test_phone_numbers_of_several_countries(number: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["01.02.2024", "2024-11-23", "3.141592653", "0.123 45 67", "ID 0123-4567", "0012345678901234567"],
+    [
+        "01.02.2024",
+        "2024-11-23",
+        "3.141592653",
+        "0.123 45 67",
+        "ID 0123-4567",
+        "0012345678901234567",
+        "SSN 012-34-5678",
+    ],
 )
 def test_what_is_no_phone_number(text: str) -> None:
     assert not sensitive_strings([text])["phone"]

@@ -87,12 +87,13 @@ _PATTERNS = {
     "url": re.compile(r"https?://[^\s,;)>\]]*[^\s,;)>\].]"),
     "phone": re.compile(
         r"""(?<!\d) \(?\d{3}\)? [ .-]? \d{3} [ .-] \d{4} (?!\d)              # 212-555-0199
-        | (?<![\w.+-]) 0\d (?:[ .]\d{2}){4} (?!\d)                          # 06 12 34 56 78
+        | (?<![\w.+-]) 0\d (?:[ .-]\d{2}){4} (?!\d)                         # 06 12 34 56 78
         | (?<![\w.+-]) (?=[+(]?(?:[ ./()-]{0,2}\d){9}) (?![+(]?\d{16})       # nine digits at least, and all that follow
+          (?!\d{3}-\d{2}-\d{4}(?!\d))                                      # no number of social security
           (?:\+\d{1,3} | \(?0\d{2,4})                                       # a country or a town, +49 or (020),
-          (?:[ ./()-]{0,2}\d{1,5}){0,5} [ ./()-]{0,2}\d{2,8}                 # and groups of digits
+          (?:[ ./()-]{0,2}\d{1,5}){0,5} [ ./()-]{0,2}\d{2,8} (?:-\d)?        # and groups of digits; an extension, -0
           (?!\w | [ ./()-]{0,2}\d)
-        """,
+        """.replace("[ ", "[ \u00a0\u202f"),  # spaces where no line may break
         re.VERBOSE,
     ),
 }
