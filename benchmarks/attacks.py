@@ -2,12 +2,13 @@
 
     .venv/bin/python benchmarks/attacks.py DATA/chatdoctor --documents 1000 --target non-rag rag dp-sparse-vote-rag
         [--epsilon 10] [--members 60] [--questions 2] [--planted 10] [--tokens 48] [--voters 40]
-        [--wanted 80] [--asked 4] [--both-ways] [--seed 0]
+        [--wanted 80] [--asked 4] [--both-ways] [--no-extraction] [--seed 0]
 
 Makes a vault of so many documents of the folder, those that `membership.jsonl` or `canaries.jsonl` name among them, and
 attacks it as `discreet attack` does, with these files if they are there. With --both-ways people of the vault are tried
 instead of those of `membership.jsonl`, each in one copy and out of the other. --asked: so many questions about each
-canary of the file. Prints Markdown. Nothing is paid.
+canary of the file. --no-extraction: without prompts that are after strings of any document. Prints Markdown. Nothing is
+paid.
 """
 
 import argparse
@@ -62,6 +63,7 @@ def main() -> None:
     parser.add_argument("--wanted", type=int, default=80)
     parser.add_argument("--asked", type=int)
     parser.add_argument("--both-ways", action="store_true")
+    parser.add_argument("--no-extraction", action="store_true")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     suspects, secrets = given.data / "membership.jsonl", given.data / "canaries.jsonl"
@@ -74,6 +76,7 @@ def main() -> None:
         suspects=tuple(read_suspects(suspects)) if suspects.exists() and not given.both_ways else (),
         canaries=tuple(replace(each, questions=each.questions[: given.asked]) for each in canaries),
         planted=given.planted,
+        prompts=() if given.no_extraction else None,
         options={"max_tokens": given.tokens, "voters": given.voters, "wanted": given.wanted},
         seed=given.seed,
     )

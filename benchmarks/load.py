@@ -136,12 +136,16 @@ def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--askers", type=int, default=8)
     parser.add_argument("--seconds", type=float, default=600)
-    parser.add_argument("--payment", choices=["corpus", "unit"], default="corpus")
+    parser.add_argument("--payment", choices=["corpus", "unit"])
     parser.add_argument("--units", type=int, default=200)
     parser.add_argument("--packaged", action="store_true")
     parser.add_argument("--defaults", action="store_true")
     parser.add_argument("--epsilon", type=float, default=200.0)
-    return parser.parse_args()
+    given = parser.parse_args()
+    if given.defaults and given.payment:
+        parser.error("--defaults: units pay by themselves there; leave --payment out.")
+    given.payment = given.payment or "corpus"
+    return given
 
 
 def asked(path: Path, given: argparse.Namespace) -> Sequence[Asked]:
@@ -181,7 +185,8 @@ def main() -> int:
         by_units = given.defaults
         right, sums = (units_paid if by_units else everybody_paid)(vault, done)
         known = [question for question in vault.budget().questions if question.stopped is not None]
-        remembered = sum(1 for _ in (path / "history.jsonl").open()) if by_units else 0
+        history = path / "history.jsonl"
+        remembered = len(history.read_text().splitlines()) if history.exists() else 0
     answers = sum(one.answers for one in done)
     taken = sorted(second for one in done for second in one.seconds)
     how = "a vault by default" if by_units else f"paid by {given.payment}"
