@@ -282,6 +282,10 @@ def test_every_private_algorithm_is_a_target(notes: Vault) -> None:
     for result in results:
         if result.target.name != "non-rag":
             assert result.target.price(1) is not None
+            assert result.target.algorithm is not None
+            plan = result.target.algorithm.plan(notes.ledger.budget, notes.model.vocabulary_size)
+            assert plan is not None  # and costs no more than is said:
+            assert plan.ceiling.spent(plan.most) <= (result.target.epsilon or 0) == 10
             assert result.private is not None
             assert 0 <= result.private <= result.questions
         # No count is expected: so few voters at epsilon 10 may well release what one of them says.

@@ -78,14 +78,14 @@ def check_names(names: Sequence[str]) -> None:
 
 def algorithms_called(name: str, epsilons: Sequence[float], options: dict[str, Any], vault: Vault) -> list[Target]:
     """An algorithm at several epsilons, if it has one."""
-    made = [make_algorithm(name, {**options, "epsilon": epsilon}, strict=False) for epsilon in epsilons]
+    made = {make_algorithm(name, {**options, "epsilon": epsilon}, strict=False): epsilon for epsilon in epsilons}
     targets = []
-    for algorithm in dict.fromkeys(made):
+    for algorithm, epsilon in made.items():
         plan = algorithm.plan(vault.ledger.budget, vault.model.vocabulary_size) if algorithm.private else None
         if plan is None:
             targets.append(Target(name, algorithm=algorithm))
         else:
-            targets.append(Target(name, plan.ceiling.epsilon + plan.entry, plan.ceiling.delta, algorithm))
+            targets.append(Target(name, epsilon, plan.ceiling.delta, algorithm))
     return targets
 
 
