@@ -78,6 +78,46 @@ def test_csv_lines_that_are_not_utf8_or_too_short_are_named(tmp_path: Path) -> N
     assert [r.text for r in found if isinstance(r, Document)] == ["fine", "two\r\nlines"]
 
 
+@pytest.mark.parametrize(
+    ("lines", "where", "read_on"),
+    [
+        ('B,"not closed\nC,third\nD,fourth\n', 3, []),
+        ('B,"not closed\nC,third\nD,"fourth"\nE,fifth\n', 3, ["fifth"]),
+        ('B,"closed" and more\nC,third\n', 3, ["third"]),
+        ("B,fever, cough, and chills\nC,third\n", 3, ["third"]),
+    ],
+)
+def test_a_misquoted_line_of_csv_makes_nobodys_text_another_ones(
+    lines: str, where: int, read_on: list[str], tmp_path: Path
+) -> None:
+    """Nor is a text cut at its first comma: what is not understood is named, and not added."""
+    (tmp_path / "a.csv").write_text("unit,text\nA,fine\n" + lines)
+    found = read(tmp_path / "a.csv")
+    assert [r.where for r in found if isinstance(r, BadRecord)] == [f"a.csv line {where}"]
+    assert [r.text for r in found if isinstance(r, Document)] == ["fine", *read_on]
+
+
+def test_how_far_a_quote_that_is_not_closed_reaches_is_said(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('unit,text\nB,"not closed\nC,third\n')
+    (bad,) = read(tmp_path / "a.csv")
+    assert isinstance(bad, BadRecord)
+    assert "up to line 3 are not added" in bad.reason
+    (tmp_path / "a.csv").write_text('"unit,text\nB,fine\n')
+    with pytest.raises(BadData, match="first line"):
+        read(tmp_path / "a.csv")
+
+
+def test_what_stands_twice_in_a_record_names_nobody(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"unit": "Ada", "text": "a", "unit": "Bela"}\n{"unit": "Caro", "text": "c"}\n')
+    twice, fine = read(tmp_path / "a.jsonl")
+    assert isinstance(twice, BadRecord)
+    assert "twice" in twice.reason
+    assert isinstance(fine, Document)
+    (tmp_path / "a.csv").write_text("unit,text,unit\nAda,a,Bela\n")
+    with pytest.raises(BadData, match="two columns 'unit'"):
+        read(tmp_path / "a.csv")
+
+
 def test_a_csv_without_header_is_refused_without_showing_its_first_document(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("1,Ada,secret\n2,Bela,secret\n")
     with pytest.raises(BadData, match="no column 'text'") as caught:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -126,9 +126,11 @@ def _jsonl(path: Path, fields: Fields) -> Iterator[Document | BadRecord]:
 
 def _json_line(line: bytes, where: str, fields: Fields) -> Document | BadRecord:
     try:
-        record = json.loads(line.decode("utf-8-sig"))
+        record = json.loads(line.decode("utf-8-sig"), object_pairs_hook=_once)
     except UnicodeDecodeError:
         return BadRecord(where, "not UTF-8")
+    except _TwiceError:
+        return BadRecord(where, "a field stands in it twice, and may say two things")
     except (ValueError, RecursionError):
         return BadRecord(where, "not well-formed JSON")
     if not isinstance(record, dict):
@@ -136,25 +138,59 @@ def _json_line(line: bytes, where: str, fields: Fields) -> Document | BadRecord:
     return _document(record, where, fields)
 
 
+class _TwiceError(ValueError):
+    """A field stands twice in one record."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    # Of two the last would count: an individual's name, say, that is not the one a reader sees.
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        raise _TwiceError
+    return record
+
+
+def _check_columns(path: Path, names: Sequence[str], fields: Fields) -> None:
+    twice = [name for name in (fields.text, fields.unit, fields.id) if names.count(name) > 1]
+    if twice:
+        raise BadData(f"{path.name} has two columns '{twice[0]}'. Give each a name of its own. Nothing was added.")
+
+
 def _csv(path: Path, fields: Fields) -> Iterator[Document | BadRecord]:
     csv.field_size_limit(2**31 - 1)
     # Bytes that are not UTF-8 are marked rather than stopping the whole file.
     with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
-        reader = csv.DictReader(file)
-        if fields.text not in (reader.fieldnames or ()):
+        # Strict: a quote that is never closed would make one individual's text of all that follow.
+        reader = csv.DictReader(file, strict=True)
+        try:
+            names = reader.fieldnames or ()
+        except csv.Error as error:
+            raise BadData(f"The first line of {path.name}, with the names of the columns, is misquoted.") from error
+        if fields.text not in names:
             # What its first line does say is not shown: a file without a header begins with a document.
             raise BadData(
                 f"{path.name} has no column '{fields.text}' in its first line. Name the right one with --text-field."
             )
+        _check_columns(path, names, fields)
         while True:
+            first = reader.reader.line_num + 1
             try:
                 record = next(reader)
             except StopIteration:
                 return
             except csv.Error:
-                yield BadRecord(f"{path.name} line {reader.line_num}", "not well-formed CSV")
+                yield BadRecord(f"{path.name} line {first}", _misquoted(first, reader.reader.line_num))
                 continue
-            yield _document(record, f"{path.name} line {reader.line_num}", fields)
+            where = f"{path.name} line {reader.line_num}"
+            if None in record:  # what is beyond the columns: a text would be cut at its first comma
+                yield BadRecord(where, "more fields than columns; a text with commas stands in quotes")
+            else:
+                yield _document(record, where, fields)
+
+
+def _misquoted(first: int, last: int) -> str:
+    lines = f"; it and all up to line {last} are not added" if last > first else ""
+    return f"not well-formed CSV: a quote is not closed, or something follows one that is{lines}"
 
 
 def _parquet(path: Path, fields: Fields) -> Iterator[Document | BadRecord]:
@@ -170,6 +206,7 @@ def _parquet(path: Path, fields: Fields) -> Iterator[Document | BadRecord]:
         raise BadData(f"{path.name} is no Parquet file, or a damaged one.") from error
     if fields.text not in names:
         raise BadData(f"{path.name} has no column '{fields.text}'. It has: {', '.join(names)}. Use --text-field.")
+    _check_columns(path, names, fields)
     wanted = [name for name in (fields.text, fields.unit, fields.id) if name in names]
     number = 0
     batches = file.iter_batches(batch_size=1000, columns=wanted)
