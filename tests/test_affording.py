@@ -29,7 +29,7 @@ def test_what_would_fit_does() -> None:
 
 def test_nothing_is_said_to_fit_that_could_release_nothing() -> None:
     spent = Spending.of(BoundedRange(9.9, 1e-7))
-    with pytest.raises(BudgetExhausted, match="No question fits") as refused:
+    with pytest.raises(BudgetExhausted, match="No question of this kind fits") as refused:
         affordable(Consensus(epsilon=3), BUDGET, spent, 1000)
     assert refused.value.would_fit == 0
     with pytest.raises(UsageError, match="It takes epsilon"):

@@ -134,7 +134,16 @@ def test_what_cannot_be_paid_is_not_paid(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"epsilon": 0.0}, {"epsilon": np.inf}, {"delta": 0.0}, {"delta": 1.0}, {"k": 0}, {"k": 1025}, {"rows": 0}],
+    [
+        {"epsilon": 0.0},
+        {"epsilon": np.inf},
+        {"delta": 0.0},
+        {"delta": 1e-4},  # above the vault's
+        {"delta": 1.0},
+        {"k": 0},
+        {"k": 1025},
+        {"rows": 0},
+    ],
 )
 def test_bad_parameters(tmp_path: Path, wrong: dict[str, float]) -> None:
     vault = filled(tmp_path / "v")

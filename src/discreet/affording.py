@@ -30,13 +30,20 @@ def affordable(algorithm: Algorithm | ManyQuestions, budget: Budget, spent: Spen
     if plan is None:
         return Budget(1.0, budget.delta)
     if plan.ceiling.delta > budget.delta:
-        raise UsageError(f"The question's delta, {plan.ceiling.delta:g}, is above the vault's, {budget.delta:g}.")
+        raise UsageError(
+            f"The question's delta, {plan.ceiling.delta:g}, is above the vault's, {budget.delta:g}. Give a smaller "
+            "one, or none."
+        )
     if budget.admits(spent + plan.most):
         return plan.ceiling
     _check_failures(budget, spent, plan.most)
     asked, left, fit = budget.spent(plan.most), budget.left(spent), _would_fit(algorithm, budget, spent, vocabulary)
     asked = getattr(algorithm, "epsilon", None) or asked
-    advice = f"A question of epsilon {fit:.3g} would fit." if fit else "No question fits any more; non-rag is free."
+    advice = (
+        f"A question of epsilon {fit:.3g} would fit."
+        if fit
+        else "No question of this kind fits any more; non-rag is free."
+    )
     raise BudgetExhausted(
         f"The budget cannot pay: epsilon {asked:.4g} was asked, {left:.4g} of {budget.epsilon:.4g} is left. "
         f"Nothing was released or charged. {advice} Questions that were answered before are free.",

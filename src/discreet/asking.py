@@ -236,8 +236,13 @@ def release_threshold(
         BudgetExhausted: everybody has less left than it costs.
         Interrupted: Ctrl-C; what was paid stays paid.
     """
-    if settings.payment != "unit" or not questions:
-        raise UsageError("Tuning needs a vault in which units pay by themselves, and at least one question.")
+    if settings.payment != "unit":
+        raise UsageError(
+            "Tuning needs a vault in which units pay by themselves. Let them, from now on, with: discreet budget VAULT "
+            "--convert"
+        )
+    if not questions:
+        raise UsageError("Tuning needs at least one question.")
     affords(ledger.budget, ledger.spent(), tuning.epsilon, lambda epsilon: Spending.of(Pure(epsilon)))
     question_id = uuid.uuid4().hex
     ledger.begin(question_id, "tune", f"{len(questions)} public questions")

@@ -126,6 +126,10 @@ def export_vectors(source: Source, out: Path, wanted: Export, *, force: bool = F
     name, dimension = source.embedder
     check_size(dimension, wanted.k)
     noise, budget = source.noise or SystemNoise(), source.ledger.budget
+    if wanted.delta > budget.delta:
+        raise UsageError(
+            f"The export's delta, {wanted.delta:g}, is above the vault's, {budget.delta:g}. Give a smaller one or none."
+        )
     ceiling = Budget(wanted.epsilon, wanted.delta)
     rho = most_rho(ceiling)
     affords(budget, source.ledger.spent(), wanted.epsilon, lambda epsilon: _most(epsilon, wanted.delta))

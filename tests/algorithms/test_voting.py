@@ -138,6 +138,17 @@ def test_parameters_out_of_range_are_refused(wrong: dict[str, float]) -> None:
         make_algorithm("dp-vote-rag", wrong)
 
 
+@pytest.mark.parametrize(
+    ("name", "both"),
+    [("dp-vote-rag", {"private_tokens": 3, "epsilon_token": 0.5}), ("murag", {"epsilon": 2.0, "uses": 3})],
+)
+def test_of_two_that_follow_from_each_other_one_is_given(name: str, both: dict[str, float]) -> None:
+    with pytest.raises(UsageError, match="not both"):
+        make_algorithm(name, both)
+    for one in both:
+        make_algorithm(name, {one: both[one]})
+
+
 def test_unknown_names_and_options_are_explained() -> None:
     with pytest.raises(UnknownName, match="dp-vote-rag"):
         make_algorithm("dpvoterag", {})

@@ -48,6 +48,10 @@ ALGORITHMS: dict[str, type[Algorithm] | type[ManyQuestions]] = {
 """By the names that the command line uses."""
 
 
+_INSTEAD = (("epsilon", "uses"), ("private_tokens", "epsilon_token"))
+"""Parameters of which one is given instead of the other: of both, one would not be heard."""
+
+
 def make_algorithm(name: str, options: dict[str, Any], *, strict: bool = True) -> Algorithm | ManyQuestions:
     """The algorithm called `name`, with those of `options` that are not None.
 
@@ -62,6 +66,9 @@ def make_algorithm(name: str, options: dict[str, Any], *, strict: bool = True) -
     """
     kind = _kind(name)
     given = {key: value for key, value in options.items() if value is not None}
+    for one, other in _INSTEAD:
+        if one in given and other in given:
+            raise UsageError(f"Give {one} or {other}, not both: each says what the other one follows from.")
     known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
     inner: set[str] = set()
     if issubclass(kind, (ManyQuestions, Adaptive)):

@@ -57,7 +57,9 @@ class ManyQuestions(ABC):
         """The budget of a round, and how many there may be."""
         delta = self.inner.delta or budget.delta
         if delta > budget.delta:
-            raise UsageError(f"The question's delta, {delta:g}, is above the vault's, {budget.delta:g}.")
+            raise UsageError(
+                f"The question's delta, {delta:g}, is above the vault's, {budget.delta:g}. Give a smaller one, or none."
+            )
         if self.epsilon is None and self.uses is not None:
             return split_uses(self.inner, budget, self.uses, self.entry, vocabulary)
         price = min(PRICE, budget.epsilon) if self.epsilon is None else self.epsilon

@@ -26,7 +26,7 @@ _LOST = "set local synchronous_commit = off"
 _MISSING = "There is no such ledger in this database. Nothing is released without it; restore it from a copy."
 _UNREACHED = (
     "The ledger's database cannot be reached, or the connection to it broke. Nothing was released; what was just being "
-    "paid may count as spent. See that the server runs, then ask again."
+    "paid may count as spent. See that the server runs, then run the command again."
 )
 _REFUSED = "The ledger's database refuses the connection. Nothing was charged or released; check its address."
 _UNWRITABLE = "The ledger cannot be written. Nothing was charged or released; allow writing to its schema."

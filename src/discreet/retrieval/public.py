@@ -59,7 +59,8 @@ class PublicTexts:
 
     def some(self, count: int) -> list[tuple[str, Vector]]:
         """At most so many texts with their vectors, spread over the corpus."""
-        places = range(0, len(self._texts), -(-len(self._texts) // count))
+        found = min(count, len(self))
+        places = [number * len(self) // found for number in range(found)]
         return [(self._texts[place], self.vectors[place]) for place in places]
 
     def __len__(self) -> int:
