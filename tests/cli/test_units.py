@@ -15,7 +15,8 @@ from tests.ledger.conftest import running
 
 ASKED = "What is the treatment for Thunder Heart?"
 EIGHT = ("--voters", 12, "--max-tokens", 8)
-SHORT = ("--inner", "dp-sparse-vote-rag", "--uses", 1, *EIGHT, "--private-tokens", 3)
+THREE = ("--inner", "dp-sparse-vote-rag", *EIGHT, "--private-tokens", 3)
+SHORT = (*THREE, "--uses", 1)
 
 
 def run(*arguments: object):  # type: ignore[no-untyped-def]
@@ -120,7 +121,7 @@ def test_a_vault_in_which_everybody_paid_is_converted_and_forgets_nothing(tmp_pa
     assert run("budget", vault, "--convert").exit_code == 2
     over = run("ask", vault, "Another question?", "--algorithm", "murag", "--epsilon", 19)
     assert over.exit_code == 3
-    assert json_of("ask", vault, "Another question?", *SHORT, "--epsilon", 5)["algorithm"] == "murag-ada"
+    assert json_of("ask", vault, "Another question?", *THREE, "--epsilon", 5)["algorithm"] == "murag-ada"
 
 
 def test_a_vault_of_the_first_version_opens_and_says_what_it_is(tmp_path: Path, notes: Path) -> None:
