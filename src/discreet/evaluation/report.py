@@ -1,5 +1,6 @@
 """Tables of experiments, for a person."""
 
+import math
 from collections.abc import Sequence
 
 from rich.table import Table
@@ -24,7 +25,7 @@ def cells(row: Row) -> tuple[str, ...]:
         row.algorithm.name,
         "-" if epsilon is None else f"{epsilon:g}",
         str(getattr(row.algorithm, "private_tokens", "-")),
-        f"{row.accuracy:.2f} ± {row.accuracy_margin:.2f}",
+        _with_margin(row),
         f"{row.tokens:.1f}",
         f"{row.private_tokens:.1f}",
         f"{row.undecided:.2f}",
@@ -32,6 +33,11 @@ def cells(row: Row) -> tuple[str, ...]:
         "no guarantee" if row.epsilon_spent is None else f"{row.epsilon_spent:.2f}",
         f"{row.seconds:.2f}",
     )
+
+
+def _with_margin(row: Row) -> str:
+    margin = "" if math.isnan(row.accuracy_margin) else f" ± {row.accuracy_margin:.2f}"  # one question has no spread
+    return f"{row.accuracy:.2f}{margin}"
 
 
 def likeness_cells(row: Row, likeness: Likeness) -> tuple[str, ...]:

@@ -182,7 +182,7 @@ def _csv(path: Path, fields: Fields) -> Iterator[Document | BadRecord]:
                 yield BadRecord(f"{path.name} line {first}", _misquoted(first, reader.reader.line_num))
                 continue
             where = f"{path.name} line {reader.line_num}"
-            if None in record:  # what is beyond the columns: a text would be cut at its first comma
+            if any(record.get(None) or ()):  # what is beyond the columns: a text would be cut at its first comma
                 yield BadRecord(where, "more fields than columns; a text with commas stands in quotes")
             else:
                 yield _document(record, where, fields)
