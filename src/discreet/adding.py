@@ -11,6 +11,10 @@ from discreet.retrieval.retriever import Corpus
 _NAMELESS = (
     "names nobody, and is in the vault as a document about somebody: it stays as it was. Name them, or remove it"
 )
+_TAKEN = (
+    "is in the vault as one about another individual: that stays as it was. Give this one an id of its own; or, if it "
+    "is the same document, remove that first"
+)
 Progress = Callable[[str, int], None]
 """Told (what is done, how many more are done): for a progress bar."""
 
@@ -22,7 +26,7 @@ class Added:
     Attributes:
         added, replaced, unchanged: counts of documents.
         own_unit: how many carried no unit and so became a unit of their own.
-        bad: records that could not be read, by place and reason.
+        bad: records that could not be read, or whose id is another one's, by place and reason.
         conflicts: ids that came twice with different text; the first text was kept.
     """
 
@@ -65,5 +69,9 @@ def add_documents(corpus: Corpus, documents: Iterable[Document], progress: Progr
 
     done = None if progress is None else lambda count: progress("documents", count)
     counts = corpus.index(counted(), progress=done)
-    nameless = tuple(BadRecord(f"the document '{name}'", _NAMELESS) for name in counts.nameless)
-    return Added(counts.added, counts.replaced, counts.unchanged, own_unit, nameless, tuple(counts.conflicts))
+    refused = tuple(
+        BadRecord(f"the document '{name}'", reason)
+        for names, reason in ((counts.nameless, _NAMELESS), (counts.taken, _TAKEN))
+        for name in names
+    )
+    return Added(counts.added, counts.replaced, counts.unchanged, own_unit, refused, tuple(counts.conflicts))

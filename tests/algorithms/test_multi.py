@@ -133,6 +133,7 @@ INNER_40 = DPSparseVoteRAG(voters=40, private_tokens=4)
     [
         MuRAG(inner=INNER_40, similarity=0.3, uses=1),
         MuRAGAda(inner=INNER_40, highest=0.9, lowest=0.3, bins=6, uses=1, epsilon_threshold=1.0),
+        MuRAGAda(inner=INNER_40, highest=0.9, lowest=0.3, bins=6, uses=1, epsilon_threshold=0.205),  # 1/(1/x) > x
         NaiveMultiRAG(inner=INNER_40, uses=1),
     ],
 )

@@ -336,7 +336,10 @@ def test_a_misspelt_field_makes_nobody_new(kind: str, option: str, tmp_path: Pat
     assert "'patien'" in said(result)
     assert option in said(result)
     assert json.loads(run("add", vault.path, made, "--json").stdout)["units"] == len(NOTES)
-    assert run("add", vault.path, made, "--unit-field", "id").exit_code == 0  # each a person: the ids name them
+    assert run("add", vault.path, made, "--unit-field", "id").exit_code == 4  # everybody would be somebody new
+    other = tmp_path / "other"
+    assert run("init", other, "--epsilon", 1, "--delta", 1e-6, "--embedder", "hashing").exit_code == 0
+    assert run("add", other, made, "--unit-field", "id").exit_code == 0  # each a person: the ids name them
 
 
 def test_a_unit_needs_a_name(tmp_path: Path) -> None:
@@ -410,6 +413,24 @@ def test_a_document_that_names_nobody_takes_nobodys_place(tmp_path: Path) -> Non
     assert (report["units"], report["added"], report["replaced"], report["unchanged"]) == (4, 0, 0, 1)
     assert run("remove", vault, "--id", 2).exit_code == 0  # whoever means it says so
     assert json.loads(run("add", vault, later, "--json").stdout)["added"] == 1
+
+
+def test_a_document_takes_nobody_elses_place(tmp_path: Path) -> None:
+    """One person's notes, numbered from nought again, would erase everybody's."""
+    vault = tmp_path / "v"
+    run("init", vault, "--epsilon", 1, "--delta", 1e-6, "--embedder", "hashing")
+    first = lines(tmp_path / "a.jsonl", *(json.dumps({"id": n, "unit": f"p{n}", "text": "A note."}) for n in range(3)))
+    assert run("add", vault, first).exit_code == 0
+    ben = lines(tmp_path / "b.jsonl", *(json.dumps({"id": n, "unit": "Ben", "text": "A note."}) for n in range(4)))
+    result = run("add", vault, ben)
+    assert result.exit_code == 4
+    assert "the document '2': is in the vault as one about another individual" in said(result)
+    report = json.loads(run("add", vault, ben, "--json").stdout)
+    assert (report["units"], report["added"], report["replaced"], report["unchanged"]) == (4, 0, 0, 1)
+    changed = lines(tmp_path / "c.jsonl", json.dumps({"id": 2, "unit": "p2", "text": "Another note."}))
+    assert json.loads(run("add", vault, changed, "--json").stdout)["replaced"] == 1  # of the same individual
+    assert run("remove", vault, "--id", 2).exit_code == 0  # whoever means it says so
+    assert json.loads(run("add", vault, ben, "--json").stdout)["added"] == 1
 
 
 @pytest.mark.parametrize(("option", "wrong"), [("--wanted", 0), ("--share", 1)])

@@ -6,6 +6,7 @@ from itertools import product
 
 import pytest
 
+from discreet.privacy.accounting import Spending
 from discreet.privacy.change import Change
 from discreet.privacy.costs import BoundedRange, Cost, Pure
 from discreet.privacy.mechanisms.counting import NoisyCount
@@ -55,6 +56,15 @@ def test_a_count_costs_what_it_claims_and_no_less(epsilon: float) -> None:
                 )
                 ratios += [abs(math.log(pair[0][k] / pair[1][k])) for k in pair[0]]
     assert 0.99 * epsilon <= max(ratios) <= epsilon * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("change", [ADD_REMOVE, REPLACE])
+def test_a_count_costs_no_more_by_rounding_than_was_put_by_for_it(change: Change) -> None:
+    """One billionth more, and the question would end after its units have paid."""
+    for thousandths in range(1, 2001):
+        epsilon = thousandths / 1000
+        paid = Spending.of(NoisyCount.calibrated(epsilon, change).cost(change))
+        assert (paid.nano <= Spending.of(Pure(epsilon)).nano).all()
 
 
 def test_a_count_with_half_the_noise_is_caught() -> None:

@@ -69,7 +69,7 @@ def test_indexing_skips_what_is_there_and_goes_on_after_an_interruption(tmp_path
     assert (counts.added, counts.unchanged) == (10, 20)
     assert Counting.texts == 30
     changed = made.index([Document("d3", "u3", "another note"), Document("d4", "u5", "note 4")])
-    assert (changed.replaced, changed.added) == (2, 0)
+    assert (changed.replaced, changed.added, changed.taken) == (1, 0, ["d4"])  # a document stays with its person
     twice = made.index([Document("x", "u", "one"), Document("x", "u", "two"), Document("x", "u", "one")])
     assert (twice.added, twice.unchanged, twice.conflicts) == (1, 1, ["x"])
 

@@ -30,6 +30,7 @@ class Counts:
     Attributes:
         conflicts: that came twice with different content.
         nameless: that name nobody, and are stored as documents about somebody.
+        taken: that are stored as documents about another individual.
     """
 
     added: int = 0
@@ -37,6 +38,7 @@ class Counts:
     unchanged: int = 0
     conflicts: list[str] = field(default_factory=list)
     nameless: list[str] = field(default_factory=list)
+    taken: list[str] = field(default_factory=list)
 
 
 class Corpus:
@@ -110,6 +112,7 @@ class Corpus:
     ) -> Counts:
         """Add what is new, replace what changed, skip the rest without embedding it.
 
+        A document never takes the place of one about another individual: one person's records would erase others'.
         Batch by batch, each durable: interrupted, it goes on where it stopped when run again.
         """
         counts = Counts()
@@ -137,7 +140,7 @@ class Corpus:
     def _fresh(self, group: Sequence[Document], met: dict[str, bytes], counts: Counts) -> list[Document]:
         """Those documents of `group` that have to be stored; counts the others."""
         stored = self._store.digests([document.id for document in group])
-        about = self._store.units([document.id for document in group if document.own_unit])
+        about = self._store.units([document.id for document in group])
         fresh = []
         for document in group:
             content = digest(document)
@@ -152,7 +155,7 @@ class Corpus:
                 counts.unchanged += 1
                 continue
             if about.get(document.id, document.unit) != document.unit:
-                counts.nameless.append(document.id)  # in its place, somebody who has paid would be somebody new
+                (counts.nameless if document.own_unit else counts.taken).append(document.id)
                 continue
             counts.replaced += document.id in stored
             counts.added += document.id not in stored

@@ -1,5 +1,6 @@
 """A count with noise: discrete Laplace (the geometric mechanism; Ghosh, Roughgarden and Sundararajan 2009)."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -23,8 +24,11 @@ class NoisyCount:
 
     @staticmethod
     def calibrated(epsilon: float, change: Change) -> "NoisyCount":
-        """The count that costs `epsilon` under `change`."""
-        return NoisyCount(change.shares / epsilon)
+        """The count that costs `epsilon` under `change`, and never more by rounding."""
+        scale = change.shares / epsilon
+        while change.shares / scale > epsilon:
+            scale = math.nextafter(scale, math.inf)
+        return NoisyCount(scale)
 
     def cost(self, change: Change) -> Cost:
         """Pure: a share that comes, goes or turns changes the count by at most one."""
