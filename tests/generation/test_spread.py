@@ -27,7 +27,7 @@ from discreet.algorithms.dp_synth import DPSynth
 from discreet.algorithms.facts import stated
 from discreet.algorithms.synthetic import Method
 from discreet.cli.app import app
-from discreet.errors import DiscreetError, MissingPart, UsageError
+from discreet.errors import DiscreetError, UsageError
 from discreet.generation.loading import load_model
 from discreet.generation.model import ScoredDecoding
 from discreet.generation.prompts import rewriting
@@ -312,12 +312,6 @@ def test_without_an_address_nothing_is_spread() -> None:
         assert same is model
 
 
-@pytest.mark.parametrize("address", ["nonsense", "host:", ":80", "host:port"])
-def test_an_address_that_is_none(address: str) -> None:
-    with pytest.raises(UsageError, match="has an address such as"):
-        SpreadModel(load_model(), address)
-
-
 def test_nothing_answers(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -329,11 +323,3 @@ def test_nothing_answers(tmp_path: Path) -> None:
     assert "No Ray cluster answers" in result.output
     assert vault.budget().spent == 0
     assert not (tmp_path / "c.jsonl").exists()
-
-
-def test_ray_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = load_model()
-    monkeypatch.setitem(sys.modules, "ray", None)
-    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    with pytest.raises(MissingPart, match=r"\.\[ray\]"):
-        SpreadModel(model, "local")

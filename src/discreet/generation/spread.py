@@ -11,11 +11,7 @@ As many pieces of work as there are workers are under way at once (`at_once`), e
 """
 
 import hashlib
-import importlib.util
 import json
-import logging
-import os
-import socket
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
@@ -24,16 +20,13 @@ from itertools import count
 from threading import Event, Lock, Thread
 from typing import Any, TypeVar
 
-from discreet.errors import DiscreetError, MissingPart, UsageError
+from discreet.errors import DiscreetError
+from discreet.generation.cluster import joined
 from discreet.generation.loading import load_model
 from discreet.generation.model import Logits, Prompt, ScoredDecoding, ScoringModel, Tokens
 from discreet.generation.wrapping import WrappedModel
 
 R = TypeVar("R")
-HERE = "local"
-"""The address of a cluster that is started on this machine, for this process alone."""
-_PATIENCE = 5.0
-"""Seconds to wait for a cluster to answer; Ray itself would wait for ten minutes."""
 _SHARE = {"num_cpus": 0.25, "scheduling_strategy": "SPREAD"}
 """What a worker and a reader ask for, one of each on every processor: Ray Data needs room for tasks of its own."""
 _LOOK = 1.0
@@ -66,13 +59,9 @@ class SpreadModel(WrappedModel):
             UsageError: the address is none.
             DiscreetError: nothing answers there, or the workers cannot load the model, or are not alike.
         """
-        if importlib.util.find_spec("ray") is None:
-            raise MissingPart("To spread work over a cluster, install Ray", "ray")
-        if address != HERE:
-            _answers(address)
         super().__init__(model)
         self._tokenizing, self._stopped = Lock(), Event()
-        self._ray = _joined(address, workers)
+        self._ray = joined(address, workers)
         found = int(self._ray.cluster_resources().get("CPU", 1))
         self.workers = min(workers or found, found)
         self._turn = count()
@@ -325,45 +314,6 @@ def _alike(probes: Sequence[str]) -> None:
 def _forget(worker: Any, number: int) -> None:
     with suppress(Exception):  # the cluster may be gone
         worker.forget.remote(number)
-
-
-def _answers(address: str) -> None:
-    """Raises what a person can understand if there is no cluster at an address."""
-    host, _, port = address.rpartition(":")
-    if not host or not port.isdigit():
-        raise UsageError(f"A Ray cluster has an address such as 10.0.0.5:6379, or is '{HERE}'; not '{address}'.")
-    try:
-        socket.create_connection((host, int(port)), timeout=_PATIENCE).close()
-    except (OSError, OverflowError) as error:
-        raise DiscreetError(
-            f"No Ray cluster answers at {address} ({error}). Start one there (ray start --head), or use "
-            f"--ray {HERE}. Nothing was paid."
-        ) from error
-
-
-def _joined(address: str, workers: int) -> Any:
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would report to its makers
-    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
-    os.environ.setdefault("RAY_worker_niceness", "0")  # or whatever else runs here comes first
-    os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")  # an error's message may hold words of documents
-    import ray
-    import ray.data
-
-    # "local" is said aloud: without an address Ray joins whatever cluster this machine knows of.
-    started: dict[str, Any] = {"address": address}
-    if address == HERE:
-        started |= {"num_cpus": workers or None, "include_dashboard": False}
-    for logger in ("ray", "ray.data"):
-        logging.getLogger(logger).setLevel(logging.ERROR)
-    try:
-        ray.init(log_to_driver=False, configure_logging=False, **started)
-    except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
-        raise DiscreetError(
-            f"The Ray cluster at {address} could not be joined ({type(error).__name__}). It must run the same versions "
-            "of Ray and Python; one that asks for a token needs RAY_AUTH_MODE=token here. Nothing was paid."
-        ) from error
-    ray.data.DataContext.get_current().enable_progress_bars = False
-    return ray
 
 
 def at_once(model: ScoringModel, works: Sequence[Callable[[], R]], told: Callable[[int], None]) -> list[R]:
