@@ -2,13 +2,13 @@
 
     .venv/bin/python benchmarks/attacks.py DATA/chatdoctor --documents 1000 --target non-rag rag dp-sparse-vote-rag
         [--epsilon 10] [--members 60] [--questions 2] [--planted 10] [--tokens 48] [--voters 40]
-        [--wanted 80] [--asked 4] [--both-ways] [--no-extraction] [--seed 0]
+        [--wanted 80] [--asked 4] [--both-ways] [--no-extraction] [--float32] [--seed 0]
 
 Makes a vault of so many documents of the folder, those that `membership.jsonl` or `canaries.jsonl` name among them, and
 attacks it as `discreet attack` does, with these files if they are there. With --both-ways people of the vault are tried
 instead of those of `membership.jsonl`, each in one copy and out of the other. --asked: so many questions about each
-canary of the file. --no-extraction: without prompts that are after strings of any document. Prints Markdown. Nothing is
-paid.
+canary of the file. --no-extraction: without prompts that are after strings of any document. --float32: so on processors
+with instructions for bfloat16, too, as where there are none. Prints Markdown. Nothing is paid.
 """
 
 import argparse
@@ -20,6 +20,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from discreet import processor
 from discreet.attacks import report
 from discreet.attacks.attack import Attack
 from discreet.attacks.canaries import read_canaries
@@ -64,8 +65,11 @@ def main() -> None:
     parser.add_argument("--asked", type=int)
     parser.add_argument("--both-ways", action="store_true")
     parser.add_argument("--no-extraction", action="store_true")
+    parser.add_argument("--float32", action="store_true")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
+    if given.float32:
+        processor.computes_bfloat16 = lambda capabilities: False
     suspects, secrets = given.data / "membership.jsonl", given.data / "canaries.jsonl"
     canaries = read_canaries(secrets) if secrets.exists() else []
     attack = Attack(
@@ -96,7 +100,8 @@ def main() -> None:
         print(report.markdown(headings, rows), end="\n\n")
     asked = "{} questions about each person, {} about canaries, {} for extraction".format(*findings.results[0].asked)
     print(f"{report.summary(findings)} {asked}.", end=" ")
-    print(f"smollm2-135m, minilm+words, {given.tokens} tokens, {given.voters} voters, seed {given.seed}")
+    float32 = ", float32" * given.float32
+    print(f"smollm2-135m, minilm+words, {given.tokens} tokens, {given.voters} voters, seed {given.seed}{float32}")
 
 
 if __name__ == "__main__":
