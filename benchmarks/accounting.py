@@ -1,6 +1,6 @@
 """How many private tokens of DPSparseVoteRAG a total epsilon buys, under the paper's accounting and ours.
 
-    .venv/bin/python benchmarks/accounting.py [--json]
+    .venv/bin/python -m benchmarks.accounting [--json]
 
 A private token is one run of the sparse vector and one selection, each of half of epsilon_token. "paper": the larger
 of plain and advanced composition (Dwork, Rothblum and Vadhan 2010) of epsilon_token. "corrected": the same, with the
@@ -13,6 +13,8 @@ import argparse
 import json
 import math
 import time
+
+from benchmarks.writing import add_csv_option, write_table
 
 from discreet.privacy.accounting import Budget, Spending, budget_for
 from discreet.privacy.costs import BoundedRange, Pure, Together
@@ -77,15 +79,13 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true")
+    add_csv_option(parser)
     given = parser.parse_args()
     rows, each = table(), microseconds()
     if given.json:
         print(json.dumps({"rows": rows, "microseconds_per_charge": each}))
         return
-    print("| " + " | ".join(rows[0]) + " |")
-    print("| " + " | ".join("---" for _ in rows[0]) + " |")
-    for row in rows:
-        print("| " + " | ".join(f"{cell:g}" for cell in row.values()) + " |")
+    write_table(list(rows[0]), ([f"{cell:g}" for cell in row.values()] for row in rows), given.csv)
     print(f"\ndelta {DELTA:g}; {each:.0f} microseconds a charge")
 
 

@@ -1,6 +1,6 @@
 """Accuracy of all algorithms on a data set with known answers.
 
-    .venv/bin/python benchmarks/accuracy.py DOCUMENTS QUESTIONS [--limit 40] [--seeds 3] [--epsilon 2 5 10 20]
+    .venv/bin/python -m benchmarks.accuracy DOCUMENTS QUESTIONS [--limit 40] [--seeds 3] [--epsilon 2 5 10 20]
 
 Prints a Markdown table, with the parameters by the paper's names. The vault is made in a temporary folder, or kept
 in --vault to be used again. Noise is seeded: a second run prints the same figures, but for the seconds.
@@ -11,11 +11,13 @@ import json
 import tempfile
 from pathlib import Path
 
-from discreet.algorithms import RAG, DPSparseVoteRAG, DPVoteRAG, NonRAG, VoteRAG
-from discreet.algorithms.answer import Algorithm
+from benchmarks.writing import add_csv_option, write_table
+
+from discreet.algorithms.common.algorithm import Algorithm
 from discreet.evaluation.datasets import read_questions
 from discreet.evaluation.experiment import run_experiment
-from discreet.evaluation.report import markdown
+from discreet.evaluation.report import tabulate
+from discreet.registry import RAG, DPSparseVoteRAG, DPVoteRAG, NonRAG, VoteRAG
 from discreet.vault import Vault
 
 DELTA = 1e-5
@@ -43,6 +45,7 @@ def main() -> None:
     parser.add_argument("--epsilon", type=float, nargs="+", default=[2.0, 5.0, 10.0, 20.0])
     parser.add_argument("--out", type=Path, help="every answer, as JSON lines")
     parser.add_argument("--json", action="store_true")
+    add_csv_option(parser)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         path = given.vault or Path(folder) / "vault"
@@ -54,7 +57,8 @@ def main() -> None:
     if given.json:
         print(json.dumps([row.describe() for row in rows]))
         return
-    print(markdown(rows))
+    headings, lines = tabulate(rows)
+    write_table(headings, lines, given.csv)
     print(
         f"\nm = {given.voters} voters, k = 1 unit each, delta_total = {DELTA:g}, tau = m/2, T_max = 32, "
         f"epsilon_token so that `bought` private tokens fit; {len(questions)} questions, "

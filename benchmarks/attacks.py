@@ -1,6 +1,6 @@
 """The figures of docs/attacks.md: what leaks from plain RAG, from redacted documents, and from private answers.
 
-    .venv/bin/python benchmarks/attacks.py DATA/chatdoctor --documents 1000 --target non-rag rag dp-sparse-vote-rag
+    .venv/bin/python -m benchmarks.attacks DATA/chatdoctor --documents 1000 --target non-rag rag dp-sparse-vote-rag
         [--epsilon 10] [--members 60] [--questions 2] [--planted 10] [--tokens 48] [--voters 40]
         [--wanted 80] [--asked 4] [--both-ways] [--no-extraction] [--float32] [--seed 0]
 
@@ -20,12 +20,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from discreet import processor
+from benchmarks.writing import add_csv_option, name_part, write_table
+
 from discreet.attacks import report
 from discreet.attacks.attack import Attack
 from discreet.attacks.canaries import read_canaries
 from discreet.attacks.membership import read_suspects
 from discreet.attacks.suite import run_attack
+from discreet.numerics import dtype
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
 
@@ -67,9 +69,10 @@ def main() -> None:
     parser.add_argument("--no-extraction", action="store_true")
     parser.add_argument("--float32", action="store_true")
     parser.add_argument("--seed", type=int, default=0)
+    add_csv_option(parser)
     given = parser.parse_args()
     if given.float32:
-        processor.computes_bfloat16 = lambda capabilities: False
+        dtype.has_bfloat16_instructions = lambda capabilities: False
     suspects, secrets = given.data / "membership.jsonl", given.data / "canaries.jsonl"
     canaries = read_canaries(secrets) if secrets.exists() else []
     attack = Attack(
@@ -92,12 +95,13 @@ def main() -> None:
         vault = Vault.create(Path(folder) / "vault", epsilon=20, delta=DELTA)
         vault.add_documents(chosen(given.data, given.documents))
         findings = run_attack(vault, attack, told)
-    for headings, rows in (
-        (report.HEADINGS, report.membership_rows(findings)),
-        (report.TRUE, report.true_positive_rows(findings)),
-        (report.SECRETS, report.secret_rows(findings)),
+    for headings, rows, path in (
+        (report.HEADINGS, report.membership_rows(findings), given.csv),
+        (report.TRUE, report.true_positive_rows(findings), name_part(given.csv, "true-positives")),
+        (report.SECRETS, report.secret_rows(findings), name_part(given.csv, "secrets")),
     ):
-        print(report.markdown(headings, rows), end="\n\n")
+        write_table(headings, rows, path)
+        print()
     asked = "{} questions about each person, {} about canaries, {} for extraction".format(*findings.results[0].asked)
     print(f"{report.summary(findings)} {asked}.", end=" ")
     float32 = ", float32" * given.float32

@@ -2,7 +2,7 @@
 
     .venv/bin/discreet init VAULT --epsilon 1 --delta 1e-5
     .venv/bin/discreet add VAULT DOCUMENTS
-    .venv/bin/python benchmarks/corpora.py VAULT FOLDER "NAME [OPTION=VALUE ...]" ... [--seed 0] [--delta 1e-5]
+    .venv/bin/python -m benchmarks.corpora VAULT FOLDER "NAME [OPTION=VALUE ...]" ... [--seed 0] [--delta 1e-5]
 
 For each setting, FOLDER/NAME.jsonl and its receipt, unless they are there. An option is one of `discreet synthesize`,
 its name with underscores: "no-rerank epsilon=10 rerank=False", "random method=dp-synth epsilon=10". Nothing is paid; a
@@ -18,17 +18,17 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from discreet.algorithms.synthetic import Method
 from discreet.cli.synthesize import method_called
 from discreet.errors import BadData
 from discreet.privacy.accounting import Budget
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
-from discreet.synthesis import METHODS, make_corpus
+from discreet.synthesis.base import SynthesisAlgorithm
+from discreet.synthesis.runner import METHODS, make_corpus
 from discreet.vault import Vault
 
 
-def setting(text: str, delta: float) -> tuple[str, Method[Any]]:
+def setting(text: str, delta: float) -> tuple[str, SynthesisAlgorithm[Any]]:
     """A name, and the method with the options that follow it."""
     name, *options = shlex.split(text)
     given: dict[str, Any] = {key: _value(value) for key, _, value in (option.partition("=") for option in options)}
@@ -37,7 +37,7 @@ def setting(text: str, delta: float) -> tuple[str, Method[Any]]:
     return name, method_called(method, price, given)
 
 
-def make(vault: Vault, parameters: Method[Any], path: Path, seed: int) -> None:
+def make(vault: Vault, parameters: SynthesisAlgorithm[Any], path: Path, seed: int) -> None:
     """Make one corpus, as if it were paid."""
     assert parameters.delta is not None
     # Plans fill a budget of their own; the order at which this one adds up costs a little more.

@@ -1,6 +1,6 @@
 """How fast the voters decode, against two simpler ways and against its own floor, in one run.
 
-    .venv/bin/python benchmarks/decoding.py [--voters 40] [--tokens 32]
+    .venv/bin/python -m benchmarks.decoding [--voters 40] [--tokens 32]
 
     lock-step       one batch, one KV cache, the public part of the prompts fed once (what discreet does)
     generate        one call of the library's generate() for each voter
@@ -23,13 +23,14 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from benchmarks.writing import add_csv_option, write_table
 
 from discreet.demo.corpus import documents
 from discreet.generation.loading import load_model
 from discreet.generation.model import Prompt
 from discreet.generation.prompts import Layout, layout
-from discreet.generation.transformers_model import TransformersModel
-from discreet.generation.voters import Voters
+from discreet.generation.torch_backend.transformers_model import TransformersModel
+from discreet.generation.voters import VoterBatch
 from discreet.privacy.accounting import Budget
 from discreet.privacy.change import Change, Relation
 from discreet.privacy.filter import PrivacyFilter
@@ -51,7 +52,7 @@ def lockstep(model: TransformersModel, texts: list[str], tokens: int) -> None:
     """The voters of one question, continued by the public token."""
     shares: list[tuple[str, ...]] = [(text,) for text in texts]
     sealed = Private(shares, REPLACE)
-    voters = Voters(model, QUESTION, sealed, max_tokens=tokens)
+    voters = VoterBatch(model, QUESTION, sealed, max_tokens=tokens)
     for _ in range(tokens - 1):
         voters.votes()
         voters.append(voters.public_token())
@@ -132,6 +133,7 @@ def main() -> None:
     parser.add_argument("--voters", type=int, default=40)
     parser.add_argument("--tokens", type=int, default=32)
     parser.add_argument("--device", default="auto")
+    add_csv_option(parser)
     given = parser.parse_args()
     model = load_model(device=given.device)
     texts = [f"{document.text} {document.text}" for document in documents(given.voters)]  # as long as a real note
@@ -165,9 +167,7 @@ def main() -> None:
         f"{given.voters} voters and the public prompt, {given.tokens} tokens, shared {len(laid.shared)}, own "
         f"{len(prompts[0].tokens)} tokens; {model.name}, {torch.get_num_threads()} threads, {model._model.device}\n"
     )
-    print("| measured | value |\n| --- | --- |")
-    for name, value in rows.items():
-        print(f"| {name} | {value:.3g} |")
+    write_table(["measured", "value"], ([name, f"{value:.3g}"] for name, value in rows.items()), given.csv)
     print(json.dumps(rows))
 
 

@@ -1,11 +1,11 @@
 """How many addresses, links and phone numbers come out of kNN-LM and of direct prompting, protected in several ways.
 
-    .venv/bin/python benchmarks/extraction.py DATA/mail_pii [--prompts PROMPTS.jsonl [--every 5]] [--commands]
+    .venv/bin/python -m benchmarks.extraction DATA/mail_pii [--prompts PROMPTS.jsonl [--every 5]] [--commands]
         [--informed 10] [--mails 300] [--held-out 30] [--tokens 32] [--epsilon 5.051]
         [--weight 0.1] [--consensus 5] [--corpus CORPUS.jsonl] [--only knn|prompting]
 
 Prints Markdown tables. The first `--mails` documents are the collection; the last `--held-out` are not in it, and
-perplexity is measured on them: of all their tokens, and ("sens") without those of addresses, links and numbers. For
+perplexity is measured on them: of all their tokens, and without those of addresses, links and numbers. For
 direct prompting that is the second half of a mail, after the passage that its first half finds. "email", "url",
 "phone": different strings of the collection that prompts for that kind brought out; "untargeted": of any kind, by
 prompts that ask for whatever was read; "all": by all prompts; "invented": strings that look like such and stand in no
@@ -25,11 +25,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from benchmarks.writing import TableWriter, add_csv_option, name_part
 
-from discreet.algorithms import RAG, Consensus, KnnLM
-from discreet.algorithms.datastore import Datastore, build
-from discreet.algorithms.greedy import write_all
-from discreet.algorithms.projection_rag import ProjectedTexts
+from discreet.algorithms.text.greedy_decode import write_all
 from discreet.attacks.exports import SimulatedExport
 from discreet.attacks.extraction import (
     COMMANDS,
@@ -44,12 +42,15 @@ from discreet.attacks.extraction import (
     read_prompts,
     sensitive_strings,
 )
+from discreet.baselines.datastore import Datastore, build
+from discreet.baselines.projection_rag import ProjectedTexts
 from discreet.generation.loading import load_model
 from discreet.generation.model import Prompt
-from discreet.generation.transformers_model import TransformersModel
+from discreet.generation.torch_backend.transformers_model import TransformersModel
 from discreet.privacy.noise import InsecureSeededNoise
+from discreet.registry import RAG, Consensus, KnnLM
+from discreet.retrieval.brute_force_knn import Neighbours
 from discreet.retrieval.documents import Document, Passage
-from discreet.retrieval.neighbours import Neighbours
 from discreet.retrieval.projection import NoisyProjection, Projection, Transform, Untouched, draw_matrix
 from discreet.retrieval.public import PublicTexts
 from discreet.vault import Vault
@@ -69,14 +70,14 @@ class Row:
     without_sensitive: float
     seconds: float
 
-    def shown(self) -> str:
-        """As Markdown."""
+    def cells(self) -> list[str]:
+        """Return the cells of the row."""
         counts = [self.found.targeted[kind] for kind in KINDS]
         counts += [self.found.untargeted, self.found.all, self.found.invented]
         measured = [
             f"{value:.2f}" if np.isfinite(value) else "-" for value in (self.perplexity, self.without_sensitive)
         ]
-        return f"| {' | '.join([self.name, *map(str, counts), *measured, f'{self.seconds:.2f}'])} |"
+        return [self.name, *map(str, counts), *measured, f"{self.seconds:.2f}"]
 
 
 def protections(dimension: int, epsilon: float) -> Iterator[tuple[str, Transform]]:
@@ -93,12 +94,12 @@ def knn_rows(
     given: argparse.Namespace, model: TransformersModel, texts: Sequence[str], held_out: Sequence[str]
 ) -> Iterator[Row]:
     """kNN-LM: the model alone, and mixed with neighbours under each protection."""
-    raw = build(texts, model, Untouched(model.context_size))
+    raw = build(texts, model, Untouched(model.state_size))
     print(f"datastore: {len(raw)} entries", file=sys.stderr, flush=True)
     known, algorithm = sensitive_strings(texts), KnnLM(max_tokens=given.tokens, weight=given.weight)
     empty = Datastore(raw.transform, Neighbours.of(raw.keys.keys[:0]), raw.tokens[:0])
     stores = [("knn-lm, no neighbours", empty)]
-    for name, transform in protections(model.context_size, given.epsilon):
+    for name, transform in protections(model.state_size, given.epsilon):
         keys = Neighbours.of(transform.documents(raw.keys.keys))
         stores.append((f"knn-lm, {name}", Datastore(transform, keys, raw.tokens)))
     for name, store in stores:
@@ -132,7 +133,7 @@ def knn_surprises(
     everything, without = [], []
     for text in texts:
         tokens, marks = marked(model, text)
-        states = model.contexts([Prompt(tuple(tokens), 0)])[0, :-1]
+        states = model.hidden_states([Prompt(tuple(tokens), 0)])[0, :-1]
         mixed = algorithm.mixed(store, states, model.predict(states))
         surprises = -np.log(np.maximum(mixed[np.arange(len(mixed)), tokens[1:]], 1e-30))
         everything.append(surprises)
@@ -188,7 +189,7 @@ def rag_surprises(
         half = len(tokens) // 2
         found = " ".join(passage.text for passage in retrieve(model.decode(tokens[:half])))
         shared = model.encode(f"{found}\n\n")[-400:] + tokens[:half]
-        surprises = model.surprise(shared, [Prompt(tuple(tokens[half:]), 0)])[0]
+        surprises = model.token_nll(shared, [Prompt(tuple(tokens[half:]), 0)])[0]
         everything.append(surprises)
         without.append(surprises[~marks[half:]])
     return everything, without
@@ -205,19 +206,20 @@ def consensus_row(given: argparse.Namespace, vault: Vault, texts: Sequence[str])
     begin, answers = time.perf_counter(), []
     for number, prompt in enumerate(chosen):
         said = vault.simulate(prompt.text, algorithm, noise=InsecureSeededNoise(number))
-        answers.append((prompt, said.text))
+        answers.append((prompt, said.text_or_public))
         print(f"consensus {number + 1}/{len(chosen)}", file=sys.stderr, flush=True)
     seconds = (time.perf_counter() - begin) / len(chosen)
     found = extracted(answers, sensitive_strings(texts))
     return Row(f"consensus, {len(chosen)} prompts", found, float("nan"), float("nan"), seconds)
 
 
-def table(rows: Iterator[Row]) -> None:
-    """Print rows as they come."""
-    columns = ["", *KINDS, "untargeted", "all", "invented", "perplexity", "sens", "seconds"]
-    print("| " + " | ".join(columns) + " |\n|" + " --- |" * len(columns), flush=True)
+def write_rows(rows: Iterator[Row], path: Path | None) -> TableWriter:
+    """Write rows as they come, and return their table."""
+    measured = ["perplexity", "without sensitive strings", "seconds"]
+    table = TableWriter(["configuration", *KINDS, "untargeted", "all", "invented", *measured], path)
     for row in rows:
-        print(row.shown(), flush=True)
+        table.write(row.cells())
+    return table
 
 
 def main() -> None:
@@ -236,6 +238,7 @@ def main() -> None:
     parser.add_argument("--consensus", type=int, default=5)
     parser.add_argument("--corpus", type=Path)
     parser.add_argument("--only", choices=["knn", "prompting"])
+    add_csv_option(parser)
     given = parser.parse_args()
     given.attacks = read_prompts(given.prompts)[:: given.every] if given.prompts else list(PROMPTS)
     if given.commands:
@@ -248,15 +251,16 @@ def main() -> None:
         given.attacks = informed_prompts(texts, given.informed)
     counts = {kind: len(values) for kind, values in sensitive_strings(texts).items()}
     if given.only != "prompting":
-        table(knn_rows(given, load_model(), texts, held_out))
+        write_rows(knn_rows(given, load_model(), texts, held_out), given.csv)
     if given.only != "knn":
         print()
         with tempfile.TemporaryDirectory() as folder:
             vault = Vault.create(Path(folder) / "vault", epsilon=20, delta=1e-5, payment="corpus")
             vault.add_documents(Document(mail["id"], mail["unit"], mail["text"]) for mail in inside)
-            table(rag_rows(given, vault, texts, held_out))
+            path = given.csv if given.only else name_part(given.csv, "prompting")
+            table = write_rows(rag_rows(given, vault, texts, held_out), path)
             if given.consensus:
-                print(consensus_row(given, vault, texts).shown())
+                table.write(consensus_row(given, vault, texts).cells())
     print(
         f"\n{len(given.attacks)} prompts; {len(texts)} mails with {counts}; {len(held_out)} held out; k {K}, ", end=""
     )

@@ -1,6 +1,6 @@
 """The texts of a synthetic corpus that the model thinks of use for a task: what `discreet synthesize --task` keeps.
 
-    .venv/bin/python benchmarks/filtering.py CORPUS.jsonl FOLDER "TASK" ["TASK" ...]
+    .venv/bin/python -m benchmarks.filtering CORPUS.jsonl FOLDER "TASK" ["TASK" ...]
 
 For each task, FOLDER/task-1.jsonl and so on, with a receipt, for benchmarks/synthesis.py to ask; and a line of
 Markdown: how many texts are kept, and of how many the model says Yes if it is asked whether they are of use, as the
@@ -12,10 +12,12 @@ import json
 import shutil
 from pathlib import Path
 
-from discreet.algorithms.dp_synrag.select import check_task, useful
+from benchmarks.writing import TableWriter, add_csv_option
+
 from discreet.generation.loading import load_model
 from discreet.generation.model import Prompt, ScoringModel
-from discreet.synthesis import receipt_path
+from discreet.synthesis.dp_synrag.select import check_task, useful
+from discreet.synthesis.runner import receipt_path
 
 SYSTEM = "Say whether a text is of use for a task. Answer Yes or No."
 ASKED = "Task: {task}\n\nText: {text}\n\nIs the text of use for the task?"
@@ -39,11 +41,12 @@ def main() -> None:
     parser.add_argument("corpus", type=Path)
     parser.add_argument("folder", type=Path)
     parser.add_argument("tasks", nargs="+")
+    add_csv_option(parser)
     options = parser.parse_args()
     lines = options.corpus.read_text(encoding="utf-8").splitlines()
     texts = [str(json.loads(line)["text"]) for line in lines]
     model = load_model()
-    print("| task | texts kept | the model says Yes of |\n| --- | --- | --- |")
+    table = TableWriter(["task", "texts kept", "the model says Yes of"], options.csv)
     for number, task in enumerate(options.tasks, 1):
         check_task(model, task)
         judged = useful(model, task, texts)
@@ -51,7 +54,7 @@ def main() -> None:
         out.write_text("".join(f"{line}\n" for line, use in zip(lines, judged, strict=True) if use), encoding="utf-8")
         shutil.copy(receipt_path(options.corpus), receipt_path(out))
         said = sum(says_yes(model, task, text) for text in texts)
-        print(f"| {task} | {sum(judged)} of {len(texts)} | {said} |", flush=True)
+        table.write([task, f"{sum(judged)} of {len(texts)}", str(said)])
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
 """Answers paid as a whole against answers paid by the token: accuracy against epsilon per question.
 
-    .venv/bin/python benchmarks/fixed_price.py DOCUMENTS QUESTIONS [--limit 40] [--seeds 3] [--voters 40 80]
+    .venv/bin/python -m benchmarks.fixed_price DOCUMENTS QUESTIONS [--limit 40] [--seeds 3] [--voters 40 80]
         [--epsilon 0.5 1 2 3 5 8] [--token-voters 40 80] [--token-epsilon 0.5 1 2 3 5 8 10] [--plot FILE.svg]
         [--adaptive [--similarity 0.32] [--numbers 20 40 60 80]] [--dp-rag [--wanted 40 80]]
         [--only "dp-ksa" "consensus"]
-    .venv/bin/python benchmarks/fixed_price.py --tables TABLE.md ... [--plot FILE.svg]
+    .venv/bin/python -m benchmarks.fixed_price --tables TABLE.md ... [--plot FILE.svg]
 
 Prints a Markdown table; with `--tables`, one by the number of voters, of tables that it printed before. With answers of
 kind "reference", likeness to them instead of accuracy, and no choices; else "consensus among choices" chooses among all
@@ -23,14 +23,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from discreet.algorithms import DPKSA, DPRAG, KSA, RAG, Adaptive, Consensus, DPSparseVoteRAG, DPVoteRAG, NonRAG, VoteRAG
-from discreet.algorithms.answer import Algorithm
-from discreet.algorithms.canonical import canonical
+from benchmarks.writing import add_csv_option, write_table
+
+from discreet.algorithms.common.algorithm import Algorithm
+from discreet.algorithms.text.normalize import canonical
 from discreet.errors import UsageError
+from discreet.evaluation.caching_model import CachingModel
 from discreet.evaluation.datasets import Question, read_questions
 from discreet.evaluation.experiment import Outcome, Row, run_answers, summary
-from discreet.evaluation.remembering import RememberingModel
 from discreet.evaluation.report import likeness_cells
+from discreet.registry import DPKSA, DPRAG, KSA, RAG, Adaptive, Consensus, DPSparseVoteRAG, DPVoteRAG, NonRAG, VoteRAG
 from discreet.vault import Vault
 
 CHOOSING = "consensus among choices"
@@ -99,7 +101,7 @@ def usable(algorithm: Algorithm, vault: Vault) -> bool:
 
 def run(given: argparse.Namespace, vault: Vault, questions: list[Question], progress: Callable[[], None]) -> list[Line]:
     """All answers; a row for each algorithm, number of voters and epsilon."""
-    choices, model = choices_of(given.questions), RememberingModel(vault.model)
+    choices, model = choices_of(given.questions), CachingModel(vault.model)
     answers: dict[tuple[str, int, float | None], list[list[Outcome]]] = defaultdict(list)
     named: Made = {}
     for question in questions:
@@ -115,12 +117,12 @@ def run(given: argparse.Namespace, vault: Vault, questions: list[Question], prog
     return [(*key, summary(named[key], groups)) for key, groups in answers.items()]
 
 
-def table(rows: list[Line]) -> str:
-    """Accuracy, or likeness, and how often anything was released."""
+def write_lines(rows: list[Line], path: Path | None) -> None:
+    """Write accuracy, or likeness, and how often anything was released."""
     like = all(row.likeness for *_, row in rows)
     figures = ["F1", "ROUGE-1", "ROUGE-L", "Levenshtein"] if like else ["accuracy"]
     headings = ["algorithm", "voters", "epsilon", *figures, "released", "epsilon spent"]
-    lines = [headings, ["---"] * len(headings)]
+    lines = []
     for label, voters, epsilon, row in rows:
         found = (
             list(likeness_cells(row, row.likeness)[2:6])
@@ -137,7 +139,7 @@ def table(rows: list[Line]) -> str:
                 "no guarantee" if row.epsilon_spent is None else f"{row.epsilon_spent:.2f}",
             ]
         )
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    write_table(headings, lines, path)
 
 
 def points(rows: list[Line]) -> list[Point]:
@@ -163,20 +165,20 @@ def printed(tables: list[Path]) -> list[Point]:
     return [(*key, *figures) for key, figures in found.items()]
 
 
-def by_voters(found: list[Point]) -> str:
-    """A table of the figure, and how often anything was released, with a column for each number of voters."""
+def write_by_voters(found: list[Point], path: Path | None) -> None:
+    """Write a table of the figure, and how often anything was released, with a column for each number of voters."""
     numbers = sorted({voters for _, voters, *_ in found if voters})
     rows: dict[tuple[str, float | None], dict[int, str]] = defaultdict(dict)
     for label, voters, epsilon, value, released in found:
         if voters:
             rows[label, epsilon][voters] = f"{value:.2f}" if epsilon is None else f"{value:.2f} ({released:.2f})"
     heading = ["algorithm", "epsilon", *(f"{number} voters" for number in numbers)]
-    lines = [heading, ["---"] * len(heading)]
+    lines = []
     for (label, epsilon), cells in sorted(rows.items(), key=lambda row: (row[0][0], row[0][1] or 0.0)):
         if len(cells) > 2:
             price = "-" if epsilon is None else f"{epsilon:g}"
             lines.append([label, price, *(cells.get(number, "") for number in numbers)])
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    write_table(heading, lines, path)
 
 
 def draw(found: list[Point], path: Path, shown: int, label: str) -> None:
@@ -252,13 +254,14 @@ def main() -> None:
     parser.add_argument("--wanted", type=int, nargs="+", default=[DPRAG().wanted], help="units above its threshold")
     parser.add_argument("--only", nargs="+", help="the names of the rows wanted; all if not given")
     parser.add_argument("--plot", type=Path)
+    add_csv_option(parser)
     given = parser.parse_args()
     if given.tables and given.plot is None:
         parser.error("Say where the figure of the tables goes: --plot FILE.svg.")
     if given.tables:
         like = any("ROUGE-1" in path.read_text() for path in given.tables)
         found = printed(given.tables)
-        print(by_voters(found))
+        write_by_voters(found, given.csv)
         if given.plot is not None:
             draw(found, given.plot, given.voters[0], "ROUGE-1" if like else "accuracy")
         return
@@ -271,7 +274,7 @@ def main() -> None:
         vault.add(given.documents)
         count = iter(range(1, 1_000_000))
         rows = run(given, vault, questions, lambda: print(next(count), file=sys.stderr, flush=True))
-    print(table(rows))
+    write_lines(rows, given.csv)
     print(
         f"\n{len(questions)} questions, {given.seeds} seeds, delta {given.delta:g} a question; "
         f"{vault.settings.model}, {vault.settings.embedder}"

@@ -26,6 +26,8 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
+from benchmarks.writing import TableWriter, add_csv_option
+
 if TYPE_CHECKING:
     from tests.fuzz.targets import Target
 
@@ -52,6 +54,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=0.0, help="for each target, at most; 0 for no limit")
     parser.add_argument("--crashes", type=Path, default=Path(tempfile.gettempdir()) / "discreet-crashes")
     parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
+    add_csv_option(parser)
     given = parser.parse_args()
     if given.child:
         fuzz(given.targets[0], given.inputs, given.seed, Path(given.child[0]), Path(given.child[1]))
@@ -60,26 +63,26 @@ def main() -> int:
     names = given.targets or list(TARGETS)
     shares = sum(TARGETS[name].share for name in TARGETS)
     begun, crashed = time.monotonic(), 0
-    print("| target | inputs | done | proper errors | crashes | seconds |\n|" + " --- |" * 6, flush=True)
+    table = TableWriter(["target", "inputs", "done", "proper errors", "crashes", "seconds"], given.csv)
     totals: Counter[str] = Counter()
     for name in names:
         start = time.monotonic()
         count = -(-given.inputs * TARGETS[name].share // shares)
         found = of_target(name, count, given.seed, given.seconds, given.crashes)
         totals.update(found)
-        crashed += print_row(name, found, time.monotonic() - start)
-    print_row("all", totals, time.monotonic() - begun)
+        crashed += write_row(table, name, found, time.monotonic() - start)
+    write_row(table, "all", totals, time.monotonic() - begun)
     print(f"\nSeed {given.seed}. " + ("Nothing crashed." if not crashed else f"Inputs that crashed: {given.crashes}"))
     return int(crashed > 0)
 
 
-def print_row(name: str, found: Counter[str], seconds: float) -> int:
-    """One row of the table, and what crashed below it. Returns how many crashed."""
+def write_row(table: TableWriter, name: str, found: Counter[str], seconds: float) -> int:
+    """Write one row of the table, print the crashes below it, and return their number."""
     crashes = Counter({kind: count for kind, count in found.items() if kind.startswith(CRASH)})
     errors = sorted((kind, count) for kind, count in found.items() if kind not in crashes and kind != "done")
     named = ", ".join(f"{kind} {count:,}" for kind, count in errors) or "-"
-    row = (name, f"{found.total():,}", f"{found['done']:,}", named, f"{crashes.total():,}", f"{seconds:.0f}")
-    print("| " + " | ".join(row) + " |", flush=True)
+    counts = [f"{found.total():,}", f"{found['done']:,}", named, f"{crashes.total():,}"]
+    table.write([name, *counts, f"{seconds:.0f}"])
     if name != "all":
         for kind, count in crashes.most_common():
             print(f"  {count:,} x {kind}", file=sys.stderr, flush=True)

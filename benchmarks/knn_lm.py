@@ -1,6 +1,6 @@
 """What kNN-LM takes: its datastore of many entries, and an answer, with and without projection.
 
-    .venv/bin/python benchmarks/knn_lm.py DATA/documents.jsonl.gz [--entries 500000] [--k 64] [--tokens 32] [--rounds 5]
+    .venv/bin/python -m benchmarks.knn_lm DATA/documents.jsonl.gz [--entries 500000] [--k 64] [--tokens 32] [--rounds 5]
 
 Builds the datastore of the first `--entries` contexts of the documents in a folder, projects it, and continues a
 prompt: by the model alone, and mixed with 1024 neighbours of each datastore. Times of an answer, and of a look-up of
@@ -16,14 +16,15 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
+from benchmarks.writing import add_csv_option, write_table
 
-from discreet.algorithms import KnnLM
-from discreet.algorithms.datastore import Datastore, kept
+from discreet.baselines.datastore import Datastore, kept
 from discreet.generation.loading import load_model
 from discreet.privacy.noise import InsecureSeededNoise
+from discreet.reading.intake import read_documents
+from discreet.registry import KnnLM
+from discreet.retrieval.brute_force_knn import Neighbours
 from discreet.retrieval.documents import Document
-from discreet.retrieval.loading import read_documents
-from discreet.retrieval.neighbours import Neighbours
 from discreet.retrieval.projection import Projection, Untouched, draw_matrix
 
 PROMPT = "The doctor told me that"
@@ -44,10 +45,11 @@ def main() -> None:
     parser.add_argument("--k", type=int, default=64)
     parser.add_argument("--tokens", type=int, default=32)
     parser.add_argument("--rounds", type=int, default=5)
+    add_csv_option(parser)
     given = parser.parse_args()
     texts = [record.text for record in read_documents(given.documents) if isinstance(record, Document)]
     model, algorithm = load_model(), KnnLM(max_tokens=given.tokens)
-    size = model.context_size
+    size = model.state_size
     raw, projection = Untouched(size), Projection(draw_matrix(size, given.k, InsecureSeededNoise(0)))
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "datastore"
@@ -77,14 +79,13 @@ def main() -> None:
                 if len(store):
                     found[name][1].append(seconds(lambda s=store: algorithm.looked_up(s, states[:1])))  # type: ignore[misc]
                     found[name][2].append(seconds(lambda s=store: algorithm.looked_up(s, states)))  # type: ignore[misc]
-        print(
-            f"\n| answers of {given.tokens} tokens | seconds | ratio | a look-up, ms | of 32, ms each |\n|"
-            + " --- |" * 5
-        )
-        alone = median(found["the model alone"][0])
+        print()
+        rows, alone = [], median(found["the model alone"][0])
         for name, (answers, one, many) in found.items():
             looked = [f"{1000 * median(one):.1f}", f"{1000 * median(many) / len(states):.1f}"] if one else ["-", "-"]
-            print(f"| {name} | {median(answers):.2f} | {median(answers) / alone:.2f} | {' | '.join(looked)} |")
+            rows.append([name, f"{median(answers):.2f}", f"{median(answers) / alone:.2f}", *looked])
+        columns = [f"answers of {given.tokens} tokens", "seconds", "ratio", "a look-up, ms", "of 32, ms each"]
+        write_table(columns, rows, given.csv)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"\n{model.name}, k {given.k}, 1024 neighbours, medians of {given.rounds} rounds; peak memory {peak:.1f} GiB")
 

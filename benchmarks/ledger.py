@@ -1,6 +1,6 @@
 """How many questions a second a ledger pays for, when each is paid by 80 units drawn at random.
 
-    .venv/bin/python benchmarks/ledger.py [--json] [--postgres URL] [--seconds 10] [--units 10000 1000000]
+    .venv/bin/python -m benchmarks.ledger [--json] [--postgres URL] [--seconds 10] [--units 10000 1000000]
 
 A question is reserved, durably, and settled. "plain SQL": the least that could be written by hand, on the same disk
 in the same run: one transaction a question, 80 updates by `executemany`, a row for the question, and a commit with
@@ -26,6 +26,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from benchmarks.writing import add_csv_option, write_table
 from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import make_url
 
@@ -35,6 +36,7 @@ from discreet.ledger.sqlite import SqliteLedger
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import BoundedRange
 
+COLUMNS = "database, units, what, questions/s, of plain SQL, median ms, p99 ms, MiB to fill, MiB to ask".split(", ")
 PAYING = 80
 BUDGET = Budget(1e4, 1e-5)
 MOST, SPENT = Spending.of(BoundedRange(0.5)), Spending.of(BoundedRange(0.25))
@@ -194,21 +196,15 @@ def own_server() -> Iterator[str | None]:
         yield url
 
 
-def table(rows: list[dict[str, Any]]) -> str:
-    """The rows in Markdown."""
+def cells(rows: list[dict[str, Any]]) -> Iterator[list[str]]:
+    """Yield the rows as text, in the order of `COLUMNS`."""
     plain = {(row["database"], row["units"]): row["questions_a_second"] for row in rows if row["what"] == "plain SQL"}
-    lines = [
-        "| database | units | what | questions/s | of plain SQL | median ms | p99 ms | MiB to fill | MiB to ask |",
-        "|---|---:|---|---:|---:|---:|---:|---:|---:|",
-    ]
     for row in rows:
         share = row["questions_a_second"] / plain[row["database"], row["units"]]
         memory = [f"{row[name]:.1f}" if name in row else "" for name in ("filling_mib", "asking_mib")]
-        lines.append(
-            f"| {row['database']} | {row['units']:,} | {row['what']} | {row['questions_a_second']:.0f} | {share:.0%} "
-            f"| {row['median_ms']:.2f} | {row['p99_ms']:.2f} | {' | '.join(memory)} |"
-        )
-    return "\n".join(lines)
+        rate = [f"{row['questions_a_second']:.0f}", f"{share:.0%}"]
+        times = [f"{row[name]:.2f}" for name in ("median_ms", "p99_ms")]
+        yield [row["database"], f"{row['units']:,}", row["what"], *rate, *times, *memory]
 
 
 def main() -> None:
@@ -217,6 +213,7 @@ def main() -> None:
     parser.add_argument("--postgres", metavar="URL")
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--units", type=int, nargs="+", default=[10_000, 1_000_000])
+    add_csv_option(parser)
     options = parser.parse_args()
     with ExitStack() as stack:
         where = options.postgres or stack.enter_context(own_server())
@@ -226,7 +223,10 @@ def main() -> None:
             for count in options.units
             for row in alone(database, count, options.seconds, where)
         ]
-    print(json.dumps(rows) if options.json else table(rows))
+    if options.json:
+        print(json.dumps(rows))
+    else:
+        write_table(COLUMNS, cells(rows), options.csv)
     if where is None:
         print("\nPostgreSQL is not installed here; name a server with --postgres.", file=sys.stderr)
 

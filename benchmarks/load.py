@@ -1,7 +1,7 @@
 """A vault under load: several processes ask at once, and every charge must be there afterwards.
 
-    .venv/bin/python benchmarks/load.py [--askers 8] [--seconds 600] [--payment corpus|unit] [--units 200] [--packaged]
-    .venv/bin/python benchmarks/load.py --defaults [--epsilon 200]
+    .venv/bin/python -m benchmarks.load [--askers 8] [--seconds 600] [--payment corpus|unit] [--units 200] [--packaged]
+    .venv/bin/python -m benchmarks.load --defaults [--epsilon 200]
 
 Each asker is a process of its own on one vault, and asks one question after the other, each worded differently, by
 consensus among choices, which everybody pays for. At the end the ledger must know every question, and its total must be
@@ -27,11 +27,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from discreet.algorithms import Consensus
+from benchmarks.writing import add_csv_option, name_part, write_table
+
 from discreet.generation.toy import ToyModel
-from discreet.ledger.sql import SqlLedger
-from discreet.privacy.accounting import Meter, Spending
+from discreet.ledger.protocol import VaultLedger
+from discreet.privacy.accounting import FilterState, Spending
 from discreet.privacy.ledger import Charge
+from discreet.registry import Consensus
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
 
@@ -49,7 +51,7 @@ Paid = tuple[int, int, int]
 class Counted:
     """The vault's ledger, with a note of what units paid through this process."""
 
-    def __init__(self, ledger: SqlLedger) -> None:
+    def __init__(self, ledger: VaultLedger) -> None:
         self._ledger, self._took_part = ledger, dict[tuple[str, int], int]()
         self.paid: Paid = (0, 0, 0)
 
@@ -66,12 +68,12 @@ class Counted:
         """Noted: what they paid."""
         self._ledger.settle(question, part, spent, charges)
         count = self._took_part.pop((question, part), 0)
-        self.paid = added(self.paid, self._ledger.budget.meter(spent), count)
+        self.paid = added(self.paid, self._ledger.budget.filter_state(spent), count)
 
 
-def added(paid: Paid, meter: Meter, count: int) -> Paid:
-    """A sum, and so many more of a meter."""
-    each = (meter.curve, meter.pure, meter.failures)
+def added(paid: Paid, state: FilterState, count: int) -> Paid:
+    """A sum, and so many more of a state."""
+    each = (state.curve, state.pure, state.failures)
     return tuple(a + count * b for a, b in zip(paid, each, strict=True))  # type: ignore[return-value]
 
 
@@ -98,7 +100,7 @@ def ask(path: Path, number: int, seconds: float, packaged: bool, defaults: bool)
     """Ask until the time is up."""
     vault = Vault.open(path)
     counted = Counted(vault.ledger)
-    vault.ledger = counted  # type: ignore[assignment]
+    vault.ledger = counted
     if not packaged:
         vault.model = ToyModel(["x", "y"], default="who knows", size=8)
     algorithm = None if defaults else Consensus(voters=5, epsilon=PRICE, choices=CHOICES, max_tokens=2)
@@ -141,6 +143,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--packaged", action="store_true")
     parser.add_argument("--defaults", action="store_true")
     parser.add_argument("--epsilon", type=float, default=200.0)
+    add_csv_option(parser)
     given = parser.parse_args()
     if given.defaults and given.payment:
         parser.error("--defaults: units pay by themselves there; leave --payment out.")
@@ -165,10 +168,10 @@ def units_paid(vault: Vault, done: Sequence[Asked]) -> tuple[bool, str]:
     """Whether what units paid is what askers saw them pay, and nobody more than was granted; and both in words."""
     seen, kept, within = (0, 0, 0), (0, 0, 0), True
     for one in done:
-        seen = added(seen, Meter(*one.paid), 1)
-    for meter, count in vault.ledger.readings():
-        kept = added(kept, meter, count)
-        within = within and vault.ledger.budget.admits_meter(meter)
+        seen = added(seen, FilterState(*one.paid), 1)
+    for state, count in vault.ledger.unit_balances():
+        kept = added(kept, state, count)
+        within = within and vault.ledger.budget.admits_state(state)
     above = "nobody" if within else "SOMEBODY"
     return seen == kept and within, f"askers {seen[1] / 1e9:.9f}, ledger {kept[1] / 1e9:.9f}, {above} above the grant"
 
@@ -191,12 +194,13 @@ def main() -> int:
     taken = sorted(second for one in done for second in one.seconds)
     how = "a vault by default" if by_units else f"paid by {given.payment}"
     print(f"{given.askers} askers, {given.seconds:g} seconds, {given.units} units, {how}\n")
-    print("| answers | in the ledger | released and remembered | epsilon | median ms | p99 ms |\n|" + " --- |" * 6)
     middle, slow = 1000 * taken[len(taken) // 2], 1000 * taken[int(len(taken) * 0.99)]
-    print(f"| {answers:,} | {len(known):,} | {remembered} | {sums} | {middle:.0f} | {slow:.0f} |")
-    print("\n| asker | MiB, second quarter | MiB, last quarter |\n| --- | --- | --- |")
-    for number, one in enumerate(done):
-        print(f"| {number} | {one.memory[0]:.1f} | {one.memory[1]:.1f} |")
+    columns = ["answers", "in the ledger", "released and remembered", "epsilon", "median ms", "p99 ms"]
+    row = [f"{answers:,}", f"{len(known):,}", str(remembered), sums, f"{middle:.0f}", f"{slow:.0f}"]
+    write_table(columns, [row], given.csv)
+    print()
+    rows = [[str(number), *(f"{mib:.1f}" for mib in one.memory)] for number, one in enumerate(done)]
+    write_table(["asker", "MiB, second quarter", "MiB, last quarter"], rows, name_part(given.csv, "memory"))
     lost = answers != len(known) or not right
     grown = max(one.memory[1] - one.memory[0] for one in done)
     print(f"\n{'A CHARGE IS MISSING.' if lost else 'No charge is missing.'} Grown by at most {grown:.1f} MiB.")

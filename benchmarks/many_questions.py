@@ -1,6 +1,6 @@
 """One budget for many questions: accuracy against their number, beside a synthetic corpus that is asked for nothing.
 
-    .venv/bin/python benchmarks/many_questions.py VAULT QUESTIONS CORPUS.jsonl ... [--epsilon 10] [--delta 1e-5]
+    .venv/bin/python -m benchmarks.many_questions VAULT QUESTIONS CORPUS.jsonl ... [--epsilon 10] [--delta 1e-5]
         [--numbers 1 10 100 1000] [--limit 48] [--seeds 3] [--voters 40] [--dp-rag]
 
 Everybody pays for every question out of `--epsilon` at `--delta`; half of delta is for costs that can fail. For each
@@ -14,14 +14,16 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from discreet.algorithms import DPRAG, RAG, Consensus, DPSparseVoteRAG
-from discreet.algorithms.answer import Algorithm
+from benchmarks.writing import TableWriter, add_csv_option
+
+from discreet.algorithms.common.algorithm import Algorithm
 from discreet.errors import UsageError
+from discreet.evaluation.caching_model import CachingModel
 from discreet.evaluation.datasets import Question, read_questions
 from discreet.evaluation.experiment import run_answers, summary
 from discreet.evaluation.metrics import mean_and_margin, score
-from discreet.evaluation.remembering import RememberingModel
 from discreet.privacy.accounting import Budget, largest
+from discreet.registry import DPRAG, RAG, Consensus, DPSparseVoteRAG
 from discreet.retrieval.public import PublicTexts
 from discreet.vault import Vault
 
@@ -38,7 +40,7 @@ def fitting(priced: Priced, budget: Budget, number: int, vocabulary: int) -> Alg
             plan = priced(epsilon).plan(budget, vocabulary)
         except UsageError:  # too small to release anything
             return True
-        return plan is None or budget.admits(plan.most.times(number))
+        return plan is None or budget.admits(plan.max_cost.times(number))
 
     found = priced(largest(fits, LEAST, budget.epsilon))
     try:
@@ -50,7 +52,7 @@ def fitting(priced: Priced, budget: Budget, number: int, vocabulary: int) -> Alg
 
 def lines(given: argparse.Namespace, vault: Vault, questions: list[Question]) -> Iterator[tuple[str, list[str]]]:
     """A row for each way to answer, as it is done: its name, and a cell for each number of questions."""
-    budget, model = Budget(given.epsilon, given.delta, 0.5 * given.delta), RememberingModel(vault.model)
+    budget, model = Budget(given.epsilon, given.delta, 0.5 * given.delta), CachingModel(vault.model)
     for corpus in given.corpora:
         texts = PublicTexts.read(corpus, vault.embedder)
         drafts = RAG().read_all([(q.question, texts.unsealed_passages(q.question, 1)) for q in questions], vault.model)
@@ -97,12 +99,12 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--voters", type=int, default=40)
     parser.add_argument("--dp-rag", action="store_true", help="also tokens from summed opinions: slow")
+    add_csv_option(parser)
     given = parser.parse_args()
     vault, questions = Vault.open(given.vault), read_questions(given.questions, given.limit)
-    print("| questions | " + " | ".join(str(number) for number in given.numbers) + " |")
-    print("| --- |" + " --- |" * len(given.numbers))
+    table = TableWriter(["questions", *map(str, given.numbers)], given.csv)
     for name, cells in lines(given, vault, questions):
-        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+        table.write([name, *cells])
     print(f"\n{len(questions)} questions, {given.seeds} seeds; {vault.settings.model}, {vault.settings.embedder}")
 
 

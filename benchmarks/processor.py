@@ -1,6 +1,6 @@
 """How fast this machine multiplies in float32 and in bfloat16, and which of them models compute in here.
 
-    .venv/bin/python benchmarks/processor.py [--size 1024] [--rounds 5] [--threads 1]
+    .venv/bin/python -m benchmarks.processor [--size 1024] [--rounds 5] [--threads 1]
 
 Prints billions of operations a second, medians of several rounds, and their ratio.
 """
@@ -11,7 +11,7 @@ import time
 
 import torch
 
-from discreet.processor import numbers
+from discreet.numerics.dtype import compute_dtype
 
 
 def speed(kind: torch.dtype, size: int, rounds: int) -> float:
@@ -34,7 +34,7 @@ def main() -> None:
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
     wide, narrow = (speed(kind, given.size, given.rounds) for kind in (torch.float32, torch.bfloat16))
-    print(f"float32 {wide:.1f}, bfloat16 {narrow:.1f}: ratio {narrow / wide:.2f}; models compute in {numbers()} here")
+    print(f"float32 {wide:.1f}, bfloat16 {narrow:.1f}: ratio {narrow / wide:.2f}; models compute in {compute_dtype()}")
 
 
 if __name__ == "__main__":

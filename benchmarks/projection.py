@@ -1,6 +1,6 @@
 """How well nearest neighbours are found among projected embeddings, by k and by claimed and sound epsilon.
 
-    .venv/bin/python benchmarks/projection.py DATA/documents.jsonl DATA/questions.jsonl [--figures docs/figures]
+    .venv/bin/python -m benchmarks.projection DATA/documents.jsonl DATA/questions.jsonl [--figures docs/figures]
         [--k 8 16 32 64 128 256] [--epsilon 1 10 100 1000 10000 100000] [--nearest 10] [--seeds 3]
 
 Prints two Markdown tables. Quality is the share of the `--nearest` units whose passage holds an answer. "kept": as a
@@ -15,6 +15,7 @@ import argparse
 from pathlib import Path
 
 import numpy as np
+from benchmarks.writing import TableWriter, add_csv_option, name_part
 from numpy.typing import NDArray
 
 from discreet.attacks.exports import SimulatedExport
@@ -22,10 +23,10 @@ from discreet.evaluation.datasets import read_questions
 from discreet.evaluation.metrics import matches
 from discreet.privacy.claims import best_order
 from discreet.privacy.noise import InsecureSeededNoise
+from discreet.reading.intake import read_documents
+from discreet.retrieval.brute_force_knn import Neighbours
 from discreet.retrieval.documents import Document
-from discreet.retrieval.embedding import load_embedder
-from discreet.retrieval.loading import read_documents
-from discreet.retrieval.neighbours import Neighbours
+from discreet.retrieval.embedding import open_embedder
 from discreet.retrieval.projection import Projection, Transform, draw_matrix
 
 DELTA = 1e-5
@@ -87,10 +88,11 @@ def main() -> None:
     parser.add_argument("--nearest", type=int, default=10)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--figures", type=Path)
+    add_csv_option(parser)
     given = parser.parse_args()
     read = [record for record in read_documents(given.documents) if isinstance(record, Document)]
     asked = read_questions(given.questions)
-    embedder = load_embedder(given.embedder)
+    embedder = open_embedder(given.embedder)
     documents = embedder.embed([document.text for document in read])
     questions = embedder.embed([question.question for question in asked])
     right = np.array([[matches(document.text, question.answers) for document in read] for question in asked])
@@ -100,15 +102,16 @@ def main() -> None:
         return [(s, draw_matrix(embedder.dimension, k, InsecureSeededNoise(s))) for s in range(given.seeds)]
 
     print(f"Embeddings as they are: {plain:.3f}\n")
-    print("| k | quality | kept | claimed, norms 1 to 2 | claimed, norms equal |\n| --- | --- | --- | --- | --- |")
+    table = TableWriter(["k", "quality", "kept", "claimed, norms 1 to 2", "claimed, norms equal"], given.csv)
     claimed = []
     for k in given.k:
         one = sweep([Projection(m) for _, m in matrices(k)], documents, questions, right, given.nearest, inner=False)
         wide, narrow = (best_order(k, 1.0, norm, DELTA).converted(DELTA) for norm in (2.0, 1.001))
         claimed.append((wide, one))
-        print(f"| {k} | {one:.3f} | {one / plain:.2f} | {wide:.1f} | {narrow:.2f} |", flush=True)
-    print("\n| k | " + " | ".join(f"sound epsilon {epsilon:g}" for epsilon in given.epsilon) + " |")
-    print("|" + " --- |" * (len(given.epsilon) + 1))
+        table.write([str(k), f"{one:.3f}", f"{one / plain:.2f}", f"{wide:.1f}", f"{narrow:.2f}"])
+    print()
+    columns = ["k", *(f"sound epsilon {epsilon:g}" for epsilon in given.epsilon)]
+    table = TableWriter(columns, name_part(given.csv, "sound"))
     sound: dict[int, list[tuple[float, float]]] = {}
     for k in given.k:
         sound[k] = []
@@ -117,7 +120,7 @@ def main() -> None:
                 SimulatedExport(m, InsecureSeededNoise(100 + s), epsilon, DELTA) for s, m in matrices(k)
             ]
             sound[k].append((epsilon, sweep(made, documents, questions, right, given.nearest, inner=True)))
-        print(f"| {k} | " + " | ".join(f"{value:.3f}" for _, value in sound[k]) + " |", flush=True)
+        table.write([str(k), *(f"{value:.3f}" for _, value in sound[k])])
     made_of = f"{len(read)} documents, {len(asked)} questions, {given.seeds} seeds, {given.embedder}"
     print(f"\n{made_of}; by chance {np.mean(right):.3f}")
     enough = [str(k) for k, (_, value) in zip(given.k, claimed, strict=True) if value >= 0.9 * plain]

@@ -3,7 +3,7 @@
     .venv/bin/discreet init VAULT --epsilon 20 --delta 1e-5
     .venv/bin/discreet add VAULT DOCUMENTS
     .venv/bin/discreet synthesize VAULT --epsilon 10 --out CORPUS.jsonl
-    .venv/bin/python benchmarks/public_context.py VAULT CORPUS.jsonl QUESTIONS [--limit 24] [--seeds 3] [--voters 40]
+    .venv/bin/python -m benchmarks.public_context VAULT CORPUS.jsonl QUESTIONS [--limit 24] [--seeds 3] [--voters 40]
         [--epsilon 10 20] [--consensus-epsilon 1 2]
 
 Prints a Markdown table. "free": the share of answers that needed no private token. Nothing is paid. Noise is seeded;
@@ -16,18 +16,19 @@ from collections import defaultdict
 from contextlib import suppress
 from pathlib import Path
 
-from discreet.algorithms import RAG, Consensus, DPSparseVoteRAG, NonRAG
-from discreet.algorithms.answer import Algorithm
-from discreet.algorithms.multi import ManyQuestions
+from benchmarks.writing import add_csv_option, write_table
+
+from discreet.algorithms.common.algorithm import Algorithm
+from discreet.evaluation.caching_model import CachingModel
 from discreet.evaluation.datasets import Question, read_questions
 from discreet.evaluation.experiment import Outcome, run_answers, summary
 from discreet.evaluation.metrics import mean_and_margin, score
-from discreet.evaluation.remembering import RememberingModel
+from discreet.registry import RAG, Consensus, DPSparseVoteRAG, NonRAG
 from discreet.retrieval.public import PublicTexts
 from discreet.vault import Vault
 
 WITHOUT, WITH = "no", "yes"
-Found = dict[tuple[Algorithm | ManyQuestions, str], list[list[Outcome]]]
+Found = dict[tuple[Algorithm, str], list[list[Outcome]]]
 """For each algorithm, without the corpus and with it, and for each question: the answers with different noise."""
 
 
@@ -44,7 +45,7 @@ def run(
     given: argparse.Namespace, vault: Vault, texts: PublicTexts, questions: list[Question]
 ) -> tuple[Found, dict[str, list[float]]]:
     """All answers, and how good the public ones are: without any text, and from the nearest one alone."""
-    model = RememberingModel(vault.model, given.rows)
+    model = CachingModel(vault.model, given.rows)
     found: Found = defaultdict(list)
     public: dict[str, list[float]] = defaultdict(list)
     with suppress(KeyboardInterrupt):
@@ -66,10 +67,10 @@ def run(
     return found, public
 
 
-def table(found: Found, public: dict[str, list[float]]) -> str:
-    """Pairs of rows: without the corpus, and with it."""
+def write_pairs(found: Found, public: dict[str, list[float]], path: Path | None) -> None:
+    """Write pairs of rows: without the corpus, and with it."""
     headings = "algorithm, epsilon, public corpus, accuracy, private tokens, free, released, epsilon spent".split(", ")
-    lines = [headings, ["---"] * len(headings)]
+    lines = []
     for name, scores in public.items():
         mean, margin = mean_and_margin([[value] for value in scores])
         lines.append([name, "-", "-", f"{mean:.2f} ± {margin:.2f}", "-", "-", "-", "0"])
@@ -93,7 +94,7 @@ def table(found: Found, public: dict[str, list[float]]) -> str:
                 f"{row.epsilon_spent or 0:.2f}",
             ]
         )
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    write_table(headings, lines, path)
 
 
 def main() -> None:
@@ -109,6 +110,7 @@ def main() -> None:
     parser.add_argument("--consensus-epsilon", type=float, nargs="*", default=[1.0, 2.0])
     parser.add_argument("--delta", type=float, default=1e-5)
     parser.add_argument("--rows", type=int, default=100, help="how many rows the model's caches may have (memory)")
+    add_csv_option(parser)
     given = parser.parse_args()
     vault, questions = Vault.open(given.vault), read_questions(given.questions, given.limit)
     texts = PublicTexts.read(given.corpus, vault.embedder)
@@ -116,7 +118,7 @@ def main() -> None:
     done = len(public["non-rag"])
     if not done:
         sys.exit("Interrupted before the first question was done.")
-    print(table(found, public))
+    write_pairs(found, public, given.csv)
     print(
         f"\n{done} of {len(questions)} questions, {given.seeds} seeds, {given.voters} voters, delta {given.delta:g} a "
         f"question; {len(texts)} texts in the corpus; {vault.settings.model}, {vault.settings.embedder}"

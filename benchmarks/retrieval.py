@@ -1,7 +1,7 @@
 """How fast documents are searched and indexed.
 
-.venv/bin/python benchmarks/retrieval.py search [--documents 100000]
-.venv/bin/python benchmarks/retrieval.py index [--documents 2000] [--embedder minilm+words]
+.venv/bin/python -m benchmarks.retrieval search [--documents 100000]
+.venv/bin/python -m benchmarks.retrieval index [--documents 2000] [--embedder minilm+words]
 """
 
 import argparse
@@ -14,15 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.writing import add_csv_option, write_table
 
 from discreet.demo.corpus import documents
 from discreet.evaluation.datasets import read_questions
 from discreet.evaluation.metrics import matches
+from discreet.reading.intake import read_documents
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import EmbeddedStore
-from discreet.retrieval.embedding import load_embedder
-from discreet.retrieval.loading import read_documents
-from discreet.retrieval.retriever import Corpus
+from discreet.retrieval.embedding import open_embedder
+from discreet.retrieval.sealed_corpus import SealedCorpus
 from discreet.retrieval.store import Piece
 
 
@@ -31,7 +32,7 @@ def seconds(work: Callable[[], Any], times: int = 1) -> float:
     return statistics.median(timeit.repeat(work, number=1, repeat=times))
 
 
-def search(count: int, dimension: int) -> None:
+def search(count: int, dimension: int, path: Path | None) -> None:
     """80 units among many, against reading all vectors once."""
     generator = np.random.default_rng(1)
     with tempfile.TemporaryDirectory() as folder:
@@ -49,21 +50,21 @@ def search(count: int, dimension: int) -> None:
         read = seconds(lambda: float(mapped.sum()), 9)
         product = seconds(lambda: mapped[: count * dimension].reshape(-1, dimension) @ query, 9)
     print(f"80 units among {count} documents of {dimension} numbers\n")
-    print("| measured | ms | ratio |\n| --- | --- | --- |")
-    for name, value in (("search", ours), ("reading the vectors once", read), ("the bare product", product)):
-        print(f"| {name} | {value * 1000:.1f} | {ours / value:.2f} |")
+    times = {"search": ours, "reading the vectors once": read, "the bare product": product}
+    rows = ([name, f"{value * 1000:.1f}", f"{ours / value:.2f}"] for name, value in times.items())
+    write_table(["measured", "ms", "ratio"], rows, path)
 
 
 def index(count: int, name: str) -> None:
     """Documents a second, through embedding and storing."""
-    embedder = load_embedder(name)
+    embedder = open_embedder(name)
     made = [
         Document(f"{document.id}-{copy}", f"{document.unit} {copy}", f"{document.text} {document.text}")
         for copy in range(-(-count // 1200))
         for document in documents(1200, seed=copy)
     ][:count]
     with tempfile.TemporaryDirectory() as folder:
-        corpus = Corpus(EmbeddedStore(Path(folder), embedder.dimension), embedder)
+        corpus = SealedCorpus(EmbeddedStore(Path(folder), embedder.dimension), embedder)
         start = time.perf_counter()
         corpus.index(made)
         taken = time.perf_counter() - start
@@ -71,20 +72,20 @@ def index(count: int, name: str) -> None:
     print(f"{name}: {count / taken:.0f} documents a second ({count} documents of {characters:.0f} characters)")
 
 
-def precision(name: str, texts: Path, asked: Path) -> None:
+def precision(name: str, texts: Path, asked: Path, path: Path | None) -> None:
     """Of the 40 nearest units to a question, the share whose passage holds an answer, by kind of question."""
-    embedder = load_embedder(name)
+    embedder = open_embedder(name)
     shares: dict[str, list[float]] = {}
     with tempfile.TemporaryDirectory() as folder:
-        corpus = Corpus(EmbeddedStore(Path(folder), embedder.dimension), embedder)
+        corpus = SealedCorpus(EmbeddedStore(Path(folder), embedder.dimension), embedder)
         corpus.index(record for record in read_documents(texts) if isinstance(record, Document))
         for question in read_questions(asked):
             found = corpus.unsealed_passages(question.question, 40)
             shares.setdefault(question.kind, []).append(
                 statistics.mean(matches(passage.text, question.answers) for passage in found)
             )
-    print("| " + " | ".join(["embedder", *shares]) + " |\n|" + " --- |" * (len(shares) + 1))
-    print("| " + " | ".join([name, *(f"{statistics.mean(values):.2f}" for values in shares.values())]) + " |")
+    row = [name, *(f"{statistics.mean(values):.2f}" for values in shares.values())]
+    write_table(["embedder", *shares], [row], path)
 
 
 def main() -> None:
@@ -95,11 +96,13 @@ def main() -> None:
     parser.add_argument("--dimension", type=int, default=384)
     parser.add_argument("--embedder", default="minilm+words")
     parser.add_argument("--data", type=Path, nargs=2)
+    add_csv_option(parser)
     given = parser.parse_args()
     if given.what == "precision":
-        precision(given.embedder, *given.data)
+        texts, asked = given.data
+        precision(given.embedder, texts, asked, given.csv)
     elif given.what == "search":
-        search(given.documents or 100_000, given.dimension)
+        search(given.documents or 100_000, given.dimension, given.csv)
     else:
         index(given.documents or 2000, given.embedder)
 

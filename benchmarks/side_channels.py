@@ -1,6 +1,6 @@
 """Time to answer against what was released, and what a quantum of time leaves of it.
 
-    .venv/bin/python benchmarks/side_channels.py [--model smollm2-135m] [--questions 8] [--repeats 3] [--patients 240]
+    .venv/bin/python -m benchmarks.side_channels [--model smollm2-135m] [--questions 8] [--repeats 3] [--patients 240]
         [--voters 20] [--max-tokens 12] [--quantum SECONDS] [--seed 0]
 
 Asks dp-sparse-vote-rag about the diseases of the made-up hospital, each question several times, in a simulation
@@ -10,23 +10,39 @@ goes with the number of tokens and of private tokens (Pearson's correlation), wi
 as a part of the mean: all that the time can tell besides, since both numbers are on the receipt. The quantum is by
 default half as much again as the longest answer without one took. Seeded, but for the time. One thread unless told
 otherwise (OMP_NUM_THREADS).
+
+    .venv/bin/python -m benchmarks.side_channels --used-up 2000 [--patients 10000] [--repeats 9]
+
+Asks instead, in a real vault that pays, a question that is about so many patients, when none of them has used up the
+budget and when all have; the documents are the same. A cheap model and embedder, so that the time is that of search
+and payment. Prints a table: the median milliseconds of an answer, those of the processor, and how many payments its
+receipt lists, which is released: of murag-ada, one for each bin visited. "all bins" visits all of them in both vaults.
 """
 
 import argparse
+import shutil
+import statistics
 import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from benchmarks.writing import TableWriter, add_csv_option, name_part, write_table
 
-from discreet.algorithms import DPSparseVoteRAG
+from discreet.algorithms.common.private_rag import PrivateRAG
 from discreet.demo.corpus import DISEASES, documents
 from discreet.generation.loading import load_model
 from discreet.generation.model import LanguageModel
+from discreet.generation.toy import ToyModel
+from discreet.privacy.accounting import Spending
+from discreet.privacy.costs import Pure
 from discreet.privacy.noise import InsecureSeededNoise
+from discreet.query.latency import at_a_multiple
+from discreet.registry import DPSparseVoteRAG, MuRAG, MuRAGAda, NaiveMultiRAG
+from discreet.retrieval.documents import Document
+from discreet.retrieval.sealed_corpus import unit_key
 from discreet.vault import Vault
-from discreet.waiting import at_a_multiple
 
 
 @dataclass(frozen=True)
@@ -72,34 +88,107 @@ def correlation(first: list[float], second: list[float]) -> str:
     return f"{float(np.corrcoef(first, second)[0, 1]):.2f}"
 
 
-def row(name: str, found: list[Measured]) -> str:
-    """How time goes with what was released."""
+def row(name: str, found: list[Measured]) -> list[str]:
+    """Return how time goes with what was released."""
     seconds, tokens, private = ([float(value) for value in values] for values in zip(
         *((one.seconds, one.tokens, one.private) for one in found), strict=True
     ))  # fmt: skip
     lines = np.column_stack([np.ones(len(found)), tokens, private])
     line, *_ = np.linalg.lstsq(lines, np.array(seconds), rcond=None)
     left, mean = float(np.std(np.array(seconds) - lines @ line)), float(np.mean(seconds))
-    cells = (
+    return [
         name,
         f"{mean:.2f}",
         f"{min(seconds):.2f} to {max(seconds):.2f}",
         correlation(seconds, tokens),
         correlation(seconds, private),
         f"{left:.3f} s ({left / mean:.1%})",
-    )
-    return "| " + " | ".join(cells) + " |"
+    ]
+
+
+GRANT, QUESTION = 1000.0, "Which disease has numb thumbs?"
+PAYING: dict[str, PrivateRAG] = {
+    "murag-ada": MuRAGAda(epsilon=2.5),
+    "murag-ada, all bins": MuRAGAda(epsilon=2.5, enough=10**6),
+    "murag": MuRAG(epsilon=2.5, similarity=0.2),
+    "naive-multi-rag": NaiveMultiRAG(epsilon=2.5),
+}
+
+
+def written(folder: Path, patients: int, relevant: int) -> Path:
+    """A vault in which so many patients have numb thumbs, some more than others."""
+    words = [f"{syllable}{letter}" for syllable in ("ba", "do", "ki", "lu") for letter in "bcdfghklm"]
+
+    def note(number: int) -> str:
+        other = " ".join(words[number * step % len(words)] for step in range(1, 3 + number % 3))
+        about = "Disease with numb thumbs say: winterhand ." if number < relevant else "Accounts of the harbour."
+        return f"{other}. {about}"
+
+    vault = Vault.create(folder / "vault", epsilon=GRANT, delta=1e-6, embedder="hashing", history=False)
+    vault.add_documents(Document(f"d{number}", f"p{number}", note(number)) for number in range(patients))
+    vault.store.close()
+    return folder / "vault"
+
+
+def copied(path: Path, used_up: int) -> Vault:
+    """A copy of a vault in which the first so many patients have nothing left."""
+    copy = path.with_name(f"copy-{used_up}")
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(path, copy)
+    vault = Vault.open(copy)
+    vault.__dict__["model"] = ToyModel(default="nothing known")
+    if used_up:
+        nearly = Spending.of(Pure(GRANT - 0.1))
+        keys = [unit_key(f"p{number}", vault.secret) for number in range(used_up)]
+        vault.ledger.begin("before", "spent", None)
+        vault.ledger.reserve("before", 0, nearly, keys)
+        vault.ledger.settle("before", 0, nearly)
+    return vault
+
+
+def used_up(asked: argparse.Namespace) -> None:
+    """The same vault twice, asked in turn: no unit has used up its budget, or all relevant units have."""
+    counts = (0, asked.used_up)
+    columns = [f"{what}, {count} used up" for what in ("ms", "CPU ms") for count in counts]
+    table = TableWriter(["algorithm", *columns, "ratio", "ratio of CPU", "payments listed"], asked.csv)
+    with tempfile.TemporaryDirectory() as folder:
+        path = written(Path(folder), asked.patients, asked.used_up)
+        for name, algorithm in PAYING.items():
+            vaults, seconds, listed = [copied(path, count) for count in counts], [], []
+            for _ in range(asked.repeats + 1):
+                for vault in vaults:
+                    begun = time.perf_counter(), time.process_time()
+                    answer = vault.ask(QUESTION, algorithm, reuse=False)
+                    seconds.append((time.perf_counter() - begun[0], time.process_time() - begun[1]))
+                    listed.append(len(answer.receipt.charges) if answer.receipt else 0)
+            for vault in vaults:
+                vault.store.close()
+            # The first of each is to warm up.
+            wall, cpu = (
+                [statistics.median(one[kind] for one in seconds[2 + of :: 2]) for of in (0, 1)] for kind in (0, 1)
+            )
+            payments = [statistics.median(listed[first::2]) for first in (2, 3)]
+            cells = [f"{value * 1000:.1f}" for value in (*wall, *cpu)]
+            cells += [f"{wall[1] / wall[0]:.2f}", f"{cpu[1] / cpu[0]:.2f}", f"{payments[0]:g}, {payments[1]:g}"]
+            table.write([name, *cells])
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", default="smollm2-135m")
-    for name, value in (("questions", 8), ("repeats", 3), ("patients", 240), ("voters", 20), ("max-tokens", 12)):
+    for name, value in (("questions", 8), ("repeats", 0), ("patients", 0), ("voters", 20), ("max-tokens", 12)):
         parser.add_argument(f"--{name}", type=int, default=value)
+    parser.add_argument("--used-up", type=int, default=0)
     parser.add_argument("--quantum", type=float, default=0.0)
     parser.add_argument("--seed", type=int, default=0)
+    add_csv_option(parser)
     asked = parser.parse_args()
+    asked.repeats = asked.repeats or (9 if asked.used_up else 3)
+    asked.patients = asked.patients or (10_000 if asked.used_up else 240)
+    if asked.used_up:
+        used_up(asked)
+        return
     model = load_model(asked.model)
     with tempfile.TemporaryDirectory() as folder:
         vault = Vault.create(Path(folder) / "vault", epsilon=20, delta=1e-6, embedder="hashing", model=asked.model)
@@ -108,17 +197,16 @@ def main() -> None:
         plain = measure(vault, model, asked, 0.0)
         quantum = asked.quantum or 1.5 * max(one.seconds for one in plain)
         waited = measure(vault, model, asked, quantum)
-    print("| question | tokens | private tokens | seconds |\n| --- | --- | --- | --- |")
+    table = TableWriter(["question", "tokens", "private tokens", "seconds"], name_part(asked.csv, "questions"))
     for number, (question, prefix) in enumerate(questions(asked.questions)):
         own = [one for one in plain if one.question == number]
         lists = (", ".join(f"{getattr(one, name):.4g}" for one in own) for name in ("tokens", "private", "seconds"))
-        print(f"| {question} {prefix} | " + " | ".join(lists) + " |")
+        table.write([f"{question} {prefix}", *lists])
     tokens, private = ([float(getattr(one, name)) for one in plain] for name in ("tokens", "private"))
     print(f"\nLength goes with private tokens: {correlation(tokens, private)}.")
-    print("\n| quantum | mean seconds | range | with tokens | with private tokens | unexplained |")
-    print("| --- | --- | --- | --- | --- | --- |")
-    print(row("none", plain))
-    print(row(f"{quantum:.2f} s", waited))
+    print()
+    columns = ["quantum", "mean seconds", "range", "with tokens", "with private tokens", "unexplained"]
+    write_table(columns, [row("none", plain), row(f"{quantum:.2f} s", waited)], asked.csv)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Streams of questions in which every unit has one budget for all of them: MuRAG's Figures 2 and 3, and its Table 1.
 
-    .venv/bin/python benchmarks/streams.py DOCUMENTS QUESTIONS [--inner consensus] [--limit 100] [--epsilon 2 5 10 20]
+    .venv/bin/python -m benchmarks.streams DOCUMENTS QUESTIONS [--inner consensus] [--limit 100] [--epsilon 2 5 10 20]
         [--uses 1 5] [--reuse]
 
 QUESTIONS is a file of questions, or of chains of questions, which are asked one after the other. Prints Markdown;
@@ -16,16 +16,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from discreet.algorithms import RAG, Consensus, DPSparseVoteRAG, MuRAG, MuRAGAda, NaiveMultiRAG, NonRAG, VoteRAG
-from discreet.algorithms.ensemble import Ensemble
-from discreet.algorithms.tuning import Tuning, suggestion
+from benchmarks.writing import add_csv_option, write_table
+
+from discreet.algorithms.common.ensemble import VoterEnsemble
 from discreet.errors import UsageError
 from discreet.evaluation.datasets import Question, read_questions
 from discreet.evaluation.stream import Outcome, Setting, run_stream
 from discreet.privacy.accounting import Budget
-from discreet.privacy.individual import UnitFilter
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
+from discreet.privacy.unit_account import UnitAccount
+from discreet.query.threshold_tuning import Tuning, suggestion
+from discreet.registry import RAG, Consensus, DPSparseVoteRAG, MuRAG, MuRAGAda, NaiveMultiRAG, NonRAG, VoteRAG
 from discreet.vault import Vault
 
 DELTA = 1e-5
@@ -52,12 +54,12 @@ def vault_at(folder: Path, documents: Path, embedder: str) -> Vault:
 def tuned(vault: Vault, questions: list[Question], wanted: int) -> float:
     """A threshold for murag, as `discreet tune` would release it."""
     ledger = MemoryLedger(Budget(10.0, DELTA))
-    privacy = UnitFilter(ledger, "tune", noise=InsecureSeededNoise(0))
+    privacy = UnitAccount(ledger, "tune", noise=InsecureSeededNoise(0))
     chosen = [question.question for question in questions[:: max(1, len(questions) // 8)]][:8]
     return suggestion(Tuning(wanted=wanted).release(chosen, vault.corpus, privacy))
 
 
-def settings_of(given: Any, inner: Ensemble, similarity: float, asked: int) -> list[Setting]:
+def settings_of(given: Any, inner: VoterEnsemble, similarity: float, asked: int) -> list[Setting]:
     """The baselines, and each algorithm at each budget and number of uses."""
     same: dict[str, Any] = {"max_tokens": inner.max_tokens, "prefix": inner.prefix}
     made = [
@@ -88,18 +90,16 @@ def allowed(setting: Setting, vocabulary: int) -> bool:
     return True
 
 
-def table(outcomes: list[Outcome]) -> str:
-    """One row a setting."""
+def write_outcomes(outcomes: list[Outcome], path: Path | None) -> None:
+    """Write one row a setting."""
     reuse = any(outcome.setting.reuse for outcome in outcomes)
-    lines = ["| algorithm | epsilon per unit | accuracy | first half | second half | precision | unpaid |"]
-    lines.append("| --- | --- | --- | --- | --- | --- | --- |")
-    if reuse:
-        lines = [lines[0] + " free | private tokens |", lines[1] + " --- | --- |"]
+    columns = ["algorithm", "epsilon per unit", "accuracy", "first half", "second half", "precision", "unpaid"]
+    rows = []
     for outcome in outcomes:
         half = len(outcome.scores) // 2
         first, second = (sum(part) / len(part) for part in (outcome.scores[:half], outcome.scores[half:]))
         precision = sum(outcome.precision) / len(outcome.precision) if outcome.precision else None
-        cells = [
+        row = [
             outcome.setting.label,
             "-" if outcome.setting.epsilon is None else f"{outcome.setting.epsilon:g}",
             f"{outcome.accuracy:.2f}",
@@ -109,8 +109,8 @@ def table(outcomes: list[Outcome]) -> str:
             str(outcome.unpaid),
             *([str(outcome.free), str(outcome.private)] if reuse else []),
         ]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+        rows.append(row)
+    write_table(columns + ["free", "private tokens"] * reuse, rows, path)
 
 
 def draw(outcomes: list[Outcome], path: Path, epsilon: float) -> None:
@@ -161,12 +161,13 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--plot", type=Path)
     parser.add_argument("--out", type=Path, help="everything, as JSON lines")
+    add_csv_option(parser)
     given = parser.parse_args()
     questions = questions_of(given.questions, given.limit)
     common: dict[str, Any] = {
         name: getattr(given, name) for name in ("voters", "max_tokens", "document_tokens", "prefix")
     }
-    inner: Ensemble = Consensus(**common)
+    inner: VoterEnsemble = Consensus(**common)
     if given.inner == DPSparseVoteRAG.name:
         inner = DPSparseVoteRAG(**common, private_tokens=given.private_tokens)
     with tempfile.TemporaryDirectory() as temporary:
@@ -185,7 +186,7 @@ def main() -> None:
         )
     if given.out is not None:
         given.out.write_text("".join(json.dumps(outcome.describe()) + "\n" for outcome in outcomes))
-    print(table(outcomes))
+    write_outcomes(outcomes, given.csv)
     print(
         f"\n{len(questions)} questions by {given.inner}, delta {DELTA:g}, {given.voters} voters, similarity "
         f"{similarity:.3f}, epsilon_thr {given.epsilon_threshold:g}, seed {given.seed}, {vault.settings.model}, "

@@ -3,7 +3,7 @@
     .venv/bin/discreet init VAULT --epsilon 10 --delta 1e-5
     .venv/bin/discreet add VAULT DOCUMENTS
     .venv/bin/discreet synthesize VAULT --epsilon 10 --out CORPUS.jsonl
-    .venv/bin/python benchmarks/synthesis.py VAULT QUESTIONS CORPUS.jsonl [CORPUS.jsonl ...] [--limit 48] [--texts 1]
+    .venv/bin/python -m benchmarks.synthesis VAULT QUESTIONS CORPUS.jsonl [CORPUS.jsonl ...] [--limit 48] [--texts 1]
         [--support 20 40 80 160]
 
 Prints Markdown: accuracy (match), overall, by the kind of question, and, where the file knows how many units support
@@ -21,12 +21,14 @@ from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
-from discreet.algorithms import RAG, NonRAG
+from benchmarks.writing import TableWriter, add_csv_option, name_part
+
 from discreet.errors import BadData
 from discreet.evaluation.datasets import Question, read_questions
 from discreet.evaluation.metrics import matches, mean_and_margin, score
+from discreet.registry import RAG, NonRAG
 from discreet.retrieval.public import PublicTexts
-from discreet.synthesis import receipt_path
+from discreet.synthesis.runner import receipt_path
 from discreet.vault import Vault
 
 Answers = Callable[[list[str]], list[str]]
@@ -79,26 +81,26 @@ def main() -> None:
     parser.add_argument("--limit", type=int)
     parser.add_argument("--texts", type=int, default=1, help="how many texts of the corpus are read for a question")
     parser.add_argument("--support", type=int, nargs="*", default=[], help="where ranges of support begin")
+    add_csv_option(parser)
     given = parser.parse_args()
     vault, questions = Vault.open(given.vault), read_questions(given.questions, given.limit)
     groups = grouped(questions, given.support)
-    print("| how | accuracy | " + " | ".join(groups) + " |")
-    print("| --- | --- |" + " --- |" * len(groups))
+    table = TableWriter(["how", "accuracy", *groups], given.csv)
     for name, answer in ways(vault, given.corpora, given.texts).items():
         said = answer([q.question for q in questions])
         scores = [score(text, q.answers, q.kind) for text, q in zip(said, questions, strict=True)]
         mean, margin = mean_and_margin([[value] for value in scores])
         cells = [f"{sum(scores[place] for place in places) / len(places):.2f}" for places in groups.values()]
-        print(f"| {name} | {mean:.2f} ± {margin:.2f} | " + " | ".join(cells) + " |", flush=True)
+        table.write([name, f"{mean:.2f} ± {margin:.2f}", *cells])
     print(f"\n{len(questions)} questions; {vault.settings.model}, {vault.settings.embedder}\n")
-    print("| corpus | method | epsilon | delta | written | kept | an answer is in some text for |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
+    columns = ["corpus", "method", "epsilon", "delta", "written", "kept", "an answer is in some text for"]
+    table = TableWriter(columns, name_part(given.csv, "corpora"))
     for corpus in given.corpora:
         about = json.loads(receipt_path(corpus).read_text())
-        print(
-            f"| {corpus.stem} | {about['plan'].get('method', 'dp-synrag')} | {about['receipt']['epsilon']:.3g} | "
-            f"{about['receipt']['delta']:g} | {about['written']} | {about['kept']} | {told(corpus, questions):.2f} |"
-        )
+        method, receipt = about["plan"].get("method", "dp-synrag"), about["receipt"]
+        counts = [str(about[name]) for name in ("written", "kept")]
+        price = [f"{receipt['epsilon']:.3g}", f"{receipt['delta']:g}"]
+        table.write([corpus.stem, method, *price, *counts, f"{told(corpus, questions):.2f}"])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """How fast a synthetic corpus is made, step by step, and how near the writing is to its floor.
 
-    .venv/bin/python benchmarks/synthesis_speed.py DOCUMENTS [--documents 256] [--cluster 80] [--tokens 48] [--repeat 3]
+    .venv/bin/python -m benchmarks.synthesis_speed DOCUMENTS [--documents 256] [--cluster 80] [--tokens 48] [--repeat 3]
 
 Prints Markdown: documents a minute and the peak memory of each step, each step in a process of its own; the ratio of
 writing to its floor, which is feeding the same prompts to the model and continuing them by as many tokens, with nothing
@@ -18,24 +18,26 @@ from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 
-from discreet.algorithms.aggregating import BLOCK, Writers
-from discreet.algorithms.dp_facts import DPFacts
-from discreet.algorithms.dp_synrag.keywords import ranked_keywords
-from discreet.algorithms.dp_synrag.parameters import DPSynRAG
-from discreet.algorithms.dp_synrag.rewrite import write_texts
-from discreet.algorithms.dp_synrag.select import useful
-from discreet.algorithms.facts import stated
+from benchmarks.writing import add_csv_option, write_table
+
+from discreet.algorithms.common.logit_sum import BLOCK, Writers
 from discreet.generation.loading import load_model
-from discreet.generation.prompts import rewriting
+from discreet.generation.prompts import rewrite_layout
 from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import PrivacyFilter
-from discreet.privacy.individual import PRESENCE
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
+from discreet.privacy.partition import ADD_REMOVE_ONE
 from discreet.privacy.private import Private
+from discreet.reading.intake import read_documents
 from discreet.retrieval.documents import Document
-from discreet.retrieval.embedding import load_embedder
-from discreet.retrieval.loading import read_documents
+from discreet.retrieval.embedding import open_embedder
+from discreet.synthesis.dp_facts import DPFacts
+from discreet.synthesis.dp_synrag.keywords import ranked_keywords
+from discreet.synthesis.dp_synrag.parameters import DPSynRAG
+from discreet.synthesis.dp_synrag.rewrite import write_texts
+from discreet.synthesis.dp_synrag.select import useful
+from discreet.synthesis.fact_extraction import stated
 
 MANY = 10_000_000
 CLIP = 0.2
@@ -46,10 +48,10 @@ Step = Callable[[list[str]], None]
 def steps(given: argparse.Namespace) -> dict[str, Step]:
     """Each step, as a function of texts."""
     model, text_tokens, tokens = load_model(), DPSynRAG().text_tokens, given.tokens
-    laid_out = rewriting(model, text_tokens, tokens)
+    laid_out = rewrite_layout(model, text_tokens, tokens)
 
     def embed(texts: list[str]) -> None:
-        load_embedder("minilm").embed(texts)
+        open_embedder("minilm").embed(texts)
 
     def keywords(texts: list[str]) -> None:
         list(ranked_keywords(model, texts, DPSynRAG().keywords, text_tokens))
@@ -60,7 +62,7 @@ def steps(given: argparse.Namespace) -> dict[str, Step]:
     def write(texts: list[str]) -> None:
         ledger = MemoryLedger(Budget(1e6, 1e-5), simulation=True)
         paid = PrivacyFilter(ledger, ledger.budget, "speed", noise=InsecureSeededNoise(0))
-        writers = Writers(model, laid_out, Private(texts[: given.cluster], PRESENCE), tokens)
+        writers = Writers(model, laid_out, Private(texts[: given.cluster], ADD_REMOVE_ONE), tokens)
         write_texts(writers, model, paid, tokens=tokens, shape="votes", clip=CLIP)
 
     def floor(texts: list[str]) -> None:
@@ -112,18 +114,18 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=DPSynRAG().tokens)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--step", help="run one, in this process, and print what it took")
+    add_csv_option(parser)
     given = parser.parse_args()
     if given.step:
         print(json.dumps(measured(given.step, given)))
         return
     found: dict[str, dict[str, float]] = {}
     for step in STEPS:
-        command = [sys.executable, *sys.argv, "--step", step]
+        command = [sys.executable, "-m", "benchmarks.synthesis_speed", *sys.argv[1:], "--step", step]
         found[step] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    print("| step | documents a minute | peak memory, MiB |\n| --- | --- | --- |")
     rates = {step: 60 * told["documents"] / told["seconds"] for step, told in found.items()}
-    for step, told in found.items():
-        print(f"| {step} | {rates[step]:.0f} | {told['memory']:.0f} |")
+    rows = ([step, f"{rates[step]:.0f}", f"{told['memory']:.0f}"] for step, told in found.items())
+    write_table(["step", "documents a minute", "peak memory, MiB"], rows, given.csv)
     ratio = found["writing"]["seconds"] / found["writing, the floor"]["seconds"]
     days = {step: MANY / rates[step] / 60 / 24 for step in ("embedding", "keywords", "writing", "facts")}
     common = days["embedding"] + days["keywords"]

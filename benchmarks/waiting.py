@@ -1,6 +1,6 @@
 """How threads that wait for each other behave beside another process: by spinning, or asleep.
 
-    .venv/bin/python benchmarks/waiting.py [--documents 200] [--voters 20] [--tokens 8] [--rounds 3]
+    .venv/bin/python -m benchmarks.waiting [--documents 200] [--voters 20] [--tokens 8] [--rounds 3]
 
 For each way to wait, seconds to embed made-up notes and to answer one question by votes, alone and beside a process
 that holds one core: medians of rounds, in which the ways take turns. What is paid is gone with its vault.
@@ -17,14 +17,16 @@ import time
 from itertools import islice
 from pathlib import Path
 
+from benchmarks.writing import TableWriter, add_csv_option
+
 WAYS = {"spin a while, as torch has it": {}, "sleep at once": {"OMP_WAIT_POLICY": "PASSIVE"}}
 
 
 def measured(documents: int, voters: int, tokens: int) -> dict[str, float]:
     """Seconds to embed and to answer, in this process."""
-    from discreet.algorithms import DPVoteRAG
     from discreet.demo.corpus import QUESTIONS
     from discreet.demo.corpus import documents as notes
+    from discreet.registry import DPVoteRAG
     from discreet.vault import Vault
 
     with tempfile.TemporaryDirectory() as folder:
@@ -42,7 +44,11 @@ def child(way: dict[str, str], arguments: list[str]) -> dict[str, float]:
     others = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
     environment = others | way
     ran = subprocess.run(
-        [sys.executable, __file__, *arguments, "--once"], env=environment, capture_output=True, text=True, check=True
+        [sys.executable, "-m", "benchmarks.waiting", *arguments, "--once"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     seconds: dict[str, float] = json.loads(ran.stdout)
     return seconds
@@ -56,12 +62,13 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=8)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--once", action="store_true", help=argparse.SUPPRESS)
+    add_csv_option(parser)
     given = parser.parse_args()
     if given.once:
         print(json.dumps(measured(given.documents, given.voters, given.tokens)))
         return
     arguments = [f"--{name}={getattr(given, name)}" for name in ("documents", "voters", "tokens")]
-    print("| beside | threads | embedding, s | answering, s |\n| --- | --- | --- | --- |")
+    table = TableWriter(["beside", "threads", "embedding, s", "answering, s"], given.csv)
     for beside in ("nothing", "another process"):
         other = subprocess.Popen([sys.executable, "-c", "while True: pass"]) if beside != "nothing" else None
         try:
@@ -71,7 +78,7 @@ def main() -> None:
                 other.kill()
         for name in WAYS:
             told = [statistics.median(each[name][step] for each in rounds) for step in ("embedding", "answering")]
-            print(f"| {beside} | {name} | {told[0]:.1f} | {told[1]:.1f} |", flush=True)
+            table.write([beside, name, *(f"{seconds:.1f}" for seconds in told)])
 
 
 if __name__ == "__main__":

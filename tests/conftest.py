@@ -1,19 +1,19 @@
 import json
 import os
 import signal
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import hypothesis
 import pytest
-import torch
+
+if TYPE_CHECKING:  # torch takes seconds: only the fixtures that need it import it
+    from discreet.generation.torch_backend.transformers_model import TransformersModel
+    from discreet.vault import Vault
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
-
-from discreet.generation.loading import load_model
-from discreet.generation.transformers_model import TransformersModel
-from discreet.vault import Vault
 
 # How long an example takes depends on what else the machine does; no test is about that.
 hypothesis.settings.register_profile("discreet", deadline=None)
@@ -21,10 +21,93 @@ hypothesis.settings.load_profile("discreet")
 
 Record = dict[str, object]
 
+THOROUGH = (
+    *(
+        "audit/",
+        "fuzz/",
+        "operations/",
+        "statistical/",
+        "synthesis/dp_synrag/test_steps.py",
+        "synthesis/test_dp_facts.py",
+        "synthesis/test_fact_extraction.py",
+        "synthesis/test_runner.py",
+        "synthesis/test_methods.py",
+        "system/test_turns.py",
+    ),
+    *(f"algorithms/test_{name}.py" for name in "adaptive consensus_neighbours neighbours".split()),
+    *("baselines/test_ksa.py::test_with_the_packaged_model", "baselines/test_projected.py"),
+    *("attacks/test_distinguish.py", "attacks/test_suite.py", "evaluation/", "generation/test_independence.py"),
+    *(f"cli/test_{name}.py" for name in "attack audit bad_input chat commands consensus public units".split()),
+    *("cli/test_add.py::test_on_a_terminal", "generation/test_model.py", "generation/ray_backend/test_model.py"),
+    *(f"ledger/test_{name}.py" for name in "postgres postgres_faults sqlite unit_faults".split()),
+    *("planning/test_plan.py::test_a_plot", "privacy/test_hindsight.py", "privacy/test_keywords.py"),
+    *("privacy/test_mechanisms.py::TestClaims", "privacy/test_twins.py", "reading/test_sandbox.py"),
+    *("reading/test_intake_files.py::test_fifty_megabytes", "retrieval/test_documents.py::test_fifty_megabytes"),
+    *("retrieval/test_embedding.py", "retrieval/test_sealed_corpus.py::test_a_vector_depends_on_its_text_alone"),
+    *("retrieval/test_spelling.py::test_every_character", "retrieval/test_erasure.py", "export/"),
+    *("test_face.py::test_the_python_face", "reading/test_intake_oddities.py::test_reading_streams"),
+    "cli/test_progress.py::test_a_command_on_a_terminal_clears_what_it_showed",
+    "retrieval/test_store_conformance.py::TestEmbeddedStore::test_history_does_not_show",
+    "attacks/test_extraction.py::test_a_long_run_of_signs_is_read_at_once",
+    *("algorithms/test_multi.py::test_a_stream", "algorithms/test_multi.py::test_a_unit_that_may_take_part_twice"),
+    *("algorithms/test_multi.py::test_the_broken_twin", "baselines/test_ksa.py::test_the_law_of_a_whole_answer"),
+    "privacy/test_mechanisms.py::test_half_the_noise_is_caught",
+    "testing/test_example_plugin.py::test_example_passes_its_own_tests",
+    "reading/test_documents.py::test_each_sheet_with_a_text_is_read_and_others_are_named",
+)
+"""Tests with these prefixes start a model, a cluster or many processes, or draw very often."""
+THOROUGH_FIXTURES = frozenset(("smollm", "server", "url"))
+TORCH = (
+    *("generation/test_voters.py", "generation/torch_backend/", "numerics/"),
+    "cli/test_questions.py::test_a_model_that_may_read_other_languages_is_asked_in_them",
+    "retrieval/test_sealed_corpus.py::test_unknown_embedders_are_explained",
+)
+"""Tests with these prefixes compute with torch, whose import takes ten seconds of one processor."""
+MARKS = {"thorough": THOROUGH, "torch": TORCH}
+TESTS = Path(__file__).parent
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option for the file of durations."""
+    parser.addoption("--durations-file", type=Path, help="write the seconds of every test into this file")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not import files whose tests all have a mark that the command line leaves out."""
+    name = collection_path.relative_to(TESTS).as_posix()
+    left_out = [prefixes for mark, prefixes in MARKS.items() if f"not {mark}" in config.getoption("markexpr")]
+    return (collection_path.suffix == ".py" and any(map(name.startswith, left_out))) or None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that `make quick` leaves out."""
+    for item in items:
+        name = item.nodeid.removeprefix("tests/")
+        fixtures = set(getattr(item, "fixturenames", ()))
+        if name.startswith(THOROUGH) or fixtures & THOROUGH_FIXTURES or "postgres" in item.name:
+            item.add_marker(pytest.mark.thorough)
+        if name.startswith(TORCH) or "MiniLM" in item.name:
+            item.add_marker(pytest.mark.torch)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Write the seconds of every test, slowest first, if `--durations-file` names a file."""
+    if (file := config.getoption("durations_file")) is None:
+        return
+    seconds: dict[str, float] = defaultdict(float)
+    for report in (each for reports in terminalreporter.stats.values() for each in reports):
+        if isinstance(report, pytest.TestReport):
+            seconds[report.nodeid] += report.duration  # its setup, call and teardown
+    file.write_text(
+        "".join(f"{total:8.2f} {name}\n" for name, total in sorted(seconds.items(), key=lambda item: -item[1]))
+    )
+
 
 @pytest.fixture(scope="module")
 def two_threads() -> Iterator[None]:
-    """For tests of what a row depends on: how rows are dealt to threads is one of the things that could matter."""
+    """Run tests with two threads; how rows are divided among threads could change a row."""
+    import torch
+
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     yield
@@ -42,8 +125,10 @@ def signals_heard() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def smollm() -> TransformersModel:
-    """The packaged model, as it is used."""
+def smollm() -> "TransformersModel":
+    """The packaged language model."""
+    from discreet.generation.loading import load_model
+
     return load_model()
 
 
@@ -60,6 +145,8 @@ def write_jsonl(tmp_path: Path) -> Callable[[Sequence[Record], str], Path]:
 
 
 @pytest.fixture
-def vault(tmp_path: Path) -> Vault:
-    """A vault with the hashing embedder and the packaged model (loaded at the first question)."""
+def vault(tmp_path: Path) -> "Vault":
+    """A vault with the hashing embedder and the packaged model, which is loaded at the first question."""
+    from discreet.vault import Vault
+
     return Vault.create(tmp_path / "vault", epsilon=20, delta=1e-5, unit_field="patient", embedder="hashing")

@@ -37,3 +37,10 @@ def test_the_python_face_in_a_few_lines(tmp_path: Path) -> None:
         again.ask("Which disease was it?", algorithm=discreet.DPVoteRAG(epsilon=19))
     assert again.ask("What was the disease?").text == answer.text  # released before: free
     assert vault.remove_unit("p3") == 1
+
+
+def test_every_name_of_the_face_has_a_home() -> None:
+    for name in discreet.__all__:
+        assert getattr(discreet, name).__name__ == name
+    with pytest.raises(AttributeError, match="no attribute 'Vlaut'"):
+        _ = discreet.Vlaut

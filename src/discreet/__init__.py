@@ -8,42 +8,56 @@ answer = vault.ask("What helps against numb thumbs?", algorithm=discreet.MuRAGAd
 print(answer.text, answer.receipt.epsilon, vault.budget().left)
 """
 
-from discreet.algorithms import (
-    DPKSA,
-    DPRAG,
-    RAG,
-    Consensus,
-    DPRAGPure,
-    DPSparseVoteRAG,
-    DPVoteRAG,
-    MuRAG,
-    MuRAGAda,
-    NaiveMultiRAG,
-    NonRAG,
-    VoteRAG,
-)
-from discreet.algorithms.answer import Answer
-from discreet.errors import (
-    BadData,
-    BudgetExhausted,
-    DiscreetError,
-    Interrupted,
-    LedgerError,
-    MissingPart,
-    StoreError,
-    UsageError,
-)
-from discreet.privacy.accounting import Budget
-from discreet.privacy.filter import Receipt
-from discreet.retrieval.documents import Document
-from discreet.vault import Vault
+import os
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+# MKL reads this before its first product: results must not depend on a row's position (`numerics.row_determinism`).
+os.environ.setdefault("MKL_CBWR", "AUTO,STRICT")
+
+if TYPE_CHECKING:  # loaded at first use by `__getattr__`: a refusal, or `--help`, does not wait for all of it
+    from discreet.algorithms.common.algorithm import Algorithm, Guarantee, Query
+    from discreet.algorithms.common.answer import Answer, GeneratedAnswer
+    from discreet.algorithms.common.plan import Plan
+    from discreet.errors import (
+        BadData,
+        BudgetExhausted,
+        DiscreetError,
+        Interrupted,
+        LedgerError,
+        MissingPart,
+        StoreError,
+        UsageError,
+    )
+    from discreet.privacy.account import Account, Payment
+    from discreet.privacy.accounting import Budget
+    from discreet.privacy.filter import Receipt
+    from discreet.reading.units import UnitRules
+    from discreet.registry import (
+        DPKSA,
+        DPRAG,
+        RAG,
+        Consensus,
+        DPRAGPure,
+        DPSparseVoteRAG,
+        DPVoteRAG,
+        MuRAG,
+        MuRAGAda,
+        NaiveMultiRAG,
+        NonRAG,
+        VoteRAG,
+    )
+    from discreet.retrieval.documents import Document
+    from discreet.vault import Vault
+
+__version__ = "0.2.0"
 
 __all__ = [
     "DPKSA",
     "DPRAG",
     "RAG",
+    "Account",
+    "Algorithm",
     "Answer",
     "BadData",
     "Budget",
@@ -54,6 +68,8 @@ __all__ = [
     "DPVoteRAG",
     "DiscreetError",
     "Document",
+    "GeneratedAnswer",
+    "Guarantee",
     "Interrupted",
     "LedgerError",
     "MissingPart",
@@ -61,9 +77,37 @@ __all__ = [
     "MuRAGAda",
     "NaiveMultiRAG",
     "NonRAG",
+    "Payment",
+    "Plan",
+    "Query",
     "Receipt",
     "StoreError",
+    "UnitRules",
     "UsageError",
     "Vault",
     "VoteRAG",
 ]
+
+_HOME = {
+    "discreet.algorithms.common.algorithm": ("Algorithm", "Guarantee", "Query"),
+    "discreet.algorithms.common.answer": ("Answer", "GeneratedAnswer"),
+    "discreet.algorithms.common.plan": ("Plan",),
+    "discreet.errors": (
+        *("BadData", "BudgetExhausted", "DiscreetError", "Interrupted", "LedgerError", "MissingPart"),
+        *("StoreError", "UsageError"),
+    ),
+    "discreet.privacy.account": ("Account", "Payment"),
+    "discreet.privacy.accounting": ("Budget",),
+    "discreet.privacy.filter": ("Receipt",),
+    "discreet.reading.units": ("UnitRules",),
+    "discreet.retrieval.documents": ("Document",),
+    "discreet.vault": ("Vault",),
+}
+_MODULES = {name: module for module, names in _HOME.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    """The part of the face that is called `name`, loaded at first use."""
+    if name not in __all__:
+        raise AttributeError(f"module 'discreet' has no attribute '{name}'")
+    return getattr(import_module(_MODULES.get(name, "discreet.registry")), name)

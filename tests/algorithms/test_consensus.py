@@ -5,42 +5,46 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.algorithms import Consensus, MuRAGAda, make_algorithm
-from discreet.algorithms.answer import Draft
-from discreet.algorithms.phrasing import phrase
+from discreet.algorithms.common.algorithm import Query
+from discreet.algorithms.common.answer import GeneratedAnswer
+from discreet.algorithms.text.rephrase import phrase
 from discreet.errors import UnknownName, UsageError
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget
 from discreet.privacy.change import Change, Relation
 from discreet.privacy.filter import PrivacyFilter
-from discreet.privacy.individual import UnitFilter
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.mechanisms.limited_domain import ObservedSelection
 from discreet.privacy.noise import InsecureSeededNoise
+from discreet.privacy.unit_account import UnitAccount
+from discreet.registry import Consensus, MuRAGAda, make_algorithm
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.embedding import HashingEmbedder
-from discreet.retrieval.retriever import Corpus
+from discreet.retrieval.sealed_corpus import SealedCorpus
+from tests.accounts import account_over
 
 DELTA = 1e-5
 REPLACED = Change(1, Relation.REPLACE)
 
 
 @pytest.fixture
-def corpus(tmp_path: Path) -> Corpus:
-    return Corpus(EmbeddedStore(tmp_path, HashingEmbedder.dimension), HashingEmbedder(), b"secret")
+def corpus(tmp_path: Path) -> SealedCorpus:
+    return SealedCorpus(EmbeddedStore(tmp_path, HashingEmbedder.dimension), HashingEmbedder(), b"secret")
 
 
-def say(corpus: Corpus, *phrases: str, each: int = 40) -> None:
+def say(corpus: SealedCorpus, *phrases: str, each: int = 40) -> None:
     corpus.index(
         Document(f"{phrase} {n}", f"{phrase} {n}", f"fever say: {phrase} .") for phrase in phrases for n in range(each)
     )
 
 
-def answer(algorithm: Consensus, corpus: Corpus, model: ToyModel, seed: int = 0) -> tuple[Draft, PrivacyFilter]:
+def answer(
+    algorithm: Consensus, corpus: SealedCorpus, model: ToyModel, seed: int = 0
+) -> tuple[GeneratedAnswer, PrivacyFilter]:
     ceiling = algorithm.plan(Budget(1.0, DELTA), model.vocabulary_size).ceiling
     privacy = PrivacyFilter(MemoryLedger(ceiling), ceiling, "q", noise=InsecureSeededNoise(seed))
-    return algorithm.answer("fever", corpus, model, privacy), privacy
+    return algorithm.run(Query("fever"), corpus, model, account_over(privacy)), privacy
 
 
 # Privacy-spec, part 5: the probability that the top answer with share p of m votes is released, the rest all different.
@@ -72,7 +76,7 @@ def test_ten_choices_as_in_the_specification() -> None:
         assert np.exp(counts[0] - np.logaddexp.reduce(counts)) == pytest.approx(expected, abs=0.02)
 
 
-def test_what_the_voters_agree_on_is_released_in_one_payment(corpus: Corpus) -> None:
+def test_what_the_voters_agree_on_is_released_in_one_payment(corpus: SealedCorpus) -> None:
     say(corpus, "The disease is Winter Hand")
     draft, privacy = answer(Consensus(voters=40, sentence=False), corpus, ToyModel())
     assert (draft.text, draft.stopped, draft.released) == ("winter hand", "end", ("winter hand",))
@@ -81,7 +85,7 @@ def test_what_the_voters_agree_on_is_released_in_one_payment(corpus: Corpus) -> 
     assert receipt.epsilon <= 2.0
 
 
-def test_the_sentence_holds_the_released_answer_and_nothing_else_of_the_documents(corpus: Corpus) -> None:
+def test_the_sentence_holds_the_released_answer_and_nothing_else_of_the_documents(corpus: SealedCorpus) -> None:
     say(corpus, "Winter Hand of Ada Lind", each=20)
     say(corpus, "It is Winter Hand", each=40)
     draft, _ = answer(Consensus(epsilon=4), corpus, ToyModel(default="say nothing"))
@@ -90,32 +94,43 @@ def test_the_sentence_holds_the_released_answer_and_nothing_else_of_the_document
 
 @pytest.mark.parametrize("phrases", [[f"word{n}" for n in range(40)], [""] * 1, ["..."]])
 def test_voters_that_do_not_agree_or_say_nothing_get_the_public_answer_and_pay(
-    corpus: Corpus, phrases: list[str]
+    corpus: SealedCorpus, phrases: list[str]
 ) -> None:
     say(corpus, *phrases, each=40 // len(phrases))
     draft, privacy = answer(Consensus(), corpus, ToyModel(default="nobody knows"))
-    assert (draft.text.strip(), draft.stopped, draft.released) == ("nobody knows", "public", ())
+    assert (draft.text, draft.public_text.strip()) == ("", "nobody knows")
+    assert (draft.stopped, draft.released) == ("public", ())
     assert len(privacy.receipt().charges) == 1
 
 
-def test_voters_without_a_document_do_not_pass_for_agreement(corpus: Corpus, tmp_path: Path) -> None:
+def test_an_answer_that_the_model_gives_without_documents_is_marked(corpus: SealedCorpus) -> None:
+    """Voters whose documents say nothing to the point all say what the model would say anyway."""
+    say(corpus, "The treatment is Zebro", each=40)
+    for default, same in (("It is zebro.", True), ("nobody knows", False)):
+        draft, privacy = answer(Consensus(), corpus, ToyModel(default=default))
+        assert (draft.released, draft.same_without_documents) == (("zebro",), same)
+        assert len(privacy.receipt().charges) == 1
+
+
+def test_voters_without_a_document_do_not_pass_for_agreement(corpus: SealedCorpus, tmp_path: Path) -> None:
     """All of them would write the public answer."""
     say(corpus, "winter hand", each=10)
     model = ToyModel(default="nobody knows")
     draft, _ = answer(Consensus(epsilon=10, delta=DELTA / 2, sentence=False), corpus, model)
     assert (draft.text, draft.stopped) == ("winter hand", "end")  # ten votes, and thirty abstentions
-    empty = Corpus(EmbeddedStore(tmp_path / "none", HashingEmbedder.dimension), HashingEmbedder())
+    empty = SealedCorpus(EmbeddedStore(tmp_path / "none", HashingEmbedder.dimension), HashingEmbedder())
     draft, _ = answer(Consensus(epsilon=10), empty, model)
-    assert (draft.text.strip(), draft.stopped, draft.released) == ("nobody knows", "public", ())
+    assert (draft.text, draft.public_text.strip()) == ("", "nobody knows")
+    assert (draft.stopped, draft.released) == ("public", ())
 
 
-def test_a_voter_that_never_stops_is_cut_and_heard(corpus: Corpus) -> None:
+def test_a_voter_that_never_stops_is_cut_and_heard(corpus: SealedCorpus) -> None:
     say(corpus, "winter " * 50)
     draft, _ = answer(Consensus(max_tokens=3, sentence=False), corpus, ToyModel())
     assert draft.text == "winter winter winter"
 
 
-def test_the_fallback_is_paid_only_if_it_runs(corpus: Corpus) -> None:
+def test_the_fallback_is_paid_only_if_it_runs(corpus: SealedCorpus) -> None:
     algorithm = Consensus(epsilon=30, fallback=("sparse",), private_tokens=2, sentence=False)
     # All say the same two words first, and then each something of its own: no answer, but two tokens.
     say(corpus, *[f"winter hand word{n}" for n in range(40)], each=1)
@@ -129,7 +144,7 @@ def test_the_fallback_is_paid_only_if_it_runs(corpus: Corpus) -> None:
     assert (draft.text, len(privacy.receipt().charges)) == ("summer", 1)
 
 
-def test_keywords_are_tried_on_the_same_answers(corpus: Corpus) -> None:
+def test_keywords_are_tried_on_the_same_answers(corpus: SealedCorpus) -> None:
     algorithm = Consensus(epsilon=60, fallback=("keywords", "sparse"), sentence=False)
     say(corpus, *[f"winter hand word{n}" for n in range(40)], each=1)
     draft, privacy = answer(algorithm, corpus, ToyModel())
@@ -139,7 +154,7 @@ def test_keywords_are_tried_on_the_same_answers(corpus: Corpus) -> None:
     assert privacy.receipt().epsilon <= 60
 
 
-def test_choices_are_released_whatever_the_voters_say(corpus: Corpus) -> None:
+def test_choices_are_released_whatever_the_voters_say(corpus: SealedCorpus) -> None:
     say(corpus, "It is Ash Lung")
     for flip in (False, True):
         algorithm = Consensus(epsilon=1, choices=("Ash", "Ash Lung", "Winter Hand"), vote_shares=True, flip=flip)
@@ -155,7 +170,7 @@ def test_choices_are_released_whatever_the_voters_say(corpus: Corpus) -> None:
     assert len(privacy.receipt().charges) == 1
 
 
-def test_ten_thousand_choices(corpus: Corpus) -> None:
+def test_ten_thousand_choices(corpus: SealedCorpus) -> None:
     say(corpus, "code 77")
     draft, _ = answer(Consensus(epsilon=4, choices=tuple(f"code {n}" for n in range(10_000))), corpus, ToyModel())
     assert draft.text == "code 77"
@@ -179,7 +194,7 @@ def test_what_it_takes_includes_the_entry() -> None:
     MuRAGAda(epsilon=float(str(refused.value).split()[-4].rstrip(","))).plan(budget, 1000)
 
 
-def test_lists_will_do_for_choices(corpus: Corpus) -> None:
+def test_lists_will_do_for_choices(corpus: SealedCorpus) -> None:
     say(corpus, "no")
     made = Consensus(epsilon=4, choices=["yes", "no"])  # type: ignore[arg-type]
     assert answer(made, corpus, ToyModel())[0].text == "no"
@@ -187,7 +202,7 @@ def test_lists_will_do_for_choices(corpus: Corpus) -> None:
 
 def test_an_answer_that_leaves_no_room_for_a_sentence_is_not_lost() -> None:
     model = ToyModel()
-    model.context = 10
+    model.context_length = 10
     assert phrase(model, "why " * 20, "winter hand", "", 4) == "Winter hand"
 
 
@@ -199,6 +214,9 @@ def test_an_answer_that_leaves_no_room_for_a_sentence_is_not_lost() -> None:
         {"choices": ("a", "A")},
         {"vote_shares": True},
         {"flip": True},
+        {"grounded": True},
+        {"grounded": True, "choices": ("a", "b"), "unsaid": "b"},
+        {"grounded": True, "choices": ("yes", "no")},
         {"fallback": ("sparse", "sparse")},
         {"fallback": ("sparse",), "choices": ("a", "b")},
         {"fallback_share": 1.0},
@@ -214,13 +232,13 @@ def test_an_unknown_fallback_is_named() -> None:
         make_algorithm("consensus", {"fallback": ("magic",)})
 
 
-def test_units_pay_for_consensus_by_themselves(corpus: Corpus) -> None:
+def test_units_pay_for_consensus_by_themselves(corpus: SealedCorpus) -> None:
     say(corpus, "The disease is Winter Hand", each=80)
     algorithm = MuRAGAda(inner=Consensus(sentence=False), uses=3, epsilon_threshold=0.5, lowest=-1.0)
-    privacy = UnitFilter(
+    privacy = UnitAccount(
         MemoryLedger(Budget(10.0, DELTA, 0.5 * DELTA), simulation=True), "q", noise=InsecureSeededNoise(0)
     )
-    draft = algorithm.answer("fever", corpus, ToyModel(), privacy)
+    draft = algorithm.run(Query("fever"), corpus, ToyModel(), privacy)
     assert draft.released == ("winter hand",)
     assert 2 < privacy.receipt().epsilon < 5
     assert privacy.receipt().each == 2  # counted once, and heard once, however many bins were visited

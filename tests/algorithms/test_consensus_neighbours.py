@@ -8,20 +8,24 @@ from typing import Any
 
 import pytest
 
-from discreet.algorithms import Consensus
-from discreet.algorithms.ensemble import Rounds
+from discreet.algorithms.common.algorithm import Query
+from discreet.algorithms.common.ensemble import RoundBudget
+from discreet.algorithms.common.plan import Plan
 from discreet.errors import PrivateValueError
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget
+from discreet.privacy.costs import Pure
 from discreet.privacy.filter import Mechanism, PrivacyFilter
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.mechanisms.exponential import ExponentialMechanism
 from discreet.privacy.mechanisms.limited_domain import ObservedSelection
 from discreet.privacy.private import Private
+from discreet.registry import Consensus
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.embedding import HashingEmbedder
-from discreet.retrieval.retriever import Corpus
+from discreet.retrieval.sealed_corpus import SealedCorpus
+from tests.accounts import account_over
 from tests.exact import paths
 
 Law = dict[object, float]
@@ -36,15 +40,15 @@ VAULTS = {
 }
 
 
-def law(folder: Path, units: dict[str, str], algorithm: Consensus) -> Law:
-    corpus = Corpus(EmbeddedStore(folder, HashingEmbedder.dimension), HashingEmbedder())
+def law(folder: Path, units: dict[str, str], algorithm: Consensus, question: str = "fever") -> Law:
+    corpus = SealedCorpus(EmbeddedStore(folder, HashingEmbedder.dimension), HashingEmbedder())
     corpus.index(Document(unit, unit, f"fever say: {words} .") for unit, words in units.items())
     found: Law = {}
     model = ToyModel(["x", "b", "c", "who", "knows"], default="who knows", size=8)
     ceiling = algorithm.plan(Budget(1.0, 1e-5), 8).ceiling
     for noise in paths():
         privacy = PrivacyFilter(MemoryLedger(ceiling), ceiling, "q", noise=noise)
-        draft = algorithm.answer("fever", corpus, model, privacy)
+        draft = algorithm.run(Query(question), corpus, model, account_over(privacy))
         transcript = (draft.text, draft.stopped, draft.released, draft.tokens, len(privacy.receipt().charges))
         found[transcript] = found.get(transcript, 0.0) + noise.probability
     assert sum(found.values()) == pytest.approx(1.0, abs=1e-6)
@@ -59,13 +63,14 @@ def divergence(first: Law, second: Law, epsilon: float) -> float:
     return max(ahead)
 
 
-def deltas(tmp_path: Path, algorithm: Consensus, epsilon: float) -> list[float]:
+def deltas(tmp_path: Path, algorithm: Consensus, epsilon: float, question: str = "fever") -> list[float]:
     """For each vault, and each unit that goes."""
     found = []
     for number, units in enumerate(VAULTS.values()):
-        present = law(tmp_path / f"{number}", units, algorithm)
+        present = law(tmp_path / f"{number}", units, algorithm, question)
         for gone in units:
-            absent = law(tmp_path / f"{number}{gone}", {u: units[u] for u in units if u != gone}, algorithm)
+            others = {unit: units[unit] for unit in units if unit != gone}
+            absent = law(tmp_path / f"{number}{gone}", others, algorithm, question)
             found.append(divergence(present, absent, epsilon))
     return found
 
@@ -87,6 +92,34 @@ def test_choices_keep_their_epsilon_without_any_delta(tmp_path: Path) -> None:
     algorithm = Consensus(voters=3, epsilon=1.0, choices=("x", "b", "c"))
     assert max(deltas(tmp_path / "right", algorithm, 1.0)) <= 1e-9
     assert max(deltas(tmp_path / "less", algorithm, 0.5)) > 1e-3
+
+
+GROUNDED = Consensus(voters=3, epsilon=1.0, choices=("yes", "no", "not said"), unsaid="not said", grounded=True)
+
+
+@pytest.mark.parametrize("question", ["Is x used to treat fever?", "Do patients with fever have x?"])
+def test_grounded_votes_keep_their_epsilon_without_any_delta(tmp_path: Path, question: str) -> None:
+    assert max(deltas(tmp_path / "right", GROUNDED, 1.0, question)) <= 1e-9
+    assert max(deltas(tmp_path / "less", GROUNDED, 0.5, question)) > 1e-3
+
+
+@pytest.mark.parametrize("question", ["Is x used to treat fever?", "Do patients with fever have x?"])
+def test_a_vote_that_looks_at_other_voters_is_caught(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, question: str
+) -> None:
+    """The twin lets one voter's yes stand for all who would say nothing."""
+    honest = Consensus._grounded
+
+    def swayed(self: Consensus, *given: Any) -> Private[str | None]:
+        return honest(self, *given).map_batch(
+            lambda votes: [one or ("yes" if "yes" in votes else None) for one in votes]
+        )
+
+    vaults = {"one speaks for two": {"u1": "x", "u2": "...", "u3": "..."}}
+    monkeypatch.setattr("tests.algorithms.test_consensus_neighbours.VAULTS", vaults)
+    assert max(deltas(tmp_path / "honest", GROUNDED, 1.0, question)) <= 1e-9
+    monkeypatch.setattr(Consensus, "_grounded", swayed)
+    assert max(deltas(tmp_path / "swayed", GROUNDED, 1.0, question)) > 0.02
 
 
 def test_the_fallback_is_within_the_total(tmp_path: Path) -> None:
@@ -114,7 +147,8 @@ def test_broken_twins_are_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(PrivacyFilter, "_pay", lambda self, mechanism, change: None)
     monkeypatch.setattr(Consensus, "_stages", lambda self, epsilon, delta, change: [broken])
     monkeypatch.setattr(Consensus, "plan", lambda self, budget, vocabulary: SimpleNamespace(ceiling=budget))
-    monkeypatch.setattr("discreet.algorithms.ensemble.split_total", lambda *_: Rounds(None, 1.0, 0.01))  # type: ignore[arg-type]
+    rounds = RoundBudget(Plan(Budget(1.0, 1e-5), Pure(0.0), 1), 1.0, 0.01)
+    monkeypatch.setattr(Consensus, "calibrate", lambda self, budget, vocabulary: rounds)
     assert max(deltas(tmp_path, algorithm, 1.0)) > 0.02
 
 
@@ -130,7 +164,7 @@ def test_an_answer_that_cannot_be_read_shows_only_as_one_that_says_nothing(
         return answer
 
     monkeypatch.setattr("discreet.algorithms.consensus.canonical", brittle)
-    monkeypatch.setattr("discreet.algorithms.canonical.canonical", brittle)
+    monkeypatch.setattr("discreet.algorithms.text.normalize.canonical", brittle)
     vaults = {"strange": {"u1": "x", "u2": "x", "u3": "b"}}
     monkeypatch.setattr("tests.algorithms.test_consensus_neighbours.VAULTS", vaults)
     algorithm = Consensus(voters=4, epsilon=2.0, delta=0.01, sentence=False, choices=choices)

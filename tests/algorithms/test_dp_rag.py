@@ -7,26 +7,27 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.affording import affordable
-from discreet.algorithms import DPRAG, make_algorithm
-from discreet.algorithms.answer import Draft
+from discreet.algorithms.common.algorithm import Query
+from discreet.algorithms.common.answer import GeneratedAnswer
 from discreet.algorithms.dp_rag import LEVELS, THRESHOLD_SHARE, Near, share_out
-from discreet.asking import paid_by_units
 from discreet.errors import BudgetExhausted, UnknownName, UsageError
-from discreet.evaluation.remembering import RememberingModel
+from discreet.evaluation.caching_model import CachingModel
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import BoundedRange
 from discreet.privacy.filter import PrivacyFilter
-from discreet.privacy.individual import PRESENCE
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.mechanisms.aggregated_logits import LARGEST_CLIP, AggregatedLogits, Weights
 from discreet.privacy.noise import InsecureSeededNoise, Noise
+from discreet.privacy.partition import ADD_REMOVE_ONE
 from discreet.privacy.private import Private, unseal
+from discreet.query.admission import question_budget
+from discreet.registry import DPRAG, make_algorithm
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.embedding import HashingEmbedder
-from discreet.retrieval.retriever import Corpus
+from discreet.retrieval.sealed_corpus import SealedCorpus
+from tests.accounts import account_over
 from tests.exact import paths
 
 BUDGET = Budget(10.0, 1e-5, 0.5e-5)
@@ -35,20 +36,20 @@ Units = dict[str, list[str]]
 """The texts of each unit."""
 
 
-def corpus_of(folder: Path, units: Units) -> Corpus:
-    corpus = Corpus(EmbeddedStore(folder, HashingEmbedder.dimension), HashingEmbedder())
+def corpus_of(folder: Path, units: Units) -> SealedCorpus:
+    corpus = SealedCorpus(EmbeddedStore(folder, HashingEmbedder.dimension), HashingEmbedder())
     corpus.index(Document(f"{unit} {n}", unit, text) for unit, texts in units.items() for n, text in enumerate(texts))
     return corpus
 
 
 def answered(
-    algorithm: DPRAG, corpus: Corpus, budget: Budget = BUDGET, ledger: Budget | None = None
-) -> tuple[Draft, PrivacyFilter]:
+    algorithm: DPRAG, corpus: SealedCorpus, budget: Budget = BUDGET, ledger: Budget | None = None, public: str = ""
+) -> tuple[GeneratedAnswer, PrivacyFilter]:
     ceiling = algorithm.plan(budget, 1000).ceiling
     privacy = PrivacyFilter(MemoryLedger(ledger or ceiling), ceiling, "q", noise=InsecureSeededNoise(0))
     # So few tokens that one drawn at random hardly ever is another than the model's wish.
     model = ToyModel("zibber drops plaster who knows released before".split(), default="who knows", size=10)
-    return algorithm.answer("fever", corpus, model, privacy), privacy
+    return algorithm.run(Query("fever", public), corpus, model, account_over(privacy)), privacy
 
 
 # -- what it does ----------------------------------------------------------------------------------------------------
@@ -65,7 +66,7 @@ def test_the_units_near_the_question_write_the_answer_and_end_it(tmp_path: Path)
     assert (draft.text, draft.stopped, draft.tokens, draft.private_tokens) == (" zibber drops", "end", 2, 2)
     first, *tokens = privacy.receipt().describe()["charges"]
     assert first["mechanism"].startswith("choice among 2 thresholds, 80 wanted")
-    assert len(tokens) == 3  # the end is drawn, and paid; the other thirteen are not
+    assert [charge["times"] for charge in tokens] == [3]  # the end is drawn, and paid; the other thirteen are not
     assert {charge["change"] for charge in (first, *tokens)} == {"add-remove of 1 share"}
     assert all(charge["mechanism"].startswith("token from aggregated logits, clip") for charge in tokens)
     assert 0 < privacy.receipt().epsilon < 8
@@ -93,8 +94,8 @@ def test_with_nobody_above_any_threshold_the_public_model_answers_and_all_is_pai
 
 
 def test_what_was_released_before_is_in_the_public_prompt(tmp_path: Path) -> None:
-    corpus = corpus_of(tmp_path, {}).knowing("say: released before .")
-    assert answered(DPRAG(), corpus)[0].text == " released before"
+    found = answered(DPRAG(), corpus_of(tmp_path, {}), public="say: released before .")
+    assert found[0].text == " released before"
 
 
 @pytest.mark.parametrize("tokens", [1, 16])
@@ -103,8 +104,8 @@ def test_what_was_released_before_is_in_the_public_prompt(tmp_path: Path) -> Non
 def test_the_price_is_filled_and_shared_out(epsilon: float, budget: Budget, tokens: int) -> None:
     algorithm = DPRAG(epsilon=epsilon, max_tokens=tokens)
     plan, steps = algorithm.plan(budget, 1000), share_out(algorithm, budget.delta)
-    assert plan.ceiling.admits(plan.most)
-    assert plan.ceiling.spent(plan.most) == pytest.approx(epsilon, rel=1e-3)
+    assert plan.ceiling.admits(plan.max_cost)
+    assert plan.ceiling.spent(plan.max_cost) == pytest.approx(epsilon, rel=1e-3)
     # Bounded range e is e^2/8-zCDP: of a token, whose weights lie in [-c, c], c^2/2.
     threshold, answer = (2 / steps.threshold.scale) ** 2 / 8, tokens * steps.token.clip**2 / 2
     assert threshold / (threshold + answer) == pytest.approx(THRESHOLD_SHARE)
@@ -126,9 +127,9 @@ def test_only_what_releases_nothing_at_all_is_refused() -> None:
     with pytest.raises(UsageError, match="Raise epsilon"):
         DPRAG(epsilon=1e-7).plan(BUDGET, 1000)
     with pytest.raises(BudgetExhausted) as refused:
-        affordable(DPRAG(epsilon=3), BUDGET, Spending.of(BoundedRange(9.0)), 1000)
+        question_budget(DPRAG(epsilon=3), BUDGET, Spending.of(BoundedRange(9.0)), 1000)
     assert 0 < refused.value.would_fit < 3
-    affordable(DPRAG(epsilon=refused.value.would_fit), BUDGET, Spending.of(BoundedRange(9.0)), 1000)
+    question_budget(DPRAG(epsilon=refused.value.would_fit), BUDGET, Spending.of(BoundedRange(9.0)), 1000)
 
 
 def test_a_ledger_that_cannot_pay_is_asked_first_and_nothing_is_drawn(tmp_path: Path) -> None:
@@ -142,10 +143,9 @@ def test_a_ledger_that_cannot_pay_is_asked_first_and_nothing_is_drawn(tmp_path: 
 
 def test_a_model_that_tells_no_logits_is_refused_before_anything_is_paid(tmp_path: Path) -> None:
     ledger = MemoryLedger(BUDGET)
+    account = account_over(PrivacyFilter(ledger, BUDGET, "q"))
     with pytest.raises(UsageError, match="how likely"):
-        DPRAG().answer(
-            "fever", corpus_of(tmp_path, {}), RememberingModel(ToyModel()), PrivacyFilter(ledger, BUDGET, "q")
-        )
+        DPRAG().run(Query("fever"), corpus_of(tmp_path, {}), CachingModel(ToyModel()), account)
     assert not ledger.charges
 
 
@@ -163,8 +163,6 @@ def test_what_makes_no_sense_is_refused(options: dict[str, object]) -> None:
 def test_names_that_are_not_there() -> None:
     with pytest.raises(UnknownName):
         DPRAG(shape="round")  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="murag-ada"):
-        paid_by_units(DPRAG())
     made = make_algorithm("dp-rag", {"epsilon": 3.0, "delta": 1e-6, "max_tokens": 9, "prefix": "It is"})
     assert made == DPRAG(epsilon=3.0, delta=1e-6, max_tokens=9, prefix="It is")
     assert (LEVELS[0], LEVELS[-1]) == (0.8, 0.2)
@@ -193,7 +191,8 @@ def law(folder: Path, units: Units, algorithm: DPRAG, budget: Budget) -> Law:
     corpus, found, plan = corpus_of(folder, units), Law(), algorithm.plan(budget, WORDS)
     for noise in paths():
         privacy = PrivacyFilter(MemoryLedger(plan.ceiling), plan.ceiling, "q", noise=noise)
-        draft = algorithm.answer("fever", corpus, ToyModel(["a", "b"], default="b b", size=WORDS), privacy)
+        model = ToyModel(["a", "b"], default="b b", size=WORDS)
+        draft = algorithm.run(Query("fever"), corpus, model, account_over(privacy))
         transcript = (draft.text, draft.stopped, len(privacy.receipt().charges))
         found[transcript] = found.get(transcript, 0.0) + noise.probability
     assert sum(found.values()) == pytest.approx(1.0)
@@ -238,7 +237,7 @@ class Capped(DPRAG):
 
     def above(self, units: Private[Near], chosen: int) -> Private[Near]:
         near = super().above(units, chosen)
-        return Private(unseal(near, lambda found: found[:1]), PRESENCE)
+        return Private(unseal(near, lambda found: found[:1]), ADD_REMOVE_ONE)
 
 
 def test_a_cap_by_rank_is_caught(tmp_path: Path) -> None:

@@ -6,22 +6,25 @@ from pathlib import Path
 
 import pytest
 
-from discreet.algorithms import DPSparseVoteRAG, DPVoteRAG, MuRAG, MuRAGAda, NaiveMultiRAG, make_algorithm
+from discreet.algorithms.common.algorithm import Query
+from discreet.algorithms.common.private_rag import PrivateRAG
 from discreet.algorithms.dp_rag_pure import DPRAGPure
-from discreet.algorithms.multi import ManyQuestions
-from discreet.algorithms.tuning import Tuning, suggestion
 from discreet.errors import DiscreetError, UsageError
 from discreet.generation.toy import ToyModel
-from discreet.privacy.accounting import Budget, Meter, Spending
+from discreet.privacy.accounting import Budget, FilterState, Spending
 from discreet.privacy.costs import Pure
-from discreet.privacy.individual import PRESENCE, Member, UnitFilter
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
+from discreet.privacy.partition import ADD_REMOVE_ONE, Member
 from discreet.privacy.private import Private, unseal
+from discreet.privacy.unit_account import UnitAccount
+from discreet.query.threshold_tuning import Tuning, suggestion
+from discreet.registry import DPSparseVoteRAG, DPVoteRAG, MuRAG, MuRAGAda, NaiveMultiRAG, make_algorithm
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.embedding import HashingEmbedder
-from discreet.retrieval.retriever import Corpus, unit_key
+from discreet.retrieval.sealed_corpus import SealedCorpus, unit_key
+from discreet.retrieval.vectors import Vector, VectorFile
 from tests.exact import paths
 
 WORDS = 6
@@ -36,27 +39,27 @@ class ByRank(MemoryLedger):
     """The broken twin: of those that are relevant, only the first pays."""
 
     def reserve(self, question: str, part: int, most: Spending, units: Sequence[bytes]) -> frozenset[bytes]:
-        price = self.budget.meter(most)
-        able = [unit for unit in units if self.budget.admits_meter(self._units.get(unit, Meter()) + price)]
+        price = self.budget.filter_state(most)
+        able = [unit for unit in units if self.budget.admits_state(self._units.get(unit, FilterState()) + price)]
         super().reserve(question, part, most, able[:1])
         return frozenset(able)
 
 
-def corpus_of(folder: Path, units: dict[str, str]) -> Corpus:
-    corpus = Corpus(EmbeddedStore(folder, HashingEmbedder.dimension), HashingEmbedder(), SECRET)
+def corpus_of(folder: Path, units: dict[str, str]) -> SealedCorpus:
+    corpus = SealedCorpus(EmbeddedStore(folder, HashingEmbedder.dimension), HashingEmbedder(), SECRET)
     # Each is a little less similar than the one before, so that ranks do not hang on ties.
     corpus.index(Document(u, u, f"fever {'cough ' * int(u[1:])} say: {words} .") for u, words in units.items())
     return corpus
 
 
-def law(corpus: Corpus, algorithm: ManyQuestions, questions: int, ledger: Callable[[Budget], MemoryLedger]) -> Law:
+def law(corpus: SealedCorpus, algorithm: PrivateRAG, questions: int, ledger: Callable[[Budget], MemoryLedger]) -> Law:
     """The probability of every transcript of a stream."""
     model, found = ToyModel(["a", "b", "c"], default="d", size=WORDS), dict[object, float]()
     for noise in paths():
         paying, transcript = ledger(PURE), []
         for number, question in enumerate(QUESTIONS[:questions]):
-            privacy = UnitFilter(paying, str(number), noise=noise)
-            draft = algorithm.answer(question, corpus, model, privacy)
+            privacy = UnitAccount(paying, str(number), noise=noise)
+            draft = algorithm.run(Query(question), corpus, model, privacy)
             privacy.settle()
             transcript.append((draft.text, draft.stopped, len(privacy.receipt().charges)))
         found[tuple(transcript)] = found.get(tuple(transcript), 0.0) + noise.probability
@@ -66,7 +69,7 @@ def law(corpus: Corpus, algorithm: ManyQuestions, questions: int, ledger: Callab
 
 def losses(
     tmp_path: Path,
-    algorithm: ManyQuestions,
+    algorithm: PrivateRAG,
     questions: int = 3,
     ledger: Callable[[Budget], MemoryLedger] = MemoryLedger,
 ) -> list[float]:
@@ -108,18 +111,18 @@ def test_the_broken_twin_that_pays_by_rank_is_caught(tmp_path: Path) -> None:
     assert max(losses(tmp_path, MuRAG(inner=INNER, similarity=-1.0, uses=1), ledger=ByRank)) > 1.3 * PURE.epsilon
 
 
-def stream(algorithm: ManyQuestions, corpus: Corpus, ledger: MemoryLedger, questions: int = 1) -> list[str]:
+def stream(algorithm: PrivateRAG, corpus: SealedCorpus, ledger: MemoryLedger, questions: int = 1) -> list[str]:
     texts = []
     for number in range(questions):
-        privacy = UnitFilter(ledger, str(number), noise=InsecureSeededNoise(number))
-        texts.append(algorithm.answer("fever", corpus, ToyModel(default="nothing known"), privacy).text.strip())
+        privacy = UnitAccount(ledger, str(number), noise=InsecureSeededNoise(number))
+        texts.append(algorithm.run(Query("fever"), corpus, ToyModel(default="nothing known"), privacy).text.strip())
         privacy.settle()
     return texts
 
 
 @pytest.fixture
-def corpus(tmp_path: Path) -> Corpus:
-    made = Corpus(EmbeddedStore(tmp_path, HashingEmbedder.dimension), HashingEmbedder(), SECRET)
+def corpus(tmp_path: Path) -> SealedCorpus:
+    made = SealedCorpus(EmbeddedStore(tmp_path, HashingEmbedder.dimension), HashingEmbedder(), SECRET)
     made.index(Document(f"u{n}", f"u{n}", "fever say: winter hand .") for n in range(60))
     made.index(Document(f"v{n}", f"v{n}", "accounts of the harbour say: no ship .") for n in range(40))
     return made
@@ -137,63 +140,63 @@ INNER_40 = DPSparseVoteRAG(voters=40, private_tokens=4)
         NaiveMultiRAG(inner=INNER_40, uses=1),
     ],
 )
-def test_each_answers_from_relevant_units_once_and_not_twice(algorithm: ManyQuestions, corpus: Corpus) -> None:
+def test_each_answers_from_relevant_units_once_and_not_twice(algorithm: PrivateRAG, corpus: SealedCorpus) -> None:
     if isinstance(algorithm, NaiveMultiRAG):
         ledger = MemoryLedger(Budget(60.0, 1e-5))
         assert stream(algorithm, corpus, ledger) == ["winter hand"]
-        assert ledger.readings() == []
+        assert ledger.unit_balances() == []
         assert ledger.budget.left(ledger.spent()) < 45
         return
     ledger = MemoryLedger(Budget(60.0, 1e-5))
     texts = stream(algorithm, corpus, ledger, 3)
     assert texts[0] == "winter hand"
     assert texts[2] != "winter hand"  # all who know have paid
-    assert sum(count for _, count in ledger.readings()) == 60  # and nobody else has
+    assert sum(count for _, count in ledger.unit_balances()) == 60  # and nobody else has
     assert ledger.spent() == Spending.nothing()
 
 
-def test_who_was_not_needed_pays_all_the_same(corpus: Corpus) -> None:
+def test_who_was_not_needed_pays_all_the_same(corpus: SealedCorpus) -> None:
     ledger = MemoryLedger(Budget(60.0, 1e-5))
     few = DPSparseVoteRAG(voters=5, private_tokens=4)
     stream(MuRAG(inner=few, similarity=0.3, uses=1), corpus, ledger)
-    assert [count for _, count in ledger.readings()] == [60]
+    assert [count for _, count in ledger.unit_balances()] == [60]
 
 
-def test_what_was_not_spent_is_returned(corpus: Corpus) -> None:
+def test_what_was_not_spent_is_returned(corpus: SealedCorpus) -> None:
     """Two private tokens and the last run of the sparse vector, of ten that were reserved."""
     ledger = MemoryLedger(Budget(100.0, 1e-5))
     algorithm = MuRAG(inner=DPSparseVoteRAG(voters=40, private_tokens=10), similarity=0.3, uses=1)
-    most = ledger.budget.meter(algorithm.plan(ledger.budget, 1000).most)
+    most = ledger.budget.filter_state(algorithm.plan(ledger.budget, 1000).max_cost)
     stream(algorithm, corpus, ledger)
-    ((paid, _),) = ledger.readings()
+    ((paid, _),) = ledger.unit_balances()
     assert 0 < paid.pure < 0.35 * most.pure
 
 
-def test_a_threshold_nobody_reaches_gives_the_public_answer_and_says_so(corpus: Corpus) -> None:
+def test_a_threshold_nobody_reaches_gives_the_public_answer_and_says_so(corpus: SealedCorpus) -> None:
     ledger = MemoryLedger(Budget(60.0, 1e-5))
-    privacy = UnitFilter(ledger, "q", noise=InsecureSeededNoise(0))
+    privacy = UnitAccount(ledger, "q", noise=InsecureSeededNoise(0))
     algorithm = MuRAG(inner=INNER_40, similarity=1.0, uses=1)
-    draft = algorithm.answer("fever", corpus, ToyModel(default="nothing known"), privacy)
-    assert draft.text.strip() == "nothing known"
+    draft = algorithm.run(Query("fever"), corpus, ToyModel(default="nothing known"), privacy)
+    assert (draft.text, draft.public_text.strip()) == ("", "nothing known")
     assert draft.private_tokens == 0
-    assert ledger.readings() == []
+    assert ledger.unit_balances() == []
     assert privacy.receipt().epsilon > 0  # what it would cost a unit is public; that there was none is not
 
 
-def test_units_found_by_rank_are_not_admitted(corpus: Corpus) -> None:
-    privacy = UnitFilter(MemoryLedger(PURE), "q", noise=InsecureSeededNoise(0))
+def test_units_found_by_rank_are_not_admitted(corpus: SealedCorpus) -> None:
+    privacy = UnitAccount(MemoryLedger(PURE), "q", noise=InsecureSeededNoise(0))
     with pytest.raises(DiscreetError, match="above a threshold"):
         privacy.admit(corpus.nearest("fever", 5), Spending.nothing())
 
 
-def test_a_unit_is_in_one_bin(corpus: Corpus) -> None:
+def test_a_unit_is_in_one_bin(corpus: SealedCorpus) -> None:
     edges = [0.9, 0.6, 0.5, 0.4, 0.3, 0.0, -1.0]
     keys = [member.key for part in corpus.bins("fever", edges) for member in unseal(part, list)]
     assert len(keys) == len(set(keys)) == 100
     assert unit_key("u1", SECRET) in keys
 
 
-def test_a_unit_is_in_one_bin_though_documents_come_while_bins_are_visited(corpus: Corpus) -> None:
+def test_a_unit_is_in_one_bin_though_documents_come_while_bins_are_visited(corpus: SealedCorpus) -> None:
     """Counting places instead of units would give a unit that was pushed down by a new one to two bins."""
     found = []
     for number, part in enumerate(corpus.bins("fever", [0.5, 0.3, 0.0, -1.0])):
@@ -203,19 +206,60 @@ def test_a_unit_is_in_one_bin_though_documents_come_while_bins_are_visited(corpu
     assert len(keys) == len(set(keys)) >= 100
 
 
+ALL_BINS = MuRAGAda(inner=DPSparseVoteRAG(voters=5, private_tokens=4), highest=0.9, lowest=-1, bins=6, enough=10**6)
+
+
+@pytest.mark.parametrize(
+    "algorithm", [ALL_BINS, MuRAG(inner=ALL_BINS.inner, similarity=-1.0), NaiveMultiRAG(inner=ALL_BINS.inner)]
+)
+@pytest.mark.parametrize("used_up", [0, 60])
+def test_a_question_reads_the_vectors_once_and_texts_of_dealt_units_alone(
+    algorithm: PrivateRAG, used_up: int, corpus: SealedCorpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many relevant units have used up their budget: what the store does tells nothing about that."""
+    ledger = MemoryLedger(Budget(60.0, 1e-5))
+    ledger.reserve("before", 0, Spending.of(Pure(59.9)), [unit_key(f"u{n}", SECRET) for n in range(used_up)])
+    searched, asked, scores = list[int](), list[str](), VectorFile.scores
+
+    def counted(self: VectorFile, matrix: Vector, vector: Vector) -> Vector:
+        searched.append(len(matrix))
+        return scores(self, matrix, vector)
+
+    monkeypatch.setattr(VectorFile, "scores", counted)
+    assert isinstance(corpus._store, EmbeddedStore)
+    corpus.above("fever", 0.0)  # the index is read
+    searched.clear()
+    corpus._store._database.set_trace_callback(asked.append)
+    privacy = UnitAccount(ledger, "q", noise=InsecureSeededNoise(0))
+    algorithm.run(Query("fever"), corpus, ToyModel(default="nothing known"), privacy)
+    assert searched == [100]
+    assert sum("from chunk" in statement for statement in asked) == 5
+    assert len(asked) <= 5 + 10  # two transactions, and the look whether anything changed
+
+
+def test_a_unit_that_is_erased_after_it_was_found_leaves_its_place_empty(corpus: SealedCorpus) -> None:
+    found = corpus.above("fever", 0.3)
+    corpus._store.remove_unit("u7")
+    corpus.index([Document("new", "new", "fever say: another hand .")])  # may have the row of u7
+    dealt = unseal(corpus.partition_to_voters(found, 60, 1), list)
+    assert sorted(near.unit for share in dealt for near in share) == sorted(f"u{n}" for n in range(60) if n != 7)
+    assert sum(not share for share in dealt) == 1
+    assert {near.text for share in dealt for near in share} == {"fever say: winter hand ."}
+
+
 def test_a_unit_that_is_handed_in_twice_is_admitted_once() -> None:
     ledger = MemoryLedger(PURE)
-    privacy = UnitFilter(ledger, "q", noise=InsecureSeededNoise(0))
-    members = Private([Member(b"a" * 16, 1), Member(b"b" * 16, 2), Member(b"a" * 16, 3)], PRESENCE)
+    privacy = UnitAccount(ledger, "q", noise=InsecureSeededNoise(0))
+    members = Private([Member(b"a" * 16, 1), Member(b"b" * 16, 2), Member(b"a" * 16, 3)], ADD_REMOVE_ONE)
     admitted, _ = privacy.admit(members, Spending.of(Pure(0.5)))
     assert [member.value for member in unseal(admitted, list)] == [1, 2]
-    assert [count for _, count in ledger.readings()] == [2]
+    assert [count for _, count in ledger.unit_balances()] == [2]
 
 
 @pytest.mark.parametrize("inner", [DPSparseVoteRAG(voters=20), DPRAGPure(voters=20), DPVoteRAG(voters=20)])
 @pytest.mark.parametrize("kind", [MuRAGAda, NaiveMultiRAG, MuRAG])
 def test_a_receipt_is_never_above_the_price_that_was_asked_for(
-    kind: type[ManyQuestions], inner: DPSparseVoteRAG, corpus: Corpus
+    kind: type[PrivateRAG], inner: DPSparseVoteRAG, corpus: SealedCorpus
 ) -> None:
     """Whatever the order at which the vault's own filter looks: it is best for another sum."""
     algorithm, model = (
@@ -225,8 +269,8 @@ def test_a_receipt_is_never_above_the_price_that_was_asked_for(
     ceiling = algorithm.plan(Budget(60.0, 1e-5), model.vocabulary_size).ceiling
     for seed in range(5):
         ledger = MemoryLedger(Budget(60.0, 1e-5))
-        privacy = UnitFilter(ledger, "q", ceiling=ceiling, noise=InsecureSeededNoise(seed))
-        algorithm.answer("fever", corpus, model, privacy)
+        privacy = UnitAccount(ledger, "q", ceiling=ceiling, noise=InsecureSeededNoise(seed))
+        algorithm.run(Query("fever"), corpus, model, privacy)
         assert 0 < privacy.receipt().epsilon <= 4.0 * (1 + 1e-9)
 
 
@@ -235,9 +279,9 @@ def test_the_ledger_does_not_learn_names() -> None:
     assert unit_key("Ada Lind", SECRET) != unit_key("Ada Lind", b"t" * 32)
 
 
-def test_a_threshold_is_tuned_so_that_about_as_many_units_are_relevant_as_wanted(corpus: Corpus) -> None:
+def test_a_threshold_is_tuned_so_that_about_as_many_units_are_relevant_as_wanted(corpus: SealedCorpus) -> None:
     ledger = MemoryLedger(Budget(30.0, 1e-5))
-    privacy = UnitFilter(ledger, "q", noise=InsecureSeededNoise(1))
+    privacy = UnitAccount(ledger, "q", noise=InsecureSeededNoise(1))
     tuning = Tuning(epsilon=20.0, wanted=55, bins=MuRAGAda(highest=0.95, lowest=0.05, bins=9))
     released = tuning.release(["fever", "fever"], corpus, privacy)
     privacy.settle()
@@ -251,7 +295,7 @@ def test_a_threshold_is_tuned_so_that_about_as_many_units_are_relevant_as_wanted
 def test_the_budget_is_shared_out_among_uses() -> None:
     budget = Budget(10.0, 1e-5, 5e-6)
     for uses in (1, 2, 5):
-        most = MuRAG(uses=uses).plan(budget, 1000).most
+        most = MuRAG(uses=uses).plan(budget, 1000).max_cost
         assert budget.admits(most.times(uses))
         assert not budget.admits(most.times(uses + 1))
         assert budget.spent(most.times(uses)) == pytest.approx(10.0, rel=1e-3)
@@ -288,4 +332,4 @@ def test_what_makes_no_sense_is_refused(make: Callable[[], object]) -> None:
 def test_dp_rag_pure_has_no_delta() -> None:
     plan = DPRAGPure(epsilon=8.0, private_tokens=4).plan(Budget(20.0, 1e-5), 1000)
     assert (plan.ceiling.delta, plan.rounds) == (0.0, 4)
-    assert plan.most.nano[-1] == pytest.approx(8e9, rel=1e-6)
+    assert plan.max_cost.loss_nano[-1] == pytest.approx(8e9, rel=1e-6)

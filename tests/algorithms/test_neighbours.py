@@ -10,17 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from discreet.algorithms import DPSparseVoteRAG, DPVoteRAG
+from discreet.algorithms.common.algorithm import Query
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget
 from discreet.privacy.change import Change, Relation
 from discreet.privacy.filter import PrivacyFilter, Receipt
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.mechanisms.exponential import ExponentialMechanism
+from discreet.registry import DPSparseVoteRAG, DPVoteRAG
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.embedding import HashingEmbedder
-from discreet.retrieval.retriever import Corpus
+from discreet.retrieval.sealed_corpus import SealedCorpus
+from tests.accounts import account_over
 from tests.exact import paths
 
 VOTERS = 3
@@ -31,7 +33,7 @@ def law(
     folder: Path, units: dict[str, str], algorithm: DPVoteRAG | DPSparseVoteRAG, public: str = ""
 ) -> tuple[dict[object, float], Receipt]:
     """The probability of every transcript (text, reason, private tokens, charges)."""
-    corpus = Corpus(EmbeddedStore(folder, HashingEmbedder.dimension), HashingEmbedder())
+    corpus = SealedCorpus(EmbeddedStore(folder, HashingEmbedder.dimension), HashingEmbedder())
     corpus.index(Document(unit, unit, f"fever say: {words} .") for unit, words in units.items())
     found: dict[object, float] = {}
     most: Receipt | None = None
@@ -39,7 +41,7 @@ def law(
     ceiling = algorithm.plan(Budget(1.0, 1e-5), WORDS).ceiling
     for noise in paths():
         privacy = PrivacyFilter(MemoryLedger(ceiling), ceiling, "q", noise=noise)
-        draft = algorithm.answer("fever", corpus.knowing(public), model, privacy)
+        draft = algorithm.run(Query("fever", public), corpus, model, account_over(privacy))
         receipt = privacy.receipt()
         transcript = (draft.text, draft.stopped, draft.private_tokens, len(receipt.charges))
         found[transcript] = found.get(transcript, 0.0) + noise.probability

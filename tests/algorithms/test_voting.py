@@ -6,50 +6,54 @@ from pathlib import Path
 
 import pytest
 
-from discreet.algorithms import DPSparseVoteRAG, DPVoteRAG, NonRAG, VoteRAG, make_algorithm
-from discreet.algorithms.answer import Algorithm, Draft
-from discreet.algorithms.ensemble import split_total
+from discreet.algorithms.common.algorithm import Algorithm, Query
+from discreet.algorithms.common.answer import GeneratedAnswer
+from discreet.algorithms.common.ensemble import calibrate_to_epsilon
 from discreet.errors import UnknownName, UsageError
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import NotPrivateFilter, PrivacyFilter
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
+from discreet.registry import DPSparseVoteRAG, DPVoteRAG, NonRAG, VoteRAG, make_algorithm
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.embedding import HashingEmbedder
-from discreet.retrieval.retriever import Corpus
+from discreet.retrieval.sealed_corpus import SealedCorpus
+from tests.accounts import account_over
 
 DELTA = 1e-5
 
 
 @pytest.fixture
-def corpus(tmp_path: Path) -> Corpus:
-    return Corpus(EmbeddedStore(tmp_path, HashingEmbedder.dimension), HashingEmbedder())
+def corpus(tmp_path: Path) -> SealedCorpus:
+    return SealedCorpus(EmbeddedStore(tmp_path, HashingEmbedder.dimension), HashingEmbedder())
 
 
-def say(corpus: Corpus, *phrases: str, each: int = 30) -> None:
+def say(corpus: SealedCorpus, *phrases: str, each: int = 30) -> None:
     corpus.index(
         Document(f"{phrase} {n}", f"{phrase} {n}", f"fever say: {phrase} .") for phrase in phrases for n in range(each)
     )
 
 
-def answer(algorithm: Algorithm, corpus: Corpus, model: ToyModel, seed: int = 0) -> tuple[Draft, PrivacyFilter]:
+def answer(
+    algorithm: Algorithm, corpus: SealedCorpus, model: ToyModel, seed: int = 0
+) -> tuple[GeneratedAnswer, PrivacyFilter]:
     plan = algorithm.plan(Budget(1.0, DELTA), model.vocabulary_size)
     ceiling = plan.ceiling if plan else Budget(1.0, DELTA)
     kind = PrivacyFilter if algorithm.private else NotPrivateFilter
     privacy = kind(MemoryLedger(ceiling), ceiling, "q", noise=InsecureSeededNoise(seed))
-    return algorithm.answer("fever", corpus, model, privacy), privacy
+    return algorithm.run(Query("fever"), corpus, model, account_over(privacy)), privacy
 
 
-def test_voters_that_agree_are_heard(corpus: Corpus) -> None:
+def test_voters_that_agree_are_heard(corpus: SealedCorpus) -> None:
     say(corpus, "the winter hand")
     for algorithm in (VoteRAG(voters=30), DPVoteRAG(voters=30, epsilon=40), DPSparseVoteRAG(voters=30, epsilon=80)):
         draft, _ = answer(algorithm, corpus, ToyModel())
         assert (draft.text.split(), draft.stopped) == (["the", "winter", "hand"], "end"), algorithm.name
 
 
-def test_the_sparse_vector_pays_only_where_the_public_model_does_not_know(corpus: Corpus) -> None:
+def test_the_sparse_vector_pays_only_where_the_public_model_does_not_know(corpus: SealedCorpus) -> None:
     say(corpus, "the disease is winter hand")
     model = ToyModel(default="the disease is a mystery")
     draft, privacy = answer(DPSparseVoteRAG(voters=30, epsilon=60, private_tokens=3), corpus, model)
@@ -59,7 +63,7 @@ def test_the_sparse_vector_pays_only_where_the_public_model_does_not_know(corpus
     assert (runs["sparse"], runs["exponential"]) == (3, 2)  # the last run never fired, and is paid
 
 
-def test_a_single_voice_is_not_heard(corpus: Corpus) -> None:
+def test_a_single_voice_is_not_heard(corpus: SealedCorpus) -> None:
     say(corpus, "nothing known", each=29)
     say(corpus, "Ada Lind", each=1)
     for seed in range(10):
@@ -67,7 +71,7 @@ def test_a_single_voice_is_not_heard(corpus: Corpus) -> None:
             assert "Ada" not in answer(algorithm, corpus, ToyModel(), seed)[0].text
 
 
-def test_voters_that_do_not_agree_end_the_answer(corpus: Corpus) -> None:
+def test_voters_that_do_not_agree_end_the_answer(corpus: SealedCorpus) -> None:
     say(corpus, *(f"word{n}" for n in range(30)), each=1)
     for selection in ("observed", "limited-domain"):
         algorithm = DPVoteRAG(voters=30, epsilon=4, private_tokens=2, selection=selection)
@@ -78,13 +82,13 @@ def test_voters_that_do_not_agree_end_the_answer(corpus: Corpus) -> None:
 @pytest.mark.parametrize("kind", [DPVoteRAG, DPSparseVoteRAG])
 @pytest.mark.parametrize("epsilon", [0.5, 2.0, 10.0, 20.0])
 def test_an_answer_never_costs_more_than_it_may(
-    corpus: Corpus, kind: type[DPVoteRAG | DPSparseVoteRAG], epsilon: float, selection: str
+    corpus: SealedCorpus, kind: type[DPVoteRAG | DPSparseVoteRAG], epsilon: float, selection: str
 ) -> None:
     say(corpus, "a b c d e f g h i j k l")
     algorithm = kind(voters=30, epsilon=epsilon, selection=selection, private_tokens=5)
     plan = algorithm.plan(Budget(1.0, DELTA), 1000)
     assert plan.rounds == 5
-    assert plan.ceiling.admits(plan.most)
+    assert plan.ceiling.admits(plan.max_cost)
     for seed in range(3):
         draft, privacy = answer(algorithm, corpus, ToyModel(), seed)
         receipt = privacy.receipt()
@@ -96,7 +100,7 @@ def test_an_answer_never_costs_more_than_it_may(
 
 def test_the_budget_of_a_token_is_as_large_as_fits() -> None:
     algorithm = DPSparseVoteRAG(epsilon=10, private_tokens=5)
-    tokens = split_total(algorithm, DELTA, 1000)
+    tokens = calibrate_to_epsilon(algorithm, DELTA, 1000)
     more = DPSparseVoteRAG(epsilon=10, epsilon_token=tokens.epsilon * 1.02)
     assert more.plan(Budget(1.0, DELTA), 1000).rounds == 4
     assert tokens.epsilon > 10 / 5  # a Renyi filter buys more than a plain sum
@@ -108,21 +112,21 @@ def test_epsilon_token_sets_the_number_of_tokens() -> None:
         DPVoteRAG(epsilon=1, epsilon_token=2.0).plan(Budget(1.0, DELTA), 1000)
 
 
-def test_the_length_and_the_prefix_are_public(corpus: Corpus) -> None:
+def test_the_length_and_the_prefix_are_public(corpus: SealedCorpus) -> None:
     say(corpus, "a b c d e f")
     draft, _ = answer(VoteRAG(voters=30, max_tokens=3, prefix="well"), corpus, ToyModel())
     assert (draft.text, draft.stopped, draft.tokens) == ("well a b c", "length", 3)
     assert answer(NonRAG(prefix="well"), corpus, ToyModel(default="who knows"))[0].text == "well who knows"
 
 
-def test_an_empty_vault_looks_like_voters_that_know_nothing(corpus: Corpus) -> None:
+def test_an_empty_vault_looks_like_voters_that_know_nothing(corpus: SealedCorpus) -> None:
     draft, privacy = answer(DPSparseVoteRAG(voters=30, epsilon=20), corpus, ToyModel(default="who knows"))
-    assert draft.text.split() == ["who", "knows"]
-    assert draft.private_tokens == 0
+    assert (draft.text, draft.public_text.split()) == ("", ["who", "knows"])
+    assert (draft.stopped, draft.private_tokens) == ("public", 0)
     assert len(privacy.receipt().charges) == 1  # the run of the sparse vector is paid, whatever it finds
 
 
-def test_baselines_have_a_receipt_that_promises_nothing(corpus: Corpus) -> None:
+def test_baselines_have_a_receipt_that_promises_nothing(corpus: SealedCorpus) -> None:
     say(corpus, "a")
     _, privacy = answer(VoteRAG(voters=5), corpus, ToyModel())
     assert not privacy.receipt().private
@@ -159,7 +163,7 @@ def test_unknown_names_and_options_are_explained() -> None:
         DPVoteRAG(selection="best")
 
 
-def test_a_document_that_breaks_the_tokenizer_is_a_voter_without_one(corpus: Corpus) -> None:
+def test_a_document_that_breaks_the_tokenizer_is_a_voter_without_one(corpus: SealedCorpus) -> None:
     class Fragile(ToyModel):
         def encode(self, text: str) -> list[int]:
             if "poison" in text:

@@ -9,7 +9,7 @@ from discreet.attacks.membership import GO_ON, MOST, Suspect, likeness, read_sus
 from discreet.attacks.rates import Auc
 from discreet.errors import BadData
 from discreet.evaluation.metrics import bleu
-from discreet.retrieval.embedding import load_embedder
+from discreet.retrieval.embedding import open_embedder
 
 TEXT = "one two three four five six seven eight"
 
@@ -39,7 +39,7 @@ def test_bleu() -> None:
 
 
 def test_likeness_by_each_measure() -> None:
-    found = likeness([TEXT, "", "nine ten"], [TEXT, TEXT, TEXT], load_embedder("hashing"))
+    found = likeness([TEXT, "", "nine ten"], [TEXT, TEXT, TEXT], open_embedder("hashing"))
     assert found.shape == (3, 3)
     assert found[0] == pytest.approx([1, 1, 1], abs=1e-6)
     assert found[1][:2].tolist() == found[2][:2].tolist() == [0, 0]

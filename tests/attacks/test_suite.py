@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from discreet.algorithms import ALGORITHMS, RAG
 from discreet.attacks import report, suite, targets
 from discreet.attacks.attack import Attack
 from discreet.attacks.canaries import Canary
@@ -24,6 +23,7 @@ from discreet.attacks.trial import choose_people
 from discreet.attacks.verdict import exceeded, most_shown
 from discreet.errors import BadData, UnknownName, UsageError
 from discreet.generation.toy import ToyModel
+from discreet.registry import ALGORITHMS, RAG
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
 
@@ -285,7 +285,7 @@ def test_every_private_algorithm_is_a_target(notes: Vault) -> None:
             assert result.target.algorithm is not None
             plan = result.target.algorithm.plan(notes.ledger.budget, notes.model.vocabulary_size)
             assert plan is not None  # and costs no more than is said:
-            assert plan.ceiling.spent(plan.most) <= (result.target.epsilon or 0) == 10
+            assert plan.ceiling.spent(plan.max_cost) <= (result.target.epsilon or 0) == 10
             assert result.private is not None
             assert 0 <= result.private <= result.questions
         # No count is expected: so few voters at epsilon 10 may well release what one of them says.

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from discreet.algorithms import ALGORITHMS
 from discreet.attacks.bounds import Key
 from discreet.audit.algorithms import PAIRS, VOCABULARY, WORDS, AlgorithmCase, algorithm_cases, settings
 from discreet.audit.case import run
+from discreet.audit.mutants import BrokenDeal, BrokenIndex, BrokenPayment, twins_of_algorithms
 from discreet.audit.pairs import Pair
-from discreet.audit.twins import BrokenDeal, BrokenIndex, BrokenPayment, twins_of_algorithms
 from discreet.generation.toy import ToyModel
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.privacy.private import unseal
-from discreet.retrieval.retriever import Corpus
+from discreet.registry import ALGORITHMS
+from discreet.retrieval.sealed_corpus import SealedCorpus
 from discreet.vault import Vault
 
 SETTINGS = settings(2.0)
@@ -55,7 +55,7 @@ def test_broken_twins_are_flagged(kind: object, draws: int) -> None:
 @pytest.mark.parametrize(("kind", "draws"), [(BrokenIndex, 200), (BrokenDeal, 200), (BrokenPayment, 200)])
 def test_without_the_mistake_the_same_vaults_are_not_flagged(kind: object, draws: int) -> None:
     """So it is the mistake that is flagged, and not the pair."""
-    sound = replace(structural(kind), corpus=Corpus, ledger=MemoryLedger)
+    sound = replace(structural(kind), corpus=SealedCorpus, ledger=MemoryLedger)
     (found,) = run([sound], InsecureSeededNoise(1), draws=draws)
     assert not found.violated
 
@@ -133,4 +133,4 @@ def test_a_unit_that_becomes_another_is_two_steps_where_units_pay() -> None:
 
 def test_nothing_but_the_command_knows_the_broken_ones() -> None:
     sources = (Path(__file__).parents[2] / "src").rglob("*.py")
-    assert [path.name for path in sources if "audit.twins" in path.read_text()] == ["audit.py"]
+    assert [path.name for path in sources if "audit.mutants" in path.read_text()] == ["audit.py"]

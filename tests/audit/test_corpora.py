@@ -8,9 +8,9 @@ import pytest
 
 from discreet.audit.case import run
 from discreet.audit.corpora import PAIRS, CorpusCase, corpora, corpus_cases
-from discreet.audit.twins import BrokenFacts, twins_of_corpora
+from discreet.audit.mutants import BrokenFacts, twins_of_corpora
 from discreet.privacy.noise import InsecureSeededNoise
-from discreet.synthesis import METHODS
+from discreet.synthesis.runner import METHODS
 
 MADE = corpora(2.0)
 

@@ -10,7 +10,7 @@ import pytest
 import discreet.privacy.mechanisms
 from discreet.audit.case import Case, claim_of, run
 from discreet.audit.mechanisms import CHANGES, MECHANISMS, MechanismCase, Stream, mechanism_cases
-from discreet.audit.twins import twins_of_mechanisms
+from discreet.audit.mutants import twins_of_mechanisms
 from discreet.privacy.accounting import Spending
 from discreet.privacy.costs import Pure, ZeroConcentrated
 from discreet.privacy.noise import InsecureSeededNoise, SystemNoise

@@ -57,7 +57,7 @@ def test_collections_are_told_apart() -> None:
 
 
 def test_a_vault_accepts_no_claims_unless_it_is_told_to(tmp_path: Path) -> None:
-    price = ("--epsilon", 1, "--delta", 1e-6, "--embedder", "hashing", "--json")
+    price = ("--epsilon", 5, "--delta", 1e-6, "--embedder", "hashing", "--json")
     assert json.loads(run("init", tmp_path / "a", *price).stdout)["accept_claims"] is False
     assert json.loads(run("init", tmp_path / "b", *price, "--accept-claims").stdout)["accept_claims"] is True
     assert not Vault.open(tmp_path / "a").settings.accept_claims

@@ -16,7 +16,7 @@ def test_an_answer_of_all_voters_then_choices_then_nothing(tmp_path: Path, notes
     assert answer["released"] == ["copper bracelets"]
     assert len(answer["receipt"]["charges"]) == 1  # type: ignore[index]
     assert answer["receipt"]["epsilon"] <= 30  # type: ignore[index]
-    shown = run("ask", vault, ASKED, *VOTE, "--no-reuse").output
+    shown = run("ask", vault, ASKED, *VOTE, "--no-reuse", "--verbose").output
     assert "released: copper bracelets" in shown
     assert "1 payment for the whole answer" in shown
 
@@ -29,11 +29,13 @@ def test_an_answer_of_all_voters_then_choices_then_nothing(tmp_path: Path, notes
     assert len(voted["receipt"]["charges"]) == 2  # type: ignore[index]
 
     strange = "How tall is the director of the harbour museum in feet?"
-    for _ in range(2):  # what was not released is not kept
-        unknown = json_of("ask", vault, strange, *VOTE, "--voters", 12, "--epsilon", 4)
-        assert unknown["receipt"]["payment"] == "every unit"  # type: ignore[index]
-        if unknown["stopped"] != "public":
-            break
+    unknown = json_of("ask", vault, strange, *VOTE, "--voters", 12, "--epsilon", 4)
+    assert unknown["receipt"]["payment"] == "every unit"  # type: ignore[index]
+    if unknown["stopped"] == "public":  # that nothing was released is kept, until it is asked anew
+        assert unknown["answer"] is None
+        for more, payment in (((), "nobody"), (("--anew",), "every unit")):
+            again = json_of("ask", vault, strange, *VOTE, "--voters", 12, "--epsilon", 4, *more)
+            assert again["receipt"]["payment"] == payment  # type: ignore[index]
 
     hopeless = run("ask", vault, "Why?", *VOTE, "--epsilon", 0.1)
     assert hopeless.exit_code == 2

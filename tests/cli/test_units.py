@@ -52,7 +52,7 @@ def test_units_pay_by_themselves_and_a_question_asked_again_is_free(tmp_path: Pa
     for _ in range(9):
         answer = json_of("ask", vault, ASKED, *SHORT, "--no-reuse")
         assert answer["algorithm"] == "murag-ada"
-        assert answer["remaining"] == 20.0
+        assert answer["remaining"] is None  # what one unit has left is private
         assert answer["receipt"]["payment"] == "each unit that took part"  # type: ignore[index]
         report = json_of("budget", vault)
         levels = report["levels"]
@@ -66,13 +66,17 @@ def test_units_pay_by_themselves_and_a_question_asked_again_is_free(tmp_path: Pa
     questions = report["questions"]
     assert isinstance(questions, list)
     assert questions[-1]["epsilon"] == pytest.approx(answer["receipt"]["epsilon"], rel=0.01)  # type: ignore[index]
-    again = json_of("ask", vault, "what is the Treatment for thunder heart")
+    # That nothing was released is kept for who asks in the same way; an answer, for whoever asks.
+    how = () if answer["answer"] else SHORT
+    again = json_of("ask", vault, "what is the Treatment for thunder heart", *how)
     assert again["answer"] == answer["answer"]
     assert again["receipt"]["epsilon"] == 0.0  # type: ignore[index]
     assert again["receipt"]["reused"] == 1  # type: ignore[index]
     assert json_of("budget", vault)["levels"] == levels
     removed = next(iter(documents(240))).unit
     assert json_of("remove", vault, "--unit", removed) == {"removed": 1}
+    assert run("add", vault, notes).exit_code == 4  # erased, and kept out
+    json_of("readmit", vault, "--unit", removed)
     json_of("add", vault, notes)
     assert json_of("budget", vault)["levels"] == levels  # whoever comes back has what they had
     assert json_of("ask", vault, ASKED, *SHORT, "--no-reuse")["receipt"]["payment"] != "nobody"  # type: ignore[index]
@@ -81,7 +85,15 @@ def test_units_pay_by_themselves_and_a_question_asked_again_is_free(tmp_path: Pa
 def test_an_analyst_sees_only_what_is_public(tmp_path: Path, notes: Path) -> None:
     vault = hospital(tmp_path / "v", notes, "--log-questions")
     json_of("ask", vault, ASKED, *SHORT)
-    assert set(json_of("budget", vault, "--analyst")) == {"granted", "delta", "spent", "left", "unit", "answered"}
+    assert set(json_of("budget", vault, "--analyst")) == {
+        "granted",
+        "delta",
+        "spent",
+        "left",
+        "unit",
+        "answered",
+        "odometer",
+    }
     shown = run("budget", vault, "--analyst").output
     assert "Thunder" not in shown
     assert "how many units" not in shown
@@ -98,7 +110,7 @@ def test_counting_what_is_left_loads_no_embedder(tmp_path: Path, notes: Path, mo
     def refuse(_: str) -> None:
         raise AssertionError("an embedder was loaded")
 
-    monkeypatch.setattr("discreet.parts.load_embedder", refuse)
+    monkeypatch.setattr("discreet.vault.components.open_embedder", refuse)
     for path, units in ((vault, 240), (empty, 0)):
         assert sum(level.units for level in Vault.open(path).budget().levels) == units
         assert run("budget", path).exit_code == 0
@@ -188,7 +200,7 @@ def test_a_ledger_in_a_database_is_the_same_to_its_users(tmp_path: Path, notes: 
         answer = json_of("ask", vault, ASKED, *SHORT)
         questions = json_of("budget", vault)["questions"]
         assert isinstance(questions, list)
-        assert questions[-1]["charges"] == len(answer["receipt"]["charges"])  # type: ignore[index]
+        assert questions[-1]["charges"] == sum(one["times"] for one in answer["receipt"]["charges"])  # type: ignore[index]
         everybody = ("--algorithm", "dp-sparse-vote-rag", "--epsilon", 30)
         assert run("ask", vault, "And now?", *everybody).exit_code == 3
     gone = run("ask", vault, "Is it there?")

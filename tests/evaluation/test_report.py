@@ -1,8 +1,8 @@
 """What a person reads of an experiment."""
 
-from discreet.algorithms import NonRAG
 from discreet.evaluation.experiment import Outcome, summary
 from discreet.evaluation.report import HEADINGS, cells
+from discreet.registry import NonRAG
 
 
 def answered(correct: bool) -> list[Outcome]:

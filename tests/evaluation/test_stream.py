@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from discreet.algorithms import Consensus, MuRAG
 from discreet.demo.corpus import documents
 from discreet.evaluation.datasets import Question
 from discreet.evaluation.stream import Setting, run_stream
+from discreet.registry import Consensus, MuRAG
 from discreet.vault import Vault
 
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -15,7 +16,7 @@ import typer.main
 from typer.core import TyperArgument
 
 from discreet.cli import main
-from discreet.cli.app import app
+from discreet.cli.app import PANELS, app
 from discreet.errors import UnknownName
 from discreet.generation import loading
 from discreet.generation.toy import ToyModel
@@ -24,7 +25,7 @@ from tests.fuzz.mutations import TEXTS, Choices, of_bytes
 from tests.fuzz.targets import Crash, Target
 from tests.fuzz.vaults import PATIENTS, vault_in
 
-CODES = (0, 1, 2, 3, 4)
+CODES = (0, 1, 2, 3, 4, 130)
 WHOLE = ("1", "2", "3", "5", "0", "-1", "7.5", "nan", "", "x", "1e3", "٣", "1_0", str(2**31), str(2**63), "9" * 400)
 FEW = ("1", "2", "3", "0", "-1", "nan", "", "x")
 """For what takes longer the more is asked for: who wants a million must wait."""
@@ -35,6 +36,7 @@ WORDS = (
     *"dp-vote-rag projection-rag knn-lm non-rag naive-multi-rag observed vocabulary limited-domain".split(),
     *"dp-synrag dp-facts dp-synth aug-pe votes clip rare surprising projection".split(),
     *("postgresql://[", "postgresql://u:p@/d", "sqlite:///x", "postgresql://:99999999/d", "Winter Hand", "text", "id"),
+    *("units", "documents", "batches", "spellings", "p1"),
     *("dp-rp-g", "none", "patient", "n1", "p1", "Why has p1 cold hands?", "say: x .", "noisy-count", "exponential"),
 )
 PATHS = (
@@ -87,6 +89,8 @@ def words(data: bytes) -> list[str]:
 
 @cache
 def _commands() -> Any:
+    for module in {module for panel in PANELS.values() for module, _ in panel.values()}:
+        import_module(f"discreet.cli.{module}")  # which the command line does when one is called
     return typer.main.get_command(app)
 
 

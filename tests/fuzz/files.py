@@ -14,12 +14,17 @@ import pyarrow.parquet
 from discreet.attacks.canaries import came_out, read_canaries
 from discreet.attacks.extraction import extracted, read_prompts
 from discreet.attacks.membership import likeness, read_suspects
-from discreet.context import PublicContext
 from discreet.evaluation.datasets import read_questions
-from discreet.exporting import ExportedVectors
+from discreet.export.vectors import ExportedVectors
+from discreet.query.public_context import PublicContext
+from discreet.reading.files import ReadingOptions
+from discreet.reading.identity import Fields
+from discreet.reading.intake import Intake, read_documents
+from discreet.reading.patterns import Pattern
+from discreet.reading.records import BadRecord
+from discreet.reading.units import UnitRules
 from discreet.retrieval.documents import chunk
 from discreet.retrieval.embedding import HashingEmbedder
-from discreet.retrieval.loading import BadRecord, read_documents
 from discreet.retrieval.public import PublicTexts
 from tests.fuzz.mutations import Mutation, of_bytes, of_csv, of_lines, of_packed, of_parquet, of_vectors, records
 from tests.fuzz.targets import Target
@@ -72,6 +77,35 @@ def _documents(name: str) -> Callable[[Path, bytes], str]:
         return "BadRecord" if bad else ""
 
     return run
+
+
+def _manifest(folder: Path, data: bytes) -> str:
+    """A manifest of one file, and the file itself."""
+    _file(folder, "letter.txt", b"She is well.")
+    rules = UnitRules(manifest=_file(folder, "manifest.csv", data))
+    return _looked_through(folder / "letter.txt", rules)
+
+
+def _front_matter(folder: Path, data: bytes) -> str:
+    return _looked_through(_file(folder, "a.md", data), UnitRules())
+
+
+def _sidecar(folder: Path, data: bytes) -> str:
+    _file(folder, "a.txt.json", data)
+    return _looked_through(_file(folder, "a.txt", b"She is well."), UnitRules())
+
+
+def _pattern(folder: Path, data: bytes) -> str:
+    pattern = Pattern(data.decode(errors="surrogateescape"))
+    pattern.unit("adler_ada/2024.txt")
+    pattern.ambiguous("adler_ada/2024.txt")
+    return ""
+
+
+def _looked_through(path: Path, rules: UnitRules) -> str:
+    intake = Intake([path], Fields(), ReadingOptions(), rules, "unit")
+    json.dumps(intake.preview.describe()).encode()
+    return "BadRecord" if intake.preview.refused else ""
 
 
 def _lines(name: str, read: Callable[[Path], object]) -> Callable[[Path, bytes], str]:
@@ -160,6 +194,10 @@ FILES = (
     Target("documents, CSV", 90, (b"id,unit,text\r\n1,Ada,One\r\n",), _documents("a.csv"), of_csv),
     Target("documents, Parquet", 60, (_parquet(),), _documents("a.parquet"), of_parquet),
     Target("documents, text", 40, (b"A text.\n\nAnother.", TEXT.encode()), _documents("a.txt"), of_bytes),
+    Target("a manifest", 20, (b"path,unit,id\r\nletter.txt,Ada,1\r\n",), _manifest, of_csv),
+    Target("front matter", 20, (b"---\nunit: Ada\nid: 1\n---\nText.",), _front_matter),
+    Target("a sidecar", 10, (b'{"unit": "Ada", "id": 7}',), _sidecar, of_lines),
+    Target("a pattern of units", 10, (b"{unit}_[a-z]*/**", b"**/{unit}_?*"), _pattern),
     _read("questions", 70, QUESTIONS, _questions, of_lines, "q.jsonl"),
     _read("canaries", 70, CANARIES, _canaries, of_lines, "c.jsonl"),
     _read("documents of others", 70, SUSPECTS, _suspects, of_lines, "m.jsonl"),

@@ -5,6 +5,9 @@ import gzip
 import io
 import json
 import math
+import re
+import warnings
+import zipfile
 import zlib
 from collections.abc import Callable, Sequence
 from random import Random
@@ -132,6 +135,61 @@ def of_packed(data: bytes, random: Random) -> bytes:
     if random.random() < 0.3:
         return of_bytes(data, random)
     return gzip.compress(of_lines(lines, random), 1)
+
+
+def of_zip(data: bytes, random: Random) -> bytes:
+    """A packed office file: bent itself, or with one of its parts bent, gone or there twice."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            parts = [(name, archive.read(name)) for name in archive.namelist()]
+    except Exception:  # of a bent file, zipfile raises whatever it likes
+        return of_bytes(data, random)
+    if not parts or random.random() < 0.2:
+        return of_bytes(data, random)
+    place = random.randrange(len(parts))
+    name, content = parts[place]
+    kind = random.randrange(8)
+    if kind == 0:
+        del parts[place]
+    elif kind == 1:
+        parts.append((random.choice(parts)[0], content))
+    else:
+        parts[place] = (name, of_markup(content, random))
+    made = io.BytesIO()
+    with warnings.catch_warnings(), zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        warnings.simplefilter("ignore")  # of a name that is there twice
+        for name, content in parts:
+            archive.writestr(name, content)
+    return made.getvalue()
+
+
+def of_markup(data: bytes, random: Random) -> bytes:
+    """XML or HTML: with another value in the place of a text or an attribute, an element gone or there many times."""
+    pieces = re.split(rb"(<[^>]*>)", data)
+    place = random.randrange(len(pieces))
+    kind = random.randrange(6)
+    value = str(random.choice(VALUES)).encode("utf-8", "surrogatepass")
+    if kind == 0:
+        pieces[place] = value
+    elif kind == 1:
+        pieces[place] = re.sub(rb"\"[^\"]*\"", lambda _: b'"' + value + b'"', pieces[place], count=1)
+    elif kind == 2:
+        pieces[place] *= random.choice((2, 50, 400))
+    elif kind == 3:
+        del pieces[place]
+    elif kind == 4:
+        other = random.randrange(len(pieces))
+        pieces[place], pieces[other] = pieces[other], pieces[place]
+    else:
+        return of_bytes(data, random)
+    return b"".join(pieces)
+
+
+def of_encoding(data: bytes, random: Random) -> bytes:
+    """A text in another encoding, and then perhaps bent."""
+    text = data.decode("utf-8", "surrogateescape")
+    made = text.encode(random.choice(("utf-8-sig", "utf-16", "utf-16-le", "utf-32", "cp1252", "cp1250")), "replace")
+    return made if random.random() < 0.5 else of_bytes(made, random)
 
 
 def of_parquet(data: bytes, random: Random) -> bytes:

@@ -26,7 +26,7 @@ class Target:
 
     Attributes:
         name: of the target.
-        share: of a thousand inputs, how many it gets.
+        share: how many of the inputs it gets, beside the shares of the others.
         seeds: sound inputs.
         run: reads bytes in a folder of its own; what it has done there before is still there.
         mutate: makes a strange input of a sound one.

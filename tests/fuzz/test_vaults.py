@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from discreet.config import read_config
 from discreet.errors import BadData, LedgerError, StoreError, UsageError
-from discreet.history import History
-from discreet.journal import VERSION, Journal, Readings
 from discreet.ledger.sqlite import SqliteLedger
-from discreet.settings import read_settings
+from discreet.query.answer_cache import AnswerCache
+from discreet.synthesis.checkpoint import VERSION, RunCheckpoint
+from discreet.synthesis.extraction_cache import ExtractionCache
 from discreet.vault import Vault
 from tests.fuzz.files import EMBEDDER, NOTES
 from tests.fuzz.mutations import HALF, of_lines, records
@@ -57,13 +58,13 @@ def test_whatever_lies_in_a_vault_is_used_or_refused(target: Target, folder: Pat
 def test_a_setting_of_another_kind_is_named(change: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "vault.json").write_text(json.dumps(SETTINGS | change))
     with pytest.raises(StoreError, match=f"{next(iter(change))}. Restore"):
-        read_settings(tmp_path)
+        read_config(tmp_path)
 
 
 def test_settings_that_are_too_deep_are_damaged(tmp_path: Path) -> None:
     (tmp_path / "vault.json").write_text("[" * 100_000)
     with pytest.raises(StoreError, match="Restore"):
-        read_settings(tmp_path)
+        read_config(tmp_path)
 
 
 def test_settings_that_are_refused_are_left_as_they_are(tmp_path: Path) -> None:
@@ -85,9 +86,7 @@ def test_a_vault_is_not_made_with_an_address_that_is_none(ledger: str, tmp_path:
 @pytest.mark.parametrize(
     ("name", "content", "error"),
     [
-        ("a.jsonl.gz", b"\x1f\x8b\x08 no more", BadData),
         ("a.csv", b"no,such,column\n1,2,3\n", BadData),
-        ("a.parquet", b"PAR1 and no more", BadData),
         ("a.png", NOTES, UsageError),
         ("x" * 300 + ".jsonl", b"", UsageError),
     ],
@@ -101,6 +100,17 @@ def test_a_file_that_is_refused_leaves_the_vault_as_it_was(
     before = _documents(path)
     with pytest.raises(error):
         Vault.open(path).add(file)
+    assert _documents(path) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("a.jsonl.gz", b"\x1f\x8b\x08 no more"), ("a.parquet", b"PAR1 and no more")]
+)
+def test_a_damaged_file_is_named_and_leaves_the_vault_as_it_was(name: str, content: bytes, tmp_path: Path) -> None:
+    path, file = vault_in(tmp_path), tmp_path / name
+    file.write_bytes(content)
+    before = _documents(path)
+    assert [bad.where for bad in Vault.open(path).add(file).bad] == [name]
     assert _documents(path) == before
 
 
@@ -141,7 +151,7 @@ def test_a_remembered_answer_that_is_damaged_is_passed_over(tmp_path: Path) -> N
     (tmp_path / "h.jsonl").write_bytes(
         records(*(sound | change for change in changes)) + b"[" * 100_000 + b"\n" + HISTORY
     )
-    history = History(tmp_path / "h.jsonl", EMBEDDER)
+    history = AnswerCache(tmp_path / "h.jsonl", EMBEDDER)
     assert [one.answer for one in history.related("What is it?", 9, -1.0)] == ["Winter Hand"]
     assert history.same("Why is it?") is not None
 
@@ -149,16 +159,16 @@ def test_a_remembered_answer_that_is_damaged_is_passed_over(tmp_path: Path) -> N
 def test_a_run_that_cannot_be_told_is_explained(tmp_path: Path) -> None:
     (tmp_path / "run.jsonl").write_bytes(b"[" * 100_000 + b"\n" + records({"name": "begun", "value": 5}))
     with pytest.raises(StoreError, match="removing"):
-        Journal(tmp_path / "run.jsonl").begun({"version": VERSION})
+        RunCheckpoint(tmp_path / "run.jsonl").begun({"version": VERSION})
     (tmp_path / "run.jsonl").write_bytes(RUN)
     with pytest.raises(UsageError, match="other parameters"):
-        Journal(tmp_path / "run.jsonl").begun({"version": VERSION, "epsilon": 1})
+        RunCheckpoint(tmp_path / "run.jsonl").begun({"version": VERSION, "epsilon": 1})
 
 
 def test_readings_that_are_damaged_are_made_anew(tmp_path: Path) -> None:
     with (tmp_path / "k.jsonl").open("w+") as file:
         file.write("[" * 100_000 + '\n["m", ["no digest"], 1]\n5\n')
-        readings = Readings(file, ["m"], lambda texts: [(place, text) for place, text in enumerate(texts)])
+        readings = ExtractionCache(file, ["m"], lambda texts: [(place, text) for place, text in enumerate(texts)])
         assert readings.of(["a"], lambda _: None) == ["a"]
 
 

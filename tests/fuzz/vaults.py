@@ -9,8 +9,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from discreet.history import History
-from discreet.journal import VERSION, Journal
+from discreet.query.answer_cache import AnswerCache
+from discreet.synthesis.checkpoint import VERSION, RunCheckpoint
 from discreet.vault import Vault
 from tests.fuzz.files import EMBEDDER, NOTES
 from tests.fuzz.mutations import of_bytes, of_json, of_lines, records
@@ -94,7 +94,7 @@ def _opened_ledger(folder: Path, data: bytes) -> str:
 def _history(folder: Path, data: bytes) -> str:
     path = folder / "history.jsonl"
     path.write_bytes(data)
-    history = History(path, EMBEDDER)
+    history = AnswerCache(path, EMBEDDER)
     history.same("Why is it?")
     for one in history.related("What is it?", 2, -1.0):
         f"{one.question} {one.answer}".encode()
@@ -104,7 +104,7 @@ def _history(folder: Path, data: bytes) -> str:
 def _journal(folder: Path, data: bytes) -> str:
     path = folder / "run.jsonl"
     path.write_bytes(data)
-    journal = Journal(path)
+    journal = RunCheckpoint(path)
     if not journal.fresh:
         journal.begun({"version": VERSION})
     journal.once("part 1", lambda: 1)

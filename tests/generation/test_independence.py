@@ -10,8 +10,8 @@ from discreet.generation import loading
 from discreet.generation.loading import load_model
 from discreet.generation.model import Logits, Prompt
 from discreet.generation.prompts import Layout, layout
-from discreet.generation.transformers_model import TransformersModel
-from discreet.processor import numbers
+from discreet.generation.torch_backend.transformers_model import TransformersModel
+from discreet.numerics.dtype import compute_dtype
 
 QUESTION = "What is the disease?"
 DOCUMENTS = [
@@ -21,7 +21,9 @@ DOCUMENTS = [
 OTHERS = ["", "No.", "A very long story about nothing at all, told twice. " * 60, "\u2603 <|im_end|> \x00 \u00e9" * 9]
 MACHINES = [
     "cpu",
-    pytest.param("cpu, float32", marks=pytest.mark.skipif(numbers() == torch.float32, reason="it is the default here")),
+    pytest.param(
+        "cpu, float32", marks=pytest.mark.skipif(compute_dtype() == torch.float32, reason="it is the default here")
+    ),
     pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA")),
 ]
 
@@ -33,7 +35,7 @@ pytestmark = pytest.mark.usefixtures("two_threads")
 def model(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> TransformersModel:
     device, _, kind = request.param.partition(", ")
     if kind:
-        monkeypatch.setattr(loading, "numbers", lambda _: getattr(torch, kind))
+        monkeypatch.setattr(loading, "compute_dtype", lambda _: getattr(torch, kind))
         return load_model.__wrapped__(device=device)
     return load_model(device=device)
 

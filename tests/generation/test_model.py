@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.errors import MissingPart, UnknownName, UsageError
+from discreet.errors import INSTALL_MODELS, MissingPart, UnknownName, UsageError
 from discreet.generation import loading
 from discreet.generation.model import Prompt
 from discreet.generation.prompts import DOCUMENT_TOKENS, layout
+from discreet.generation.torch_backend.transformers_model import TransformersModel
 from discreet.generation.toy import ToyModel
-from discreet.generation.transformers_model import TransformersModel
 
 
 def test_defaults_of_the_generation_library_do_not_touch_logits(smollm: TransformersModel) -> None:
@@ -71,7 +71,7 @@ def test_a_question_that_does_not_fit_is_explained() -> None:
 def test_the_model_is_converted_once_and_mended_if_damaged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, smollm: TransformersModel
 ) -> None:
-    real = loading.converted()
+    real = loading.packaged_model_dir()
     monkeypatch.setenv("DISCREET_CACHE", str(tmp_path))
     made: list[Path] = []
 
@@ -82,11 +82,11 @@ def test_the_model_is_converted_once_and_mended_if_damaged(
         (folder / "digest.json").write_text(json.dumps({"sha256": loading._weights_digest(folder)}))
 
     monkeypatch.setattr(loading, "_convert", convert)
-    folder = loading.converted()
-    assert loading.converted() == folder
+    folder = loading.packaged_model_dir()
+    assert loading.packaged_model_dir() == folder
     assert len(made) == 1
     (folder / "model.safetensors").write_bytes(b"damaged")
-    loading.converted()
+    loading.packaged_model_dir()
     assert len(made) == 2
 
 
@@ -96,5 +96,5 @@ def test_missing_and_unknown_models_are_explained(tmp_path: Path, monkeypatch: p
     with pytest.raises(UnknownName):
         loading.load_model(str(tmp_path / "nowhere"))
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(MissingPart, match="no-deps"):
+    with pytest.raises(MissingPart, match=f"{INSTALL_MODELS}$"):
         loading._packaged_file()

@@ -2,17 +2,17 @@
 
 import pytest
 
+from discreet.generation.torch_backend.transformers_model import TransformersModel
 from discreet.generation.toy import ToyModel
-from discreet.generation.transformers_model import TransformersModel
-from discreet.generation.voters import Voters
-from discreet.privacy.individual import PLACE
+from discreet.generation.voters import VoterBatch
+from discreet.privacy.partition import REPLACE_ONE
 from discreet.privacy.private import Private, unseal
 
 
 def test_each_voter_writes_its_own_answer_in_a_public_number_of_steps() -> None:
     model = ToyModel(default="nobody knows")
-    documents = Private([("say: red .",), ("say: a very long answer indeed .",), ()], PLACE)
-    voters = Voters(model, "colour ?", documents, max_tokens=3)
+    documents = Private([("say: red .",), ("say: a very long answer indeed .",), ()], REPLACE_ONE)
+    voters = VoterBatch(model, "colour ?", documents, max_tokens=3)
     answers, public = voters.answers()
     assert unseal(answers, list) == [" red", " a very long", ""]  # who has no document says nothing
     assert public == " nobody knows"
@@ -26,7 +26,9 @@ def test_a_real_model_writes_for_each_voter_what_it_would_write_beside_any_other
     others = ["No.", "A very long story about nothing at all, told twice. " * 60, "\u2603 <|im_end|> \x00 \u00e9" * 9]
 
     def written(texts: list[str]) -> tuple[list[str], str]:
-        voters = Voters(smollm, "What is the disease?", Private([(text,) for text in texts], PLACE), max_tokens=12)
+        voters = VoterBatch(
+            smollm, "What is the disease?", Private([(text,) for text in texts], REPLACE_ONE), max_tokens=12
+        )
         answers, public = voters.answers()
         before = unseal(voters.votes(), list)
         voters.append(before[0])

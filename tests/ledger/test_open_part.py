@@ -10,7 +10,7 @@ from sqlalchemy import text
 
 from discreet.errors import LedgerError
 from discreet.ledger.sqlite import SqliteLedger
-from discreet.privacy.accounting import CUT, Budget, Meter, Spending
+from discreet.privacy.accounting import CUT, Budget, FilterState, Spending
 from discreet.privacy.costs import Pure
 from discreet.privacy.ledger import MemoryLedger
 from tests.ledger.conftest import Kept
@@ -33,12 +33,12 @@ def test_who_is_killed_between_reserving_and_settling_has_paid_it_all(kept: Kept
         os.kill(os.getpid(), signal.SIGKILL)
 
     os.waitpid(fork(work), 0)
-    ledger, most = kept(), of(2.0).nano[-1]
-    assert [(reading.pure, count) for reading, count in ledger.readings()] == [(most, 5)]
+    ledger, most = kept(), of(2.0).loss_nano[-1]
+    assert [(reading.pure, count) for reading, count in ledger.unit_balances()] == [(most, 5)]
     assert written(ledger) == 0
     assert ledger.reserve("r", 0, of(2.0), UNITS[4:7]) == frozenset(UNITS[5:7])
     assert written(ledger) == 5
-    assert [(reading.pure, count) for reading, count in kept().readings()] == [(most, 7)]
+    assert [(reading.pure, count) for reading, count in kept().unit_balances()] == [(most, 7)]
     ledger.settle("q", 0, of(0.5))
     assert written(kept()) == 7  # whatever is returned, what was reserved meanwhile is written down first
     parts_of(ledger)
@@ -74,14 +74,14 @@ def test_what_reserves_nothing_of_nobody_leaves_no_trace(kept: Kept) -> None:
     ledger.reserve("q", 1, of(0.5), UNITS[:1])
     ledger.reserve("q", 2, of(0.5), [])
     ledger.settle("q", 1, Spending.nothing())
-    assert ledger.readings() == [(Meter(), 1)]
+    assert ledger.unit_balances() == [(FilterState(), 1)]
     parts_of(kept())
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_what_is_cut_is_cut_in_whatever_order_parts_are_settled(kept: Kept, order: tuple[int, int]) -> None:
     """Two parts that are cut together and not apart: when the second was reserved, its size was forgotten."""
-    nano = Spending.of(Pure(0.01)).nano.copy()
+    nano = Spending.of(Pure(0.01)).loss_nano.copy()
     nano[-1] = CUT * 6 // 10
     large, budget = Spending(nano, 0), Budget(3.0, 1e-5)
     for ledger in (kept(budget), MemoryLedger(budget)):
@@ -89,8 +89,8 @@ def test_what_is_cut_is_cut_in_whatever_order_parts_are_settled(kept: Kept, orde
             assert ledger.reserve("q", part, large, units) == frozenset(units)
         for part in order:
             ledger.settle("q", part, of(0.01))
-        small = budget.meter(of(0.01))
-        assert dict(ledger.readings()) == {small: 2, Meter(small.curve * 2, CUT): 1}
+        small = budget.filter_state(of(0.01))
+        assert dict(ledger.unit_balances()) == {small: 2, FilterState(small.curve * 2, CUT): 1}
     kept()
 
 
@@ -101,10 +101,10 @@ OPEN_DAMAGE = {
     "one who pays": "update part set payers = (select payers from part where question = 'q') where question = 'r'",
     "that nobody pays": "update part set payers = substr(payers, 1, 0) where question = 'r'",
     "that it is not settled": "update part set spent_nano = most_nano, spent_atto = most_atto where question = 'r'",
-    "that it is open": "update open_part set question = null",
-    "which part is open": "update open_part set question = 'q'",
-    "its digest": "update open_part set digest = null",
-    "all about it": "delete from open_part",
+    "that it is open": "update latest_part set question = null",
+    "which part is open": "update latest_part set question = 'q'",
+    "its digest": "update latest_part set digest = null",
+    "all about it": "delete from latest_part",
 }
 
 
@@ -132,14 +132,14 @@ def test_a_ledger_from_before_parts_were_open_forgets_nothing(kept: Kept) -> Non
     ledger.reserve("r", 0, of(0.5), UNITS[:1])
     ledger.reserve_all("s", 0, of(0.25))
     ledger.settle("r", 0, of(0.25))
-    before = Counter(dict(ledger.readings()))
+    before = Counter(dict(ledger.unit_balances()))
     with ledger._writing() as connection:
-        connection.execute(text("drop table open_part"))
+        connection.execute(text("drop table latest_part"))
         connection.execute(text("alter table part rename column payers to paying"))
         older = "pragma user_version = 3" if isinstance(ledger, SqliteLedger) else "update format set version = 3"
         connection.execute(text(older))
     found = kept()
-    assert (Counter(dict(found.readings())), found.spent()) == (before, of(0.25))
+    assert (Counter(dict(found.unit_balances())), found.spent()) == (before, of(0.25))
     parts_of(found)
     found.settle("q", 0, of(1.0))
     assert found.reserve("t", 0, of(1.6), UNITS[:4]) == frozenset(UNITS[1:4])

@@ -97,7 +97,7 @@ def test_without_the_driver_it_says_what_to_install(monkeypatch: pytest.MonkeyPa
     def refuse(*_: object, **__: object) -> None:
         raise ModuleNotFoundError("No module named 'psycopg'")
 
-    monkeypatch.setattr("discreet.ledger.server.create_engine", refuse)
+    monkeypatch.setattr("discreet.ledger.postgres_connection.create_engine", refuse)
     with pytest.raises(DiscreetError, match="pip install"):
         PostgresLedger.open("postgresql://user@host/database", "vault_1")
 
@@ -113,7 +113,7 @@ def test_a_copy_in_a_file_is_a_simulation_that_knows_all(url: str, name: str, tm
     copy = ledger.copy(tmp_path / "copy.sqlite")
     assert (copy.simulation, ledger.simulation) == (True, False)
     assert (copy.budget, copy.spent(), copy.questions()) == (ledger.budget, ledger.spent(), ledger.questions())
-    assert Counter(dict(copy.readings())) == Counter(dict(ledger.readings()))
+    assert Counter(dict(copy.unit_balances())) == Counter(dict(ledger.unit_balances()))
     assert parts_of(copy) == parts_of(ledger)
     assert copy.reserve("r", 0, of(1.0), UNITS) == frozenset(UNITS[3:])
     assert ledger.reserve("r", 0, of(1.0), UNITS[:4]) == frozenset(UNITS[3:4])

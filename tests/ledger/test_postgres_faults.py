@@ -61,9 +61,9 @@ def test_a_settlement_that_a_power_cut_loses_counts_for_more_not_for_less(carele
     ledger.reserve("q", 0, of(2.0), UNITS)
     ledger.settle("q", 0, of(0.5))
     power_cut(careless)
-    (reading, count), *others = PostgresLedger.open(careless.url, name).readings()
+    (reading, count), *others = PostgresLedger.open(careless.url, name).unit_balances()
     assert (count, others) == (len(UNITS), [])
-    assert reading.pure == of(2.0).nano[-1]  # so that these tests would see it, were a reservation no more durable
+    assert reading.pure == of(2.0).loss_nano[-1]  # so that these tests would see it, were a reservation no more durable
     ledger.settle("q", 0, of(0.5))
     assert ledger.reserve("r", 0, of(2.0), UNITS) == frozenset(UNITS)
     parts_of(PostgresLedger.open(careless.url, name))
@@ -101,11 +101,11 @@ def test_a_power_cut_amid_payments_loses_none_and_leaves_none_half_written(
     assert len(acknowledged) > 12
     for question, part, *keys in acknowledged:
         assert paid[question, int(part)] == frozenset(split(bytes.fromhex("".join(keys))))
-    assert all(ledger.budget.admits_meter(reading) for reading, _ in ledger.readings())
+    assert all(ledger.budget.admits_state(reading) for reading, _ in ledger.unit_balances())
     # What everybody pays may bring a unit beyond its grant, and just those take no part in it.
     cannot = ledger.reserve_all("after", 0, of(0.0001))
-    everybody = ledger.budget.meter(ledger.spent())
-    beyond = [n for reading, n in ledger.readings() if not ledger.budget.admits_meter(everybody + reading)]
+    everybody = ledger.budget.filter_state(ledger.spent())
+    beyond = [n for reading, n in ledger.unit_balances() if not ledger.budget.admits_state(everybody + reading)]
     assert len(cannot) == sum(beyond)
 
 

@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -111,7 +112,7 @@ def test_nothing_is_released_unpaid_whenever_the_process_is_killed(path: Path, t
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         SqliteLedger.open(path)  # sound: the total is the sum of the charges
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path)) as database, database:
         charged = set(database.execute("select question, number from charge"))
     released = {(name, int(number)) for name, number in (line.split() for line in journal.read_text().splitlines())}
     assert len(released) >= 5
@@ -156,7 +157,7 @@ def test_a_power_cut_loses_nothing_that_was_acknowledged(path: Path, tmp_path: P
         for copied in moments(child, path, tmp_path):
             acknowledged = len(journal.read_text().splitlines())
             found = SqliteLedger.open(copied)
-            assert found.spent().nano[-1] >= acknowledged * Spending.of(Pure(0.01)).nano[-1]
+            assert found.spent().loss_nano[-1] >= acknowledged * Spending.of(Pure(0.01)).loss_nano[-1]
         assert acknowledged > 0
     finally:
         os.kill(child, signal.SIGKILL)
@@ -204,7 +205,7 @@ def test_another_cost_under_the_same_number_is_an_error(path: Path) -> None:
 
 def test_the_grant_is_final(path: Path) -> None:
     SqliteLedger.create(path, Budget(1.0, 1e-5))
-    with sqlite3.connect(path) as database, pytest.raises(sqlite3.Error, match="final"):
+    with closing(sqlite3.connect(path)) as database, database, pytest.raises(sqlite3.Error, match="final"):
         database.execute("update grant_ set epsilon = '100.0'")
     with pytest.raises(LedgerError, match="not overwritten"):
         SqliteLedger.create(path, Budget(100.0, 1e-5))
@@ -236,7 +237,7 @@ def test_damage_is_noticed(path: Path) -> None:
 
 def test_a_later_format_is_not_opened(path: Path) -> None:
     SqliteLedger.create(path, LARGE)
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path)) as database, database:
         database.execute("pragma user_version = 99")
     with pytest.raises(VaultVersionError, match="99"):
         SqliteLedger.open(path)
@@ -245,7 +246,7 @@ def test_a_later_format_is_not_opened(path: Path) -> None:
 def test_failure_probabilities_are_whole_numbers_rounded_up(path: Path) -> None:
     ledger = SqliteLedger.create(path, Budget(10.0, 1e-5, 1e-6))
     ledger.charge(Charge("q", 0, "test", CHANGE, BoundedRange(0.1, 1e-7 / 3)))
-    assert ledger.spent().atto == -(-(10**11) // 3)
+    assert ledger.spent().failure_atto == -(-(10**11) // 3)
 
 
 def test_an_sqlite_that_is_too_old_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import time
 from collections import Counter, defaultdict
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,11 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from discreet.errors import LedgerError
-from discreet.ledger import migrations, pending
+from discreet.ledger import migrations, reservations
 from discreet.ledger import units as rows_of_units
-from discreet.ledger.rows import KEY, unpack_part
+from discreet.ledger.encoding import KEY, unpack_part
 from discreet.ledger.sqlite import SqliteLedger
-from discreet.privacy.accounting import Budget, Meter, Spending
+from discreet.privacy.accounting import Budget, FilterState, Spending
 from discreet.privacy.costs import Pure
 from tests.ledger.conftest import Kept
 from tests.ledger.test_sqlite import charge, fork, moments
@@ -43,16 +44,16 @@ def parts_of(ledger: Any) -> dict[tuple[str, int], frozenset[bytes]]:
     with ledger._reading() as connection:
         parts = connection.execute(text("select * from part where not everybody")).all()
         units = connection.execute(text("select * from unit")).all()
-        latest = connection.execute(text("select question, part from open_part")).one()
-        readings = rows_of_units.readings(connection, *pending.reserved(connection, ledger.budget))
-    owed, written = defaultdict[bytes, Meter](Meter), defaultdict[bytes, Meter](Meter)
+        latest = connection.execute(text("select question, part from latest_part")).one()
+        readings = rows_of_units.unit_balances(connection, *reservations.reserved(connection, ledger.budget))
+    owed, written = defaultdict[bytes, FilterState](FilterState), defaultdict[bytes, FilterState](FilterState)
     for part in parts:
         most, spent = unpack_part(part)
         for unit in split(part.payers):
-            owed[unit] += ledger.budget.meter(most if spent is None else spent)
+            owed[unit] += ledger.budget.filter_state(most if spent is None else spent)
             if spent is not None or (part.question, part.part) != tuple(latest):
-                written[unit] += ledger.budget.meter(most if spent is None else spent)
-    assert {row.key: Meter(row.curve, row.pure, row.failures) for row in units} == written
+                written[unit] += ledger.budget.filter_state(most if spent is None else spent)
+    assert {row.key: FilterState(row.curve, row.pure, row.failures) for row in units} == written
     assert Counter(dict(readings)) == Counter(owed.values())
     return {(part.question, part.part): frozenset(split(part.payers)) for part in parts}
 
@@ -115,9 +116,9 @@ def test_processes_that_race_never_have_a_unit_pay_more_than_granted(kept: Kept,
         assert os.waitpid(child, 0)[1] == 0
     ledger = kept()
     parts_of(ledger)
-    left = Budget(1.0, 1e-5).limit.pure - of(0.06).nano[-1]
-    for reading, _ in ledger.readings():
-        assert budget.admits_meter(reading)
+    left = Budget(1.0, 1e-5).limit.pure - of(0.06).loss_nano[-1]
+    for reading, _ in ledger.unit_balances():
+        assert budget.admits_state(reading)
         assert reading.pure > left  # and each could pay until it was spent
 
 
@@ -260,7 +261,7 @@ def test_an_older_ledger_is_brought_up_to_date_and_forgets_nothing(tmp_path: Pat
 
 def test_a_damaged_older_ledger_gets_no_new_seal(tmp_path: Path) -> None:
     path = older(tmp_path / "ledger.sqlite", 2)
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path)) as database, database:
         database.execute("drop trigger grant_is_final")
         database.execute("update grant_ set epsilon = '9.3'")
     for _ in range(2):

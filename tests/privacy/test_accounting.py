@@ -9,7 +9,16 @@ from dp_accounting.pld import privacy_loss_distribution
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.privacy.accounting import Accountant, Budget, Meter, Spending, budget_for, compose, largest, zcdp_epsilon
+from discreet.privacy.accounting import (
+    Accountant,
+    Budget,
+    FilterState,
+    Spending,
+    budget_for,
+    compose,
+    largest,
+    zcdp_epsilon,
+)
 from discreet.privacy.costs import ORDERS, BoundedRange, Cost, NonPrivate, Pure, Together, ZeroConcentrated
 
 ADD_REMOVE = privacy_accountant.NeighboringRelation.ADD_OR_REMOVE_ONE
@@ -212,15 +221,15 @@ def test_what_a_filter_admits_is_worth_no_more_than_its_epsilon(
 ) -> None:
     """Every filter: what it admits converts, at its order or in sum, to at most epsilon; and readings add up."""
     budget = Budget(epsilon, 1e-5, accountant=accountant)
-    spent, reading = Spending.nothing(), Meter()
+    spent, reading = Spending.nothing(), FilterState()
     for cost in costs:
-        total = reading + budget.meter(Spending.of(cost))
-        if budget.admits_meter(total):
+        total = reading + budget.filter_state(Spending.of(cost))
+        if budget.admits_state(total):
             spent, reading = spent + Spending.of(cost), total
-    assert budget.admits_meter(reading)
-    assert budget.spent_meter(reading) <= epsilon * (1 + 1e-9)
+    assert budget.admits_state(reading)
+    assert budget.spent_state(reading) <= epsilon * (1 + 1e-9)
     if accountant == "pure":
-        assert spent.nano[-1] <= epsilon * 1e9 * (1 + 1e-9)
+        assert spent.loss_nano[-1] <= epsilon * 1e9 * (1 + 1e-9)
     else:  # as converted at the best order, which is never above the order that the filter looks at
         assert spent.epsilon(1e-5) <= epsilon * (1 + 1e-9)
 

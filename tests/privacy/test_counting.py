@@ -64,7 +64,7 @@ def test_a_count_costs_no_more_by_rounding_than_was_put_by_for_it(change: Change
     for thousandths in range(1, 2001):
         epsilon = thousandths / 1000
         paid = Spending.of(NoisyCount.calibrated(epsilon, change).cost(change))
-        assert (paid.nano <= Spending.of(Pure(epsilon)).nano).all()
+        assert (paid.loss_nano <= Spending.of(Pure(epsilon)).loss_nano).all()
 
 
 def test_a_count_with_half_the_noise_is_caught() -> None:

@@ -106,7 +106,7 @@ def test_a_receipt_adds_up_and_says_what_ran() -> None:
     told = privacy.receipt().describe()
     assert told["epsilon"] == pytest.approx(3.0)
     assert (told["delta"], told["unit"], told["relation"]) == (1e-5, "patient", "add-remove")
-    assert [charge["cost"]["epsilon"] for charge in told["charges"]] == [1.5, 1.5]
+    assert [(charge["cost"]["epsilon"], charge["times"]) for charge in told["charges"]] == [(1.5, 2)]
     assert told["noise"] == "SystemNoise"
 
 

@@ -168,7 +168,7 @@ def test_failure_probabilities_add_up_exactly() -> None:
     for _ in range(10):
         spent += Spending.of(BoundedRange(0.1, 1e-7))
         assert budget.admits(spent)
-    assert spent.atto == 10**12
+    assert spent.failure_atto == 10**12
     assert not budget.admits(spent + Spending.of(BoundedRange(0.0, 1e-18)))
 
 

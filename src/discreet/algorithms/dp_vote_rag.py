@@ -8,9 +8,9 @@ selection is calibrated for replacement, and the number of tokens comes from a R
 from dataclasses import dataclass
 from typing import ClassVar
 
-from discreet.algorithms.answer import Draft, Stopped
-from discreet.algorithms.ensemble import Rounds
-from discreet.algorithms.voting import Majority, Voting
+from discreet.algorithms.common.answer import GeneratedAnswer, Stopped
+from discreet.algorithms.common.ensemble import RoundBudget
+from discreet.algorithms.common.token_voting import Majority, TokenVoting
 from discreet.generation.model import LanguageModel
 from discreet.privacy.change import Change
 from discreet.privacy.filter import PrivacyFilter
@@ -19,8 +19,8 @@ from discreet.retrieval.documents import Passage
 
 
 @dataclass(frozen=True, kw_only=True)
-class DPVoteRAG(Voting):
-    """Algorithm 2. Parameters: see `Voting`."""
+class DPVoteRAG(TokenVoting):
+    """Algorithm 2. Parameters: see `TokenVoting`."""
 
     name: ClassVar[str] = "dp-vote-rag"
 
@@ -34,9 +34,9 @@ class DPVoteRAG(Voting):
         documents: Private[tuple[Passage, ...]],  # lines 3-4
         model: LanguageModel,
         privacy: PrivacyFilter,
-        rounds: Rounds,  # line 1
+        rounds: RoundBudget,  # line 1
         known: str = "",
-    ) -> Draft:
+    ) -> GeneratedAnswer:
         """Answer by private votes."""
         voters = self.start_voters(question, documents, model, known)
         (majority,) = self.mechanisms(rounds.epsilon, rounds.delta, documents.change, model.vocabulary_size)
@@ -53,4 +53,4 @@ class DPVoteRAG(Voting):
                 break
             answer.append(token)
             voters.append(token)
-        return Draft(self.prefix + model.decode(answer), stopped, len(answer), len(answer))
+        return GeneratedAnswer(self.prefix + model.decode(answer), stopped, len(answer), len(answer))

@@ -1,24 +1,32 @@
 """MuRAG: only units that are relevant to a question pay for it.
 
-"Privacy-Preserving Retrieval-Augmented Generation for multiple questions", Algorithm 1. The threshold of relevance
-is public, so that whether a unit pays depends on nothing but that unit.
+"Privacy-Preserving Retrieval-Augmented Generation for multiple questions", Algorithm 1: retrieval above
+a threshold. The threshold is public, so that whether a unit pays depends on that unit alone.
+
+The algorithm, as numbered in the paper:
+
+    2-5  every relevant unit that can pay, pays           `retrieve`
+    6    the nearest of them are dealt to voters          `PrivateRAG.run`
+    7    the voters answer                                `inner.respond`
 """
 
 import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from discreet.algorithms.answer import Draft
-from discreet.algorithms.multi import ManyQuestions
+from discreet.algorithms.common.algorithm import Query
+from discreet.algorithms.common.ensemble import RoundBudget
+from discreet.algorithms.common.private_rag import PrivateRAG
 from discreet.errors import UsageError
-from discreet.generation.model import LanguageModel
-from discreet.privacy.individual import UnitFilter
-from discreet.retrieval.retriever import Corpus, deal_passages
+from discreet.privacy.account import Account
+from discreet.privacy.filter import PrivacyFilter
+from discreet.privacy.private import Private
+from discreet.retrieval.sealed_corpus import Found, SealedCorpus
 
 
 @dataclass(frozen=True, kw_only=True)
-class MuRAG(ManyQuestions):
-    """Algorithm 1. Parameters: see `ManyQuestions`, and one more.
+class MuRAG(PrivateRAG):
+    """Algorithm 1. Parameters: see `PrivateRAG`, and one more.
 
     Attributes:
         similarity: a unit is relevant if its best passage is at least so similar to the question (tau): public, or
@@ -34,10 +42,9 @@ class MuRAG(ManyQuestions):
         if not (math.isfinite(self.similarity) and -1 <= self.similarity <= 1):
             raise UsageError(f"A similarity lies between -1 and 1, not {self.similarity}. `discreet tune` finds one.")
 
-    def answer(self, question: str, corpus: Corpus, model: LanguageModel, privacy: UnitFilter) -> Draft:
-        """Answer from the nearest of the relevant units that can pay."""
-        rounds = self.rounds(privacy.budget, model.vocabulary_size)
-        relevant = corpus.above(question, self.similarity)  # line 3, but for who can pay
-        paying, paid = privacy.admit(relevant, rounds.plan.most)  # lines 2-5
-        documents = deal_passages(paying, self.inner.voters, self.inner.units_per_voter)  # line 6
-        return self.inner.respond(question, documents, model, paid, rounds, corpus.public)  # line 7
+    def retrieve(
+        self, query: Query, corpus: SealedCorpus, rounds: RoundBudget, account: Account
+    ) -> tuple[Private[Found], PrivacyFilter]:
+        """Select the relevant units that can pay; all of them pay (lines 2-5). Lines 6-7 are `PrivateRAG.run`."""
+        relevant = corpus.above(query.text, self.similarity)  # line 3, but for who can pay
+        return account.admit(relevant, rounds.plan.max_cost)  # lines 2-5

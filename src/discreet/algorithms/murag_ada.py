@@ -1,28 +1,37 @@
 """MuRAG-Ada: as MuRAG, with a threshold of its own for every question.
 
-"Privacy-Preserving Retrieval-Augmented Generation for multiple questions", Algorithm 2. Similarities are cut into
-public bins, visited from the top; noisy counts of those who could pay for being counted are summed until there are
-enough units. A unit is in one bin only, so being counted costs it the same however many bins are visited.
+"Privacy-Preserving Retrieval-Augmented Generation for multiple questions", Algorithm 2: retrieval by noisy bins.
+Similarities are cut into public bins, visited from the top. Noisy counts of the units that could pay to be counted are
+summed until there are enough. A unit is in one bin, so its count costs the same however many bins are visited.
+
+The algorithm, as numbered in the paper:
+
+    2-8         the bins are visited and counted          `retrieve`
+    11, 14-15   the units of the visited bins pay         `retrieve`
+    12          the nearest of them are dealt to voters   `PrivateRAG.run`
+    13          the voters answer                         `inner.respond`
 """
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from discreet.algorithms.answer import Draft
-from discreet.algorithms.ensemble import check_number
-from discreet.algorithms.multi import ManyQuestions
+from discreet.algorithms.common.algorithm import Query
+from discreet.algorithms.common.ensemble import RoundBudget, check_number
+from discreet.algorithms.common.private_rag import PrivateRAG
 from discreet.errors import UsageError
-from discreet.generation.model import LanguageModel
+from discreet.privacy.account import Account
 from discreet.privacy.accounting import Spending
 from discreet.privacy.costs import Pure
-from discreet.privacy.individual import PRESENCE, UnitFilter, together
+from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.mechanisms.counting import NoisyCount
-from discreet.retrieval.retriever import Corpus, deal_passages
+from discreet.privacy.partition import ADD_REMOVE_ONE, together
+from discreet.privacy.private import Private
+from discreet.retrieval.sealed_corpus import Found, SealedCorpus
 
 
 @dataclass(frozen=True, kw_only=True)
-class MuRAGAda(ManyQuestions):
-    """Algorithm 2. Parameters: see `ManyQuestions`, and more.
+class MuRAGAda(PrivateRAG):
+    """Algorithm 2. Parameters: see `PrivateRAG`, and more.
 
     Attributes:
         epsilon_threshold: what being counted costs a unit (epsilon_thr).
@@ -46,8 +55,8 @@ class MuRAGAda(ManyQuestions):
             raise UsageError("Bins lie between similarities -1 <= lowest < highest <= 1; there is at least one bin.")
 
     @property
-    def entry(self) -> float:
-        """What being counted costs."""
+    def selection_epsilon(self) -> float:
+        """What it costs a unit to be counted."""
         return self.epsilon_threshold
 
     @property
@@ -56,19 +65,17 @@ class MuRAGAda(ManyQuestions):
         width = (self.highest - self.lowest) / self.bins
         return [self.highest - width * (number + 1) for number in range(self.bins)]
 
-    def answer(self, question: str, corpus: Corpus, model: LanguageModel, privacy: UnitFilter) -> Draft:
-        """Answer from the nearest of the units in the bins visited that can pay."""
-        voters, each = self.inner.voters, self.inner.units_per_voter
-        rounds = self.rounds(privacy.budget, model.vocabulary_size)
-        count = NoisyCount.calibrated(self.epsilon_threshold, PRESENCE)
+    def retrieve(
+        self, query: Query, corpus: SealedCorpus, rounds: RoundBudget, account: Account
+    ) -> tuple[Private[Found], PrivacyFilter]:
+        """Visit bins until enough units were counted; those that can pay take part (lines 2-11, 14-15)."""
+        count = NoisyCount.calibrated(self.epsilon_threshold, ADD_REMOVE_ONE)
         price = Spending.of(Pure(self.epsilon_threshold))
-        enough, counted, visited = self.enough or voters * each, 0, []
-        for bin_ in corpus.bins(question, self.edges):  # line 2
-            able, paid = privacy.admit(bin_, price, apart=True)  # lines 3, 6-7
+        enough, counted, visited = self.enough or self.units_read, 0, []
+        for bin_ in corpus.bins(query.text, self.edges):  # line 2
+            able, paid = account.admit(bin_, price, disjoint=True)  # lines 3, 6-7
             counted += paid.release(count, able.map(lambda _: True))  # line 4
             visited.append(able)  # line 5
             if counted > enough:  # line 8
                 break
-        paying, paid = privacy.admit(together(visited), rounds.plan.answering)  # lines 11, 14-15
-        documents = deal_passages(paying, voters, each)  # line 12
-        return self.inner.respond(question, documents, model, paid, rounds, corpus.public)  # line 13
+        return account.admit(together(visited), rounds.plan.generation_cost)  # lines 11, 14-15

@@ -1,30 +1,40 @@
 """Naive multi-question RAG: every unit of the vault pays for every question.
 
-MuRAG, Algorithm 4: the single-question algorithm, composed. With it a vault of epsilon 10 answers a handful of
-questions; it is what the others are measured against.
+MuRAG, Algorithm 4: the single-question algorithm, composed: retrieval by rank. With it a vault of epsilon 10 answers a
+handful of questions; the others are measured against it.
+
+The algorithm, as numbered in the paper:
+
+    1-2  for each question, every unit pays, and the nearest units that can are dealt to voters, who answer
 """
 
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from discreet.algorithms.answer import Draft
-from discreet.algorithms.multi import ManyQuestions
-from discreet.generation.model import LanguageModel
-from discreet.privacy.individual import UnitFilter
-from discreet.retrieval.retriever import Corpus, deal_passages
+from discreet.algorithms.common.algorithm import Query
+from discreet.algorithms.common.ensemble import RoundBudget
+from discreet.algorithms.common.private_rag import PrivateRAG
+from discreet.privacy.account import Account
+from discreet.privacy.filter import PrivacyFilter
+from discreet.privacy.private import Private
+from discreet.retrieval.sealed_corpus import Found, SealedCorpus
 
 
 @dataclass(frozen=True, kw_only=True)
-class NaiveMultiRAG(ManyQuestions):
-    """Algorithm 4. Parameters: see `ManyQuestions`."""
+class NaiveMultiRAG(PrivateRAG):
+    """Algorithm 4. Parameters: see `PrivateRAG`."""
 
     name: ClassVar[str] = "naive-multi-rag"
 
-    def answer(self, question: str, corpus: Corpus, model: LanguageModel, privacy: UnitFilter) -> Draft:
-        """Answer from the nearest units of all that can still pay."""
-        voters, each = self.inner.voters, self.inner.units_per_voter
-        rounds = self.rounds(privacy.budget, model.vocabulary_size)
-        nearest, paid = privacy.admit_everybody(partial(corpus.nearest, question), voters * each, rounds.plan.most)
-        documents = deal_passages(nearest, voters, each)
-        return self.inner.respond(question, documents, model, paid, rounds, corpus.public)  # line 2
+    def retrieve(
+        self, query: Query, corpus: SealedCorpus, rounds: RoundBudget, account: Account
+    ) -> tuple[Private[Found], PrivacyFilter]:
+        """Charge every unit, and select the nearest that can pay (line 2)."""
+        paying = account.charge_every_unit(rounds.plan.max_cost)
+        return paying.nearest(partial(corpus.nearest, query.text), self.units_read), paying.paid
+
+    @property
+    def label(self) -> str:
+        """The name alone: the price of a question is the same for every unit."""
+        return self.name

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from discreet.algorithms.ensemble import check_number
+from discreet.algorithms.common.ensemble import check_number
 from discreet.attacks.canaries import Canary
 from discreet.attacks.extraction import AttackPrompt
 from discreet.attacks.membership import Suspect

@@ -15,7 +15,7 @@ from discreet.attacks.rates import Rate
 from discreet.errors import BadData, UsageError
 from discreet.privacy.noise import InsecureSeededNoise, Noise
 from discreet.retrieval.documents import Document
-from discreet.retrieval.lines import read_lines
+from discreet.retrieval.jsonl import read_lines
 
 _SYLLABLES = "ar bel cor dun el far gar hin is jor kal lin mor nes or pel quin ros sil tor ul ver win yor zan".split()
 SHORTEST = 4

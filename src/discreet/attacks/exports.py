@@ -6,13 +6,13 @@ from functools import cached_property
 import numpy as np
 
 from discreet.errors import UsageError
-from discreet.exporting import most_rho
+from discreet.export.vectors import most_rho
 from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import PrivacyFilter
-from discreet.privacy.individual import PLACE
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.mechanisms.noisy_vectors import NoisyVectors
 from discreet.privacy.noise import Noise, Whole
+from discreet.privacy.partition import REPLACE_ONE
 from discreet.privacy.private import Private
 from discreet.retrieval.projection import GRAIN, Vectors
 from discreet.retrieval.vectors import LARGEST
@@ -58,10 +58,10 @@ class SimulatedExport:
     def documents(self, vectors: Vectors) -> Vectors:
         """With noise, one row a vector."""
         whole = np.trunc(_of_length_one(vectors) * (LARGEST - 1)).astype(np.int64)
-        release = NoisyVectors.calibrated(self.rho, self.matrix, len(whole), LARGEST, PLACE)
+        release = NoisyVectors.calibrated(self.rho, self.matrix, len(whole), LARGEST, REPLACE_ONE)
         budget = Budget(self.epsilon, self.delta)
         privacy = PrivacyFilter(MemoryLedger(budget, simulation=True), budget, "simulated", noise=self.noise)
-        drawn = privacy.release(release, Private(list(enumerate(whole)), PLACE))
+        drawn = privacy.release(release, Private(list(enumerate(whole)), REPLACE_ONE))
         return np.asarray(drawn / ((LARGEST - 1) * GRAIN), dtype=np.float32)
 
     def questions(self, vectors: Vectors) -> Vectors:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import BadData
 from discreet.generation.model import LanguageModel
-from discreet.retrieval.lines import read_lines
+from discreet.retrieval.jsonl import read_lines
 
 KINDS = ("email", "url", "phone")
 UNTARGETED = "untargeted"

@@ -19,7 +19,7 @@ from discreet.attacks.rates import Auc, Rate, curve, true_positives
 from discreet.errors import BadData
 from discreet.evaluation.metrics import bleu, rouge_l
 from discreet.retrieval.embedding import Embedder
-from discreet.retrieval.lines import read_lines
+from discreet.retrieval.jsonl import read_lines
 
 GO_ON = "What does the record say after: {}?"
 CUTS = (1 / 4, 3 / 4, 1 / 3, 2 / 3)

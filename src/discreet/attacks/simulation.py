@@ -15,7 +15,6 @@ import numpy as np
 
 from discreet.retrieval.documents import Document, StoredText
 from discreet.retrieval.store import Piece
-from discreet.retrieval.vectors import VectorFile
 from discreet.vault import Vault
 
 AT_ONCE = 256
@@ -79,7 +78,7 @@ def copied(vault: Vault, folder: Path, documents: Sequence[Stored], planted: Seq
     Vectors are taken over as they are; only what is planted is embedded.
     """
     with _beside(vault, folder) as copy:
-        scale = VectorFile(copy.path, vault.embedder.dimension).scale
+        scale = copy.store.scale
         for start in range(0, len(documents), AT_ONCE):
             with copy.store.batch():
                 for number, stored in enumerate(documents[start : start + AT_ONCE], start):

@@ -31,7 +31,7 @@ from discreet.evaluation.metrics import check_installed
 from discreet.privacy.noise import InsecureSeededNoise, Noise
 from discreet.retrieval.documents import Document
 from discreet.retrieval.public import PublicTexts
-from discreet.synthesis import METHODS, Told
+from discreet.synthesis.runner import METHODS, Told
 from discreet.vault import Vault
 
 AGAIN = "the other copy: "

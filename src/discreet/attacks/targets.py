@@ -5,9 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from discreet.algorithms import ALGORITHMS, RAG, NonRAG, make_algorithm
-from discreet.algorithms.answer import Algorithm
-from discreet.algorithms.multi import ManyQuestions
+from discreet.algorithms.common.algorithm import Algorithm
 from discreet.errors import BadData, UnknownName
 from discreet.evaluation.datasets import Question
 from discreet.evaluation.experiment import run_answers
@@ -15,9 +13,10 @@ from discreet.generation.model import LanguageModel
 from discreet.privacy.accounting import Budget
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.noise import Noise
+from discreet.registry import ALGORITHMS, RAG, NonRAG, make_algorithm
 from discreet.retrieval.documents import Passage
 from discreet.retrieval.public import PublicTexts
-from discreet.synthesis import METHODS, Told, make_corpus
+from discreet.synthesis.runner import METHODS, Told, make_corpus
 from discreet.vault import Vault
 
 REDACTED, CORPUS = "redacted", "corpus"
@@ -25,7 +24,7 @@ NAMES = (*ALGORITHMS, REDACTED, *METHODS, CORPUS)
 """Algorithms; plain RAG over redacted documents; methods of making a synthetic corpus; a corpus that is there."""
 ROWS = 16
 """So many questions to plain RAG are answered at once."""
-PLAIN = (RAG, NonRAG)
+PLAIN = frozenset((RAG.name, NonRAG.name))
 """Algorithms that are answered so."""
 Find = Callable[[str], list[Passage]]
 
@@ -46,7 +45,7 @@ class Target:
     name: str
     epsilon: float | None = None
     delta: float | None = None
-    algorithm: Algorithm | ManyQuestions | None = None
+    algorithm: Algorithm | None = None
     find: Find | None = field(default=None, repr=False)
     once: bool = False
     note: str = ""
@@ -136,14 +135,16 @@ def ask_all(
     Private algorithms are asked one after the other, so that at several epsilons a document is read once.
     """
     reader = RAG(max_tokens=options.get("max_tokens") or RAG.max_tokens, prefix=options.get("prefix") or "")
-    voting = [target.algorithm for target in targets if target.algorithm and not isinstance(target.algorithm, PLAIN)]
+    voting = [target.algorithm for target in targets if target.algorithm and target.algorithm.name not in PLAIN]
     answers = _voted(copy, voting, questions, seed, progress)
     found = []
     for target in targets:
         if target.algorithm is not None and target.algorithm in answers:
             found.append(answers[target.algorithm])
             continue
-        find = target.find or (_nothing if isinstance(target.algorithm, NonRAG) else finder(copy, reader.units))
+        find = target.find or (
+            _nothing if target.algorithm is not None and target.algorithm.private else finder(copy, reader.units)
+        )
         found.append(Said(read_all(copy.model, reader, questions, find, progress)))
     return found
 
@@ -159,11 +160,11 @@ def _nothing(_: str) -> list[Passage]:
 
 def _voted(
     copy: Vault,
-    algorithms: Sequence[Algorithm | ManyQuestions],
+    algorithms: Sequence[Algorithm],
     questions: Sequence[str],
     seed: int,
     progress: Callable[[int], None],
-) -> dict[Algorithm | ManyQuestions, Said]:
+) -> dict[Algorithm, Said]:
     asked = [Question(f"{seed}|{number}", text, ()) for number, text in enumerate(questions)]
     outcomes = run_answers(copy, asked, algorithms, 1, lambda: progress(1))
     found = {}

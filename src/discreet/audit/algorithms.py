@@ -10,7 +10,22 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from discreet.algorithms import (
+from discreet.algorithms.common.algorithm import Algorithm
+from discreet.algorithms.common.ensemble import calibrate_to_epsilon
+from discreet.algorithms.naive_multi_rag import NaiveMultiRAG
+from discreet.attacks.bounds import Key
+from discreet.audit.case import DELTA, FAILURE, Told
+from discreet.audit.pairs import Pair
+from discreet.errors import BudgetExhausted
+from discreet.generation.toy import ToyModel
+from discreet.privacy.accounting import Budget
+from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.mechanisms.limited_domain import ObservedSelection
+from discreet.privacy.mechanisms.stable_set import StableSet, gap_to_pass
+from discreet.privacy.noise import Noise
+from discreet.privacy.partition import REPLACE_ONE
+from discreet.query.answer_cache import AnswerCache
+from discreet.registry import (
     DPKSA,
     DPRAG,
     Adaptive,
@@ -21,22 +36,7 @@ from discreet.algorithms import (
     MuRAG,
     MuRAGAda,
 )
-from discreet.algorithms.answer import Algorithm
-from discreet.algorithms.ensemble import split_total
-from discreet.algorithms.multi import ManyQuestions
-from discreet.algorithms.naive_multi_rag import NaiveMultiRAG
-from discreet.attacks.bounds import Key
-from discreet.audit.case import DELTA, FAILURE, Told
-from discreet.audit.pairs import Pair
-from discreet.errors import BudgetExhausted
-from discreet.generation.toy import ToyModel
-from discreet.history import History
-from discreet.privacy.accounting import Budget
-from discreet.privacy.ledger import MemoryLedger
-from discreet.privacy.mechanisms.limited_domain import ObservedSelection
-from discreet.privacy.mechanisms.stable_set import StableSet, gap_to_pass
-from discreet.privacy.noise import Noise
-from discreet.retrieval.retriever import TOP_UNITS, Corpus
+from discreet.retrieval.sealed_corpus import SealedCorpus
 from discreet.vault import Vault
 
 WORDS = "x y z w who knows"
@@ -125,7 +125,7 @@ class Setting:
         replacing: whether a unit that becomes another costs no more than one that goes.
     """
 
-    algorithm: Algorithm | ManyQuestions
+    algorithm: Algorithm
     budget: Budget
     crowd: int = 0
     replacing: bool = True
@@ -146,7 +146,7 @@ class AlgorithmCase:
     name: str
     setting: Setting
     pair: Pair
-    corpus: type[Corpus] = Corpus
+    corpus: type[SealedCorpus] = SealedCorpus
     ledger: Callable[[Budget], MemoryLedger] = MemoryLedger
     draws: int = 1000
 
@@ -184,18 +184,18 @@ class AlgorithmCase:
                 answer = vault.simulate(
                     question, self.setting.algorithm, noise=noise, model=model, ledger=ledger, history=history
                 )
-                seen.append(answer.describe())
+                seen.append(answer.describe(show_public=True))
             except BudgetExhausted as refusal:
                 seen.append(str(refusal))
             seen.append(ledger.budget.left(ledger.spent()))
         return json.dumps(seen)
 
 
-def _new_history(vault: Vault) -> History:
+def _new_history(vault: Vault) -> AnswerCache:
     """One without any answer."""
     path = vault.path / "audited.jsonl"
     path.unlink(missing_ok=True)
-    return History(path, vault.embedder)
+    return AnswerCache(path, vault.embedder)
 
 
 def algorithm_cases(epsilon: float, names: Sequence[str] = ()) -> list[AlgorithmCase]:
@@ -247,8 +247,8 @@ def _alone(algorithm: Algorithm, granted: Budget, crowd: int = 0, *, replacing: 
 
 def _agreeing(algorithm: Consensus | DPKSA, granted: Budget) -> Setting:
     """One that releases what many agree on: with a crowd that, with two or three more, is heard half of the time."""
-    rounds = split_total(algorithm, FAILURE, VOCABULARY)
-    *_, last = algorithm.mechanisms(rounds.epsilon, rounds.delta, TOP_UNITS, VOCABULARY)
+    rounds = calibrate_to_epsilon(algorithm, FAILURE, VOCABULARY)
+    *_, last = algorithm.mechanisms(rounds.epsilon, rounds.delta, REPLACE_ONE, VOCABULARY)
     if isinstance(last, StableSet):
         crowd = gap_to_pass(0.5, last.sigma, last.delta) - 2
     else:

@@ -10,11 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.algorithms.aug_pe import AugPE
-from discreet.algorithms.dp_facts import DPFacts
-from discreet.algorithms.dp_synrag.parameters import DPSynRAG
-from discreet.algorithms.dp_synth import DPSynth
-from discreet.algorithms.synthetic import Method
 from discreet.attacks.bounds import Key
 from discreet.audit.case import FAILURE, Told
 from discreet.audit.pairs import Pair
@@ -23,7 +18,12 @@ from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.noise import Noise
 from discreet.retrieval.vectors import LARGEST
-from discreet.synthesis import METHODS
+from discreet.synthesis.aug_pe import AugPE
+from discreet.synthesis.base import SynthesisAlgorithm
+from discreet.synthesis.dp_facts import DPFacts
+from discreet.synthesis.dp_synrag.parameters import DPSynRAG
+from discreet.synthesis.dp_synth import DPSynth
+from discreet.synthesis.runner import METHODS
 from discreet.vault import Vault
 
 WORDS = "x y z who knows"
@@ -61,7 +61,7 @@ class CorpusCase:
     """
 
     name: str
-    method: Method[Any]
+    method: SynthesisAlgorithm[Any]
     crowd: int
     pair: Pair
     draws: int = 400
@@ -110,7 +110,7 @@ def corpus_cases(epsilon: float, names: Sequence[str] = ()) -> list[CorpusCase]:
     ]
 
 
-def corpora(epsilon: float) -> dict[str, tuple[Method[Any], int]]:
+def corpora(epsilon: float) -> dict[str, tuple[SynthesisAlgorithm[Any], int]]:
     """Every method for a price of `epsilon`, with so many units that what they say is heard about half of the time."""
     price: dict[str, Any] = {"epsilon": epsilon, "delta": FAILURE}
     facts = DPFacts(**price, keywords=1, facts=1, tokens=4, text_tokens=16)
@@ -118,7 +118,7 @@ def corpora(epsilon: float) -> dict[str, tuple[Method[Any], int]]:
     # So hot that the toy model's texts differ.
     evolving = AugPE(**price, about="a cure", texts=3, variations=5, generations=2, tokens=3, temperature=9.0)
     alone = DPSynth(**price, subsets=1, tokens=2, text_tokens=16)
-    found: dict[str, tuple[Method[Any], int]] = {
+    found: dict[str, tuple[SynthesisAlgorithm[Any], int]] = {
         "dp-synrag": (synrag, _plan(synrag).counts.threshold - 1),
         "dp-facts": (facts, _plan(facts).counts.threshold - 1),
         # As many as outweigh what the toy model says by itself, but for one.
@@ -129,11 +129,11 @@ def corpora(epsilon: float) -> dict[str, tuple[Method[Any], int]]:
     return found
 
 
-def _plan(method: Method[Any]) -> Any:
+def _plan(method: SynthesisAlgorithm[Any]) -> Any:
     return method.plan(_granted(method), Spending.nothing(), 64, LARGEST)
 
 
-def _granted(method: Method[Any]) -> Budget:
+def _granted(method: SynthesisAlgorithm[Any]) -> Budget:
     """A plan fills a budget of its own; the order at which this one adds up costs a little more."""
     assert method.delta is not None
     return Budget(2 * method.epsilon + 1, method.delta, 0.5 * method.delta)

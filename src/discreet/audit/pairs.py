@@ -1,7 +1,6 @@
 """Two vaults that differ in one unit, on which algorithms and corpora are audited."""
 
 import math
-import sqlite3
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from pathlib import Path
 from discreet.attacks.bounds import Key
 from discreet.audit.case import DELTA
 from discreet.retrieval.documents import Document
+from discreet.retrieval.store_metadata import replace_key
 from discreet.vault import Vault
 
 Units = Mapping[str, Sequence[str]]
@@ -60,9 +60,7 @@ def _vault(path: Path, units: Units) -> Vault:
     vault.store.close()
     # Which of equally near units comes first follows from a key that is drawn when a store is made. Here it is always
     # the same, so that a table can be printed again.
-    with sqlite3.connect(path / "store" / "store.sqlite") as database:
-        database.execute("update meta set value = ? where name = 'key'", (bytes(32),))
-    database.close()
+    replace_key(path / "store", bytes(32))
     opened = Vault.open(path)
     opened.add_documents(_documents(units))
     return opened

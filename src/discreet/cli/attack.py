@@ -16,10 +16,11 @@ from discreet.attacks.suite import Findings, run_attack
 from discreet.attacks.targets import NAMES, REDACTED
 from discreet.attacks.verdict import exceeded
 from discreet.cli.app import Json, VaultPath, app
-from discreet.cli.output import err, explained, out, print_json, step_bars
+from discreet.cli.output import err, explained, out, print_json
+from discreet.cli.progress import doing_steps
 from discreet.errors import DiscreetError, Interrupted
-from discreet.places import check_place, write_private
-from discreet.synthesis import Told
+from discreet.synthesis.runner import Told
+from discreet.system.output_path import check_output_path, write_private
 from discreet.vault import Vault
 
 
@@ -63,7 +64,7 @@ def attack(
     """Attack copies of the vault, and say what leaks: for the custodian only."""
     opened = Vault.open(vault)
     if output is not None:
-        check_place(output, opened.path, force=force)
+        check_output_path(output, opened.path, force=force)
     wanted = Attack(
         targets=tuple(dict.fromkeys(target or _usual(opened))),
         epsilons=tuple(epsilon or [10.0]),
@@ -77,7 +78,7 @@ def attack(
         options={"voters": voters, "private_tokens": private_tokens, "max_tokens": max_tokens},
         seed=seed,
     )
-    with step_bars() as told:
+    with doing_steps("Attacking copies of the vault") as told:
         findings = _run(opened, wanted, told)
     # Shown first: it took long, and writing may fail.
     if as_json:
@@ -101,7 +102,9 @@ def _run(vault: Vault, wanted: Attack, told: Told) -> Findings:
         return run_attack(vault, wanted, told)
     except (KeyboardInterrupt, Interrupted):
         # Not chained: the frames hold documents.
-        raise DiscreetError("Interrupted. The copies of the vault are removed; nothing was kept.") from None
+        broken = DiscreetError("Interrupted. The copies of the vault are removed; nothing was kept.")
+        broken.exit_code = Interrupted.exit_code
+        raise broken from None
 
 
 def _print(findings: Findings) -> None:

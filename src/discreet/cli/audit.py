@@ -10,13 +10,14 @@ from discreet.audit.algorithms import algorithm_cases, settings
 from discreet.audit.case import CONFIDENCE, Case, Finding, run
 from discreet.audit.corpora import corpus_cases
 from discreet.audit.mechanisms import MECHANISMS, mechanism_cases
+from discreet.audit.mutants import twins_of_algorithms, twins_of_corpora, twins_of_mechanisms
 from discreet.audit.report import markdown, table, verdict
-from discreet.audit.twins import twins_of_algorithms, twins_of_corpora, twins_of_mechanisms
 from discreet.cli.app import Json, app
-from discreet.cli.output import explained, out, print_json, progress_bar
+from discreet.cli.output import explained, out, print_json
+from discreet.cli.progress import doing
 from discreet.errors import UnknownName, UsageError
 from discreet.privacy.noise import InsecureSeededNoise, SystemNoise
-from discreet.synthesis import METHODS
+from discreet.synthesis.runner import METHODS
 
 EPSILON = {"mechanisms": 1.0, "algorithms": 2.0, "corpora": 2.0}
 """At which they are audited if nothing else is said: at these, much of what may be lost is lost often."""
@@ -44,8 +45,9 @@ def audit(
     """Look for more privacy loss than is claimed, in no vault but made-up ones. To find none is no proof."""
     cases = _cases(names or [], epsilon, twins=twins)
     noise = SystemNoise() if seed is None else InsecureSeededNoise(seed)
-    with progress_bar(f"Outcomes drawn for {len(cases)} audits") as progress:
-        found = run(cases, noise, draws=draws, drawn=lambda count: progress("draws", count))
+    outcomes = sum(2 * (draws or case.draws) for case in cases)
+    with doing(f"Drawing outcomes for {len(cases)} audits", outcomes) as drawn:
+        found = run(cases, noise, draws=draws, drawn=drawn)
     source = "the operating system's noise" if seed is None else f"seeded noise ({seed}), which is for tables like this"
     bad = [finding for finding in found if finding.violated != twins]
     if as_json:

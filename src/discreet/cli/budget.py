@@ -7,12 +7,17 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from discreet.algorithms.tuning import Tuning
-from discreet.balance import BudgetReport
 from discreet.cli.app import Json, VaultPath, app
-from discreet.cli.output import err, explained, out, print_json, working
+from discreet.cli.output import err, explained, out, print_json
+from discreet.cli.progress import doing
+from discreet.cli.spellings import tell_spellings
 from discreet.evaluation.datasets import read_questions
+from discreet.planning.askable import too_few
+from discreet.query.threshold_tuning import Tuning
+from discreet.query.words import unit_word
+from discreet.retrieval.store_registry import count_units
 from discreet.vault import Vault
+from discreet.vault.budget_report import BudgetReport
 
 _WIDTH = 40
 
@@ -32,14 +37,19 @@ def budget(
     if convert:
         opened.convert()
         err.print("Units pay by themselves from now on. What everybody has paid stays paid by everybody.")
+    if not analyst:
+        tell_spellings(opened)
     report, settings = opened.budget(), opened.settings
     if as_json:
         made = {"model": settings.model, "embedder": settings.embedder, "payment": settings.payment}
         print_json(report.public() if analyst else report.describe() | made)
         return
+    paid = f" Paid by every unit alike: {report.spent:.4g}." if report.spent or settings.payment != "unit" else ""
+    unit = unit_word(report.unit)
+    out.print(f"Granted: epsilon {report.granted:g} at delta {report.delta:g}, for each {unit}.{paid}", markup=False)
     out.print(
-        f"Granted: epsilon {report.granted:g} at delta {report.delta:g}, for each '{report.unit}'. "
-        f"Spent by everybody: {report.spent:.4g}. Left: {report.left:.4g}.",
+        f"The questions so far may have cost any one {unit} at most epsilon {report.odometer:.4g} of "
+        f"{report.granted:g}.",
         markup=False,
     )
     if analyst:
@@ -53,6 +63,8 @@ def budget(
         out.print(f"About {report.more} more questions like the default one fit.")
     if report.questions:
         out.print(_questions(report))
+    if few := too_few(settings, count_units(settings, opened.path / "store")):
+        err.print(f"[yellow]Note:[/] {few}")
     if any(not question.private for question in report.questions):
         err.print("[yellow]Note:[/] answers without a guarantee were given; the budget does not cover them.")
 
@@ -70,7 +82,7 @@ def tune(
     """Suggest a threshold for murag, released privately: those pay who could have made a difference."""
     opened = Vault.open(vault)
     asked = [question.question for question in read_questions(questions, limit, answered=False)]
-    with working("Looking for a threshold"):
+    with doing("Tuning"):
         similarity, receipt = opened.tune(asked, Tuning(epsilon=epsilon, wanted=units))
     if as_json:
         print_json({"similarity": similarity, "questions": len(asked), "receipt": receipt.describe()})

@@ -8,7 +8,8 @@ import typer
 
 from discreet.attacks.distinguish import distinguish as run_distinguish
 from discreet.cli.app import Json, app
-from discreet.cli.output import explained, out, print_json, working
+from discreet.cli.output import explained, out, print_json
+from discreet.cli.progress import doing
 from discreet.privacy.claims import (
     ALPHA,
     CAVEAT,
@@ -99,7 +100,7 @@ def distinguish(
     as_json: Json = False,
 ) -> None:
     """Tell two neighbouring collections apart by their projected vectors: what the claim does not cover."""
-    with working("Telling collections apart"):
+    with doing("Telling collections apart"):
         found = run_distinguish(rows, dimension, k, gamma=gamma, longest=norm, sigma=sigma, trials=trials, seed=seed)
     if as_json:
         print_json(asdict(found) | {"refuted": found.refuted})

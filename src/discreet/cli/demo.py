@@ -3,6 +3,7 @@
 import tempfile
 import time
 from contextlib import ExitStack
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Annotated
 
@@ -10,9 +11,12 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from discreet.cli.app import Json, app, print_receipt
-from discreet.cli.output import err, explained, out, print_json, progress_bar
+from discreet.cli.answers import print_receipt
+from discreet.cli.app import Json, app
+from discreet.cli.output import explained, out, print_json
+from discreet.cli.progress import doing
 from discreet.demo import run
+from discreet.demo.corpus import QUESTIONS
 
 
 @app.command()
@@ -27,13 +31,12 @@ def demo(
     with ExitStack() as stack:
         if folder is None:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "hospital"
-        progress = stack.enter_context(progress_bar("Building a vault from made-up notes"))
-        vault = run.build_vault(folder, progress)
+        with doing("Building a vault from made-up notes") as advance:
+            vault = run.build_vault(folder, lambda _, count: advance(count))
         stored = (vault.store.count_documents(), vault.store.count_units())
-        stack.enter_context(err.status("Loading the language model"))
-        assert vault.model.name
-        status = stack.enter_context(err.status("Asking"))
-        shown = run.compare(vault, epsilon, lambda question: status.update(f"Asking: {question}"))
+        asked = chain([0], repeat(1))  # told before each question, of those that are done
+        with doing("Asking, in three ways, question", len(QUESTIONS)) as advance:
+            shown = run.compare(vault, epsilon, lambda _: advance(next(asked)))
         budget = vault.budget()
         seconds = time.perf_counter() - start
     if as_json:

@@ -5,13 +5,14 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.algorithms import make_algorithm
 from discreet.cli.app import Json, VaultPath, app
-from discreet.cli.output import err, explained, out, print_json, progress_bar
+from discreet.cli.output import err, explained, out, print_json
+from discreet.cli.progress import doing
 from discreet.evaluation.datasets import read_questions
 from discreet.evaluation.experiment import run_experiment
 from discreet.evaluation.report import table
-from discreet.places import check_place
+from discreet.registry import make_algorithm
+from discreet.system.output_path import check_output_path
 from discreet.vault import Vault
 
 
@@ -48,13 +49,13 @@ def evaluate(
     }
     opened = Vault.open(vault)
     if output is not None:
-        check_place(output, opened.path, force=force)
+        check_output_path(output, opened.path, force=force)
     names = algorithm or [opened.default_algorithm().name]
     algorithms = [made for name in names for made in _variants(name, epsilon or [None], options)]
     asked = read_questions(questions, limit)
     texts = opened.public_context.texts if public else None
-    with progress_bar("Answers") as progress:
-        rows = run_experiment(opened, asked, algorithms, seeds, output, lambda: progress("answers", 1), texts)
+    with doing("Answering questions", len(asked) * len(algorithms) * seeds) as advance:
+        rows = run_experiment(opened, asked, algorithms, seeds, output, lambda: advance(1), texts)
     notice = "For the custodian only: these answers were not paid for. The vault's budget was not touched."
     if as_json:
         print_json({"notice": notice, "questions": len(asked), "seeds": seeds, "rows": [r.describe() for r in rows]})

@@ -6,8 +6,9 @@ from typing import Annotated
 import typer
 
 from discreet.cli.app import Json, VaultPath, app
-from discreet.cli.output import explained, out, print_json, working
-from discreet.exporting import ROWS, SIZE, Export
+from discreet.cli.output import explained, out, print_json
+from discreet.cli.progress import doing
+from discreet.export.vectors import ROWS, SIZE, Export
 from discreet.vault import Vault
 
 
@@ -26,7 +27,7 @@ def export_vectors(
     """Write one vector for each unit, projected and with noise, for a database that is not trusted with them."""
     opened = Vault.open(vault)
     wanted = Export(epsilon=epsilon, delta=opened.settings.delta if delta is None else delta, k=k, rows=rows)
-    with working("Drawing noise"):
+    with doing("Drawing noise"):
         made = opened.export_vectors(output, wanted, force=force)
     if as_json:
         told = {"out": str(output), "rows": rows, "units": made.units, "left_out": made.left_out}

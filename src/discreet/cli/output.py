@@ -3,34 +3,36 @@
 import functools
 import json
 import math
+import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, ParamSpec, Protocol, runtime_checkable
 
 import typer
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
-from typer.core import TyperGroup
+from rich.text import Text
 
-from discreet.errors import BudgetExhausted, DiscreetError, StoreError, UsageError
-from discreet.retrieval.documents import is_unicode
+from discreet.errors import BudgetExhausted, DiscreetError, Interrupted, StoreError, UsageError
+from discreet.system.unicode import is_unicode
 
 P = ParamSpec("P")
 # Of click, or of the copy of it that newer versions of typer hold.
-_WRONG_USE: type[Exception] = typer.BadParameter.__mro__[1]
+WRONG_USE: type[Exception] = typer.BadParameter.__mro__[1]
 
-out = Console(soft_wrap=True, highlight=False)
-err = Console(stderr=True, soft_wrap=True, highlight=False)
+_CONTROL = re.compile("\r(?!\n)|[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+"""Characters that a terminal obeys. A name, a path or an answer may hold some, and could rewrite what is shown."""
+
+
+class _Terminal(Console):
+    """A console that shows a question mark for each control character of what is printed."""
+
+    def render_str(self, text: str, **named: Any) -> Text:
+        """The text as it is shown."""
+        return super().render_str(_CONTROL.sub("?", text), **named)
+
+
+out = _Terminal(soft_wrap=True, highlight=False)
+err = _Terminal(stderr=True, soft_wrap=True, highlight=False)
 
 
 @runtime_checkable
@@ -38,27 +40,23 @@ class _Explains(Protocol):
     def format_message(self) -> str: ...
 
 
-class Commands(TyperGroup):
-    """All commands; with --json, what the parser finds wrong is one JSON object, too."""
+def explain_wrong_use(error: Exception) -> int:
+    """Print what the parser found wrong as a JSON object; returns the exit code."""
+    what = error.format_message() if isinstance(error, _Explains) else str(error)
+    print_error(UsageError(f"{what.rstrip('.')}. See discreet COMMAND --help."), True)
+    return UsageError.exit_code
 
-    def main(self, args: Sequence[str] | None = None, *given: Any, **named: Any) -> Any:
-        """Run the command that the arguments name, and end the program."""
-        typed = list(sys.argv[1:] if args is None else args)
-        if "--json" not in typed:
-            return super().main(args, *given, **named)
-        try:
-            code = super().main(typed, *given, **{**named, "standalone_mode": False})
-        except _WRONG_USE as error:
-            what = error.format_message() if isinstance(error, _Explains) else str(error)
-            _report(UsageError(f"{what.rstrip('.')}. See discreet COMMAND --help."), True)
-            code = UsageError.exit_code
-        sys.exit(code)
+
+def counted(number: int, what: str) -> str:
+    """A number and what it counts, in the plural if it is not one."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def print_json(content: dict[str, Any]) -> None:
     """One JSON object on standard output; numbers that JSON lacks become null."""
     plain = "utf" not in (sys.stdout.encoding or "").lower()  # then what is no ASCII is escaped as JSON does it
-    sys.stdout.write(json.dumps(_finite(content), ensure_ascii=plain) + "\n")
+    text = _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(_finite(content), ensure_ascii=plain))
+    sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
 
@@ -72,19 +70,17 @@ def explained(command: Callable[P, int | None]) -> Callable[P, None]:
             _check_texts(kwargs)
             code = command(*args, **kwargs) or 0
         except DiscreetError as error:
-            _report(error, as_json)
+            print_error(error, as_json)
             code = error.exit_code
         except KeyboardInterrupt:
-            _report(
-                DiscreetError(
-                    "Interrupted. What was paid stays paid. `add` and `synthesize` go on when they are run again; "
-                    "other commands begin anew."
-                ),
-                as_json,
+            broken = DiscreetError(
+                "Interrupted. What was paid stays paid. `add` and `synthesize` go on when they are run again; "
+                "other commands begin anew."
             )
-            code = 1
+            broken.exit_code = code = Interrupted.exit_code
+            print_error(broken, as_json)
         except OverflowError:
-            _report(
+            print_error(
                 UsageError(
                     "A number that was given is too large to be worked with. Give numbers as in the help: discreet "
                     "COMMAND --help."
@@ -93,7 +89,7 @@ def explained(command: Callable[P, int | None]) -> Callable[P, None]:
             )
             code = UsageError.exit_code
         except MemoryError:
-            _report(
+            print_error(
                 DiscreetError("There is not enough memory for what was asked. Ask for less: fewer, or shorter."),
                 as_json,
             )
@@ -101,13 +97,13 @@ def explained(command: Callable[P, int | None]) -> Callable[P, None]:
         except OSError as error:
             # Its name is not shown: it may be a document's.
             why = error.strerror or type(error).__name__
-            _report(
+            print_error(
                 StoreError(f"A file cannot be used ({why}). Check the paths, who may use them, and the disk."), as_json
             )
             code = StoreError.exit_code
         except Exception as error:
             # The message or traceback of an unforeseen error may hold a document: only its type is shown.
-            _report(
+            print_error(
                 DiscreetError(f"Something unforeseen failed ({type(error).__name__}). Details are withheld."),
                 as_json,
             )
@@ -130,40 +126,16 @@ def _check_texts(arguments: dict[str, Any]) -> None:
             raise UsageError(f"What was given as '{name}' is not UTF-8. Type it again in a UTF-8 terminal.")
 
 
-@contextmanager
-def progress_bar(description: str) -> Iterator[Callable[[str, int], None]]:
-    """A counter on standard error, for work that takes more than a moment."""
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}"))
-    with Progress(*columns, TimeElapsedColumn(), console=err, transient=True) as progress:
-        task = progress.add_task(description, total=None)
-        yield lambda _what, count: progress.advance(task, count)
+def print_error(error: DiscreetError, as_json: bool, about: dict[str, Any] | None = None) -> None:
+    """What went wrong: on standard error for a person, a JSON object on standard output for a program.
 
-
-@contextmanager
-def step_bars() -> Iterator[Callable[[str, int, int], None]]:
-    """A bar for each step of long work, with the time left, on standard error; told (step, done, of how much)."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=err) as bars:
-        shown: dict[str, TaskID] = {}
-
-        def told(step: str, done: int, total: int) -> None:
-            if step not in shown:
-                shown[step] = bars.add_task(step, total=total)
-            bars.update(shown[step], completed=done, total=total)
-
-        yield told
-
-
-@contextmanager
-def working(description: str) -> Iterator[None]:
-    """A spinner on standard error."""
-    with err.status(description):
-        yield
-
-
-def _report(error: DiscreetError, as_json: bool) -> None:
+    Args:
+        error: what went wrong.
+        as_json: for a program.
+        about: what else the object says, such as the question that it was.
+    """
     if as_json:
-        content: dict[str, Any] = {
+        content: dict[str, Any] = (about or {}) | {
             "error": type(error).__name__,
             "message": str(error),
             "exit_code": error.exit_code,

@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from discreet.cli.app import Json, VaultPath, app
-from discreet.cli.output import explained, out, print_json, working
+from discreet.cli.output import explained, out, print_json
+from discreet.cli.progress import doing
 from discreet.errors import UsageError
 from discreet.vault import Vault
 
@@ -29,7 +30,7 @@ def public(
     context = opened.public_context
     removed = remove and context.remove()
     if corpus is not None:
-        with working("Reading the corpus"):
+        with doing("Reading the corpus"):
             context.use(corpus, force=force)
     texts = context.texts
     if as_json:

@@ -7,12 +7,13 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from discreet.algorithms.synthetic import CorpusPlan, Method
 from discreet.cli.app import Json, VaultPath, app
-from discreet.cli.output import err, explained, out, print_json, step_bars, working
+from discreet.cli.output import err, explained, out, print_json
+from discreet.cli.progress import doing, doing_steps
 from discreet.errors import UnknownName, UsageError
-from discreet.places import check_place
-from discreet.synthesis import METHODS, Synthetic, make_corpus, receipt_path
+from discreet.synthesis.base import CorpusPlan, SynthesisAlgorithm
+from discreet.synthesis.runner import METHODS, Synthetic, make_corpus, receipt_path
+from discreet.system.output_path import check_output_path
 from discreet.vault import Vault
 
 
@@ -99,7 +100,7 @@ def synthesize(
     parameters = method_called(method, {"epsilon": epsilon, "delta": delta, "task": task or ""}, given)
     opened = Vault.open(vault)
     if show_plan:
-        with working("Working the plan out"):
+        with doing("Working the plan out"):
             plan, vocabulary = opened.workshop().plan(parameters), opened.model.vocabulary_size
         if as_json:
             print_json({"method": method} | plan.describe(vocabulary))
@@ -109,12 +110,12 @@ def synthesize(
         return
     if output is None:
         raise UsageError("Say where the corpus goes: --out FILE.jsonl. (Or --plan, to see what it would cost.)")
-    check_place(output, opened.path, force=force)  # before the model is loaded
+    check_output_path(output, opened.path, force=force)  # before the model is loaded
 
     shop = opened.workshop()
     if not as_json:
         shop.planned = lambda plan: print_plan(plan, shop.model.vocabulary_size, err)
-    with step_bars() as told:
+    with doing_steps("Making the corpus") as told:
         made = make_corpus(shop, output, parameters, only_new=only_new, force=force, told=told, ray=ray)
     if as_json:
         summary = {"out": str(output), "written": len(made.texts), "kept": len(made.kept), "plan": made.plan}
@@ -124,7 +125,7 @@ def synthesize(
     out.print(f"Next: discreet ask {vault} QUESTION --corpus {output}", markup=False)
 
 
-def method_called(name: str, price: dict[str, Any], given: dict[str, Any]) -> Method[Any]:
+def method_called(name: str, price: dict[str, Any], given: dict[str, Any]) -> SynthesisAlgorithm[Any]:
     """A method with those of the options that were given.
 
     Raises:

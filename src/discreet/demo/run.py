@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from discreet.adding import Progress
-from discreet.algorithms import RAG, Consensus, MuRAGAda, NonRAG
-from discreet.algorithms.answer import Answer
+from discreet.algorithms.common.answer import Answer
 from discreet.demo.corpus import QUESTIONS, DemoQuestion, documents
 from discreet.evaluation.metrics import matches
+from discreet.registry import RAG, Consensus, MuRAGAda, NonRAG
 from discreet.vault import Vault
+from discreet.vault.ingestion import Progress
 
 GRANT = 20.0
 DELTA = 1e-6
@@ -30,7 +30,7 @@ class Shown:
 
     def correct(self, answer: Answer) -> bool | None:
         """Whether an answer is right; None if the question has none."""
-        return matches(answer.text, self.asked.answers) if self.asked.answers else None
+        return matches(answer.text_or_public, self.asked.answers) if self.asked.answers else None
 
     def describe(self) -> dict[str, Any]:
         """The comparison as plain data."""
@@ -64,7 +64,7 @@ def compare(vault: Vault, epsilon: float = EPSILON, tell: Callable[[str], None] 
             vault.ask(asked.question, RAG(max_tokens=16, prefix=asked.prefix), not_private=True),
             vault.ask(asked.question, private),
         )
-        leaked, leaked_privately = (_names_in(answer.text, names) for answer in (answers[1], answers[2]))
+        leaked, leaked_privately = (_names_in(answer.text_or_public, names) for answer in (answers[1], answers[2]))
         shown.append(Shown(asked, *answers, leaked, leaked_privately))
     return shown
 

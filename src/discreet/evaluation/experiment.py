@@ -8,16 +8,14 @@ from dataclasses import asdict, astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from discreet.algorithms.answer import Algorithm
-from discreet.algorithms.dp_rag import DPRAG
-from discreet.algorithms.knn_lm import KnnLM
-from discreet.algorithms.multi import ManyQuestions
+from discreet.algorithms.common.algorithm import Algorithm
+from discreet.evaluation.caching_model import CachingModel
 from discreet.evaluation.datasets import Question
 from discreet.evaluation.metrics import Likeness, matches, mean_and_margin
-from discreet.evaluation.remembering import RememberingModel
-from discreet.places import write_private
+from discreet.generation.capabilities import Capability
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.retrieval.public import PublicTexts
+from discreet.system.output_path import write_private
 from discreet.vault import Vault
 
 
@@ -46,7 +44,7 @@ class Row:
     references, for questions that have those instead of answers.
     """
 
-    algorithm: Algorithm | ManyQuestions
+    algorithm: Algorithm
     accuracy: float
     accuracy_margin: float
     tokens: float
@@ -65,14 +63,14 @@ class Row:
         return content | {"likeness": asdict(self.likeness) if self.likeness else None}
 
 
-Answers = dict[Algorithm | ManyQuestions, list[list[Outcome]]]
+Answers = dict[Algorithm, list[list[Outcome]]]
 """For each algorithm, and each question, the answers with different noise."""
 
 
 def run_experiment(
     vault: Vault,
     questions: Sequence[Question],
-    algorithms: Sequence[Algorithm | ManyQuestions],
+    algorithms: Sequence[Algorithm],
     seeds: int,
     output: Path | None = None,
     progress: Callable[[], None] = lambda: None,
@@ -88,18 +86,18 @@ def run_experiment(
 def run_answers(
     vault: Vault,
     questions: Sequence[Question],
-    algorithms: Sequence[Algorithm | ManyQuestions],
+    algorithms: Sequence[Algorithm],
     seeds: int,
     progress: Callable[[], None] = lambda: None,
-    model: RememberingModel | None = None,
+    model: CachingModel | None = None,
     public: PublicTexts | None = None,
 ) -> Answers:
     """All answers. Nothing is paid; the noise is seeded, so that a run can be repeated. See `Vault.simulate`.
 
     `seconds` counts what the model really computed: an answer that retraces another one's tokens is remembered
-    (`RememberingModel`), which changes its time and nothing else.
+    (`CachingModel`), which changes its time and nothing else.
     """
-    model = model or RememberingModel(vault.model)
+    model = model or CachingModel(vault.model)
     outcomes: Answers = {algorithm: [] for algorithm in algorithms}
     for question in questions:
         for algorithm in algorithms:
@@ -109,22 +107,22 @@ def run_answers(
     return outcomes
 
 
-def parameters(algorithm: Algorithm | ManyQuestions) -> dict[str, Any]:
+def parameters(algorithm: Algorithm) -> dict[str, Any]:
     """An algorithm's parameters by name."""
-    return asdict(algorithm)  # type: ignore[arg-type]
+    return asdict(algorithm)
 
 
 def _answer(
     vault: Vault,
-    model: RememberingModel,
+    model: CachingModel,
     question: Question,
-    algorithm: Algorithm | ManyQuestions,
+    algorithm: Algorithm,
     seed: int,
     progress: Callable[[], None],
     public: PublicTexts | None,
 ) -> Outcome:
     # What is remembered is the best tokens; these want to know how likely all of them are.
-    used = vault.model if isinstance(algorithm, DPRAG | KnnLM) else model
+    used = vault.model if algorithm.required & {Capability.LOGITS, Capability.STATES} else model
     start = time.perf_counter()
     noise = InsecureSeededNoise(hash_seed(question.id, algorithm, seed))
     answer = vault.simulate(question.question, algorithm, noise=noise, model=used, public=public)
@@ -134,19 +132,19 @@ def _answer(
     return Outcome(
         question.id,
         seed,
-        answer.text,
+        answer.text_or_public,
         answer.stopped,
-        matches(answer.text, question.answers),
+        matches(answer.text_or_public, question.answers),
         answer.tokens,
         answer.private_tokens,
         bool(answer.released),
         receipt.epsilon if receipt and receipt.private else None,
         seconds,
-        Likeness.of(answer.text, question.answers) if question.kind == "reference" else None,
+        Likeness.of(answer.text_or_public, question.answers) if question.kind == "reference" else None,
     )
 
 
-def hash_seed(question: str, algorithm: Algorithm | ManyQuestions, seed: int) -> int:
+def hash_seed(question: str, algorithm: Algorithm, seed: int) -> int:
     """A seed of its own for every (question, algorithm, seed), the same in every process.
 
     Of the algorithm, its name and what differs from its defaults count: so a new parameter changes no figure.
@@ -156,7 +154,7 @@ def hash_seed(question: str, algorithm: Algorithm | ManyQuestions, seed: int) ->
     return zlib.crc32(f"{question}|{algorithm.name}|{chosen}|{seed}".encode())
 
 
-def summary(algorithm: Algorithm | ManyQuestions, groups: Sequence[Sequence[Outcome]]) -> Row:
+def summary(algorithm: Algorithm, groups: Sequence[Sequence[Outcome]]) -> Row:
     """The means over all answers."""
     accuracy, margin = mean_and_margin([[float(outcome.correct) for outcome in group] for group in groups])
     flat = [outcome for group in groups for outcome in group]

@@ -48,7 +48,7 @@ def likeness_cells(row: Row, likeness: Likeness) -> tuple[str, ...]:
 
 def table(rows: Sequence[Row]) -> Table:
     """The rows for a terminal."""
-    headings, lines = _content(rows)
+    headings, lines = tabulate(rows)
     made = Table(*headings)
     for line in lines:
         made.add_row(*line)
@@ -57,11 +57,11 @@ def table(rows: Sequence[Row]) -> Table:
 
 def markdown(rows: Sequence[Row]) -> str:
     """The rows for a page."""
-    headings, lines = _content(rows)
+    headings, lines = tabulate(rows)
     return "\n".join("| " + " | ".join(line) + " |" for line in (headings, ("---",) * len(headings), *lines))
 
 
-def _content(rows: Sequence[Row]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Likeness if all questions had references; accuracy otherwise."""
+def tabulate(rows: Sequence[Row]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return headings and rows: likeness if all questions had references, accuracy otherwise."""
     like = [likeness_cells(row, row.likeness) for row in rows if row.likeness]
     return (LIKENESS, like) if len(like) == len(rows) else (HEADINGS, [cells(row) for row in rows])

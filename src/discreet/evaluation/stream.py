@@ -7,19 +7,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from discreet.algorithms.answer import Algorithm
-from discreet.algorithms.multi import ManyQuestions
-from discreet.algorithms.naive_multi_rag import NaiveMultiRAG
-from discreet.algorithms.non_rag import NonRAG
+from discreet.algorithms.common.algorithm import Algorithm
+from discreet.baselines.non_rag import NonRAG
 from discreet.errors import BudgetExhausted
+from discreet.evaluation.caching_model import CachingModel
 from discreet.evaluation.datasets import Question
 from discreet.evaluation.metrics import score
-from discreet.evaluation.remembering import RememberingModel
-from discreet.history import History
+from discreet.privacy.account import Payment
 from discreet.privacy.accounting import Accountant, Budget, Spending
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
-from discreet.retrieval.retriever import unit_key
+from discreet.query.answer_cache import AnswerCache
+from discreet.retrieval.sealed_corpus import unit_key
 from discreet.vault import Vault
 
 
@@ -35,7 +34,7 @@ class Setting:
         reuse: whether released answers are used again.
     """
 
-    algorithm: Algorithm | ManyQuestions
+    algorithm: Algorithm
     epsilon: float | None = None
     delta: float = 1e-5
     accountant: Accountant = "renyi"
@@ -44,15 +43,12 @@ class Setting:
     @property
     def label(self) -> str:
         """What it is called in a table."""
-        uses = getattr(self.algorithm, "uses", None)
-        many = f", M={uses}" if uses and not isinstance(self.algorithm, NaiveMultiRAG) else ""
-        return self.algorithm.name + many + (", reuse" if self.reuse else "")
+        return self.algorithm.label + (", reuse" if self.reuse else "")
 
     @property
     def places(self) -> int:
         """How many units an answer rests on at most."""
-        inner = getattr(self.algorithm, "inner", self.algorithm)
-        return int(getattr(inner, "voters", 0) * getattr(inner, "units_per_voter", 1))
+        return self.algorithm.units_read
 
 
 @dataclass
@@ -127,13 +123,13 @@ def run_stream(
     progress: Callable[[], None] = lambda: None,
 ) -> list[Outcome]:
     """Answer the questions in order, in each of the settings. Nothing is paid by the vault; noise is seeded."""
-    model = RememberingModel(vault.model)
+    model = CachingModel(vault.model)
     outcomes = [Outcome(setting) for setting in settings]
     ledgers = [WatchedLedger(_budget(setting)) for setting in settings]
     secret = vault.corpus.secret
     with tempfile.TemporaryDirectory() as folder:
         histories = [
-            History(Path(folder) / str(number), vault.embedder) if setting.reuse else None
+            AnswerCache(Path(folder) / str(number), vault.embedder) if setting.reuse else None
             for number, setting in enumerate(settings)
         ]
         for question in questions:
@@ -156,17 +152,17 @@ def _budget(setting: Setting) -> Budget:
 
 def _answer(
     vault: Vault,
-    model: RememberingModel,
+    model: CachingModel,
     question: Question,
     outcome: Outcome,
     ledger: WatchedLedger,
-    history: History | None,
+    history: AnswerCache | None,
     seed: int,
 ) -> None:
     algorithm = outcome.setting.algorithm
     # The same noise at every epsilon, as far as it has the same scale.
     noise = InsecureSeededNoise(zlib.crc32(f"{question.id}|{outcome.setting.label}|{seed}".encode()))
-    used = ledger if isinstance(algorithm, ManyQuestions) else None
+    used = ledger if algorithm.payment is Payment.EACH_UNIT else None
     try:
         found = vault.simulate(question.question, algorithm, noise=noise, model=model, ledger=used, history=history)
         outcome.free += bool(found.receipt and found.receipt.payment == "nobody" and found.receipt.reused)
@@ -175,8 +171,8 @@ def _answer(
         ledger.admitted = frozenset()
         inner = getattr(algorithm, "inner", None)
         found = vault.simulate(question.question, NonRAG(prefix=getattr(inner, "prefix", "")), noise=noise, model=model)
-    outcome.scores.append(score(found.text, question.answers, question.kind))
-    outcome.texts.append(found.text)
+    outcome.scores.append(score(found.text_or_public, question.answers, question.kind))
+    outcome.texts.append(found.text_or_public)
     outcome.private += found.private_tokens
 
 

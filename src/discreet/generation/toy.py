@@ -1,30 +1,33 @@
 """A deterministic toy language model, public, for tests in which exact votes matter.
 
-Tokens are words. A prompt that contains `say: a b c` wants to continue with the words a, b, c and then to end; the
-last such phrase counts. A prompt without one says the model's `default`.
+Tokens are words. A prompt that contains `say: a b c` is continued by the words a, b, c and the end token; the last such
+phrase counts. A prompt without one is continued by the model's `default`.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
 
+from discreet.generation.greedy_completion import GreedyCompletion
 from discreet.generation.model import Logits, Prompt, Tokens
 
 _END, _PAD = 0, 1
 LOUD = 9.0
-"""The logit of the word that a prompt wants to say next; others have 0."""
+"""The logit of the next word; other words have 0."""
 
 
-class ToyModel:
-    """Says what its prompt tells it to say.
+class ToyModel(GreedyCompletion):
+    """A scoring model that repeats the words of its prompt after `say:`.
 
     Args:
-        vocabulary: the words that it knows, besides the end and the default; others are learned as they come.
-        default: what a prompt without `say:` says.
+        vocabulary: the first words of the vocabulary; other words are added when they are encoded.
+        default: the continuation of a prompt without `say:`.
+        size: the size of the vocabulary.
     """
 
     name = "toy"
-    context = 4096
+    row_independent = True
+    context_length = 4096
     end_tokens = frozenset({_END})
     pad_token = _PAD
 
@@ -36,7 +39,7 @@ class ToyModel:
         self.encode(" ".join([*vocabulary, default]))
 
     def encode(self, text: str) -> list[int]:
-        """One token a word."""
+        """Return one token for each word."""
         for word in text.split():
             if word not in self._ids:
                 self._ids[word] = len(self._words)
@@ -44,21 +47,21 @@ class ToyModel:
         return [self._ids[word] for word in text.split()]
 
     def decode(self, tokens: Sequence[int]) -> str:
-        """Words with spaces between them."""
+        """Return the words, each after a space."""
         return "".join(f" {self._word(token)}" for token in tokens)
 
     def chat(self, system: str, examples: Sequence[tuple[str, str]]) -> tuple[list[int], list[int]]:
-        """No template."""
+        """Return an empty template."""
         return [], []
 
     def start(self, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int) -> "ToyDecoding":
-        """Find out what each prompt wants to say."""
+        """Find the continuation of each prompt."""
         return ToyDecoding([self._wish(prompt) for prompt in prompts], self.vocabulary_size)
 
-    def surprise(self, shared: Sequence[int], prompts: Sequence[Prompt]) -> Logits:
-        """Every letter of a word surprises by one."""
-        told = [[float(len(self._word(token))) for token in prompt.tokens] for prompt in prompts]
-        return np.array(told, dtype=np.float32)
+    def token_nll(self, shared: Sequence[int], prompts: Sequence[Prompt]) -> Logits:
+        """Return the length of each word as its loss."""
+        losses = [[float(len(self._word(token))) for token in prompt.tokens] for prompt in prompts]
+        return np.array(losses, dtype=np.float32)
 
     def _word(self, token: int) -> str:
         return self._words[token] if token < len(self._words) else "?"
@@ -73,29 +76,29 @@ class ToyModel:
 
 
 class ToyDecoding:
-    """Rows that say their words one after the other, whatever is appended."""
+    """Rows that repeat their words one after the other, regardless of the appended tokens."""
 
     def __init__(self, wishes: list[list[int]], size: int) -> None:
         self._wishes, self._size, self._said = wishes, size, 0
 
     def best(self) -> Tokens:
-        """The next word of each row."""
+        """Return the next word of each row."""
         return np.array([(wish + [_END] * (self._said + 1))[self._said] for wish in self._wishes], dtype=np.int64)
 
     def logits(self) -> Logits:
-        """`LOUD` for the next word of each row, nothing for the others."""
+        """Return `LOUD` for the next word of each row, and 0 for the others."""
         found = np.zeros((len(self._wishes), self._size), dtype=np.float32)
         found[np.arange(len(found)), self.best()] = LOUD
         return found
 
     def append(self, token: int) -> None:
-        """One word on."""
+        """Advance by one word."""
         self._said += 1
 
     def append_each(self, tokens: Sequence[int]) -> None:
-        """One word on."""
+        """Advance by one word."""
         self._said += 1
 
     def truncate(self, length: int) -> None:
-        """Back to `length` words."""
+        """Go back to `length` words."""
         self._said = length

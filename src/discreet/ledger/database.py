@@ -1,7 +1,7 @@
 """The file under a ledger: how it is opened, and what its errors mean.
 
 Connections are kept between transactions (closing the last one would move the log into the file, and wait for the
-disk), but not across a fork (engines.py), nor once the file or its log is another one than it was.
+disk), but not across a fork (connections.py), nor once the file or its log is another one than it was.
 """
 
 import os
@@ -15,8 +15,8 @@ from sqlalchemy.exc import DBAPIError, DisconnectionError, MultipleResultsFound,
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from discreet.errors import LedgerError, MissingPart
-from discreet.ledger.engines import kept
-from discreet.ledger.rows import CORRUPT
+from discreet.ledger.connections import pool
+from discreet.ledger.encoding import CORRUPT
 
 PATIENCE = 30
 """Seconds to wait while another process writes."""
@@ -70,7 +70,7 @@ def engine(path: Path) -> Engine:
             "Use a Python that was built with a newer one."
         )
     files = str(path), str(_log_of(path))
-    made = kept(
+    made = pool(
         create_engine(
             "sqlite://",
             creator=lambda: connect(path),

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from sqlalchemy import Connection, text
 
 from discreet.errors import LedgerError
-from discreet.ledger.rows import CORRUPT
+from discreet.ledger.encoding import CORRUPT
 
 GRANT_IS_FINAL = (
     "create trigger grant_is_final before update on grant_ begin select raise(abort, 'a grant is final'); end"
@@ -59,7 +59,7 @@ def m003_units(connection: Connection) -> None:
         raise LedgerError(f"The ledger's grant is not the one that was made. {CORRUPT}")
     for statement in (
         "alter table grant_ add column accountant text not null default 'renyi'",
-        # Units that ever paid by themselves: a keyed hash, and the three numbers of a `Meter`.
+        # Units that ever paid by themselves: a keyed hash, and the three numbers of a `FilterState`.
         "create table unit (key blob primary key check (length(key) = 16), curve bigint not null check (curve >= 0), "
         "pure bigint not null check (pure >= 0), failures bigint not null check (failures >= 0)) without rowid",
         # What is reserved before noise is drawn. Spent: null until it is settled. Paying: the keys of the units
@@ -90,6 +90,24 @@ def m004_open_part(connection: Connection) -> None:
         connection.execute(text(statement.format(bytes="blob")))
 
 
+MERGED = (
+    # Units that turned out to be one: what `old` had paid, `new` has paid. Old names stay in `part.payers`, so that a
+    # part which they paid for can still be settled.
+    "create table if not exists merged (old {bytes} primary key check (length(old) = 16), "
+    "new {bytes} not null check (length(new) = 16), time text not null)",
+    "create index if not exists merged_new on merged (new)",
+    # Called otherwise from now on, so that a program of an earlier version that has the ledger open fails: it would not
+    # find what a unit paid under its old name.
+    "alter table open_part rename to latest_part",
+)
+
+
+def m005_merged(connection: Connection) -> None:
+    """Which units turned out to be one."""
+    for statement in MERGED:
+        connection.execute(text(statement.format(bytes="blob")))
+
+
 _GRANT_2 = "epsilon, delta, failures, finite_order, orders, log_questions, simulation"
 
 
@@ -103,5 +121,11 @@ def _digest(connection: Connection, columns: str) -> str:
     return hashlib.sha256(repr(tuple(row)).encode()).hexdigest()
 
 
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (m001_initial, m002_sealed_grant, m003_units, m004_open_part)
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
+    m001_initial,
+    m002_sealed_grant,
+    m003_units,
+    m004_open_part,
+    m005_merged,
+)
 """In order; the number of those that ran is the version of a ledger."""

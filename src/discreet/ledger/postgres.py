@@ -6,19 +6,20 @@ opening, the sums must match what was paid, and the grant its seal.
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Self
 
 from sqlalchemy import URL, Connection, text
 
 from discreet.errors import LedgerError, UsageError, VaultVersionError
-from discreet.ledger.copying import copied
-from discreet.ledger.engines import closed, closing_with
-from discreet.ledger.opening import check, write_grant
+from discreet.ledger.connections import closed, closing_with
+from discreet.ledger.encoding import CORRUPT
+from discreet.ledger.flights import alone_by_server
+from discreet.ledger.integrity import check, write_grant
+from discreet.ledger.postgres_connection import address, engine, explained, missing, transaction
 from discreet.ledger.postgres_tables import OLDEST, VERSION, make_tables, migrate
-from discreet.ledger.rows import CORRUPT
-from discreet.ledger.server import address, engine, explained, missing, transaction
+from discreet.ledger.snapshot import copied
 from discreet.ledger.sql import SqlLedger
 from discreet.ledger.sqlite import SqliteLedger
 from discreet.privacy.accounting import Budget
@@ -89,6 +90,10 @@ class PostgresLedger(SqlLedger):
         """
         with self._reading() as connection:
             return copied(connection, path)
+
+    def alone(self, key: bytes) -> AbstractContextManager[None]:
+        """Hold a flight on all machines that share the ledger."""
+        return alone_by_server(self._engine, self.name, key)
 
     @contextmanager
     def _writing(self, *, durable: bool = True) -> Iterator[Connection]:

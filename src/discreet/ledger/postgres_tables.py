@@ -2,9 +2,9 @@
 
 from sqlalchemy import Connection, text
 
-from discreet.ledger.migrations import OPEN_PART
+from discreet.ledger.migrations import MERGED, OPEN_PART
 
-VERSION = 4
+VERSION = 5
 """Which step of migrations.py these tables are equal to."""
 
 _TABLES = (
@@ -29,7 +29,7 @@ _TABLES = (
     "create trigger grant_is_final before update or delete or truncate on grant_ "
     "for each statement execute function grant_is_final()",
 )
-_LATER = (tuple(statement.format(bytes="bytea") for statement in OPEN_PART),)
+_LATER = tuple(tuple(statement.format(bytes="bytea") for statement in step) for step in (OPEN_PART, MERGED))
 OLDEST = VERSION - len(_LATER)
 """The first version of a ledger in PostgreSQL, to whose tables the later steps are added."""
 

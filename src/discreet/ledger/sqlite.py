@@ -6,7 +6,7 @@ sums must match what was paid, and the grant its seal.
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import Self
 
@@ -14,11 +14,12 @@ from sqlalchemy import Connection, create_engine, text
 from sqlalchemy.pool import StaticPool
 
 from discreet.errors import LedgerError, VaultVersionError
+from discreet.ledger.connections import closed, closing_with
 from discreet.ledger.database import connect, engine, explained, keep_log, missing, new_file, transaction
-from discreet.ledger.engines import closed, closing_with
+from discreet.ledger.encoding import CORRUPT
+from discreet.ledger.flights import alone_by_file
+from discreet.ledger.integrity import check, write_grant
 from discreet.ledger.migrations import GRANT_IS_FINAL, MIGRATIONS, grant_digest
-from discreet.ledger.opening import check, write_grant
-from discreet.ledger.rows import CORRUPT
 from discreet.ledger.sql import SqlLedger
 from discreet.privacy.accounting import Budget
 
@@ -98,6 +99,10 @@ class SqliteLedger(SqlLedger):
             path.unlink(missing_ok=True)
             raise
         return SqliteLedger.open(path)
+
+    def alone(self, key: bytes) -> AbstractContextManager[None]:
+        """Hold a flight on this machine, to which the file belongs."""
+        return alone_by_file(self.path.parent, key)
 
     @contextmanager
     def _writing(self, *, durable: bool = True) -> Iterator[Connection]:

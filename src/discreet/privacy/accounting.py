@@ -27,10 +27,15 @@ CUT = _CAP
 
 @dataclass(frozen=True, eq=False)
 class Spending:
-    """A sum of costs: `nano`, the curve in billionths of a nat at `ORDERS`, and `atto`, delta in 1e-18."""
+    """A sum of costs, in whole numbers.
 
-    nano: NDArray[np.int64]
-    atto: int
+    Attributes:
+        loss_nano: the Renyi divergence at each of `ORDERS`. Unit: 1e-9 nat.
+        failure_atto: the sum of failure probabilities. Unit: 1e-18.
+    """
+
+    loss_nano: NDArray[np.int64]
+    failure_atto: int
 
     @staticmethod
     def nothing() -> "Spending":
@@ -55,41 +60,50 @@ class Spending:
         return Spending(nano, atto).times(times)
 
     def __add__(self, other: "Spending") -> "Spending":
-        return Spending(np.minimum(self.nano + other.nano, _CAP), min(self.atto + other.atto, ATTO))
+        return Spending(
+            np.minimum(self.loss_nano + other.loss_nano, _CAP), min(self.failure_atto + other.failure_atto, ATTO)
+        )
 
     def times(self, times: int) -> "Spending":
         """So many times the same."""
         if times == 1:
             return self
-        nano = np.minimum(self.nano.astype(object) * times, _CAP).astype(np.int64)
-        return Spending(nano, min(self.atto * times, ATTO))
+        nano = np.minimum(self.loss_nano.astype(object) * times, _CAP).astype(np.int64)
+        return Spending(nano, min(self.failure_atto * times, ATTO))
 
     def __sub__(self, other: "Spending") -> "Spending":
         """What is left when `other`, a part of this, is taken back. What was cut stays cut: its size is forgotten."""
-        return Spending(np.where(self.nano >= _CAP, _CAP, self.nano - other.nano), self.atto - other.atto)
+        return Spending(
+            np.where(self.loss_nano >= _CAP, _CAP, self.loss_nano - other.loss_nano),
+            self.failure_atto - other.failure_atto,
+        )
 
     def or_more(self, other: "Spending") -> "Spending":
         """The larger of two sums at every order: what bounds either."""
-        return Spending(np.maximum(self.nano, other.nano), max(self.atto, other.atto))
+        return Spending(np.maximum(self.loss_nano, other.loss_nano), max(self.failure_atto, other.failure_atto))
 
     def within(self, most: "Spending") -> bool:
         """Whether this is no more than `most`, at every order and in failures."""
-        return bool((self.nano <= most.nano).all()) and self.atto <= most.atto
+        return bool((self.loss_nano <= most.loss_nano).all()) and self.failure_atto <= most.failure_atto
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Spending) and self.atto == other.atto and bool(np.array_equal(self.nano, other.nano))
+        return (
+            isinstance(other, Spending)
+            and self.failure_atto == other.failure_atto
+            and bool(np.array_equal(self.loss_nano, other.loss_nano))
+        )
 
     __hash__ = None  # type: ignore[assignment]
 
     @property
     def curve(self) -> Curve:
         """The curve in nats; infinite where it was cut."""
-        return np.where(self.nano >= _CAP, np.inf, self.nano / NANO)
+        return np.where(self.loss_nano >= _CAP, np.inf, self.loss_nano / NANO)
 
     @property
     def delta(self) -> float:
         """The sum of the failure probabilities."""
-        return self.atto / ATTO
+        return self.failure_atto / ATTO
 
     def epsilon(self, delta: float) -> float:
         """The smallest epsilon at `delta` over all orders, for costs that were fixed in advance."""
@@ -129,8 +143,8 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
 
 
 @dataclass(frozen=True)
-class Meter:
-    """What a filter looks at, of what one individual has spent: three whole numbers, which a database can add.
+class FilterState:
+    """The state of a privacy filter for one unit: three whole numbers, which a database can add.
 
     Attributes:
         curve: the divergence at the budget's finite order (or, of a zCDP budget, rho), in billionths.
@@ -142,16 +156,16 @@ class Meter:
     pure: int = 0
     failures: int = 0
 
-    def __add__(self, other: "Meter") -> "Meter":
-        return Meter(
+    def __add__(self, other: "FilterState") -> "FilterState":
+        return FilterState(
             min(self.curve + other.curve, _CAP),
             min(self.pure + other.pure, _CAP),
             min(self.failures + other.failures, ATTO),
         )
 
-    def __sub__(self, other: "Meter") -> "Meter":
+    def __sub__(self, other: "FilterState") -> "FilterState":
         """What is left when `other`, a part of this, is taken back. What was cut stays cut: its size is forgotten."""
-        return Meter(
+        return FilterState(
             _CAP if self.curve >= _CAP else self.curve - other.curve,
             _CAP if self.pure >= _CAP else self.pure - other.pure,
             self.failures - other.failures,
@@ -168,7 +182,7 @@ class Budget:
     A filter may not pick the best order after the fact: with costs that depend on released values, the order at
     which the sum happens to be smallest depends on them too. So a budget looks at two orders fixed in advance: one
     finite, and infinity. They may be combined freely, since order infinity bounds the loss for certain and needs
-    no delta of its own (docs/privacy.md, "The filter").
+    no delta of its own (docs/privacy-details.md, "The filter").
 
     Attributes:
         epsilon: the largest loss, over everything admitted.
@@ -203,7 +217,7 @@ class Budget:
         return float(conversion(self.delta - self.failures)[self._index])
 
     @cached_property
-    def limit(self) -> Meter:
+    def limit(self) -> FilterState:
         """The largest readings that are admitted; the curve's is below 0 if that reading admits nothing."""
         if self.accountant == "pure":
             curve = -1
@@ -212,26 +226,26 @@ class Budget:
         else:
             curve = _whole(max(self.epsilon - self._offset, -1.0))
         pure = _whole(self.epsilon)
-        return Meter(min(curve, _CAP - 1), min(pure, _CAP - 1), round(self.failures * ATTO))
+        return FilterState(min(curve, _CAP - 1), min(pure, _CAP - 1), round(self.failures * ATTO))
 
-    def meter(self, spending: Spending) -> Meter:
-        """What `spending` adds to an individual's reading."""
+    def filter_state(self, spending: Spending) -> FilterState:
+        """Return what `spending` adds to the filter state of a unit."""
         if self.accountant == "zcdp":
-            curve = math.ceil(float(np.max(spending.nano[:-1] / ORDERS[:-1])))
+            curve = math.ceil(float(np.max(spending.loss_nano[:-1] / ORDERS[:-1])))
         else:
-            curve = int(spending.nano[self._index])
-        return Meter(curve, int(spending.nano[-1]), spending.atto)
+            curve = int(spending.loss_nano[self._index])
+        return FilterState(curve, int(spending.loss_nano[-1]), spending.failure_atto)
 
-    def admits_meter(self, meter: Meter) -> bool:
-        """Whether an individual with this reading has stayed within the budget."""
+    def admits_state(self, state: FilterState) -> bool:
+        """Whether a unit with this state has stayed within the budget."""
         limit = self.limit
-        return meter.failures <= limit.failures and (meter.curve <= limit.curve or meter.pure <= limit.pure)
+        return state.failures <= limit.failures and (state.curve <= limit.curve or state.pure <= limit.pure)
 
-    def spent_meter(self, meter: Meter) -> float:
-        """The epsilon that a reading amounts to; infinite if it failed too often."""
-        if meter.failures > self.limit.failures:
+    def spent_state(self, state: FilterState) -> float:
+        """Return the epsilon that a state amounts to; infinity if the failures exceed their limit."""
+        if state.failures > self.limit.failures:
             return math.inf
-        pure, curve = (reading / NANO if reading < _CAP else math.inf for reading in (meter.pure, meter.curve))
+        pure, curve = (value / NANO if value < _CAP else math.inf for value in (state.pure, state.curve))
         if self.accountant == "pure":
             return pure
         if self.accountant == "zcdp":
@@ -240,19 +254,19 @@ class Budget:
 
     def spent(self, spending: Spending) -> float:
         """The epsilon that `spending` amounts to under this budget; infinite if it failed too often."""
-        return self.spent_meter(self.meter(spending))
+        return self.spent_state(self.filter_state(spending))
 
     def admits(self, spending: Spending) -> bool:
         """Whether `spending` as a whole stays within the budget."""
-        return self.admits_meter(self.meter(spending))
+        return self.admits_state(self.filter_state(spending))
 
     def left(self, spending: Spending) -> float:
         """The epsilon not yet spent."""
         return max(0.0, self.epsilon - self.spent(spending))
 
-    def left_meter(self, meter: Meter) -> float:
-        """The epsilon that an individual with this reading has not yet spent."""
-        return max(0.0, self.epsilon - self.spent_meter(meter))
+    def left_state(self, state: FilterState) -> float:
+        """Return the epsilon that a unit with this state has not spent yet."""
+        return max(0.0, self.epsilon - self.spent_state(state))
 
     def affordable(self, cost: Cost, spent: Spending | None = None, most: int = 100_000) -> int:
         """How many releases of `cost` fit on top of `spent`; at most `most`."""

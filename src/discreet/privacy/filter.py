@@ -6,7 +6,7 @@ ledger, which has the vault's. Both must admit a charge.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol, TypeVar
 
 from discreet.errors import DiscreetError, LedgerError, PrivateValueError
@@ -88,6 +88,8 @@ class Receipt:
         reused: on how many answers it rests that were released before; if `payment` is "nobody", it is one of them.
         public_corpus: the SHA-256 of the public corpus of which a text stood in the public prompt; empty if none did.
         caveat: why a published bound that was relied on is no guarantee; empty if none was.
+        assumed: what the guarantee takes for granted without a check, such as a property of a language model.
+        spending: what any one unit paid at most, as the ledger counts it, to be added to that of other receipts.
     """
 
     epsilon: float
@@ -103,15 +105,17 @@ class Receipt:
     each: int = 0
     public_corpus: str = ""
     caveat: str = ""
+    assumed: tuple[str, ...] = ()
+    spending: Spending | None = field(default=None, repr=False, compare=False)
 
     def describe(self) -> dict[str, Any]:
-        """The receipt as plain data."""
+        """Return the receipt as plain data; equal charges are one entry, which says how many times it was made."""
         return {
             "epsilon": self.epsilon if self.private else None,
             "delta": self.delta if self.private else None,
             "relation": self.relation,
             "unit": self.unit,
-            "charges": [charge.describe() for charge in self.charges],
+            "charges": grouped(self.charges),
             "accountant": self.accountant,
             "noise": self.noise,
             "private": self.private,
@@ -120,7 +124,17 @@ class Receipt:
             "each": self.each,
             "public_corpus": self.public_corpus,
             "caveat": self.caveat,
+            **({"assumed": list(self.assumed)} if self.assumed else {}),
         }
+
+
+def grouped(charges: Sequence[Charge]) -> list[dict[str, Any]]:
+    """Return charges as plain data, each kind once, in order of its first one, with `times`, the number of its kind."""
+    groups: dict[str, dict[str, Any]] = {}
+    for charge in charges:
+        described = charge.describe()
+        groups.setdefault(repr(described), described | {"times": 0})["times"] += 1
+    return list(groups.values())
 
 
 def released_before(unit: str) -> Receipt:
@@ -224,6 +238,7 @@ class PrivacyFilter:
             accountant=f"Renyi filter at orders {self.ceiling.order:g} and infinity",
             noise=type(self._noise).__name__,
             each=len(self._charges),
+            spending=self._spent,
         )
 
     def _pay(self, mechanism: Priced, change: Change) -> None:
@@ -245,7 +260,13 @@ class NotPrivateFilter(PrivacyFilter):
         """A receipt that promises nothing."""
         caveats = dict.fromkeys(charge.cost.caveat for charge in self._charges if isinstance(charge.cost, Claimed))
         return replace(
-            super().receipt(), epsilon=math.inf, delta=1.0, accountant="none", private=False, caveat=" ".join(caveats)
+            super().receipt(),
+            epsilon=math.inf,
+            delta=1.0,
+            accountant="none",
+            private=False,
+            caveat=" ".join(caveats),
+            spending=None,
         )
 
     def _pay(self, mechanism: Priced, change: Change) -> None:

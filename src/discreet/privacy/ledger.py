@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from discreet.errors import BudgetExhausted, LedgerError
-from discreet.privacy.accounting import Budget, Meter, Spending
+from discreet.privacy.accounting import Budget, FilterState, Spending
 from discreet.privacy.change import Change
 from discreet.privacy.costs import Cost
 
@@ -108,7 +108,14 @@ class UnitLedger(Ledger, Protocol):
             LedgerError: the part was never reserved, was settled with another sum, or spent more than reserved.
         """
 
-    def readings(self) -> Sequence[tuple[Meter, int]]:
+    def merge(self, pairs: Sequence[tuple[bytes, bytes]]) -> int:
+        """Have what the first of each pair of units paid count as paid by the second; durably, all or none.
+
+        The first is a name that no unit has any more: its balance is moved, and what it paid for can still be
+        settled. Merging again changes nothing. Returns how many balances were moved.
+        """
+
+    def unit_balances(self) -> Sequence[tuple[FilterState, int]]:
         """What units have paid by themselves: (reading, how many units have it), for those that paid anything.
 
         For the custodian alone.
@@ -123,8 +130,9 @@ class MemoryLedger:
         self.simulation = simulation
         self.charges: dict[tuple[str, int], Charge] = {}
         self._spent = Spending.nothing()
-        self._units: dict[bytes, Meter] = {}
+        self._units: dict[bytes, FilterState] = {}
         self._parts: dict[tuple[str, int], _Part] = {}
+        self._merged: dict[bytes, bytes] = {}
 
     def spent(self) -> Spending:
         """Everything charged so far."""
@@ -152,18 +160,19 @@ class MemoryLedger:
     def reserve(self, question: str, part: int, most: Spending, units: Sequence[bytes]) -> frozenset[bytes]:
         """Have those of `units` pay that can."""
         self._new(question, part)
-        cost = self.budget.meter(most)
-        everybody = self.budget.meter(self._spent) + cost
-        paying = frozenset(u for u in units if self.budget.admits_meter(everybody + self._units.get(u, Meter())))
+        cost = self.budget.filter_state(most)
+        everybody = self.budget.filter_state(self._spent) + cost
+        able = (u for u in units if self.budget.admits_state(everybody + self._units.get(u, FilterState())))
+        paying = frozenset(unit for unit in able if unit not in self._merged)
         for unit in paying:
-            self._units[unit] = self._units.get(unit, Meter()) + cost
+            self._units[unit] = self._units.get(unit, FilterState()) + cost
         self._parts[question, part] = _Part(most, paying)
         return paying
 
     def payers(self, question: str, part: int) -> frozenset[bytes] | None:
         """Who pays for a part that was reserved."""
         held = self._parts.get((question, part))
-        return held.paying if held else None
+        return frozenset(map(self._current, held.paying)) if held and held.paying is not None else None
 
     def reserve_all(self, question: str, part: int, most: Spending) -> frozenset[bytes]:
         """Have everybody pay."""
@@ -173,8 +182,8 @@ class MemoryLedger:
             raise exhausted(self.budget, self._spent, total)
         self._spent = total
         self._parts[question, part] = _Part(most, None)
-        everybody = self.budget.meter(total)
-        return frozenset(u for u, own in self._units.items() if not self.budget.admits_meter(everybody + own))
+        everybody = self.budget.filter_state(total)
+        return frozenset(u for u, own in self._units.items() if not self.budget.admits_state(everybody + own))
 
     def settle(self, question: str, part: int, spent: Spending, charges: Sequence[Charge] = ()) -> None:
         """Return what was reserved and not spent."""
@@ -188,11 +197,24 @@ class MemoryLedger:
         if held.paying is None:
             self._spent = self._spent - held.most + spent
         else:
-            back = self.budget.meter(held.most) - self.budget.meter(spent)
-            for unit in held.paying:
+            back = self.budget.filter_state(held.most) - self.budget.filter_state(spent)
+            for unit in map(self._current, held.paying):
                 self._units[unit] = self._units[unit] - back
 
-    def readings(self) -> list[tuple[Meter, int]]:
+    def merge(self, pairs: Sequence[tuple[bytes, bytes]]) -> int:
+        """Have what the first of each pair paid count as paid by the second."""
+        moved = 0
+        for old, new in pairs:
+            if old != new and old in self._units:
+                self._units[new] = self._units.get(new, FilterState()) + self._units.pop(old)
+                self._merged = {one: new if now == old else now for one, now in self._merged.items()} | {old: new}
+                moved += 1
+        return moved
+
+    def _current(self, unit: bytes) -> bytes:
+        return self._merged.get(unit, unit)
+
+    def unit_balances(self) -> list[tuple[FilterState, int]]:
         """What units have paid by themselves."""
         return list(Counter(self._units.values()).items())
 

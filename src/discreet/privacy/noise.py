@@ -7,16 +7,11 @@ Real noise is drawn by OpenDP's samplers from the operating system: exact, free 
 import math
 import secrets
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from opendp import domains, measurements, measures, metrics  # its prelude would load scikit-learn: seconds a command
-from opendp.mod import enable_features
-
-enable_features("contrib")  # laplace, gaussian and noisy-max samplers; our own tests check their frequencies
-
 
 Whole = NDArray[np.int64]
 T = TypeVar("T")
@@ -54,6 +49,9 @@ class SystemNoise:
     """Randomness of the operating system, through OpenDP's exact samplers. Any number of threads may draw at once."""
 
     secure = True
+
+    def __init__(self) -> None:
+        _opendp()  # loaded before a question is looked at: when the first draw comes may follow from documents
 
     def laplace(self, scale: float) -> int:
         """Discrete Laplace noise."""
@@ -158,26 +156,42 @@ def sample(among: Sequence[T], count: int, noise: Noise) -> list[T]:
     return found
 
 
+@cache
+def _opendp() -> Any:
+    """OpenDP, loaded by the first that draws: a refusal need not wait for it."""
+    import opendp  # its prelude would load scikit-learn: seconds a command
+    from opendp import domains, measurements, measures, metrics  # noqa: F401 - parts of it, once they are loaded
+    from opendp.mod import enable_features
+
+    enable_features("contrib")  # laplace, gaussian and noisy-max samplers; our own tests check their frequencies
+    return opendp
+
+
 @lru_cache(maxsize=64)
 def _laplace(scale: float) -> Any:
-    return measurements.make_laplace(domains.atom_domain(T="i64"), metrics.absolute_distance(T="i64"), scale=scale)
+    dp = _opendp()
+    number, distance = dp.domains.atom_domain(T="i64"), dp.metrics.absolute_distance(T="i64")
+    return dp.measurements.make_laplace(number, distance, scale=scale)
 
 
 @lru_cache(maxsize=64)
 def _gaussian(scale: float) -> Any:
-    return measurements.make_gaussian(domains.atom_domain(T="i64"), metrics.absolute_distance(T="i64"), scale=scale)
+    dp = _opendp()
+    number, distance = dp.domains.atom_domain(T="i64"), dp.metrics.absolute_distance(T="i64")
+    return dp.measurements.make_gaussian(number, distance, scale=scale)
 
 
 @lru_cache(maxsize=64)
 def _gaussians(scale: float) -> Any:
-    return measurements.make_gaussian(
-        domains.vector_domain(domains.atom_domain(T="i64")), metrics.l2_distance(T="i64"), scale=scale
-    )
+    dp = _opendp()
+    numbers, distance = dp.domains.vector_domain(dp.domains.atom_domain(T="i64")), dp.metrics.l2_distance(T="i64")
+    return dp.measurements.make_gaussian(numbers, distance, scale=scale)
 
 
 @lru_cache(maxsize=64)
 def _selector(scale: float, kind: str) -> Any:
     # The output measure decides which mechanism OpenDP builds: dependencies.md, finding 1.
-    measure = measures.zero_concentrated_divergence() if kind == "exponential" else measures.max_divergence()
-    domain = domains.vector_domain(domains.atom_domain(T="f64", nan=False))
-    return measurements.make_noisy_max(domain, metrics.linf_distance(T="f64"), measure, scale=scale)
+    dp = _opendp()
+    measure = dp.measures.zero_concentrated_divergence() if kind == "exponential" else dp.measures.max_divergence()
+    domain = dp.domains.vector_domain(dp.domains.atom_domain(T="f64", nan=False))
+    return dp.measurements.make_noisy_max(domain, dp.metrics.linf_distance(T="f64"), measure, scale=scale)

@@ -9,7 +9,7 @@ from discreet.privacy.accounting import Spending
 from discreet.privacy.change import Change
 from discreet.privacy.costs import Cost, Times, Together
 from discreet.privacy.filter import Priced, PrivacyFilter
-from discreet.privacy.individual import PRESENCE
+from discreet.privacy.partition import ADD_REMOVE_ONE
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,6 @@ def filters(privacy: PrivacyFilter, each: InEachCluster, count: int) -> list[Pri
     Raises:
         BudgetExhausted: nothing was charged or drawn.
     """
-    privacy.pay(each, PRESENCE)
-    most = Spending.of(each.of_one(PRESENCE))
+    privacy.pay(each, ADD_REMOVE_ONE)
+    most = Spending.of(each.of_one(ADD_REMOVE_ONE))
     return [privacy.within(most, privacy.noise.beside()) for _ in range(count)]

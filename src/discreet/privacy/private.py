@@ -19,7 +19,7 @@ class Private(Generic[S]):
     """Sealed shares, together with what one privacy unit can change in them.
 
     The number of shares should be public (the number of voters): a mechanism's time follows it. Where it is not, as
-    of the units above a threshold, docs/privacy.md says what the time tells.
+    of the units above a threshold, docs/privacy-details.md says what the time tells.
     """
 
     __slots__ = ("__change", "__shares")

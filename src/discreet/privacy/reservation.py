@@ -17,6 +17,10 @@ class Reservation:
         """What was charged so far."""
         return self._spent
 
+    def kept(self) -> Spending:
+        """What counts as spent once the rest is returned: more than was charged where the reservation was cut."""
+        return self.most - (self.most - self._spent)
+
     def affords(self, extra: Spending) -> bool:
         """Whether `extra` is left of what was reserved."""
         return (self._spent + extra).within(self.most)

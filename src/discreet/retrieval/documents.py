@@ -1,14 +1,18 @@
 """Documents, the individuals they are about, and the pieces they are cut into."""
 
+import math
 import re
-import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import UsageError
+from discreet.retrieval.spelling import canonical_name as canonical_name
+from discreet.retrieval.spelling import canonical_unit as canonical_unit
+from discreet.retrieval.spelling import former_units
+from discreet.system.unicode import is_unicode
 
 
 @dataclass(frozen=True)
@@ -21,24 +25,43 @@ class Document:
             canonical spelling, so that one individual is one unit.
         text: what it says.
         own_unit: whether it came without a unit and was made one of its own.
+        source: the file that it came from, as the vault remembers it; empty if it came from a program.
+        fields: the declared fields by name: texts (dates too) and finite numbers. They are as private as the text.
+        former: other spellings of the unit, under which a ledger from before format 3 may know what it paid.
 
     Raises:
-        UsageError: `id` or `unit` is empty, or something in it is not valid Unicode.
+        UsageError: `id` or `unit` is empty, something in it is not valid Unicode, or a field is neither a text nor a
+            finite number.
     """
 
     id: str
     unit: str
     text: str = field(repr=False)
     own_unit: bool = False
+    source: str = field(default="", compare=False)
+    fields: Mapping[str, str | float] = field(default_factory=dict, hash=False, repr=False)
+    former: tuple[str, ...] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "id", canonical_name(self.id))
+        object.__setattr__(self, "former", former_units(self.unit))
         object.__setattr__(self, "unit", canonical_unit(self.unit))
         for name in ("id", "unit"):
             if not getattr(self, name):
                 raise UsageError(f"A document needs a name as its {name}; this one has none. Give it one.")
-        if not all(is_unicode(part) for part in (self.id, self.unit, self.text)):
+        object.__setattr__(self, "fields", {name: _checked(name, self.fields[name]) for name in sorted(self.fields)})
+        texts = [value for value in self.fields.values() if isinstance(value, str)]
+        if not all(is_unicode(part) for part in (self.id, self.unit, self.text, self.source, *self.fields, *texts)):
             raise UsageError("A document holds half a character (a lone surrogate). Decode its text again.")
+
+
+def _checked(name: str, value: object) -> str | float:
+    """The value of a declared field; numbers are floating-point numbers, however they were given."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+        return float(value)
+    raise UsageError(f"The field {name!a} of a document is neither a text nor a finite number. Mend or drop it.")
 
 
 @dataclass(frozen=True)
@@ -64,28 +87,6 @@ class Passage:
 
     unit: str = field(repr=False)
     text: str = field(repr=False)
-
-
-def canonical_name(name: str) -> str:
-    """A name in Unicode's composed form, without white space around it."""
-    return unicodedata.normalize("NFC", name).strip()
-
-
-def canonical_unit(name: str) -> str:
-    """A unit's name without case and with single spaces: spelled in several ways, one individual stays one unit.
-
-    Two individuals whose names differ in nothing else are protected together, as if they were one.
-    """
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
-
-
-def is_unicode(text: str) -> bool:
-    """Whether a text can be written as UTF-8: whether it is free of halves of characters."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 _BREAK = re.compile(r"(?<=[.!?])\s+|\n+")

@@ -9,40 +9,29 @@ store is opened after a crash. Bytes in free blocks of the disk and in backups a
 """
 
 import hashlib
+import json
 import secrets
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.errors import StoreError, VaultVersionError
+from discreet.errors import StoreError
+from discreet.retrieval import tombstones
+from discreet.retrieval.catalog import SqlCatalog
 from discreet.retrieval.documents import Document, Passage, StoredText, canonical_name, canonical_unit
-from discreet.retrieval.failures import explained
-from discreet.retrieval.store import Piece, digest
-from discreet.retrieval.tables import MIGRATIONS, TABLES, VERSION
+from discreet.retrieval.respelling import Merge, tell_ledger, tie
+from discreet.retrieval.schema import prepare
+from discreet.retrieval.search import Index, Snapshot
+from discreet.retrieval.sqlite_errors import explained, rolled_back_on_error
+from discreet.retrieval.store import Hit, Piece, digest
+from discreet.retrieval.store_metadata import read_dimension
+from discreet.retrieval.tombstones import now
 from discreet.retrieval.vectors import Vector, VectorFile
-
-
-@dataclass(frozen=True)
-class _Index:
-    """What a search needs in memory: no texts.
-
-    Attributes:
-        matrix: the vectors, shape (rows, dimension).
-        units: the number of each unit that has chunks, shape (units,).
-        ties: 128 bits of keyed hash a unit, shape (units, 2).
-        unit_of_row: for each row the place of its unit in `units`; for free rows, one place past the end.
-    """
-
-    matrix: Vector
-    units: NDArray[np.int64]
-    ties: NDArray[np.uint64]
-    unit_of_row: NDArray[np.intp]
 
 
 @dataclass
@@ -54,44 +43,63 @@ class _Pending:
     vectors: list[Vector] = field(default_factory=list)
     freed: list[int] = field(default_factory=list)
     erased: bool = False
-
-
-def check_dimension(stored: int | None, made: int) -> None:
-    """Nothing, if an embedder makes such vectors as a store holds, if it holds any.
-
-    Raises:
-        StoreError: it does not.
-    """
-    if stored not in (None, made):
-        raise StoreError(
-            f"The store holds vectors of {stored} numbers; the embedder makes {made}. "
-            "Open the vault with the embedder that it was made with."
-        )
+    respelled: set[tuple[str, str]] = field(default_factory=set)
 
 
 class EmbeddedStore:
-    """A `Store` in a folder: `store.sqlite` and `vectors.f32`. One thread an object; any number of processes.
+    """A `Store` in a folder: `store.sqlite` and `vectors.f32`. Any number of processes; threads take turns.
 
     Raises:
         StoreError: the folder cannot be read or written, or is damaged, or holds vectors of another dimension.
         VaultVersionError: it was written by another version.
     """
 
-    def __init__(self, folder: Path, dimension: int) -> None:
+    def __init__(self, folder: Path, dimension: int, merge: Merge | None = None) -> None:
+        """Open it, or make it.
+
+        Args:
+            folder: where it is.
+            dimension: how long vectors are.
+            merge: tells the ledger of units whose names are spelled otherwise than its own; to be given wherever
+                questions are asked.
+        """
+        self._merge = merge
         self._vectors = VectorFile(folder / "vectors.f32", dimension)
-        self._scale = self._vectors.scale
         self._state: object = None
         with explained():
             folder.mkdir(parents=True, exist_ok=True)
             if (folder / "vectors.f32").exists() and not (folder / "store.sqlite").exists():
                 raise StoreError("The store has vectors but no texts. Restore the vault from a copy.")
-            self._database = sqlite3.connect(folder / "store.sqlite", timeout=30, isolation_level=None)
-            self._key = self._prepare(dimension)
+            self._database = sqlite3.connect(
+                folder / "store.sqlite", timeout=30, isolation_level=None, check_same_thread=False
+            )
+            self._key = prepare(self._database, dimension)
+            if merge is not None:
+                tell_ledger(self._database, merge)
         self.settle()
 
     def close(self) -> None:
         """Let go of the files."""
         self._database.close()
+
+    @staticmethod
+    def stored_dimension(folder: Path) -> int | None:
+        """Return the length of the vectors in the store in `folder`; None if nothing was ever added.
+
+        Raises:
+            StoreError: if the store cannot be read, or is damaged.
+        """
+        return read_dimension(folder)
+
+    @property
+    def scale(self) -> float:
+        """The length that a vector of length one is stored with."""
+        return self._vectors.scale
+
+    @property
+    def catalog(self) -> SqlCatalog:
+        """The lists of what is stored."""
+        return SqlCatalog(self.select)
 
     def count_documents(self) -> int:
         """How many documents there are."""
@@ -129,10 +137,12 @@ class EmbeddedStore:
                 if self._due():
                     break
                 self._run("rollback")  # another process settled in between
-            with self._rolled_back_on_error():
+            with rolled_back_on_error(self._database):
                 self._pending = _Pending(self._end())
                 yield
                 self._vectors.write(self._pending.rows, self._pending.vectors)
+                if self._merge is not None and self._pending.respelled:
+                    self._merge(sorted(self._pending.respelled))  # before anything of theirs can be asked about
                 for row in self._pending.freed:
                     self._run("insert into free values (?)", row)
                 if self._pending.erased:
@@ -141,11 +151,25 @@ class EmbeddedStore:
                     self._run("update meta set value = '' where name = 'due' and value = ?", mine)
                 self._run("commit")
 
-    def put(self, document: Document, pieces: Sequence[Piece]) -> None:
-        """Store a document, in place of one with the same id; within a `batch`."""
+    def begin_batch(self, files: int = 0) -> int:
+        """Number the documents that one `add` brings, out of so many files."""
+        with explained():
+            return int(self._run("insert into batch (time, files) values (?, ?)", now(), files).lastrowid or 0)
+
+    def put(self, document: Document, pieces: Sequence[Piece], batch: int = 0) -> None:
+        """Store a document, in place of one with the same id; within a `batch`, whose number is `batch`.
+
+        Raises:
+            StoreError: its unit was erased and is not to come back.
+        """
+        if self.buried([document.unit]):
+            raise StoreError("An individual was erased while documents were added. Run the command again; it goes on.")
+        since = self._rows("select since from document where id = ?", document.id)
         self._erase("id", document.id)
         unit = self._unit(document.unit)
-        self._run("insert into document values (?, ?, ?)", document.id, unit, digest(document))
+        brought = (batch, since[0][0] if since else batch, document.source, json.dumps(dict(document.fields)))
+        self._run("insert into document values (?, ?, ?, ?, ?, ?, ?)", document.id, unit, digest(document), *brought)
+        self._pending.respelled.update((former, document.unit) for former in document.former)
         rows = self._free_rows(len(pieces))
         for row, piece in zip(rows, pieces, strict=True):
             self._run("insert into chunk values (?, ?, ?, ?)", row, document.id, unit, piece.text)
@@ -161,6 +185,41 @@ class EmbeddedStore:
         found = self._rows("select id from unit where name = ?", canonical_unit(unit))
         return self._remove("unit", found[0][0]) if found else 0
 
+    def remove_batch(self, number: int) -> int:
+        """Erase all documents whose text a batch brought, also from the files; how many there were."""
+        return self._remove("batch", number)
+
+    def remove_source(self, source: str) -> int:
+        """Erase all documents that came from a file, also from the files here; how many there were."""
+        return self._remove("source", source) if source else 0
+
+    def bury(self, unit: str, *, anyway: bool = False) -> int:
+        """Erase all documents of a unit, so that it does not come back; how many there were.
+
+        A unit without documents is left alone, unless it is to be kept out `anyway`.
+        """
+        with self.batch():
+            found = self._rows("select id from unit where name = ?", canonical_unit(unit))
+            erased = self._erase("unit", found[0][0]) if found else 0
+            if erased or anyway:
+                tombstones.bury(self._database, self._key, unit, erased)
+        self.settle()
+        return erased
+
+    def readmit(self, unit: str) -> bool:
+        """Let a unit come back that was erased; whether it was."""
+        with explained():
+            return tombstones.readmit(self._database, self._key, unit)
+
+    def buried(self, units: Iterable[str]) -> dict[str, tuple[str, int]]:
+        """Those of `units` that are not to come back: when they were erased (UTC), and with how many documents."""
+        with explained():
+            return tombstones.find(self._database, self._key, units)
+
+    def select(self, statement: str, *values: object) -> list[Any]:
+        """Rows of the tables (`schema`), for what lists them."""
+        return self._rows(statement, *values)
+
     def settle(self) -> None:
         """Overwrite what documents that are gone, or never quite came, left in the files."""
         with explained():
@@ -168,7 +227,7 @@ class EmbeddedStore:
             if not due:
                 return
             self._run("begin immediate")
-            with self._rolled_back_on_error():
+            with rolled_back_on_error(self._database):
                 size = self._rows("select coalesce(max(row), -1) + 1 from chunk")[0][0]
                 self._run("delete from free where row >= ?", size)
                 self._vectors.erase([row for (row,) in self._rows("select row from free")], size)
@@ -187,15 +246,6 @@ class EmbeddedStore:
         self.settle()
         return erased
 
-    @contextmanager
-    def _rolled_back_on_error(self) -> Iterator[None]:
-        try:
-            yield
-        except BaseException:
-            if self._database.in_transaction:  # a full disk may have ended it already
-                self._run("rollback")
-            raise
-
     def _due(self) -> str:
         found = self._rows("select value from meta where name = 'due'")
         return str(found[0][0]) if found else ""
@@ -211,7 +261,9 @@ class EmbeddedStore:
             self._pending.freed += [row for (row,) in self._rows("select row from chunk where document = ?", name)]
             self._run("delete from chunk where document = ?", name)
             self._run("delete from document where id = ?", name)
-            self._run("delete from unit where id = ? and id not in (select unit from document)", unit)
+            if not self._rows("select 1 from document where unit = ? limit 1", unit):
+                self._run("delete from spelling where paid and present in (select name from unit where id = ?)", unit)
+                self._run("delete from unit where id = ?", unit)
         self._pending.erased |= bool(found)
         return len(found)
 
@@ -233,55 +285,45 @@ class EmbeddedStore:
         found = self._rows("select id from unit where name = ?", name)
         if found:
             return int(found[0][0])
-        tie = hashlib.blake2b(name.encode(), key=self._key, digest_size=16).digest()
-        return int(self._run("insert into unit (name, tie) values (?, ?)", name, tie).lastrowid or 0)
+        added = self._run("insert into unit (name, tie) values (?, ?)", name, tie(name, self._key))
+        return int(added.lastrowid or 0)
 
     # -- searching -------------------------------------------------------------------------------------------
 
-    def nearest_units(self, vector: Vector, count: int) -> list[Passage]:
-        """The best chunk of each of the `count` nearest units, nearest first."""
+    def scored(self, vector: Vector) -> Snapshot:
+        """All units by their similarity to a vector, as they are now: the vectors are read once."""
         with self._reading():
             scores, best = self._scores(vector)
-            count = min(max(count, 0), len(best))
-            if not count:
-                return []
-            least = np.partition(best, len(best) - count)[len(best) - count]
-            return self._passages(scores, best, self._ranked(best, best >= least)[:count])
+            return Snapshot(self._index, scores, best, self.scale**2)
+
+    def passages(self, hits: Sequence[Hit]) -> list[Passage | None]:
+        """The best chunk of each unit that was found, of equal ones the first by its text; read at one moment."""
+        with self._reading():
+            return [self._passage(hit) for hit in hits]
+
+    def nearest_units(self, vector: Vector, count: int) -> list[Passage]:
+        """The best chunk of each of the `count` nearest units, nearest first."""
+        return self._still_there(self.scored(vector).nearest(count))
 
     def units_above(self, vector: Vector, threshold: float) -> list[Passage]:
         """The best chunk of every unit whose similarity is at least `threshold`, nearest first."""
-        with self._reading():
-            scores, best = self._scores(vector)
-            return self._passages(scores, best, self._ranked(best, best >= threshold * self._scale**2))
+        return self._still_there(self.scored(vector).above(threshold))
 
-    def _ranked(self, best: Vector, chosen: NDArray[np.bool_]) -> NDArray[np.intp]:
-        """Places of the chosen units, nearest first; equally near ones by a keyed hash of the unit."""
-        places = np.flatnonzero(chosen)
-        ties = self._index.ties[places]
-        order: NDArray[np.intp] = np.lexsort((ties[:, 1], ties[:, 0], -best[places]))
-        return places[order]
+    def _still_there(self, hits: Sequence[Hit]) -> list[Passage]:
+        return [passage for passage in self.passages(hits) if passage is not None]
 
     def _scores(self, vector: Vector) -> tuple[Vector, Vector]:
         """Exact scores of all rows, shape (rows,), and the best score of each unit, shape (units,)."""
         self._refresh()
         scores = self._vectors.scores(self._index.matrix, vector)
-        best = np.full(len(self._index.units) + 1, -np.inf, dtype=np.float32)
-        np.maximum.at(best, self._index.unit_of_row, scores)  # free rows fall into the last place
-        return scores, best[:-1]
+        return scores, self._index.best(scores)
 
-    def _passages(self, scores: Vector, best: Vector, chosen: NDArray[np.intp]) -> list[Passage]:
-        """The best chunk of each of the `chosen` units, in their order; of equal chunks the first by its text."""
-        units, unit_of_row = self._index.units, self._index.unit_of_row
-        wanted = np.zeros(len(units) + 1, dtype=bool)
-        wanted[chosen] = True
-        rows = np.flatnonzero(wanted[unit_of_row])
-        rows = rows[scores[rows] == best[unit_of_row[rows]]]
-        texts: dict[int, str] = {}
-        for row, place in zip(rows.tolist(), unit_of_row[rows].tolist(), strict=True):
-            text = self._rows("select text from chunk where row = ?", row)[0][0]
-            texts[place] = min(text, texts.get(place, text))
-        names = [self._rows("select name from unit where id = ?", number)[0][0] for number in units[chosen].tolist()]
-        return [Passage(name, texts[place]) for name, place in zip(names, chosen.tolist(), strict=True)]
+    def _passage(self, hit: Hit) -> Passage | None:
+        """What a unit says now in the rows where it was found; nothing if others have them."""
+        number, rows = hit.where
+        found = (self._rows("select text from chunk where row = ? and unit = ?", row, number) for row in rows)
+        texts = [text for ((text,),) in filter(None, found)]
+        return Passage(hit.unit, min(texts)) if texts else None
 
     def tag(self, content: bytes, size: int = 8) -> str:
         """A name of so many bytes for something, that tells nothing about it without this store's key."""
@@ -321,50 +363,9 @@ class EmbeddedStore:
         state = self.state()
         if state == self._state:
             return
-        rows = np.array(self._rows("select row, unit from chunk"), dtype=np.int64).reshape(-1, 2)
-        ties = dict(self._rows("select id, tie from unit"))
-        size = int(rows[:, 0].max()) + 1 if len(rows) else 0
-        units, places = np.unique(rows[:, 1], return_inverse=True)
-        unit_of_row = np.full(size, len(units), dtype=np.intp)
-        unit_of_row[rows[:, 0]] = places
-        hashes = np.frombuffer(b"".join(ties[unit] for unit in units.tolist()), dtype=">u8").astype(np.uint64)
-        self._index = _Index(self._vectors.open(size), units, hashes.reshape(-1, 2), unit_of_row)
-        self._state = state
+        self._index, self._state = Index.read(self._database, self._vectors), state
 
-    # -- the database ----------------------------------------------------------------------------------------
-
-    def _prepare(self, dimension: int) -> bytes:
-        """Make the tables if there are none; check that they are ours. Returns the key of ties."""
-        # The journal stays in its default mode: it vanishes at each commit, and a reader keeps writers from commits.
-        for pragma in ("secure_delete = on", "synchronous = full", "temp_store = memory"):
-            self._run(f"pragma {pragma}")
-        if not self._rows("select 1 from sqlite_master where name = 'meta'"):
-            self._run("begin immediate")
-            with self._rolled_back_on_error():
-                for table in TABLES:
-                    self._run(f"create {table}")
-                for name, value in (("version", VERSION), ("dimension", dimension), ("key", secrets.token_bytes(32))):
-                    self._run("insert or ignore into meta values (?, ?)", name, value)
-                self._run("commit")
-        meta = dict(self._rows("select name, value from meta"))
-        if meta.get("version") in MIGRATIONS:
-            self._migrate(int(meta["version"]))
-        elif meta.get("version") != VERSION:
-            raise VaultVersionError(
-                f"The store has format {meta.get('version')}; this program reads format {VERSION}. "
-                "Open the vault with the version of discreet that made it."
-            )
-        check_dimension(meta["dimension"], dimension)
-        return bytes(meta["key"])
-
-    def _migrate(self, version: int) -> None:
-        """Bring the tables of an older version to this one, whole or not at all."""
-        self._run("begin immediate")
-        with self._rolled_back_on_error():
-            for step in range(version, VERSION):
-                MIGRATIONS[step](self._database)
-            self._run("update meta set value = ? where name = 'version'", VERSION)
-            self._run("commit")
+    # -- the database --------------------------------------------------------------------------------------------------
 
     def _run(self, statement: str, *values: object) -> sqlite3.Cursor:
         return self._database.execute(statement, values)

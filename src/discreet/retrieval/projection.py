@@ -186,7 +186,8 @@ def kept_matrix(file: Path | None, dimension: int, k: int, noise: Noise) -> Whol
                 np.save(opened, matrix)
         return matrix
     try:
-        found = np.load(file, allow_pickle=False)
+        with file.open("rb") as opened:
+            found = np.load(opened, allow_pickle=False)
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         raise BadData(f"{file} is damaged. Remove it, and a new matrix is drawn.") from error
     if not isinstance(found, np.ndarray) or found.shape != (dimension, k) or found.dtype != np.int64:

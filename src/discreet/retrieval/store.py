@@ -1,12 +1,20 @@
-"""What a store of documents must do, whatever keeps them. The one that there is: `embedded_store`."""
+"""The protocol of a store: it keeps documents and finds the units nearest to a vector.
+
+The built-in store is `embedded_store`. Other packages add stores by the entry point `discreet.stores`
+(`store_registry`).
+"""
 
 import hashlib
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
 
 from discreet.retrieval.documents import Document, Passage, StoredText
+from discreet.retrieval.entries import ALL, BatchEntry, DocumentEntry, Respelled, UnitEntry
+from discreet.retrieval.respelling import Merge
 from discreet.retrieval.vectors import Vector as Vector
 
 
@@ -18,57 +26,198 @@ class Piece:
     vector: Vector
 
 
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A unit that was found for a question; its text is not read yet.
+
+    Attributes:
+        unit: its name.
+        where: the place of its text; only the store that made the hit reads it.
+    """
+
+    unit: str = field(repr=False)
+    where: Any = field(repr=False)
+
+
+class Scored(Protocol):
+    """The units of a store by their similarity to one vector, at one moment.
+
+    Documents that are added or removed later do not change it. Ties between units are broken by a keyed hash of the
+    unit. No text is read before `Store.passages` is called.
+    """
+
+    def above(self, threshold: float) -> list[Hit]:
+        """Return every unit whose similarity is at least `threshold`, nearest first."""
+
+    def between(self, low: float, high: float) -> list[Hit]:
+        """Return every unit that is above `low` and not above `high`, nearest first."""
+
+    def nearest(self, count: int) -> list[Hit]:
+        """Return the `count` nearest units (fewer if there are fewer), nearest first."""
+
+
+class Catalog(Protocol):
+    """Lists of what a store holds, for the custodian. No released answer depends on them."""
+
+    def list_units(self, limit: int = ALL, skip: int = 0) -> list[UnitEntry]:
+        """Return the units by name."""
+
+    def list_documents(self, unit: str | None = None, limit: int = ALL, skip: int = 0) -> list[DocumentEntry]:
+        """Return the documents by id; those of one unit, if it is named."""
+
+    def list_batches(self, limit: int = ALL, skip: int = 0) -> list[BatchEntry]:
+        """Return the batches, the last first, with those that have no document left."""
+
+    def list_respelled(self, *, unreported: bool = False) -> list[Respelled]:
+        """Return the units that had several spellings; with `unreported`, those only that were not reported yet."""
+
+    def mark_respelled_reported(self) -> None:
+        """Record that the custodian was told about all of `list_respelled`."""
+
+
 class Store(Protocol):
     """Keeps documents and finds the units nearest to a vector.
 
-    A unit's score is that of its best chunk. Search is exact, and its answer is a function of the documents that are
-    stored and the store's key: not of their order, of what was removed, or of other documents' scores. A store that
-    is searched approximately, or ranks by statistics of its own content, must not implement this.
+    A unit's score is that of its best chunk. Search is exact. Its result is a function of the stored documents and
+    the store's key alone: not of their order, of removed documents, or of other documents' scores. A store with
+    approximate search, or with ranks from statistics of its content, must not implement this protocol.
+
+    A store that inherits from this class gets `nearest_units` and `units_above`.
     """
 
-    def digests(self, ids: Sequence[str]) -> dict[str, bytes]:
-        """For those of `ids` that are stored, the `digest` of the document."""
-
-    def units(self, ids: Sequence[str]) -> dict[str, str]:
-        """For those of `ids` that are stored, the unit that the document is about."""
+    # -- documents -------------------------------------------------------------------------------------------
 
     def batch(self) -> AbstractContextManager[None]:
-        """All that is put within becomes visible together, durably, or not at all."""
+        """Make everything that is put within visible together and durably, or not at all."""
 
-    def put(self, document: Document, pieces: Sequence[Piece]) -> None:
-        """Store a document, in place of one with the same id; within a `batch`."""
+    def begin_batch(self, files: int = 0) -> int:
+        """Return a new number for the documents that one `add` brings, from so many files."""
 
-    def settle(self) -> None:
-        """Overwrite what replaced documents left in the files."""
+    def put(self, document: Document, pieces: Sequence[Piece], batch: int = 0) -> None:
+        """Store a document, in place of one with the same id; within a `batch`, whose number is `batch`.
+
+        Before the batch becomes visible, `merge` (see `StoreType`) gets (former, unit) for each of `document.former`.
+
+        Raises:
+            StoreError: if the document's unit is buried.
+        """
+
+    def digests(self, ids: Sequence[str]) -> dict[str, bytes]:
+        """Return the `digest` of each document of `ids` that is stored, by id."""
+
+    def units(self, ids: Sequence[str]) -> dict[str, str]:
+        """Return the unit of each document of `ids` that is stored, by id."""
+
+    def count_documents(self) -> int:
+        """Return the number of documents: for the custodian."""
+
+    def count_units(self) -> int:
+        """Return the number of units: for the custodian."""
+
+    def texts(self) -> list[StoredText]:
+        """Return every chunk of every document, in a fixed order: for what reads the whole vault."""
+
+    @property
+    def catalog(self) -> Catalog | None:
+        """The lists of what is stored; None if the store keeps none."""
+
+    # -- erasure ---------------------------------------------------------------------------------------------
 
     def remove(self, document_id: str) -> int:
-        """Erase a document, also from the files; how many there were."""
+        """Erase a document, also from the files; return 1, or 0 if it is not stored."""
 
     def remove_unit(self, unit: str) -> int:
-        """Erase all documents of a unit, also from the files; how many there were."""
+        """Erase all documents of a unit, also from the files; return their number."""
+
+    def remove_batch(self, number: int) -> int:
+        """Erase all documents whose text a batch brought, also from the files; return their number."""
+
+    def remove_source(self, source: str) -> int:
+        """Erase all documents that came from a file, also from the store's files; return their number."""
+
+    def bury(self, unit: str, *, anyway: bool = False) -> int:
+        """Erase all documents of a unit and refuse later ones; return their number.
+
+        A unit without documents is not buried, unless `anyway`.
+        """
+
+    def readmit(self, unit: str) -> bool:
+        """Accept documents of a buried unit again; return whether it was buried."""
+
+    def buried(self, units: Iterable[str]) -> dict[str, tuple[str, int]]:
+        """Return those of `units` that are buried: the time (UTC), and the number of documents erased."""
+
+    def settle(self) -> None:
+        """Overwrite what replaced and removed documents left in the files."""
+
+    def unsettled(self) -> bool:
+        """Return whether the files may hold parts of removed documents: a process stopped before `settle`."""
+
+    # -- search ----------------------------------------------------------------------------------------------
+
+    def scored(self, vector: Vector) -> Scored:
+        """Return all units by their similarity to a vector, at this moment."""
+
+    def passages(self, hits: Sequence[Hit]) -> list[Passage | None]:
+        """Return the best chunk of each unit that was found, in their order, read at one moment.
+
+        None stands for a unit whose best chunk was erased since: that depends on this unit alone.
+        """
 
     def nearest_units(self, vector: Vector, count: int) -> list[Passage]:
-        """The best chunk of each of the `count` nearest units (fewer if there are fewer), nearest first.
+        """Return the best chunk of each of the `count` nearest units (fewer if there are fewer), nearest first.
 
         Ties between units are broken by a keyed hash of the unit, those between chunks of a unit by their text.
         """
+        return [passage for passage in self.passages(self.scored(vector).nearest(count)) if passage is not None]
 
     def units_above(self, vector: Vector, threshold: float) -> list[Passage]:
-        """The best chunk of every unit whose similarity is at least `threshold`, nearest first."""
+        """Return the best chunk of every unit whose similarity is at least `threshold`, nearest first."""
+        return [passage for passage in self.passages(self.scored(vector).above(threshold)) if passage is not None]
 
-    def texts(self) -> list[StoredText]:
-        """Every chunk of every document, in a fixed order: for what reads the whole vault."""
+    # -- the store itself ------------------------------------------------------------------------------------
+
+    @property
+    def scale(self) -> float:
+        """The length that a vector of length one has in `StoredText.vector`."""
+
+    def tag(self, content: bytes, size: int = 8) -> str:
+        """Return a name of `size` bytes, in hex, that reveals nothing about `content` without the store's key."""
 
     def state(self) -> object:
-        """Something that is another whenever documents have changed."""
+        """Return a token that changes whenever the documents change; tokens of two objects cannot be compared."""
 
-    def count_documents(self) -> int:
-        """How many documents there are: for the custodian."""
+    def close(self) -> None:
+        """Close the files and connections."""
 
-    def count_units(self) -> int:
-        """How many units there are: for the custodian."""
+
+class StoreType(Protocol):
+    """What opens a store: a class, such as `EmbeddedStore`. The entry points `discreet.stores` refer to these."""
+
+    def __call__(self, folder: Path, dimension: int, merge: Merge | None = None) -> Store:
+        """Open the store in a folder, or create it.
+
+        Args:
+            folder: VAULT/store. A store that keeps its documents elsewhere finds the address there.
+            dimension: the length of vectors.
+            merge: records in the ledger that units became one; None where no questions are asked.
+
+        Raises:
+            StoreError: if the store cannot be read, is damaged, or holds vectors of another length.
+        """
+
+    def stored_dimension(self, folder: Path) -> int | None:
+        """Return the length of the stored vectors; None if nothing was ever added.
+
+        Raises:
+            StoreError: if the store cannot be read, or is damaged.
+        """
 
 
 def digest(document: Document) -> bytes:
-    """What tells a changed document from an unchanged one."""
-    return hashlib.sha256(f"{len(document.unit)}:{document.unit}{document.text}".encode()).digest()
+    """Return a hash of a document's unit, text and fields, if it has some: it tells a changed document."""
+    content = f"{len(document.unit)}:{document.unit}{document.text}"
+    if document.fields:  # begins with a letter, so that no document without fields has the same content
+        fields = json.dumps(dict(document.fields), sort_keys=True)
+        content = f"fields {len(fields)}:{fields}{content}"
+    return hashlib.sha256(content.encode()).digest()

@@ -1,0 +1,168 @@
+"""Thirty questions of an analyst: useful, honestly refused, honestly without an answer, wrong, or an invention.
+
+    .venv/bin/python -m benchmarks.analyst_questions DATA/medical_synth_small [--vault FOLDER] [--only 1 5 12]
+
+Makes a vault of 1,000 notes with the default embedder, model and algorithm and epsilon 20, in a folder that is removed
+at the end (or kept in --vault, and asked again), and asks as an analyst does: `discreet ask --json`. The first ten
+are those of the first analyst who tried it. What is right is taken from the data set's own questions.
+
+useful     the answer holds what is right
+refused    said from the question alone that it cannot be answered yet; nothing was paid
+no answer  nothing was released, and no text stands in its place
+wrong      something was released that does not hold what is right
+invention  nothing was released, and a text stands in its place
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from discreet.vault import Vault
+
+TREATMENT, SYMPTOM = "disease-to-treatment", "disease-to-symptoms"
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question, and what is right.
+
+    Attributes:
+        text: what is asked.
+        disease: that it is about.
+        right: the kind of the data set's question with the right answers, or one right answer, or "" if the notes hold
+            none.
+        choices: public choices, if it names any.
+    """
+
+    text: str
+    disease: str = ""
+    right: str = ""
+    choices: tuple[str, ...] = ()
+
+
+AB = ("Blerpox treatment", "Flarglepox Discombobulation")
+QUESTIONS = (
+    Question("What is the treatment for Snurflaxitis?", "Snurflaxitis", TREATMENT),
+    Question(f"Is Snurflaxitis treated with {AB[0]} or with {AB[1]}?", "Snurflaxitis", TREATMENT, choices=AB),
+    Question("Is Flarglepox Discombobulation used to treat Snurflaxitis?", right="yes"),
+    Question("How many patients have Zonkitis?"),
+    Question("List the symptoms of Zonkitis."),
+    Question("Summarise what the notes say about Flibberflamius Extremus."),
+    Question("What is the capital of France?"),
+    Question("And which symptoms does that disease have?"),
+    Question("Welche Behandlung gibt es bei Snurflaxitis?"),
+    Question("Which of my patients have been treated by Dr Keller?"),
+    Question("What helps against Burpdynia?", "Burpdynia", TREATMENT),
+    Question("Which treatment do patients with Nerdledonsosis get?", "Nerdledonsosis", TREATMENT),
+    Question("How is Snurflotron treated?", "Snurflotron", TREATMENT),
+    Question("What do doctors prescribe for Snizzlejerk Fever?", "Snizzlejerk Fever", TREATMENT),
+    Question("Which drugs are given against Zonkitis?", "Zonkitis", TREATMENT),
+    Question("Name one symptom of Burpdynia.", "Burpdynia", SYMPTOM),
+    Question("What do patients with Schnitzelploxia complain about?", "Schnitzelploxia", SYMPTOM),
+    Question("I have vision blurring, dizzy spells and inflamed eyes. What is the disease?", right="Nerdledonsosis"),
+    Question("Which disease causes nose twitching and bluish lips?", right="Snurflesauce Overdosis"),
+    Question(
+        "A patient has feverish rash and itchy eyes. What should the doctor prescribe?", "Snizzlejerk Fever", TREATMENT
+    ),
+    Question("Does Snurflesickness cause fatigue?", right="yes"),
+    Question("Is Burpdynia treated with Blergonade Shots?", right="no"),
+    Question("Is Zonkitis contagious?", right="not said"),
+    Question("What dose of Blergonade Shots is given?"),
+    Question("In which year was Flumplenaxosis discovered?"),
+    Question("How common is Schnitzelploxia?"),
+    Question("Which symptoms does Snurflesickness have?"),
+    Question("Who suffers from Burpdynia?"),
+    Question("Quel est le traitement du Burpdynia ?"),
+    Question("What about Flumplenookitis?"),
+)
+
+
+def right_answers(folder: Path, question: Question) -> list[str]:
+    """What the answer should hold one of."""
+    if question.right not in (TREATMENT, SYMPTOM):
+        return [question.right] if question.right else []
+    lines = (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+    known = (json.loads(line) for line in lines)
+    return next(
+        [str(answer) for answer in one["answers"]]
+        for one in known
+        if one["kind"] == question.right and one["meta"]["disease"] == question.disease
+    )
+
+
+def verdict(said: dict[str, Any], right: Sequence[str]) -> str:
+    """What an answer is worth, as `discreet ask --json` says it."""
+    if "error" in said:
+        return "refused" if said["error"] == "CannotAnswer" else str(said["error"])
+    if said["answer"] is None:
+        return "no answer"
+    if said["stopped"] == "public":
+        return "invention"
+    held = _words(str(said["answer"]))
+    return "useful" if any(f" {_words(one)} " in f" {held} " for one in right) else "wrong"
+
+
+def _words(text: str) -> str:
+    return " ".join("".join(letter if letter.isalnum() else " " for letter in text.casefold()).split())
+
+
+def asked(vault: Path, questions: Sequence[Question]) -> Iterator[dict[str, Any]]:
+    """What is said to each: those without choices by one program, which loads the model once."""
+    plain = [question for question in questions if not question.choices]
+    answers = iter(_run(vault, [question.text for question in plain]))
+    for question in questions:
+        if question.choices:
+            options = [word for choice in question.choices for word in ("--choice", choice)]
+            yield from _run(vault, [question.text], options)
+        else:
+            yield next(answers)
+
+
+def _run(vault: Path, texts: Sequence[str], options: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
+    if not texts:
+        return
+    program = [sys.executable, "-m", "discreet", "ask", str(vault), *texts, *options, "--json"]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as started:
+        assert started.stdout is not None
+        for line in started.stdout:
+            yield json.loads(line)
+
+
+def prepared(folder: Path, data: Path) -> Path:
+    """The vault, made if it is not there."""
+    if not folder.exists():
+        Vault.create(folder, epsilon=20, delta=1e-6).add(data / "documents.jsonl")
+    return folder
+
+
+def main() -> None:
+    """Print what became of each question, and how many of each."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--vault", type=Path)
+    parser.add_argument("--only", type=int, nargs="+", help="the numbers of the questions to ask")
+    given = parser.parse_args()
+    numbers = given.only or range(1, len(QUESTIONS) + 1)
+    chosen = [QUESTIONS[number - 1] for number in numbers]
+    counts: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory() as made:
+        vault = prepared(given.vault or Path(made) / "v", given.data)
+        print("| | question | verdict | epsilon | said |\n| --- | --- | --- | --- | --- |")
+        for number, question, said in zip(numbers, chosen, asked(vault, chosen), strict=True):
+            found = verdict(said, right_answers(given.data, question))
+            counts[found] += 1
+            paid = (said.get("receipt") or {}).get("epsilon", 0.0)
+            text = said.get("message") or said.get("answer") or ""
+            print(f"| {number} | {question.text} | {found} | {paid:.3g} | {text} |", flush=True)
+    print("\n" + ", ".join(f"{count} {name}" for name, count in counts.most_common()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+"""The plug-ins pass the conformance suites of discreet."""
+
+from pathlib import Path
+
+import pytest
+from discreet_example_plugin.jsonl_store import JsonlStore
+from discreet_example_plugin.nearby_units import NearbyUnits
+
+from discreet import Algorithm, StoreError
+from discreet.testing import AlgorithmSuite, StoreSuite
+from discreet.testing.store import SIZE, MakeStore, direction, entry, fill
+
+
+class TestNearbyUnits(AlgorithmSuite):
+    @pytest.fixture
+    def algorithm(self) -> Algorithm:
+        return NearbyUnits(epsilon=0.5)
+
+
+class TestJsonlStore(StoreSuite):
+    @pytest.fixture
+    def make_store(self, tmp_path_factory: pytest.TempPathFactory) -> MakeStore:
+        return lambda: JsonlStore(tmp_path_factory.mktemp("store"), SIZE)
+
+
+def test_store_is_the_same_when_reopened(tmp_path: Path) -> None:
+    store = JsonlStore(tmp_path, SIZE)
+    assert JsonlStore.stored_dimension(tmp_path) is None
+    fill(store, [(1, "a", [1]), (2, "b", [2]), (3, "c", [3])])
+    store.remove("d2")
+    store.bury("c")
+    again = JsonlStore(tmp_path, SIZE)
+    assert JsonlStore.stored_dimension(tmp_path) == SIZE
+    assert again.nearest_units(direction(1), 9) == store.nearest_units(direction(1), 9)
+    assert again.tag(b"content") == store.tag(b"content")
+    assert list(again.buried(["a", "c"])) == ["c"]
+
+
+def test_failed_batch_leaves_no_document(tmp_path: Path) -> None:
+    store = JsonlStore(tmp_path, SIZE)
+    with pytest.raises(StoreError), store.batch():
+        put_and_fail(store)
+    assert store.count_documents() == JsonlStore(tmp_path, SIZE).count_documents() == 0
+
+
+def put_and_fail(store: JsonlStore) -> None:
+    store.put(*entry(1, "a", [1]))
+    raise StoreError("The disk is full.")

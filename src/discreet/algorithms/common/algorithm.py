@@ -1,0 +1,189 @@
+"""The seam that every way to answer a question fits: its guarantee, its price, how it pays, and what it runs.
+
+A private algorithm has two parts that can be combined freely:
+
+- retrieval selects the units that take part: by rank, above a threshold, in noisy bins, or by a noisy count;
+- generation makes an answer of their documents: consensus, token votes, sparse votes, keywords (`ensemble`).
+
+`VoterEnsemble` retrieves by rank; `PrivateRAG` combines another retrieval with any ensemble. The names of the papers
+are such combinations, one file each.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import Field, dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from discreet.algorithms.common.answer import GeneratedAnswer
+from discreet.algorithms.common.plan import Plan
+from discreet.errors import UsageError
+from discreet.generation.capabilities import Capability, capabilities
+from discreet.generation.model import LanguageModel
+from discreet.privacy.account import Account, Payment
+from discreet.privacy.accounting import Budget
+from discreet.retrieval.sealed_corpus import SealedCorpus
+
+if TYPE_CHECKING:
+    from discreet.algorithms.common.ensemble import RoundBudget, VoterEnsemble
+
+
+class Guarantee(StrEnum):
+    """What an algorithm promises.
+
+    Attributes:
+        DP: differential privacy, with the epsilon and delta on the receipt.
+        CLAIMED: a published bound that does not cover what is released (`privacy.claims`).
+        NONE: nothing.
+    """
+
+    DP = "differential privacy"
+    CLAIMED = "a published claim, no guarantee"
+    NONE = "none"
+
+
+@dataclass(frozen=True)
+class Query:
+    """A question as an algorithm reads it.
+
+    Attributes:
+        text: the question.
+        public: what the public prompt reads in place of a document: earlier answers, a public text. Empty for none.
+    """
+
+    text: str
+    public: str = ""
+
+
+class Algorithm(ABC):
+    """A way to answer a question. Subclasses are frozen dataclasses; their fields are the parameters.
+
+    Attributes:
+        name: as in `discreet ask --algorithm`.
+        guarantee: what it promises.
+        payment: how it pays. A class without one is refused before anything is recorded.
+        requires: what the model must be able to do, checked before anything is paid.
+        private: whether its answers have a guarantee; follows from `guarantee`.
+        generates: whether it can be the generation of another algorithm (its `inner`).
+        decides: the parameters of its `inner` that it chooses itself.
+    """
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+    name: ClassVar[str]
+    guarantee: ClassVar[Guarantee]
+    payment: ClassVar[Payment]
+    requires: ClassVar[frozenset[Capability]] = frozenset()
+    private: ClassVar[bool] = False
+    generates: ClassVar[bool] = False
+    decides: ClassVar[frozenset[str]] = frozenset()
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.private = getattr(cls, "guarantee", None) is Guarantee.DP
+
+    @abstractmethod
+    def plan(self, budget: Budget, vocabulary: int) -> Plan | None:
+        """Return the most that a question may cost, or None if it costs nothing.
+
+        Args:
+            budget: the most that any unit may spend in all its questions.
+            vocabulary: the number of tokens that the model knows.
+
+        Raises:
+            UsageError: if the budget is too small for any answer.
+        """
+
+    @abstractmethod
+    def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
+        """Answer `query` from `corpus`. Every release is paid through `account`, within `plan`.
+
+        Raises:
+            BudgetExhausted: if the account cannot pay.
+        """
+
+    def scaled_to(self, epsilon: float) -> Self:
+        """Return the same algorithm for a question of `epsilon`; the algorithm itself if it costs nothing."""
+        return self
+
+    def prepare(self, question: str, model: LanguageModel) -> None:
+        """Check that `model` can answer `question`, before anything is paid.
+
+        Raises:
+            UsageError: if it cannot do what the algorithm requires, or has no room for the question.
+        """
+        check_model(self.name, self.required, model)
+
+    @property
+    def required(self) -> frozenset[Capability]:
+        """What the model must be able to do, with these parameters."""
+        return self.requires
+
+    @property
+    def label(self) -> str:
+        """The name, with the parameter that tells two of its kind apart in a table."""
+        return self.name
+
+    @property
+    def question_epsilon(self) -> float | None:
+        """The epsilon that a question may cost, if it is a parameter."""
+        return getattr(self, "epsilon", None)
+
+    @property
+    def least_epsilon(self) -> float:
+        """The epsilon that a question costs before its answer is paid."""
+        return 0.0
+
+    @property
+    def shares_budget(self) -> bool:
+        """Whether a question's price is a share of what a unit may spend in all."""
+        return False
+
+    @property
+    def units_read(self) -> int:
+        """The number of units that an answer rests on at most; 0 if it is not fixed."""
+        return 0
+
+    @property
+    def public_choices(self) -> tuple[str, ...]:
+        """The public answers to choose from; none if any answer can be released."""
+        return ()
+
+    @property
+    def releases_shares(self) -> bool:
+        """Whether it also releases noisy numbers of votes for each choice."""
+        return False
+
+    def with_choices(self, choices: tuple[str, ...], unsaid: str) -> Self:
+        """Return the algorithm that chooses among `choices` by grounded votes; itself if it cannot.
+
+        Args:
+            choices: yes, no, and `unsaid`.
+            unsaid: the choice of a voter whose documents do not tell.
+        """
+        return self
+
+    def count_votes(self, budget: Budget, vocabulary: int) -> "tuple[VoterEnsemble, RoundBudget] | None":
+        """Return the voters of one question and their budget; None if it does not count a fixed number of votes.
+
+        Raises:
+            UsageError: if the budget is too small for it.
+        """
+        return None
+
+
+_NEEDS: dict[Capability, str] = {
+    Capability.COMPLETIONS: "that completes prompts",
+    Capability.VOTES: "that votes on each token",
+    Capability.LOGITS: "that tells how likely each token is",
+    Capability.STATES: "that shows its hidden states",
+}
+
+
+def check_model(name: str, required: frozenset[Capability], model: LanguageModel) -> None:
+    """Check that `model` can do what the algorithm called `name` requires.
+
+    Raises:
+        UsageError: if it cannot.
+    """
+    for capability in sorted(required - capabilities(model)):
+        needs = _NEEDS[capability]
+        raise UsageError(f"'{name}' needs a language model {needs}; '{model.name}' does not. Use another model.")

@@ -1,0 +1,243 @@
+"""Ensembles of voters: their parameters, their price, and how a total is split into rounds.
+
+Each voter reads documents of its own; mechanisms alone release what voters say. An answer is paid in rounds: a round is
+a private token, or the whole answer. An ensemble is a generation (`respond`), and a whole algorithm if the units are
+retrieved by rank (`run`). Docstrings give the papers' names of parameters.
+"""
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from typing import ClassVar, Self
+
+from discreet.algorithms.common.algorithm import Algorithm, Guarantee, Query
+from discreet.algorithms.common.answer import GeneratedAnswer
+from discreet.algorithms.common.plan import Plan
+from discreet.algorithms.common.voter_config import VoterConfig
+from discreet.errors import UsageError
+from discreet.generation.capabilities import Capability
+from discreet.generation.model import LanguageModel
+from discreet.privacy.account import Account, Payment
+from discreet.privacy.accounting import Budget, Spending, budget_for, largest
+from discreet.privacy.change import Change
+from discreet.privacy.costs import Cost, Pure, Together
+from discreet.privacy.filter import Priced, PrivacyFilter
+from discreet.privacy.partition import REPLACE_ONE
+from discreet.privacy.private import Private
+from discreet.retrieval.documents import Passage
+from discreet.retrieval.sealed_corpus import SealedCorpus
+
+FAILURE_SHARE = 0.01
+"""Of a question's delta, this part is for the failure probabilities of its mechanisms; the rest is for conversion."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class VoterEnsemble(VoterConfig, Algorithm):
+    """Parameters of a private answer by voters: those of `VoterConfig`, and two more.
+
+    Attributes:
+        epsilon: the total privacy budget of the question (epsilon_total).
+        delta: its delta (delta_total); the vault's if not given.
+    """
+
+    guarantee: ClassVar[Guarantee] = Guarantee.DP
+    payment: ClassVar[Payment] = Payment.EVERY_UNIT
+    requires: ClassVar[frozenset[Capability]] = frozenset({Capability.COMPLETIONS})
+    generates: ClassVar[bool] = True
+
+    epsilon: float = 10.0
+    delta: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_number("epsilon", self.epsilon)
+        if self.delta is not None and not 0 < self.delta < 1:
+            raise UsageError(f"Delta is a probability between 0 and 1, not {self.delta}. Try 1e-6.")
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds the total should buy."""
+        return 1
+
+    @property
+    def most_rounds(self) -> int:
+        """How many rounds an answer can have, if each has a price of its own."""
+        return 1
+
+    @property
+    def price(self) -> float | None:
+        """The epsilon of a round, if it is given; otherwise it follows from the total."""
+        return None
+
+    @abstractmethod
+    def mechanisms(self, epsilon: float, delta: float, change: Change, vocabulary: int) -> Sequence[Priced]:
+        """What one round of budget (epsilon, delta) runs, in order. More epsilon never costs less."""
+
+    @abstractmethod
+    def respond(
+        self,
+        question: str,
+        documents: Private[tuple[Passage, ...]],
+        model: LanguageModel,
+        privacy: PrivacyFilter,
+        rounds: "RoundBudget",
+        known: str = "",
+    ) -> GeneratedAnswer:
+        """Answer from what each voter was dealt, with a budget for each round.
+
+        `known` is what the public prompt knows: answers that were released before.
+        """
+
+    def failures(self, delta: float) -> float:
+        """The part of a question's delta that is for the failure probabilities of its mechanisms."""
+        return FAILURE_SHARE * delta
+
+    def ceiling(self, cost: Cost, delta: float, failures: float) -> Budget:
+        """The budget of a question whose rounds cost `cost` each."""
+        return budget_for(cost, self.epsilon, delta, failures)
+
+    def calibrate(self, budget: Budget, vocabulary: int) -> "RoundBudget":
+        """Split the question's total into rounds."""
+        return calibrate_to_epsilon(self, self.delta or budget.delta, vocabulary)
+
+    def plan(self, budget: Budget, vocabulary: int) -> Plan:
+        """Return the most that a question may cost."""
+        rounds = self.calibrate(budget, vocabulary)
+        self.check(rounds)
+        return rounds.plan
+
+    def scaled_to(self, epsilon: float) -> Self:
+        """Return the same algorithm for a question of `epsilon`, with rounds as precise as that allows."""
+        return replace(self.without_price(), epsilon=epsilon)
+
+    def without_price(self) -> Self:
+        """Return the same algorithm with a price of a round that follows from the total."""
+        return self
+
+    def prepare(self, question: str, model: LanguageModel) -> None:
+        """Check that `model` can do what is required, and has room for `question`."""
+        super().prepare(question, model)
+        self.check_fits(question, model)
+
+    @property
+    def units_read(self) -> int:
+        """One place for each unit of each voter."""
+        return self.voters * self.units_per_voter
+
+    def count_votes(self, budget: Budget, vocabulary: int) -> "tuple[VoterEnsemble, RoundBudget] | None":
+        """Return itself and the budget of its rounds."""
+        return self, self.calibrate(budget, vocabulary)
+
+    def check(self, rounds: "RoundBudget") -> None:
+        """Refuse a budget that is too small for anything to be released.
+
+        Raises:
+            UsageError: says how much would be needed.
+        """
+
+    def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
+        """Answer from the units that are nearest to the question; every unit pays."""
+        rounds = self.calibrate(account.budget, model.vocabulary_size)
+        paying = account.charge_every_unit(rounds.plan.max_cost)
+        nearest = paying.nearest(partial(corpus.nearest, query.text), self.units_read)
+        documents = corpus.partition_to_voters(nearest, self.voters, self.units_per_voter)
+        return self.respond(query.text, documents, model, paying.paid, rounds, query.public)
+
+
+@dataclass(frozen=True)
+class RoundBudget:
+    """How a total is split: the plan of the question, and (epsilon, delta) of one round."""
+
+    plan: Plan
+    epsilon: float
+    delta: float
+
+
+@lru_cache(maxsize=128)
+def calibrate_to_epsilon(
+    ensemble: VoterEnsemble, delta: float, vocabulary: int, selection_epsilon: float = 0.0
+) -> RoundBudget:
+    """Fit rounds into the total: as many as asked for, each as precise as possible.
+
+    With the price of a round given, as many rounds as fit. Calibration finds the budget of a round by bisection.
+    `selection_epsilon` is pure epsilon that the question costs before its first round.
+
+    Raises:
+        UsageError: a round costs more than the total can pay once.
+    """
+    failures = ensemble.failures(delta)
+    before = Spending.of(Pure(selection_epsilon)) if selection_epsilon else Spending.nothing()
+
+    def split(epsilon: float, wanted: int) -> RoundBudget:
+        each = failures / wanted * (1 - 1e-9)  # so that their sum, rounded up, stays below
+        mechanisms = ensemble.mechanisms(epsilon, each, REPLACE_ONE, vocabulary)
+        cost = Together(tuple(mechanism.cost(REPLACE_ONE) for mechanism in mechanisms))
+        ceiling = ensemble.ceiling(cost, delta, failures)
+        return RoundBudget(
+            Plan(ceiling, cost, ceiling.affordable(cost, before, wanted), selection_epsilon), epsilon, each
+        )
+
+    wanted = ensemble.rounds
+    if ensemble.price is None:
+        low, high = ensemble.epsilon / wanted / 100, ensemble.epsilon
+        return split(largest(lambda each: split(each, wanted).plan.rounds == wanted, low, high), wanted)
+    rounds = split(ensemble.price, ensemble.most_rounds)
+    if rounds.plan.rounds == 0:
+        raise UsageError(
+            f"A private token of epsilon {ensemble.price:g} does not fit into a total of {ensemble.epsilon:g}. "
+            "Lower epsilon_token or raise epsilon."
+        )
+    return split(ensemble.price, rounds.plan.rounds)
+
+
+@lru_cache(maxsize=128)
+def calibrate_to_uses(
+    ensemble: VoterEnsemble, budget: Budget, uses: int, selection_epsilon: float, vocabulary: int
+) -> RoundBudget:
+    """Share a unit's budget out among `uses` questions: each round as precise as that allows.
+
+    Args:
+        ensemble: how a question is answered.
+        budget: what a unit may spend in all.
+        uses: how many questions each unit may take part in (M).
+        selection_epsilon: pure epsilon that a question costs before its first round.
+        vocabulary: how many tokens the model knows.
+
+    Raises:
+        UsageError: the budget cannot pay for so many.
+    """
+    wanted = ensemble.rounds
+    each = budget.failures / (uses * wanted) * (1 - 1e-9)
+
+    def cost(epsilon: float) -> Together:
+        mechanisms = ensemble.mechanisms(epsilon, each, REPLACE_ONE, vocabulary)
+        return Together(tuple(mechanism.cost(REPLACE_ONE) for mechanism in mechanisms))
+
+    def fits(epsilon: float, rounds: int) -> bool:
+        once = Spending.of(cost(epsilon), rounds) + (
+            Spending.of(Pure(selection_epsilon)) if selection_epsilon else Spending.nothing()
+        )
+        return budget.admits(once.times(uses))
+
+    if ensemble.price is None:
+        rounds, smallest = wanted, budget.epsilon / wanted / uses / 100
+        epsilon = largest(lambda each: fits(each, wanted), smallest, budget.epsilon)
+    else:
+        epsilon = ensemble.price
+        rounds = max((n for n in range(1, ensemble.most_rounds + 1) if fits(epsilon, n)), default=0)
+    if not rounds or not fits(epsilon, rounds):
+        raise UsageError(
+            f"A unit's budget of epsilon {budget.epsilon:g} does not pay for {uses} questions like this. Use fewer "
+            "`uses`, fewer private tokens, or a smaller epsilon_token."
+        )
+    return RoundBudget(Plan(budget, cost(epsilon), rounds, selection_epsilon), epsilon, each)
+
+
+def check_number(name: str, value: float) -> None:
+    """Refuse what is not a finite number above 0, or is beyond what can be worked with."""
+    if not (math.isfinite(value) and value > 0):
+        raise UsageError(f"{name} is a finite number above 0, not {value}. Smaller is more private; try 1 to 10.")
+    if not 1e-12 <= value <= 1e12:  # of its square, and of one over it, nothing must overflow
+        raise UsageError(f"{name} lies between 1e-12 and 1e12, not at {value:g}. Smaller is more private; try 1 to 10.")

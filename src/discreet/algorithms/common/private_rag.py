@@ -1,0 +1,159 @@
+"""PrivateRAG: a retrieval combined with a generation, for many questions; each unit pays for its own part.
+
+A subclass is a retrieval: it selects the units that take part, and charges them. `inner` is the generation: any
+ensemble that is private for the units that it was dealt.
+"""
+
+from abc import abstractmethod
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Self
+
+from discreet.algorithms.common.algorithm import Algorithm, Guarantee, Query
+from discreet.algorithms.common.answer import GeneratedAnswer
+from discreet.algorithms.common.ensemble import (
+    RoundBudget,
+    VoterEnsemble,
+    calibrate_to_epsilon,
+    calibrate_to_uses,
+    check_number,
+)
+from discreet.algorithms.common.plan import Plan
+from discreet.algorithms.consensus import Consensus
+from discreet.errors import UsageError
+from discreet.generation.capabilities import Capability
+from discreet.generation.model import LanguageModel
+from discreet.privacy.account import Account, Payment
+from discreet.privacy.accounting import NANO, Budget
+from discreet.privacy.filter import PrivacyFilter
+from discreet.privacy.private import Private
+from discreet.retrieval.sealed_corpus import Found, SealedCorpus
+
+PRICE = 2.5
+"""What a question costs a unit by default: enough for a consensus of 40 voters, and to find them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivateRAG(Algorithm):
+    """Parameters of an algorithm in which each unit pays for the questions in which it takes part.
+
+    Attributes:
+        inner: how a single question is answered: any algorithm that is private for the units it was dealt.
+        epsilon: what a question may cost a unit (epsilon_q).
+        uses: instead, in how many questions each unit may take part (M): its budget is shared out evenly among them.
+
+    With neither, a question costs `PRICE`, or all that a unit may spend if that is less.
+    """
+
+    guarantee: ClassVar[Guarantee] = Guarantee.DP
+    payment: ClassVar[Payment] = Payment.EACH_UNIT
+
+    inner: VoterEnsemble = field(default_factory=Consensus)
+    epsilon: float | None = None
+    uses: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.uses is not None and self.uses < 1:
+            raise UsageError(f"A unit takes part in at least 1 question (uses), not {self.uses}.")
+        if self.epsilon is not None:
+            check_number("epsilon", self.epsilon)
+
+    @abstractmethod
+    def retrieve(
+        self, query: Query, corpus: SealedCorpus, rounds: RoundBudget, account: Account
+    ) -> tuple[Private[Found], PrivacyFilter]:
+        """Select and charge the units that take part.
+
+        Returns:
+            those that paid, the nearest first, and the filter that spends what the rounds may cost.
+        """
+
+    def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
+        """Retrieve, deal the documents to voters, and have these answer."""
+        rounds = self.calibrate(account.budget, model.vocabulary_size)
+        paying, paid = self.retrieve(query, corpus, rounds, account)
+        documents = corpus.partition_to_voters(paying, self.inner.voters, self.inner.units_per_voter)
+        return self.inner.respond(query.text, documents, model, paid, rounds, query.public)
+
+    @property
+    def selection_epsilon(self) -> float:
+        """Pure epsilon that the retrieval costs a unit."""
+        return 0.0
+
+    def plan(self, budget: Budget, vocabulary: int) -> Plan:
+        """Return the most that a question may cost a unit."""
+        rounds = self.calibrate(budget, vocabulary)
+        self.inner.check(rounds)
+        return rounds.plan
+
+    def calibrate(self, budget: Budget, vocabulary: int) -> RoundBudget:
+        """Return the budget of a round, and how many there may be.
+
+        Raises:
+            UsageError: if the question's delta is above the vault's, or its epsilon does not pay the retrieval.
+        """
+        delta = self.inner.delta or budget.delta
+        if delta > budget.delta:
+            raise UsageError(
+                f"The question's delta, {delta:g}, is above the vault's, {budget.delta:g}. Give a smaller one, or none."
+            )
+        if self.shares_budget and self.uses:
+            return calibrate_to_uses(self.inner, budget, self.uses, self.selection_epsilon, vocabulary)
+        # Parts are rounded up, to billionths: of a small grant three are left, or the sum might not fit into it.
+        price = min(PRICE, budget.epsilon - 3 / NANO) if self.epsilon is None else self.epsilon
+        if price <= self.selection_epsilon:
+            raise UsageError(
+                f"Epsilon {price:g} does not pay the retrieval, which costs {self.selection_epsilon:g}. Raise epsilon."
+            )
+        rounds = calibrate_to_epsilon(replace(self.inner, epsilon=price - self.selection_epsilon), delta, vocabulary)
+        return replace(rounds, plan=replace(rounds.plan, selection_epsilon=self.selection_epsilon))
+
+    def scaled_to(self, epsilon: float) -> Self:
+        """Return the same algorithm for a question of `epsilon`, with rounds as precise as that allows."""
+        return replace(self, epsilon=epsilon, inner=self.inner.without_price())
+
+    def prepare(self, question: str, model: LanguageModel) -> None:
+        """Check that the generation can answer."""
+        self.inner.prepare(question, model)
+
+    def with_choices(self, choices: tuple[str, ...], unsaid: str) -> Self:
+        """Return the algorithm with a generation that chooses among `choices`, if it can."""
+        return replace(self, inner=self.inner.with_choices(choices, unsaid))
+
+    def count_votes(self, budget: Budget, vocabulary: int) -> tuple[VoterEnsemble, RoundBudget]:
+        """Return the generation and the budget of its rounds."""
+        return self.inner, self.calibrate(budget, vocabulary)
+
+    @property
+    def required(self) -> frozenset[Capability]:
+        """What the generation requires."""
+        return self.inner.required
+
+    @property
+    def label(self) -> str:
+        """The name, with the number of questions that a unit's budget is shared out among."""
+        return f"{self.name}, M={self.uses}" if self.uses else self.name
+
+    @property
+    def least_epsilon(self) -> float:
+        """What the retrieval costs."""
+        return self.selection_epsilon
+
+    @property
+    def shares_budget(self) -> bool:
+        """Whether `uses` alone decides the price."""
+        return self.epsilon is None and self.uses is not None
+
+    @property
+    def units_read(self) -> int:
+        """Those that the generation reads."""
+        return self.inner.units_read
+
+    @property
+    def public_choices(self) -> tuple[str, ...]:
+        """Those of the generation."""
+        return self.inner.public_choices
+
+    @property
+    def releases_shares(self) -> bool:
+        """Whether the generation does."""
+        return self.inner.releases_shares

@@ -1,0 +1,81 @@
+"""How voters are set up: what all answers by voters have in common, private or not."""
+
+from dataclasses import dataclass
+
+from discreet.errors import UsageError
+from discreet.generation.model import LanguageModel
+from discreet.generation.prompts import DOCUMENT_TOKENS, layout
+from discreet.generation.voters import VoterBatch
+from discreet.privacy.private import Private
+from discreet.retrieval.documents import Passage
+
+MOST_VOTERS = 1000
+MOST_PREFIX = 1000
+"""Characters of how an answer begins. What is read of every answer begins with it, so it must not take long."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class VoterConfig:
+    """Parameters of voters.
+
+    Attributes:
+        voters: how many voters (m), each with documents of its own.
+        units_per_voter: how many units each voter reads (k).
+        max_tokens: the longest answer (T_max).
+        prefix: how the answer begins: public, and free.
+        document_tokens: public length to which a unit's passage is cut or padded; the model's default if 0.
+    """
+
+    voters: int = 40
+    units_per_voter: int = 1
+    max_tokens: int = 32
+    prefix: str = ""
+    document_tokens: int = 0
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.voters <= MOST_VOTERS:
+            raise UsageError(f"The number of voters lies between 1 and {MOST_VOTERS}, not {self.voters}. Try 40.")
+        for name in ("units_per_voter", "max_tokens"):
+            if getattr(self, name) < 1:
+                raise UsageError(f"{name} is at least 1, not {getattr(self, name)}.")
+        check_prefix(self.prefix)
+
+    def asked(self, question: str) -> str:
+        """What voters are asked."""
+        return question
+
+    def check_fits(self, question: str, model: LanguageModel) -> None:
+        """Refuse a question for which the model has no room, before anybody pays.
+
+        Raises:
+            UsageError: it is too long, or the answer or the documents may be.
+        """
+        tokens = (self.document_tokens or DOCUMENT_TOKENS) * self.units_per_voter
+        asked = self.asked(question)
+        layout(model, asked, prefix=self.prefix, document_tokens=tokens, max_tokens=self.max_tokens)
+
+    def start_voters(
+        self, question: str, documents: Private[tuple[Passage, ...]], model: LanguageModel, public: str = ""
+    ) -> VoterBatch:
+        """One prompt a voter and the public prompt, in one batch."""
+        texts = documents.map(lambda passages: tuple(passage.text for passage in passages))
+        return VoterBatch(
+            model,
+            self.asked(question),
+            texts,
+            units_per_voter=self.units_per_voter,
+            prefix=self.prefix,
+            max_tokens=self.max_tokens,
+            document_tokens=self.document_tokens,
+            public=public,
+        )
+
+
+def check_prefix(prefix: str) -> None:
+    """Refuse one that is longer than any beginning of an answer.
+
+    Raises:
+        UsageError: it is.
+    """
+    if len(prefix) > MOST_PREFIX:
+        raise UsageError(f"A prefix is how an answer begins: at most {MOST_PREFIX} characters, not {len(prefix)}.")

@@ -1,0 +1,49 @@
+"""Greedy decoding of a prompt, or of many that have nothing to do with each other, for baselines without votes."""
+
+from collections.abc import Sequence
+from itertools import takewhile
+
+from discreet.algorithms.common.answer import GeneratedAnswer, Stopped
+from discreet.generation.model import LanguageModel, Prompt
+from discreet.generation.torch_backend.greedy import decode_rows
+from discreet.generation.torch_backend.length_buckets import length_buckets
+
+_AT_ONCE = 32
+"""Prompts in a batch."""
+
+
+def write(model: LanguageModel, shared: Sequence[int], prompt: Prompt, prefix: str, max_tokens: int) -> GeneratedAnswer:
+    """Continue `shared` and `prompt` with their best tokens."""
+    decoding = model.start(shared, [prompt], max_tokens)
+    answer: list[int] = []
+    stopped: Stopped = "length"
+    for _ in range(max_tokens):
+        token = int(decoding.best()[0])
+        if token in model.end_tokens:
+            stopped = "end"
+            break
+        answer.append(token)
+        decoding.append(token)
+    return GeneratedAnswer(prefix + model.decode(answer), stopped, len(answer))
+
+
+def write_all(
+    model: LanguageModel, prompts: Sequence[tuple[Sequence[int], Prompt]], max_tokens: int
+) -> list[tuple[list[int], bool]]:
+    """Continue each of many pairs of a shared part and a prompt with its best tokens; whether each came to an end.
+
+    Those of about the same length go together. What one says changes another only by how sums are rounded.
+    """
+    whole = [[*shared, *prompt.tokens[prompt.padding :]] for shared, prompt in prompts]
+    # All but the last token of the shortest, at most: each has something of its own.
+    alike = takewhile(lambda tokens: len(set(tokens)) == 1, zip(*(tokens[:-1] for tokens in whole), strict=False))
+    common = [tokens[0] for tokens in alike]
+    own = [tokens[len(common) :] for tokens in whole]
+    written: dict[int, tuple[list[int], bool]] = {}
+    for room, places in length_buckets([len(tokens) for tokens in own], max(map(len, own), default=0), _AT_ONCE):
+        batch = [own[place] for place in places]
+        padded = [Prompt((model.pad_token,) * (room - len(t)) + tuple(t), room - len(t)) for t in batch]
+        decoding = model.start(common, padded, max_tokens)
+        found = decode_rows(decoding, decoding.best(), max_tokens, model.end_tokens, all_steps=False)
+        written |= dict(zip(places, found, strict=True))
+    return [written[place] for place in range(len(own))]

@@ -1,0 +1,102 @@
+"""A yes/no question as a claim about a subject and a value, from its text alone.
+
+"Is cold tea used to treat Thunder Heart?" claims cold tea of Thunder Heart. A claim about a treatment has an open
+question, too: "What is the treatment for Thunder Heart?" Other claims have none. The forms are those of English
+questions about diseases; a question of another form has no subject, and all its words are the value.
+"""
+
+import re
+from dataclasses import dataclass
+
+from discreet.algorithms.text.keywords import STOP_WORDS
+from discreet.algorithms.text.normalize import LABELS, words_of
+
+_PATIENTS = r"(?:the )?(?:patients|people|those|persons|children|adults|cases) with"
+_BE = r"(?:is|are|was|were|can|could|should|may)(?:n't)?"
+_DO = r"(?:do|does|did|can|could|will|may|might|has|have)(?:n't)?"
+_OFTEN = r"(?:(?:be|usually|often|sometimes|typically|normally|commonly|ever|also) ){0,3}"
+_REMEDY = r"(?:treatment|therapy|remedy|cure|medicine|medication|drug)s?"
+_TREATING = rf"(?:to (?:treat|cure|heal)|(?:for|in) treating|(?:as|in) (?:an? |the )?{_REMEDY} (?:for|of)|against)"
+_GIVEN = r"(?:used|given|prescribed|recommended|taken|indicated|effective|helpful|good|administered)"
+_HELP = r"(?:treat|cure|heal|relieve|help against|help with|help|work against)"
+_TREATMENTS = (
+    rf"{_BE} (?P<value>.+?) {_OFTEN}{_GIVEN} (?:{_TREATING}|for) (?P<subject>.+)",
+    rf"{_BE} (?P<value>.+?) {_OFTEN}(?:an? |the |one )?(?:\w+ )??{_REMEDY} (?:for|of|against) (?P<subject>.+)",
+    rf"{_BE} (?P<subject>.+?) {_OFTEN}(?:treated|cured|healed|managed) (?:with|by|using|through) (?P<value>.+)",
+    rf"{_DO} (?P<value>.+?) {_OFTEN}{_HELP} (?P<subject>.+)",
+    rf"{_BE} {_PATIENTS} (?P<subject>.+?) {_OFTEN}(?:treated with|given|prescribed) (?P<value>.+)",
+    rf"{_DO} doctors {_OFTEN}(?:prescribe|give|recommend|use) (?P<value>.+?) (?:for|{_TREATING}) (?P<subject>.+)",
+)
+_SIGN = r"(?:symptom|sign|complaint|feature|effect)s?"
+_HAVE = r"(?:have|get|feel|report|suffer from|complain (?:of|about)|experience|show|notice|develop|receive|take)"
+_CAUSE = r"(?:cause|causes|bring|produce|lead to|come with|include|involve|result in|have)"
+_OTHERS = (
+    rf"{_BE} (?P<value>.+?) {_OFTEN}(?:an? |the |one |among the )?(?:\w+ )??{_SIGN} (?:of|in|for) (?P<subject>.+)",
+    rf"{_DO} {_PATIENTS} (?P<subject>.+?) {_OFTEN}{_HAVE} (?P<value>.+)",
+    rf"{_DO} (?P<subject>.+?) {_OFTEN}{_CAUSE} (?P<value>.+)",
+)
+_RECEIVED = re.compile(r"\b(?:get|receive|take)\b")
+_FRAME = frozenset("patient people note document record use mention symptom sign common usual".split())
+NEGATIONS = frozenset(
+    "no not never without nor denies denied excludes excluded isn't aren't wasn't doesn't don't".split()
+)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a yes/no question claims.
+
+    Attributes:
+        subject: the words of what it is about; empty if the question has no form that is known.
+        value: the words of what it claims of that; all words of the question if it has no form that is known.
+        open: the open question for the value, if it asks for a treatment; empty if the documents alone decide.
+        received: whether the value may be something that a patient was given.
+        without: whether the value itself denies: "cuts that do not bleed".
+        negated: whether the question denies what it claims: "Is tea not used to treat ...?" No vote is read from it.
+    """
+
+    subject: tuple[str, ...]
+    value: tuple[str, ...]
+    open: str = ""
+    received: bool = False
+    without: bool = False
+    negated: bool = False
+
+
+def claim_of(question: str) -> Claim:
+    """Return what a yes/no question claims."""
+    text = " ".join(question.replace("\u2019", "'").split()).rstrip(" ?.!")
+    asked = re.split(r"(?<=[.?!]) ", text)[-1]
+    for treats, patterns in ((True, _TREATMENTS), (False, _OTHERS)):
+        for pattern in patterns:
+            found = re.fullmatch(pattern, asked, re.IGNORECASE)
+            subject, value = (content(found[name]) for name in ("subject", "value")) if found else (None, None)
+            if found and subject and value:
+                open_ = f"What is the treatment for {found['subject']}?" if treats else ""
+                received = treats or bool(_RECEIVED.search(asked))
+                without = _denies(words_of(found["value"])[1:-1])
+                inside = [*words_of(found["subject"])[1:-1], *words_of(found["value"])[1:-1]]
+                negated = _denies(words_of(asked)[1:]) > _denies(inside)
+                return Claim(subject, value, open_, received, without > 0, negated)
+    return Claim((), content(text), negated=_denies(words_of(asked)[1:]) > 0)
+
+
+def _denies(words: list[str]) -> int:
+    """How many of the words are negations."""
+    return sum(word in NEGATIONS for word in words)
+
+
+def content(text: str) -> tuple[str, ...]:
+    """Return the words of a phrase that say something, without their endings, each once."""
+    kept = (word for word in words_of(text) if word not in STOP_WORDS and word not in LABELS)
+    bare = (stem(part) for word in kept for part in word.split("-"))
+    return tuple(dict.fromkeys(word for word in bare if word not in _FRAME))
+
+
+def stem(word: str) -> str:
+    """Return a word without its ending."""
+    for ending in ("ments", "ment", "ings", "ing", "ed", "es", "s"):
+        if word.endswith(ending) and not word.endswith("ss") and len(word) - len(ending) > 2:
+            word = word[: -len(ending)]
+            break
+    return word.rstrip("e") if len(word) > 3 else word

@@ -1,0 +1,399 @@
+"""BROKEN on purpose: mechanisms and algorithms with one mistake each, which an audit must flag. None is private.
+
+Each is a mistake that was made somewhere, in a paper, in a library or in a first draft. Each claims what the sound one
+claims. Nothing but the audit and its tests imports this file, and nothing of it has a name in a vault.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from discreet.attacks.bounds import Key
+from discreet.audit.algorithms import PAIRS, QUESTIONS, AlgorithmCase, Setting, settings
+from discreet.audit.case import DELTA, Case, Told
+from discreet.audit.corpora import PAIRS as CORPUS_PAIRS
+from discreet.audit.corpora import CorpusCase, corpora
+from discreet.audit.mechanisms import CHANGES, MechanismCase, Stream, mechanism_cases, rho_of
+from discreet.audit.pairs import Pair
+from discreet.privacy.accounting import Budget, FilterState, Spending
+from discreet.privacy.change import Change
+from discreet.privacy.costs import BoundedRange, Cost
+from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.mechanisms.exponential import ExponentialMechanism, vote_scale
+from discreet.privacy.mechanisms.gap_choice import GapChoice, Words, by_count, gap_sensitivity
+from discreet.privacy.mechanisms.keyword_counts import KeywordCounts
+from discreet.privacy.mechanisms.limited_domain import LimitedDomain
+from discreet.privacy.mechanisms.sparse_vector import SparseVector
+from discreet.privacy.mechanisms.stable_set import StableSet, gap_to_pass
+from discreet.privacy.noise import Noise, Whole
+from discreet.privacy.partition import REPLACE_ONE, Member
+from discreet.privacy.private import Private
+from discreet.registry import Consensus, MuRAG
+from discreet.retrieval.documents import Passage
+from discreet.retrieval.sealed_corpus import Found, SealedCorpus
+from discreet.synthesis.dp_facts import DPFacts
+from discreet.synthesis.dp_facts import Plan as FactsPlan
+
+REPLACE, ADD_REMOVE = CHANGES
+MORE = {"threshold-choice": 40_000}
+"""So many draws show too little noise of these, whatever the seed."""
+QUIET, STILL = 1 / 3, 1 / 10
+"""The part of its noise that a twin of a mechanism, or of an algorithm, has."""
+
+
+@dataclass(frozen=True)
+class BrokenNoise:
+    """BROKEN: noise of a part of the scale that was asked for."""
+
+    noise: Noise
+    part: float
+    secure = False
+
+    def laplace(self, scale: float) -> int:
+        """Too little."""
+        return self.noise.laplace(self.part * scale)
+
+    def gaussian(self, scale: float) -> int:
+        """Too little."""
+        return self.noise.gaussian(self.part * scale)
+
+    def gaussians(self, scale: float, count: int) -> Whole:
+        """Too little."""
+        return self.noise.gaussians(self.part * scale, count)
+
+    def select(self, scores: Sequence[float], scale: float) -> int:
+        """Too little."""
+        return self.noise.select(scores, self.part * scale)
+
+    def permute_and_flip(self, scores: Sequence[float], scale: float) -> int:
+        """Too little."""
+        return self.noise.permute_and_flip(scores, self.part * scale)
+
+    def below(self, bound: int) -> int:
+        """As it is."""
+        return self.noise.below(bound)
+
+    def beside(self) -> "BrokenNoise":
+        """Another one like it."""
+        return BrokenNoise(self.noise.beside(), self.part)
+
+
+@dataclass(frozen=True)
+class Quiet:
+    """BROKEN: a case that is drawn with a part of its noise."""
+
+    case: Case
+    part: float
+
+    @property
+    def name(self) -> str:
+        """As of the sound one."""
+        return self.case.name
+
+    @property
+    def inputs(self) -> str:
+        """As of the sound one."""
+        return f"{self.part:.0%} of its noise ({self.case.inputs})"
+
+    @property
+    def claim(self) -> tuple[float, float]:
+        """As of the sound one."""
+        return self.case.claim
+
+    @property
+    def draws(self) -> int:
+        """As of the sound one, or more where chance would decide whether it is seen."""
+        return max(self.case.draws, MORE.get(self.name, 0))
+
+    def sample(self, draws: int, noise: Noise, told: Told) -> tuple[Sequence[Key], Sequence[Key]]:
+        """With too little noise."""
+        return self.case.sample(draws, BrokenNoise(noise, self.part), told)
+
+
+# -- mechanisms ------------------------------------------------------------------------------------------------------
+
+
+class BrokenRelation(ExponentialMechanism):
+    """BROKEN: charged as if a vote came or went, where one turns into another."""
+
+    def cost(self, change: Change) -> Cost:
+        """Half of what it is."""
+        return super().cost(ADD_REMOVE)
+
+
+class BrokenLimitedDomain(LimitedDomain):
+    """BROKEN: charged as its theorem says, which is for a vote that comes or goes; the voters' votes turn."""
+
+    def cost(self, change: Change) -> Cost:
+        """Half of what it is."""
+        return super().cost(ADD_REMOVE)
+
+
+class BrokenGap(GapChoice):
+    """BROKEN: as DP-KSA prints it, with Gumbel(2/epsilon): one gap may rise by two while another falls by two."""
+
+    def cost(self, change: Change) -> Cost:
+        """Half of what it is."""
+        return BoundedRange(gap_sensitivity(change) / self.scale)
+
+
+class BrokenOrder(StableSet):
+    """BROKEN: the words by how many voters have each, which is as private as the counts."""
+
+    def draw(self, shares: Sequence[Words], noise: Noise) -> tuple[str, ...] | None:
+        """In the order of the counts."""
+        found = super().draw(shares, noise)
+        return found and tuple(word for word, _ in by_count(shares)[: self.size])
+
+
+class BrokenDomain(KeywordCounts):
+    """BROKEN: noise on the words that occur, and all of them released: that a word is there tells who has it."""
+
+    def draw(self, shares: Sequence[Any], noise: Noise) -> dict[str, int]:
+        """Without a threshold."""
+        counts = Counter(word for share in shares for word in sorted(set(share))[: self.words])
+        return {word: counts[word] + noise.gaussian(self.sigma) for word in sorted(counts)}
+
+
+class BrokenTies(KeywordCounts):
+    """BROKEN: noisy counts, the largest first; of equal ones the word that came first into the store."""
+
+    def draw(self, shares: Sequence[Any], noise: Noise) -> dict[str, int]:
+        """In the order of insertion, where counts tie."""
+        released = super().draw(shares, noise)
+        arrival = list(dict.fromkeys(word for share in shares for word in share))
+        ordered = sorted(released, key=lambda word: (-released[word], arrival.index(word)))
+        return {word: released[word] for word in ordered}
+
+
+class BrokenRestart(Stream):
+    """BROKEN: whenever the sparse vector fires it starts anew, and nothing is paid for that."""
+
+    def draw(self, shares: Sequence[Sequence[bool]], noise: Noise) -> int:
+        """At how many more of the first half of the questions it fired than of the second."""
+        ask, fired = self.sparse.start(noise), []
+        for answers in zip(*shares, strict=True):
+            fired.append(ask(answers)[0])
+            if fired[-1]:
+                ask = self.sparse.start(noise)
+        half = len(fired) // 2
+        return sum(fired[:half]) - sum(fired[half:])
+
+
+def _mechanism_twins(epsilon: float) -> Iterator[MechanismCase]:
+    votes = (0,) * 7 + (1,) * 4
+    broken = partial(MechanismCase, change=REPLACE)
+    yield broken(
+        "exponential",
+        "replacement charged as adding",
+        BrokenRelation(2, vote_scale(ADD_REMOVE, epsilon)),
+        first=votes,
+        second=(*votes[1:], 1),
+    )
+    half = round(20 / epsilon)  # so many votes that the bottom plays no part
+    yield broken(
+        "limited-domain",
+        "as printed, on votes that turn",
+        BrokenLimitedDomain(epsilon, 0.01, 2 * half, 2 * half),
+        first=(0,) * (half + 1) + (1,) * (half - 1),
+        second=(0,) * half + (1,) * half,
+    )
+    scale = 2 / epsilon
+    gaps = [frozenset("ab")] * (1 + round(3 * scale)) + [frozenset("c")] * 2 + [frozenset("a")]
+    yield broken(
+        "gap-choice",
+        "as printed, on words that turn",
+        BrokenGap(1, 2, scale),
+        first=[*gaps, frozenset("b")],
+        second=[*gaps, frozenset("ac")],
+    )
+    test = StableSet.calibrated(rho_of(epsilon), 0.01)
+    crowd = [frozenset("ab")] * (gap_to_pass(0.9, test.sigma, 0.01) + 1)
+    yield broken(
+        "stable-set",
+        "keywords in the order of their counts",
+        BrokenOrder(test.sigma, test.delta, size=2),
+        first=[*crowd, frozenset("a")],
+        second=[*crowd, frozenset("b")],
+    )
+    counts = KeywordCounts.calibrated(rho_of(epsilon), 0.01, 1, REPLACE)
+    domain = BrokenDomain(1, counts.sigma, counts.delta)
+    yield broken(
+        "keyword-counts", "no threshold for words that few have", domain, first=["x"], second=["y"], see=_words
+    )
+    counts = KeywordCounts.calibrated(rho_of(epsilon), 0.01, 2, ADD_REMOVE)
+    common = [("a", "b")] * round(counts.threshold + 8 * counts.sigma)
+    yield MechanismCase(
+        "keyword-counts",
+        "a tie broken by insertion order",
+        BrokenTies(2, counts.sigma, counts.delta),
+        ADD_REMOVE,
+        common,
+        [("b",), *common],
+        _first_of_equal,
+    )
+    early, many = (True,) * 40, [(True,) * 80] * 4
+    yield broken(
+        "sparse-vector",
+        "a restart that is not paid",
+        BrokenRestart(SparseVector.calibrated(epsilon, 4, REPLACE)),
+        first=[*many, (*early, *(False,) * 40)],
+        second=[*many, (*(False,) * 40, *early)],
+        draws=25_000,
+    )
+
+
+def _words(counts: dict[str, int]) -> Key:
+    return "".join(counts)
+
+
+def _first_of_equal(counts: dict[str, int]) -> Key:
+    """The order of two words that have the same count."""
+    return "".join(counts) if len(set(counts.values())) == 1 else ""
+
+
+# -- algorithms ------------------------------------------------------------------------------------------------------
+
+
+class BrokenIndex(SealedCorpus):
+    """BROKEN: searches the nearer of two lists, whose centres are trained on the vault (IVF with its own centroids)."""
+
+    def nearest(self, question: str, count: int) -> Private[Found]:
+        """The nearest in one of the lists: one unit moves a centre, and with it the lists of all."""
+        hits = sorted(self.scored(question).nearest(10**6), key=lambda hit: hit.unit)
+        vectors = self._embedder.embed([near.text for near in self._store.passages(hits) if near])
+        centres = vectors[[0, -1]]
+        for _ in range(5):
+            lists = np.argmax(vectors @ centres.T, axis=1)
+            centres = np.stack([vectors[lists == side].mean(axis=0) for side in (0, 1)])
+        side = int(np.argmax(centres @ self.embed(question)))
+        near = [hit for hit, own in zip(hits, lists, strict=True) if own == side][:count]
+        return Private([Member(hit.unit.encode(), hit) for hit in near], REPLACE_ONE)
+
+
+class BrokenDeal(SealedCorpus):
+    """BROKEN: units are dealt to voters by rank, so that without the first all others move up by one."""
+
+    _question = ""
+
+    def nearest(self, question: str, count: int) -> Private[Found]:
+        """Find the nearest units, and remember the question."""
+        self._question = question
+        return super().nearest(question, count)
+
+    def partition_to_voters(
+        self, found: Private[Found], voters: int, units_per_voter: int
+    ) -> Private[tuple[Passage, ...]]:
+        """Deal the first unit to the first voter, and so on."""
+        ranked = self.unsealed_passages(self._question, voters * units_per_voter)
+        each = range(0, voters * units_per_voter, units_per_voter)
+        return Private([tuple(ranked[start : start + units_per_voter]) for start in each], REPLACE_ONE)
+
+
+class BrokenPayment(MemoryLedger):
+    """BROKEN: of those that are relevant only the first pays; if it goes, another pays in its place."""
+
+    def reserve(self, question: str, part: int, most: Spending, units: Sequence[bytes]) -> frozenset[bytes]:
+        """All that could pay take part, and one of them pays."""
+        price = self.budget.filter_state(most)
+        able = [unit for unit in units if self.budget.admits_state(self._units.get(unit, FilterState()) + price)]
+        super().reserve(question, part, most, able[:1])
+        return frozenset(able)
+
+
+INDEXED = Pair(
+    "a unit goes that pulled a list towards the question",
+    {
+        "u0": ["fever fever say: y ."],
+        **{f"u{n}": ["fever hot hot hot say: y ."] for n in range(1, 5)},
+        **{f"u{n}": ["fever cough cough say: x ."] for n in range(5, 9)},
+    },
+    goes="u0",
+)
+RANKED = Pair(
+    "the nearest unit goes",
+    {f"u{n}": [f"fever {'cough ' * n}say: {'xy'[n % 2]} ."] for n in range(17)},
+    goes="u0",
+)
+PAID = replace(RANKED, units={f"u{n}": RANKED.units[f"u{n}"] for n in range(5)}, asked=QUESTIONS)
+
+
+def _algorithm_twins(epsilon: float) -> Iterator[AlgorithmCase]:
+    def choosing(voters: int, each: int = 1) -> Consensus:
+        return Consensus(voters=voters, units_per_voter=each, epsilon=epsilon, choices=("x", "y"))
+
+    granted = Budget(epsilon, 0.0, accountant="pure")
+    index, dealt, paid = (
+        _named(INDEXED, "an index trained on the vault"),
+        _named(RANKED, "units dealt by rank"),
+        _named(PAID, "payment by rank"),
+    )
+    yield AlgorithmCase("consensus-choices", _alone(choosing(4), granted), index, corpus=BrokenIndex)
+    yield AlgorithmCase("consensus-choices", _alone(choosing(8, 2), granted), dealt, corpus=BrokenDeal)
+    murag = MuRAG(inner=choosing(1), similarity=-1.0, uses=1)
+    yield AlgorithmCase("murag", Setting(murag, granted), paid, ledger=BrokenPayment, draws=3000)
+
+
+def _alone(algorithm: Consensus, granted: Budget) -> Setting:
+    return Setting(algorithm, replace(granted, delta=DELTA, failures=0.0, accountant="renyi"))
+
+
+def _named(pair: Pair, name: str) -> Pair:
+    return replace(pair, name=f"{name} ({pair.name})")
+
+
+# -- corpora ---------------------------------------------------------------------------------------------------------
+
+
+class BrokenFacts(DPFacts):
+    """BROKEN: a fact is released, with a noisy count, however few state it."""
+
+    def steps(self, rho: float, delta: float, dimension: int, length: int) -> FactsPlan:
+        """Without a threshold."""
+        plan = super().steps(rho, delta, dimension, length)
+        counts = plan.stated
+        return replace(plan, stated=BrokenDomain(counts.words, counts.sigma, counts.delta, counts.of))
+
+
+def _corpus_twins(epsilon: float) -> Iterator[CorpusCase]:
+    method, crowd = corpora(epsilon)[DPFacts.name]
+    alone = replace(CORPUS_PAIRS[1], name=f"no threshold for facts that few state ({CORPUS_PAIRS[1].name})")
+    yield CorpusCase(method.name, BrokenFacts(**vars(method)), crowd, alone)
+
+
+# -- all of them -----------------------------------------------------------------------------------------------------
+
+
+def twins_of_mechanisms(epsilon: float, names: Sequence[str] = ()) -> list[Case]:
+    """Of each of the named mechanisms (all if none is named) one with too little noise, and those with a mistake."""
+    loudest = {case.name: case for case in reversed(mechanism_cases(epsilon, names))}
+    found: list[Case] = [Quiet(case, QUIET) for case in reversed(loudest.values())]
+    return found + [case for case in _mechanism_twins(epsilon) if not names or case.name in names]
+
+
+def twins_of_algorithms(epsilon: float, names: Sequence[str] = ()) -> list[Case]:
+    """The same of algorithms."""
+    found: list[Case] = [
+        Quiet(AlgorithmCase(name, setting, PAIRS[LOUDEST.get(name, 1)], draws=2000), STILL)
+        for name, setting in settings(epsilon).items()
+        if not names or name in names
+    ]
+    return found + [case for case in _algorithm_twins(epsilon) if not names or case.name in names]
+
+
+def twins_of_corpora(epsilon: float, names: Sequence[str] = ()) -> list[Case]:
+    """The same of methods of making a corpus."""
+    found: list[Case] = [
+        Quiet(CorpusCase(name, method, crowd, CORPUS_PAIRS[LOUDEST.get(name, 0)]), STILL)
+        for name, (method, crowd) in corpora(epsilon).items()
+        if not names or name in names
+    ]
+    return found + [case for case in _corpus_twins(epsilon) if not names or case.name in names]
+
+
+LOUDEST = {"aug-pe": 1, "dp-rag": 6, "dp-ksa": 3, "consensus": 3, "murag-ada": 2}
+"""On which of the pairs too little noise shows most, if not on the second."""

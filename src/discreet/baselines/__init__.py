@@ -1,0 +1,1 @@
+"""Baselines WITHOUT a guarantee: an answer may repeat any document."""

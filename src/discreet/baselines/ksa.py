@@ -1,0 +1,60 @@
+"""KSA: DP-KSA without noise. No guarantee; what DP-KSA would answer if it released the words as they are."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from discreet.algorithms.common.algorithm import Algorithm, Guarantee, Query
+from discreet.algorithms.common.answer import GeneratedAnswer
+from discreet.algorithms.common.keyword_config import KeywordConfig
+from discreet.generation.model import LanguageModel
+from discreet.privacy.account import Account, Payment
+from discreet.privacy.accounting import Budget
+from discreet.privacy.change import Change
+from discreet.privacy.costs import Cost, NonPrivate
+from discreet.privacy.mechanisms.gap_choice import Words, by_count, gap_after
+from discreet.privacy.noise import Noise
+from discreet.retrieval.sealed_corpus import SealedCorpus
+
+
+@dataclass(frozen=True)
+class LargestGap:
+    """The most frequent words up to the largest gap of counts, as they are; of equal gaps, the first."""
+
+    least: int
+    most: int
+
+    def cost(self, change: Change) -> Cost:
+        """None that could be bounded."""
+        return NonPrivate()
+
+    def draw(self, shares: Sequence[Words], noise: Noise) -> tuple[str, ...]:
+        """The words in alphabetical order."""
+        ranked = by_count(shares)
+        size = max(range(self.least, self.most + 1), key=lambda size: gap_after(size, ranked))
+        return tuple(sorted(word for word, _ in ranked[:size]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class KSA(KeywordConfig, Algorithm):
+    """The baseline of Tang et al. (2026): DP-KSA with the true counts. Parameters: see `KeywordConfig`."""
+
+    name: ClassVar[str] = "ksa"
+    guarantee: ClassVar[Guarantee] = Guarantee.NONE
+    payment: ClassVar[Payment] = Payment.NOTHING
+
+    def plan(self, budget: Budget, vocabulary: int) -> None:
+        """Return None: nothing is paid, and nothing is promised."""
+
+    def prepare(self, question: str, model: LanguageModel) -> None:
+        """Check that `model` has room for `question`."""
+        super().prepare(question, model)
+        self.check_fits(question, model)
+
+    def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
+        """Answer from the words that voters have in common."""
+        documents = corpus.top_units(query.text, self.voters, self.units_per_voter)
+        answers, _ = self.start_voters(query.text, documents, model).answers()
+        said = self.new_words(query.text, answers)
+        found = account.unpaid().release(LargestGap(self.fewest_keywords, self.most_keywords), said)
+        return self.answer_with(found, query.text, model)

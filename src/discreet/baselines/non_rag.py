@@ -1,0 +1,38 @@
+"""Non-RAG: the public model alone. Free, and the bar that a private answer has to clear."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from discreet.algorithms.common.algorithm import Algorithm, Guarantee, Query
+from discreet.algorithms.common.answer import GeneratedAnswer
+from discreet.algorithms.text.greedy_decode import write
+from discreet.generation.model import LanguageModel
+from discreet.generation.prompts import layout
+from discreet.privacy.account import Account, Payment
+from discreet.privacy.accounting import Budget
+from discreet.retrieval.sealed_corpus import SealedCorpus
+
+
+@dataclass(frozen=True, kw_only=True)
+class NonRAG(Algorithm):
+    """Greedy decoding of the question without documents.
+
+    Attributes:
+        max_tokens: the longest answer.
+        prefix: how the answer begins.
+    """
+
+    name: ClassVar[str] = "non-rag"
+    guarantee: ClassVar[Guarantee] = Guarantee.DP
+    payment: ClassVar[Payment] = Payment.NOTHING
+
+    max_tokens: int = 32
+    prefix: str = ""
+
+    def plan(self, budget: Budget, vocabulary: int) -> None:
+        """Return None: nothing is paid."""
+
+    def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
+        """Answer without looking at any document."""
+        laid_out = layout(model, query.text, prefix=self.prefix, document_tokens=0, max_tokens=self.max_tokens)
+        return write(model, laid_out.shared, laid_out.prompt(), self.prefix, self.max_tokens)

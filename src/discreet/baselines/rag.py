@@ -1,0 +1,70 @@
+"""Plain RAG: the nearest passages in one prompt. No guarantee: the answer may repeat any of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from discreet.algorithms.common.algorithm import Algorithm, Guarantee, Query
+from discreet.algorithms.common.answer import GeneratedAnswer
+from discreet.algorithms.text.greedy_decode import write, write_all
+from discreet.generation.model import LanguageModel, Prompt
+from discreet.generation.prompts import DOCUMENT_TOKENS, layout
+from discreet.privacy.account import Account, Payment
+from discreet.privacy.accounting import Budget
+from discreet.retrieval.documents import Passage
+from discreet.retrieval.sealed_corpus import SealedCorpus
+
+
+@dataclass(frozen=True, kw_only=True)
+class RAG(Algorithm):
+    """Greedy decoding with documents in the prompt.
+
+    Attributes:
+        units: how many units' passages are read.
+        max_tokens: the longest answer.
+        prefix: how the answer begins.
+    """
+
+    name: ClassVar[str] = "rag"
+    guarantee: ClassVar[Guarantee] = Guarantee.NONE
+    payment: ClassVar[Payment] = Payment.NOTHING
+
+    units: int = 1
+    max_tokens: int = 32
+    prefix: str = ""
+
+    def plan(self, budget: Budget, vocabulary: int) -> None:
+        """Return None: nothing is paid, and nothing is promised."""
+
+    def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
+        """Answer from the nearest passages."""
+        account.unpaid()  # refuses where answers must be paid
+        return self.read(query.text, corpus.unsealed_passages(query.text, self.units), model)
+
+    def read(self, question: str, passages: Sequence[Passage], model: LanguageModel) -> GeneratedAnswer:
+        """Answer from passages."""
+        shared, prompt = self.laid_out(question, passages, model)
+        return write(model, shared, prompt, self.prefix, self.max_tokens)
+
+    def read_all(self, asked: Sequence[tuple[str, Sequence[Passage]]], model: LanguageModel) -> list[GeneratedAnswer]:
+        """Answer many questions, each from its passages, several at once."""
+        prompts = [self.laid_out(question, passages, model) for question, passages in asked]
+        written = write_all(model, prompts, self.max_tokens)
+        return [
+            GeneratedAnswer(self.prefix + model.decode(tokens), "end" if ended else "length", len(tokens))
+            for tokens, ended in written
+        ]
+
+    def laid_out(
+        self, question: str, passages: Sequence[Passage], model: LanguageModel
+    ) -> tuple[tuple[int, ...], Prompt]:
+        """What the model reads: its beginning, which is public, and the rest."""
+        laid_out = layout(
+            model,
+            question,
+            prefix=self.prefix,
+            document_tokens=DOCUMENT_TOKENS * self.units,
+            max_tokens=self.max_tokens,
+        )
+        tokens = [token for passage in passages for token in model.encode(passage.text)[:DOCUMENT_TOKENS]]
+        return laid_out.shared, laid_out.prompt(tokens)

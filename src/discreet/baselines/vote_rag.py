@@ -1,0 +1,62 @@
+"""VoteRAG: every token by a plain vote. No guarantee; what DPVoteRAG would say without noise."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from discreet.algorithms.common.algorithm import Algorithm, Guarantee, Query
+from discreet.algorithms.common.answer import GeneratedAnswer, Stopped
+from discreet.algorithms.common.voter_config import VoterConfig
+from discreet.generation.model import LanguageModel
+from discreet.privacy.account import Account, Payment
+from discreet.privacy.accounting import Budget
+from discreet.privacy.change import Change
+from discreet.privacy.costs import Cost, NonPrivate
+from discreet.privacy.noise import Noise
+from discreet.retrieval.sealed_corpus import SealedCorpus
+
+
+@dataclass(frozen=True)
+class Plurality:
+    """The most frequent vote, as it is; of equal ones, the lowest."""
+
+    def cost(self, change: Change) -> Cost:
+        """None that could be bounded."""
+        return NonPrivate()
+
+    def draw(self, shares: Sequence[int], noise: Noise) -> int:
+        """The most frequent vote."""
+        return min(Counter(shares).items(), key=lambda item: (-item[1], item[0]))[0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class VoteRAG(VoterConfig, Algorithm):
+    """The baseline of Koga, Wu and Chaudhuri: DPVoteRAG with a plain vote. Parameters: see `VoterConfig`."""
+
+    name: ClassVar[str] = "vote-rag"
+    guarantee: ClassVar[Guarantee] = Guarantee.NONE
+    payment: ClassVar[Payment] = Payment.NOTHING
+
+    def plan(self, budget: Budget, vocabulary: int) -> None:
+        """Return None: nothing is paid, and nothing is promised."""
+
+    def prepare(self, question: str, model: LanguageModel) -> None:
+        """Check that `model` has room for `question`."""
+        super().prepare(question, model)
+        self.check_fits(question, model)
+
+    def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
+        """Answer by plain votes."""
+        documents = corpus.top_units(query.text, self.voters, self.units_per_voter)
+        voters = self.start_voters(query.text, documents, model)
+        answer: list[int] = []
+        stopped: Stopped = "length"
+        for _ in range(self.max_tokens):
+            token = account.unpaid().release(Plurality(), voters.votes())
+            if token in model.end_tokens:
+                stopped = "end"
+                break
+            answer.append(token)
+            voters.append(token)
+        return GeneratedAnswer(self.prefix + model.decode(answer), stopped, len(answer), len(answer))

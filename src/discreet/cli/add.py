@@ -1,0 +1,170 @@
+"""`discreet add`: documents on their way into a vault."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from discreet.cli.app import Json, VaultPath, app
+from discreet.cli.output import counted, err, explained, out, print_json
+from discreet.cli.progress import doing
+from discreet.cli.spellings import tell_spellings
+from discreet.errors import BadData, UsageError
+from discreet.planning.askable import too_few
+from discreet.reading.files import FoundFile
+from discreet.reading.preview import Preview, grouped
+from discreet.reading.records import BadRecord
+from discreet.reading.stdin import kept_stdin
+from discreet.reading.units import UnitRules
+from discreet.vault import Vault
+from discreet.vault.ingestion import Added, How
+
+_STDIN = Path("-")
+_SHOWN = 10
+"""So many reasons why records were not added are shown to a person."""
+
+
+@app.command()
+@explained
+def add(
+    vault: VaultPath,
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="PATH...", help="Files, folders (docs/files.md), - (standard input)."),
+    ],
+    text_field: Annotated[str, typer.Option(help="The field with the text.")] = "text",
+    unit_field: Annotated[
+        str | None, typer.Option(help="The field that names the individual; the vault's, if not given.")
+    ] = None,
+    id_field: Annotated[str, typer.Option(help="The field with the document's id.")] = "id",
+    units: Annotated[
+        Path | None, typer.Option(metavar="MANIFEST", help="A table of files and their units: path, unit[, id].")
+    ] = None,
+    unit_from: Annotated[
+        str, typer.Option(metavar="PATTERN", help="Files' units from their paths: '{unit}/**', '{unit}_*.txt'.")
+    ] = "",
+    each_file_a_unit: Annotated[
+        bool, typer.Option("--each-file-a-unit", help="A file that names no unit is a unit of its own.")
+    ] = False,
+    each_record_a_unit: Annotated[
+        bool, typer.Option("--each-record-a-unit", help="A record that names no unit is a unit of its own.")
+    ] = False,
+    encoding: Annotated[str | None, typer.Option(help="Of texts and tables; detected, if not given.")] = None,
+    delimiter: Annotated[str | None, typer.Option(help="Between columns; detected, if not given.")] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option("--format", help="Of the standard input: csv, tsv, xlsx, ...; JSON, if not given."),
+    ] = None,
+    preview: Annotated[bool, typer.Option("--preview", help="Show what would be added, and stop.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before adding.")] = False,
+    as_json: Json = False,
+) -> int:
+    """Add documents: new ones are added, changed ones replaced. On a terminal it shows a preview and asks first."""
+    opened = Vault.open(vault)
+    rules = UnitRules(units, unit_from, each_file_a_unit, each_record_a_unit)
+    how = How(text_field=text_field, unit_field=unit_field, id_field=id_field, units=rules)
+    how |= How(encoding=encoding, delimiter=delimiter)
+    with _found(paths, kind) as files:
+        with doing("Finding the files"):
+            intake = opened.intake(*files, **how)
+            seen = intake.preview
+        asks = not (preview or yes or as_json) and sys.stdin.isatty() and sys.stdout.isatty()
+        if not as_json:
+            _show(seen, full=preview or asks)
+        if preview:
+            if as_json:
+                print_json({"preview": seen.describe()})
+            return BadData.exit_code if seen.refused else 0
+        if asks and not typer.confirm("Add them?", default=False):
+            err.print("Nothing was added.")
+            return 1
+        with doing("Reading and embedding documents", seen.records) as advance:
+            added = opened.take_in(intake, lambda _, count: advance(count))
+    tell_spellings(opened)
+    _report(opened, seen, added, as_json=as_json)
+    return BadData.exit_code if added.bad else 0
+
+
+@contextmanager
+def _found(paths: list[Path], kind: str | None) -> Iterator[list[Path | FoundFile]]:
+    """The paths; the standard input, named by `-`, is kept in a file meanwhile."""
+    if _STDIN not in paths:
+        if kind is not None:
+            raise UsageError("--format is for the standard input (-); a file's name tells its kind. Rename the file.")
+        yield list(paths)
+        return
+    with kept_stdin(sys.stdin.buffer, kind) as file:
+        yield [*(path for path in paths if path != _STDIN), file]
+
+
+def _show(seen: Preview, *, full: bool) -> None:
+    """Print a preview: the summary and what is doubtful always, the rest if it is asked for."""
+    out.print(f"{seen.summary}.", markup=False)
+    if full:
+        out.print(f"Files: {seen.files:,}. Unit: '{seen.unit_field}'.", markup=False)
+        for line in seen.formats:
+            out.print(f"Read as: {line}.", markup=False)
+        if seen.units:
+            largest = f" Largest: {seen.largest_unit}." if seen.largest > 1 else ""
+            out.print(f"Units, for example: {', '.join(seen.examples)}.{largest}", markup=False)
+        _print_refused("Refused", seen.refused)
+    for doubt in seen.doubts:
+        err.print(f"[yellow]Likely a mistake:[/] {escape(doubt)}")
+    if full:
+        for note in seen.notes:
+            err.print(f"[yellow]Note:[/] {escape(note)}")
+
+
+def _report(vault: Vault, seen: Preview, added: Added, *, as_json: bool) -> None:
+    units = vault.store.count_units()
+    warnings = [*seen.doubts, *seen.notes, *_about_size(vault, units)]
+    if as_json:
+        print_json(
+            {
+                "added": added.added,
+                "replaced": added.replaced,
+                "unchanged": added.unchanged,
+                "repeated": added.repeated,
+                "own_unit": added.own_unit,
+                "buried": added.buried,
+                "batch": added.batch,
+                "units": units,
+                "bad": [{"where": bad.where, "reason": bad.reason} for bad in added.bad],
+                "conflicts": list(added.conflicts),
+                "warnings": warnings,
+                "summary": seen.summary,
+            }
+        )
+        return
+    number = f" Batch {added.batch}." if added.batch else ""
+    out.print(
+        f"{added.added} added, {added.replaced} replaced, {added.unchanged} unchanged; "
+        f"the vault holds {counted(vault.store.count_documents(), 'document')} of {counted(units, 'unit')}.{number}"
+    )
+    for warning in warnings[len(seen.doubts) :]:
+        err.print(f"[yellow]Note:[/] {escape(warning)}")
+    _print_refused("Not added", added.bad)
+
+
+def _print_refused(title: str, refused: tuple[BadRecord, ...]) -> None:
+    """What was refused, by reason."""
+    reasons = grouped(refused)
+    for reason in reasons[:_SHOWN]:
+        err.print(f"[red]{title}:[/] {escape(reason)}.")
+    if len(reasons) > _SHOWN:
+        err.print(f"[red]{title}:[/] for {len(reasons) - _SHOWN} more reasons; --json lists all.")
+
+
+def _about_size(vault: Vault, units: int) -> list[str]:
+    few = [found] if (found := too_few(vault.settings, units)) else []
+    if not units or vault.settings.delta <= 1 / units:
+        return few
+    return [
+        *few,
+        f"Delta {vault.settings.delta:g} is above 1/{units}, one over the number of units: it would allow a method "
+        "that publishes the document of one individual. Make a vault with a delta far below that.",
+    ]

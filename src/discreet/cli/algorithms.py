@@ -1,0 +1,109 @@
+"""`discreet algorithms`: the algorithms, what each promises, and their parameters."""
+
+import sys
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from discreet.cli.app import Json, app
+from discreet.cli.output import err, explained, out, print_json
+from discreet.cli.parameters import find_algorithm, list_inner_parameters, list_own_parameters
+from discreet.parameters import Parameter
+from discreet.registry import ALGORITHMS, find_plugin_failures
+
+_group = typer.Typer(invoke_without_command=True, no_args_is_help=False)
+app.add_typer(_group, name="algorithms")
+
+
+@_group.callback()
+def algorithms(context: typer.Context, as_json: Json = False) -> None:
+    """List the algorithms that answer questions, and show the parameters of one."""
+    if context.invoked_subcommand is None:
+        _list(as_json=as_json)
+
+
+@explained
+def _list(*, as_json: bool) -> None:
+    found = [describe_algorithm(name) for name in ALGORITHMS]
+    failures = find_plugin_failures()
+    if as_json:
+        print_json({"algorithms": found, "failures": [str(failure) for failure in failures]})
+        return
+    table = Table("Name", "Guarantee", "What it does", box=None, pad_edge=False)
+    for one in found:
+        table.add_row(one["name"], one["guarantee"], one["summary"] + (f" ({one['paper']})" if one["paper"] else ""))
+    out.print(table)
+    for failure in failures:
+        err.print(str(failure), markup=False)
+    out.print("Parameters of one: discreet algorithms show NAME")
+
+
+@_group.command("show")
+@explained
+def show(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name of an algorithm.")], as_json: Json = False
+) -> None:
+    """Show the parameters of an algorithm: name, type, default, meaning, and the paper's symbol."""
+    about = describe_algorithm(name)
+    own, inner = list_own_parameters(name), list_inner_parameters(name)
+    if as_json:
+        described = [one.describe() for one in own]
+        print_json(about | {"parameters": described, "inner_parameters": [one.describe() for one in inner]})
+        return
+    out.print(f"{name}: {about['summary']}", markup=False)
+    out.print(f"Guarantee: {about['guarantee']}. It charges {about['payment']}.", markup=False)
+    if about["paper"]:
+        out.print(f"Paper: {about['paper']}.", markup=False)
+    _print_parameters("Parameters (--param NAME=VALUE)", own)
+    if inner:
+        answering = next(one.default for one in own if one.name == "inner")
+        _print_parameters(f"Parameters of {answering.name}, its default `inner`", inner)
+
+
+def describe_algorithm(name: str) -> dict[str, Any]:
+    """Return what is known of an algorithm: its name, guarantee, payment, paper, and one line on what it does.
+
+    Raises:
+        UnknownName: if there is none of that name.
+    """
+    kind = find_algorithm(name)
+    return {
+        "name": name,
+        "guarantee": str(kind.guarantee),
+        "payment": str(kind.payment),
+        "requires": sorted(kind.requires),
+        "paper": getattr(kind, "paper", "") or None,
+        "summary": getattr(kind, "summary", "") or _summary(kind),
+    }
+
+
+def _summary(kind: type) -> str:
+    """Return the first line of the class's docstring, or of its module's if that says nothing but the parameters."""
+    for doc in (kind.__doc__, sys.modules[kind.__module__].__doc__):
+        line = (doc or "").strip().split("\n", 1)[0].strip()
+        if line and "Parameters" not in line:
+            return line
+    return ""
+
+
+def _print_parameters(title: str, parameters: list[Parameter]) -> None:
+    out.print()
+    out.print(title, markup=False)
+    for one in parameters:
+        symbol = f", {one.symbol} in the paper" if one.symbol else ""
+        field = f" (in Python: {one.name})" if one.option != one.name else ""
+        out.print(f"  {one.option}{field}: {one.expected}, default {_default(one)}{symbol}", markup=False)
+        if one.meaning:
+            out.print(f"      {one.meaning}", markup=False)
+
+
+def _default(one: Parameter) -> str:
+    default = one.describe()["default"]
+    if one.required:
+        return "required"
+    if isinstance(default, bool):
+        return "yes" if default else "no"
+    if isinstance(default, tuple):
+        return ",".join(str(value) for value in default) or "none"
+    return "none" if default in (None, "") else str(default)

@@ -1,0 +1,102 @@
+"""`discreet ask`: a question, answered and paid for."""
+
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli.app import Json, VaultPath, app
+from discreet.cli.output import explained
+from discreet.cli.parameters import Params, accept_parameters, choose_algorithm, parse_for_any
+from discreet.cli.questions import Shown, answerable, ask_each
+from discreet.errors import UsageError
+from discreet.parameters import read_assignments
+from discreet.registry import ALGORITHMS
+from discreet.vault import Vault
+
+
+@app.command()
+@accept_parameters(ALGORITHMS.values())
+@explained
+def ask(
+    vault: VaultPath,
+    question: Annotated[
+        list[str], typer.Argument(metavar="QUESTION...", help="One or more; - reads one per line from standard input.")
+    ],
+    algorithm: Annotated[str | None, typer.Option(help="See: discreet algorithms.")] = None,
+    param: Params = None,
+    epsilon: Annotated[float | None, typer.Option(help="Maximum cost of a question.")] = None,
+    choice: Annotated[list[str] | None, typer.Option(help="A public answer to choose. Repeatable.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="Maximum length of an answer.")] = None,
+    not_private: Annotated[bool, typer.Option("--not-private", help="Allow an algorithm without guarantee.")] = False,
+    corpus: Annotated[Path | None, typer.Option(help="Answer from a synthetic corpus, free.")] = None,
+    anew: Annotated[bool, typer.Option("--anew", help="Pay again for an earlier question.")] = False,
+    reuse: Annotated[bool, typer.Option("--reuse/--no-reuse", hidden=True)] = True,
+    public: Annotated[bool, typer.Option("--public/--no-public", hidden=True)] = True,
+    anyway: Annotated[bool, typer.Option("--anyway", help="Ask also what cannot be answered yet.")] = False,
+    quantum: Annotated[
+        float,
+        typer.Option("--latency-step", metavar="SECONDS", help="Answer at multiples of this time.", show_default=False),
+    ] = 0.0,
+    old_quantum: Annotated[float | None, typer.Option("--quantum", hidden=True)] = None,
+    show_public: Annotated[
+        bool, typer.Option("--show-public", help="Show the model's answer if none is released.")
+    ] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Show mechanisms and payments.")] = False,
+    as_json: Json = False,
+) -> int:
+    """Ask a question, and pay for the answer.
+
+    Parameters of an algorithm: discreet algorithms show NAME.
+    """
+    quantum = quantum if old_quantum is None else old_quantum
+    given = {"epsilon": epsilon, "choices": tuple(choice) if choice else None, "max_tokens": max_tokens}
+    opened, shown = Vault.open(vault), Shown(as_json=as_json, public=show_public, verbose=verbose)
+    if corpus is not None:
+        flags = {
+            "not_private": not_private,
+            "anew": anew,
+            "no_reuse": not reuse,
+            "no_public": not public,
+            "latency_step": quantum,
+        }
+        free = parse_for_any(["non-rag"], [text for text in param or () if _is_free(text)], {"max_tokens": max_tokens})
+        others = {name: True for name in read_assignments(param or ()) if not _is_free(name)}
+        _check_free({"algorithm": algorithm, **given, **others} | {name: True for name, on in flags.items() if on})
+        read = partial(
+            opened.ask_corpus, corpus=corpus, max_tokens=free.get("max_tokens") or 32, prefix=free.get("prefix", "")
+        )
+        return ask_each(opened, question, read, shown=shown)
+    chosen = choose_algorithm(algorithm or opened.default_algorithm().name, param, given)
+    paid = partial(
+        opened.ask,
+        algorithm=chosen,
+        not_private=not_private,
+        reuse=reuse,
+        anew=anew,
+        public=public,
+        quantum=quantum,
+    )
+    check = None if anyway or not_private else answerable(opened, tuple(choice or ()))
+    return ask_each(opened, question, paid, check, shown=shown)
+
+
+def _is_free(text: str) -> bool:
+    """Return whether a parameter is one of those of an answer from a synthetic corpus."""
+    return text.partition("=")[0].strip().replace("-", "_") in ("max_tokens", "prefix")
+
+
+def _check_free(options: dict[str, Any]) -> None:
+    """Nothing, if the options are such as an answer from a synthetic corpus heeds.
+
+    Raises:
+        UsageError: others are among them.
+    """
+    given = [name for name, value in options.items() if value is not None and name not in ("max_tokens", "prefix")]
+    if given:
+        names = ", ".join(f"--{name.replace('choices', 'choice').replace('_', '-')}" for name in given)
+        raise UsageError(
+            f"An answer from a synthetic corpus is free and asks no voters, so it takes no {names}: of such options "
+            "--max-tokens and --prefix alone. Leave them out, or ask without --corpus."
+        )

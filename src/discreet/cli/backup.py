@@ -1,0 +1,52 @@
+"""`discreet backup`: a copy of a vault."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli.app import Json, VaultPath, app
+from discreet.cli.output import counted, explained, out, print_json
+from discreet.cli.progress import doing
+from discreet.operations.backup import back_up
+
+
+@app.command()
+@explained
+def backup(
+    vault: VaultPath,
+    output: Annotated[Path, typer.Argument(metavar="OUT", help="A new file that ends in .tar.gz, or a new folder.")],
+    as_json: Json = False,
+) -> None:
+    """Copy a vault, also while it is in use: documents, balances, answers and the key. For the custodian.
+
+    The copy is checked before it takes its place.
+    """
+    with doing("Copying the vault"):
+        made = back_up(vault, output)
+    manifest, in_database = made.manifest, made.manifest.ledger != "file"
+    if as_json:
+        print_json(
+            {
+                "backup": str(made.out),
+                "made": manifest.made,
+                "files": len(manifest.files),
+                "bytes": made.size,
+                "ledger": manifest.ledger,
+                "questions": None if in_database else manifest.questions,
+                "run_left_out": made.run_left_out,
+            }
+        )
+        return
+    out.print(f"Backed up to {made.out}: {counted(len(manifest.files), 'file')}, {made.size:,} bytes.", markup=False)
+    if in_database:
+        out.print(
+            "The ledger stays in its PostgreSQL database, and is not in the backup: back the database up with "
+            "pg_dump. A restored vault uses the ledger as it is then."
+        )
+    else:
+        out.print(f"Its ledger holds {counted(manifest.questions, 'question')}.")
+    if made.run_left_out:
+        out.print("An unfinished synthesis is not in it: a run must not go on in two places.")
+    out.print("It holds the documents and units.key in the clear: keep it as safe as the vault.")
+    out.print("Never let the vault and a restored copy both answer: they would spend the grant twice.")

@@ -1,0 +1,156 @@
+"""`discreet chat`: a prompt that keeps the model warm, and says what a question costs before it is paid."""
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from discreet.algorithms.common.algorithm import Algorithm
+from discreet.algorithms.common.answer import Answer
+from discreet.cli.answers import print_answer
+from discreet.cli.app import VaultPath, app
+from discreet.cli.output import err, explained, out, print_error
+from discreet.cli.questions import answerable, answered
+from discreet.errors import CannotAnswer, DiscreetError, Interrupted
+from discreet.query.words import unit_word
+from discreet.registry import make_algorithm
+from discreet.vault import Vault
+
+_HELP = """Type a question. Its price is shown, and nothing is paid before you say y.
+  :budget            what was granted, and what these questions have cost
+  :anyway QUESTION   ask a question of a kind that cannot be answered yet
+  :help              this text
+  :quit              end; so does the end of the input"""
+
+
+@app.command()
+@explained
+def chat(
+    vault: VaultPath,
+    algorithm: Annotated[str | None, typer.Option(help="How to answer: see `ask`.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="The most that each question may cost.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Pay each price without being asked.")] = False,
+) -> None:
+    """Ask one question after the other; each price is shown before it is paid.
+
+    The model is loaded once. Without a terminal, questions and replies are read line by line from standard input.
+    What is typed is kept nowhere but in the vault: see `init --history` and `--log-questions`.
+    """
+    opened = Vault.open(vault)
+    named = algorithm or opened.default_algorithm().name
+    talk = Conversation(opened, make_algorithm(named, {"epsilon": epsilon}), agreed=yes)
+    try:
+        err.print("Ask a question, or :help.")
+        while (line := _typed("? ")) is not None:
+            if not talk.hear(line):
+                break
+    except KeyboardInterrupt:
+        if talk.paying:
+            raise
+        raise Interrupted(0.0) from None
+
+
+@dataclass
+class Conversation:
+    """Questions to a vault, and what they have cost.
+
+    Attributes:
+        vault: that is asked.
+        algorithm: how it answers.
+        agreed: whether prices are paid without being asked.
+        spent: the most that the questions so far have cost any one unit: epsilon, public.
+        paying: whether a question is being asked, so that something may be paid.
+        typed: reads a line, after a prompt; None at the end of the input.
+    """
+
+    vault: Vault
+    algorithm: Algorithm
+    agreed: bool = False
+    spent: float = field(default=0.0, init=False)
+    paying: bool = field(default=False, init=False)
+    typed: Callable[[str], str | None] = field(default_factory=lambda: _typed)
+
+    def hear(self, line: str) -> bool:
+        """Do what a line says; false if it says to end.
+
+        Raises:
+            Interrupted: Ctrl-C in the middle of an answer; it says what was paid.
+        """
+        command, _, rest = line.strip().partition(" ")
+        if command in (":quit", ":q", ":exit"):
+            return False
+        if command == ":help":
+            out.print(_HELP, markup=False)
+        elif command == ":budget":
+            self.show_budget()
+        elif command == ":anyway" and rest.strip():
+            self.ask(rest.strip(), anyway=True)
+        elif command.startswith(":"):
+            err.print(f"There is no command {command}. Type :help for those there are.", markup=False)
+        elif command:
+            self.ask(line.strip())
+        return True
+
+    def ask(self, question: str, *, anyway: bool = False) -> None:
+        """Show the price of a question, and ask it if that is agreed to; what is wrong with it is printed."""
+        try:
+            if not anyway:
+                answerable(self.vault)(question)
+            if self.agrees(self.vault.price(question, self.algorithm)):
+                self.paying = True
+                answer = answered(self.vault, question, partial(self.vault.ask, algorithm=self.algorithm))
+                self.paying = False
+                self.show(answer)
+        except Interrupted:
+            raise
+        except CannotAnswer as refusal:  # before anything was asked
+            err.print(f"{refusal.advice} To ask all the same: :anyway QUESTION", markup=False)
+        except DiscreetError as error:
+            self.paying = False
+            print_error(error, as_json=False)
+
+    def agrees(self, price: float) -> bool:
+        """Whether a price is to be paid: said, and asked unless it is nothing."""
+        if not price:
+            err.print("This is free.")
+            return True
+        unit = unit_word(self.vault.settings.unit_field)
+        who = f"each {unit} that takes part" if self.vault.settings.payment == "unit" else f"each {unit}"
+        err.print(f"This costs at most epsilon {price:.4g}, for {who}.", markup=False)
+        return self.agreed or (self.typed("Ask? [y/N] ") or "").strip().casefold() in ("y", "yes")
+
+    def show(self, answer: Answer) -> None:
+        """Print an answer, and what all of them have cost."""
+        if answer.receipt is not None and answer.receipt.payment != "nobody":
+            self.spent += answer.receipt.epsilon
+        print_answer(answer)
+        self.show_spent()
+
+    def show_budget(self) -> None:
+        """Print what is public of the budget."""
+        grant = self.vault.settings
+        unit = unit_word(grant.unit_field)
+        out.print(f"Granted: epsilon {grant.epsilon:g} at delta {grant.delta:g}, for each {unit}.", markup=False)
+        self.show_spent()
+
+    def show_spent(self) -> None:
+        """Print the most that the questions of this conversation have cost any one unit."""
+        granted, unit = self.vault.settings.epsilon, unit_word(self.vault.settings.unit_field)
+        cost = f"at most epsilon {min(self.spent, granted):.4g} of {granted:g}"
+        out.print(f"These questions have cost any one {unit} {cost}.", markup=False)
+
+
+def _typed(prompt: str) -> str | None:
+    """A line that is typed, with a prompt on a terminal; None at the end. It is written to no file."""
+    if sys.stdin.isatty():
+        import readline  # noqa: F401 - lines can be edited, and called back until the end of the program
+
+        try:
+            return input(prompt)
+        except EOFError:
+            return None
+    line = sys.stdin.readline()
+    return line if line else None

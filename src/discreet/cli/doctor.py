@@ -1,0 +1,43 @@
+"""`discreet doctor`: what should be mended in a vault."""
+
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from discreet.cli.app import Json, VaultPath, app
+from discreet.cli.output import counted, explained, out, print_json
+from discreet.cli.progress import doing
+from discreet.operations.doctor import examine
+from discreet.operations.findings import problems
+
+_COLOURS = {"ok": "green", "warning": "yellow", "problem": "bold red"}
+
+
+@app.command()
+@explained
+def doctor(
+    vault: VaultPath,
+    expect: Annotated[
+        int,
+        typer.Option(min=0, metavar="QUESTIONS", help="How many questions it had at least, by your records."),
+    ] = 0,
+    as_json: Json = False,
+) -> int:
+    """Look over a vault, and say what should be mended: for the custodian. Nothing is changed.
+
+    Exit code 0 if there is no problem, 1 if there is one.
+    """
+    with doing("Looking the vault over"):
+        found = examine(vault, expect=expect)
+    wrong = problems(found)
+    if as_json:
+        print_json({"problems": len(wrong), "findings": [one.describe() for one in found]})
+        return 1 if wrong else 0
+    for one in found:
+        out.print(f"[{_COLOURS[one.level]}]{one.level:8}[/] {one.check:12} {escape(one.what)}")
+        if one.remedy:
+            out.print(f"{'':21} -> {escape(one.remedy)}")
+    warnings = sum(one.level == "warning" for one in found)
+    out.print(f"{counted(len(wrong), 'problem')}, {counted(warnings, 'warning')}.")
+    return 1 if wrong else 0

@@ -1,0 +1,91 @@
+"""`discreet list`: what is in a vault, for its custodian."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Protocol
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from discreet.cli.app import Json, VaultPath, app
+from discreet.cli.output import err, explained, out, print_json
+from discreet.cli.spellings import never_filled, tell_spellings
+from discreet.errors import UnknownName, UsageError
+from discreet.retrieval.entries import ALL
+from discreet.retrieval.inventory import Inventory
+from discreet.vault import Vault
+
+KINDS = ("units", "documents", "batches", "spellings")
+_HEADINGS = {"time": "time (UTC)", "first": "first batch", "last": "last batch", "replaced": "replaced texts"}
+
+
+class _Entry(Protocol):
+    def describe(self) -> dict[str, Any]: ...
+
+
+@app.command(name="list")
+@explained
+def list_(
+    vault: VaultPath,
+    what: Annotated[str, typer.Argument(metavar="WHAT", help="units, documents, batches, or spellings.")],
+    unit: Annotated[str | None, typer.Option("--unit", help="Only the documents of this individual.")] = None,
+    limit: Annotated[int, typer.Option(min=0, help="Show so many; 0: all.")] = 50,
+    skip: Annotated[int, typer.Option(min=0, help="Leave out so many at the beginning.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """List the units, documents or batches of a vault: for the custodian, since names are private.
+
+    A batch is what one `add` brought; discreet undo takes it back. Spellings: units that had several names before
+    names were spelled alike.
+    """
+    if what not in KINDS:
+        raise UnknownName("list", what, KINDS)
+    if unit is not None and what != "documents":
+        raise UsageError(f"--unit goes with documents, not with {what}: discreet list VAULT documents --unit NAME.")
+    opened = Vault.open(vault)
+    tell_spellings(opened)
+    # One more is looked for, to know whether there are more.
+    wanted = ALL if limit == 0 else limit + 1
+    entries = [] if never_filled(opened) else _entries(opened.inventory, what, unit, wanted, skip)
+    more, entries = limit > 0 and len(entries) > limit, entries[: limit or None]
+    if as_json:
+        print_json({what: [entry.describe() for entry in entries], "more": more})
+        return
+    if not entries:
+        out.print(f"There are no {what} to list.")
+        return
+    out.print(_table([entry.describe() for entry in entries]))
+    if more:
+        err.print(f"There are more. The next: --skip {skip + limit}; all: --limit 0.")
+
+
+def _entries(inventory: Inventory, what: str, unit: str | None, limit: int, skip: int) -> Sequence[_Entry]:
+    if what == "units":
+        return inventory.units(limit, skip)
+    if what == "documents":
+        return inventory.documents(unit, limit, skip)
+    if what == "batches":
+        return inventory.batches(limit, skip)
+    found = inventory.respelled()[skip:]
+    return found if limit == ALL else found[:limit]
+
+
+def _table(rows: Sequence[dict[str, Any]]) -> Table:
+    table = Table()
+    for name in rows[0]:
+        table.add_column(_HEADINGS.get(name, name), no_wrap=name == "time")
+    for row in rows:
+        table.add_row(*(escape(_shown(value, name)) for name, value in row.items()))
+    return table
+
+
+def _shown(value: object, name: str) -> str:
+    if name == "time":
+        return str(value)[:16].replace("T", " ")
+    if isinstance(value, dict):
+        text = ", ".join(f"{name}={one}" for name, one in value.items())
+    elif isinstance(value, tuple):
+        text = ", ".join(value[:3]) + (f", and {len(value) - 3} more" if len(value) > 3 else "")
+    else:
+        text = str(value)
+    return "".join(char if char.isprintable() else "?" for char in text)

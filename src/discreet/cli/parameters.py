@@ -1,0 +1,182 @@
+"""Parameters of algorithms on the command line: `--param name=value`, and an option for each name."""
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import is_dataclass
+from typing import Annotated, Any, TypeVar
+
+import typer
+
+from discreet.algorithms.common.algorithm import Algorithm
+from discreet.errors import UnknownName, UsageError
+from discreet.parameters import Parameter, join_assignment, parse_values, read_assignments, read_parameters
+from discreet.registry import ALGORITHMS, make_algorithm
+
+Params = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME=VALUE", help="A parameter of the algorithm. Repeatable."),
+]
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def accept_parameters(kinds: Iterable[type]) -> Callable[[Command], Command]:
+    """Return a decorator that adds a hidden option for each parameter of some dataclasses to a command.
+
+    The command has a parameter `param`. What the hidden options give is added to it, as NAME=VALUE. An option that
+    the command already has stays what it is.
+    """
+    options = _by_name(kinds)
+
+    def decorate(command: Command) -> Command:
+        signature = inspect.signature(command)
+        free = {name: one for name, one in options.items() if not {one.name, one.option} & signature.parameters.keys()}
+
+        @functools.wraps(command)
+        def run(**given: Any) -> Any:
+            values = {name: given.pop(name, None) for name in free}
+            texts = [join_assignment(name, text) for name, value in values.items() for text in _texts(value)]
+            return command(**given | {"param": [*texts, *(given.get("param") or [])]})
+
+        hidden = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_annotation(one))
+            for name, one in free.items()
+        ]
+        shown = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in signature.parameters.values()]
+        setattr(run, "__signature__", signature.replace(parameters=[*shown, *hidden]))  # noqa: B010 - not in its type
+        run.__annotations__ = command.__annotations__ | {one.name: one.annotation for one in hidden}
+        return run  # type: ignore[return-value]
+
+    return decorate
+
+
+def list_parameters(name: str, inner: str | None = None) -> list[Parameter]:
+    """Return the parameters of an algorithm, and those of the algorithm that answers for it.
+
+    Raises:
+        UnknownName: if there is no algorithm of that name.
+    """
+    own, others = list_own_parameters(name), list_inner_parameters(name, inner)
+    return own + others
+
+
+def list_own_parameters(name: str) -> list[Parameter]:
+    """Return the parameters of an algorithm alone.
+
+    Raises:
+        UnknownName: if there is no algorithm of that name.
+    """
+    return list(read_parameters(find_algorithm(name)))
+
+
+def list_inner_parameters(name: str, inner: str | None = None) -> list[Parameter]:
+    """Return the parameters of the algorithm that answers for another one, but for those that the other one sets."""
+    kind, own = find_algorithm(name), list_own_parameters(name)
+    answering = next((one.default for one in own if one.name == "inner" and is_dataclass(one.default)), None)
+    if answering is None:
+        return []
+    known = {one.name for one in own} | getattr(kind, "decides", frozenset())
+    parameters = read_parameters(find_algorithm(inner) if inner else type(answering))
+    return [one for one in parameters if one.name not in known]
+
+
+def find_algorithm(name: str) -> type[Algorithm]:
+    """Return the class of an algorithm.
+
+    Raises:
+        UnknownName: if there is none of that name.
+    """
+    if name not in ALGORITHMS:
+        raise UnknownName("algorithm", name, ALGORITHMS)
+    return ALGORITHMS[name]
+
+
+def parse_options(name: str, param: Sequence[str] | None, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return the options of one algorithm: those of `param`, parsed, and those already given as values.
+
+    Raises:
+        UsageError: if a parameter is unknown or given twice, or has another type.
+    """
+    values = read_assignments(param or ())
+    parameters = list_parameters(name, values.get("inner", [None])[-1])
+    try:
+        options = parse_values(values, parameters, name, f"discreet algorithms show {name}")
+    except UsageError as error:
+        unknown = [one for one in values if not any(one in (known.name, known.option) for known in parameters)]
+        raise UsageError(f"{error}{_say_owners(unknown[0])}" if unknown else str(error)) from None
+    return add_given(options, given or {})
+
+
+def parse_for_any(
+    names: Sequence[str], param: Sequence[str] | None, given: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return the options of several algorithms; each takes those that it has.
+
+    Raises:
+        UsageError: if none of the algorithms has a parameter, or a value has another type.
+    """
+    values = read_assignments(param or ())
+    inner = values.get("inner", [None])[-1]
+    parameters: dict[str, Parameter] = {}
+    for name in names:
+        for one in list_parameters(name, inner):
+            parameters.setdefault(one.name, one)
+    owner = "' and '".join(names)
+    options = parse_values(values, list(parameters.values()), owner, f"discreet algorithms show {names[0]}")
+    return add_given(options, given or {})
+
+
+def choose_algorithm(name: str, param: Sequence[str] | None, given: Mapping[str, Any] | None = None) -> Any:
+    """Return an algorithm with its parameters.
+
+    Raises:
+        UnknownName: if there is no algorithm of that name.
+        UsageError: if a parameter is unknown or out of range, or has another type.
+    """
+    return make_algorithm(name, parse_options(name, param, given))
+
+
+def add_given(options: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parsed parameters and the values of a command's own options together.
+
+    Raises:
+        UsageError: if a parameter is among both.
+    """
+    values = {name: value for name, value in given.items() if value is not None}
+    if both := sorted(options.keys() & values.keys()):
+        raise UsageError(f"{both[0]} is given twice: as an option and by --param. Give it once.")
+    return {**options, **values}
+
+
+def _by_name(kinds: Iterable[type]) -> dict[str, Parameter]:
+    """Return the parameters of all classes, by the name that a command's function has for them."""
+    found: dict[str, Parameter] = {}
+    for kind in kinds:
+        for one in read_parameters(kind):
+            found.setdefault(one.option, one)
+    return found
+
+
+def _annotation(one: Parameter) -> Any:
+    spelled = [one.spelled] if one.option == one.name else [one.spelled, "--" + one.name.replace("_", "-")]
+    if one.kind is bool:
+        option = typer.Option(f"{one.spelled}/--no-{one.spelled.removeprefix('--')}", hidden=True)
+        return Annotated[bool | None, option]
+    kind = list[str] | None if one.several else str | None
+    return Annotated[kind, typer.Option(*spelled, hidden=True)]
+
+
+def _texts(value: Any) -> list[str]:
+    """Return the texts of what an option was given; none if it was not."""
+    if value is None:
+        return []
+    return [str(one) for one in value] if isinstance(value, list) else [str(value)]
+
+
+def _say_owners(name: str) -> str:
+    owners = [
+        owner
+        for owner in ALGORITHMS
+        if any(name in (one.name, one.option) for one in read_parameters(find_algorithm(owner)))
+    ]
+    return f". These have {name}: {', '.join(owners)}." if owners else ""

@@ -1,0 +1,185 @@
+"""What a vault is made with: VAULT/vault.json, and the secret from which its units get their names in the ledger."""
+
+import hashlib
+import json
+import math
+import os
+import secrets
+from dataclasses import asdict, dataclass, field, fields, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import NoSuchVault, StoreError, UnknownName, VaultVersionError
+from discreet.system.unicode import is_unicode
+
+VERSION = 2
+PAYMENTS = ("unit", "corpus")
+DEFAULT_STORE = "embedded"
+FIELD_TYPES = ("date", "category", "number")
+"""What a declared field of a document may be."""
+_FILE, _SECRET = "vault.json", "units.key"
+_SECRET_BYTES = 32
+
+
+@dataclass(frozen=True)
+class VaultConfig:
+    """What a vault is made with. None of it can be changed afterwards, but that `convert` changes who pays.
+
+    Attributes:
+        version: of the vault's format.
+        epsilon, delta, unit_field, model, embedder, log_questions, payment, history, ledger, accept_claims,
+            fields: see `Vault.create`.
+        ledger_name: what the ledger is called in its database.
+        secret_digest: of the vault's secret, so that another one is not taken for it.
+        people: about how many units the vault will hold, as its custodian declared: public; 0 if that was not said.
+        store: the name of the store that keeps the documents.
+    """
+
+    version: int
+    epsilon: float
+    delta: float
+    unit_field: str
+    model: str
+    embedder: str
+    log_questions: bool
+    payment: str = "corpus"  # what a vault of version 1 has
+    history: bool = False
+    ledger: str = ""
+    ledger_name: str = ""
+    secret_digest: str = ""
+    accept_claims: bool = False
+    fields: dict[str, str] = field(default_factory=dict)
+    people: int = 0
+    store: str = DEFAULT_STORE
+
+    def __post_init__(self) -> None:
+        if self.payment not in PAYMENTS:
+            raise UnknownName("payment", self.payment, PAYMENTS)
+
+
+def write_config(folder: Path, settings: VaultConfig) -> VaultConfig:
+    """Write the settings, and a secret if there is none; whole or not at all. Returns them as they were written."""
+    secret = folder / _SECRET
+    if secret.exists():
+        _check_secret(folder, secret.read_bytes(), settings.secret_digest)
+    else:
+        with open(os.open(secret, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(secrets.token_bytes(_SECRET_BYTES))
+            file.flush()
+            os.fsync(file.fileno())
+    settings = replace(settings, secret_digest=_digest(secret.read_bytes()))
+    made = folder / f"{_FILE}.new"
+    with made.open("w") as file:
+        file.write(json.dumps(_to_json(settings), indent=2) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(made, folder / _FILE)
+    return settings
+
+
+def _to_json(settings: VaultConfig) -> dict[str, Any]:
+    """Return the content of the settings file. Older versions read it too, unless the vault has another store."""
+    content = asdict(settings)
+    if settings.store == DEFAULT_STORE:
+        del content["store"]
+    return content
+
+
+def read_config(folder: Path) -> VaultConfig:
+    """The settings of the vault at `folder`.
+
+    Raises:
+        NoSuchVault, VaultVersionError, StoreError: it is not there, of another version, or damaged.
+    """
+    file = folder / _FILE
+    try:
+        if not file.is_file():
+            raise NoSuchVault(f"There is no vault at {folder}. {_instead(folder)}")
+    except OSError as error:
+        raise NoSuchVault(f"There can be no vault at {folder}: {error.strerror}. Check the path.") from error
+    try:
+        content = json.loads(file.read_text())
+        version = content["version"]
+    except OSError as error:
+        raise StoreError(f"{file} cannot be read: {error.strerror}. Check who may read the vault.") from error
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise StoreError(f"{file} is damaged. Restore it from a copy.") from error
+    if version not in range(1, VERSION + 1):
+        raise VaultVersionError(
+            f"The vault at {folder} has format {version}; this program reads formats 1 to {VERSION}. "
+            "Open it with the version of discreet that made it."
+        )
+    try:
+        settings = VaultConfig(**content)
+    except TypeError as error:
+        raise StoreError(f"{file} lacks settings, or has unknown ones. Restore it from a copy.") from error
+    except UnknownName as error:
+        raise StoreError(f"{file} is damaged. {error} Restore it from a copy.") from error
+    if wrong := _misfits(settings):
+        raise StoreError(f"{file} is damaged: no vault has such a value of {', '.join(wrong)}. Restore it from a copy.")
+    return settings
+
+
+def _instead(folder: Path) -> str:
+    """What to do where there is no vault: the nearest names of vaults in the same folder, or how to make one."""
+    try:
+        vaults = [file.parent.name for file in folder.parent.glob(f"*/{_FILE}")]
+    except OSError:
+        vaults = []
+    near = get_close_matches(folder.name, vaults, n=3, cutoff=0.6)
+    if near:
+        return f"Did you mean {' or '.join(str(folder.with_name(name)) for name in near)}?"
+    return f"Check the path, or make one: discreet init {folder} --people NUMBER"
+
+
+def _misfits(settings: VaultConfig) -> list[str]:
+    """The settings that are of another kind than they must be, or out of range."""
+    wrong = []
+    for one in fields(settings):
+        value, kinds = getattr(settings, one.name), (int, float) if one.type is float else (one.type,)
+        if one.name == "fields":
+            sound = (
+                isinstance(value, dict)
+                and all(is_unicode(name) for name in value)
+                and (all(kind in FIELD_TYPES for kind in value.values()))
+            )
+        else:
+            sound = type(value) in kinds and (not isinstance(value, str) or is_unicode(value))
+        if not sound or (one.type is float and not 0 < value < (1 if one.name == "delta" else math.inf)):
+            wrong.append(one.name)
+    return wrong
+
+
+def read_secret(folder: Path, settings: VaultConfig) -> bytes:
+    """The vault's secret.
+
+    Raises:
+        StoreError: it is gone, or another one. Without it every unit would be taken for one that never paid.
+    """
+    try:
+        secret = (folder / _SECRET).read_bytes()
+    except FileNotFoundError:
+        secret = b""
+    except OSError as error:
+        raise StoreError(f"{folder / _SECRET} cannot be read: {error.strerror}. Check who may read it.") from error
+    _check_secret(folder, secret, settings.secret_digest)
+    return secret
+
+
+def _check_secret(folder: Path, secret: bytes, wanted: str) -> None:
+    # The first vaults in which units paid had no digest; nothing but the length tells there.
+    if not (_digest(secret) == wanted if wanted else len(secret) == _SECRET_BYTES):
+        raise StoreError(
+            f"{folder / _SECRET} is missing or damaged. Without it the ledger does not know who has paid: restore it "
+            "from a copy."
+        )
+
+
+def converted(settings: VaultConfig) -> VaultConfig:
+    """The same vault, in which units pay by themselves from now on. What everybody paid stays paid by everybody."""
+    return replace(settings, version=VERSION, payment="unit")
+
+
+def _digest(secret: bytes) -> str:
+    return hashlib.sha256(b"discreet units " + secret).hexdigest()

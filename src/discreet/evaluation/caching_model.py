@@ -1,0 +1,143 @@
+"""A language model that remembers: for experiments that ask the same questions many times.
+
+What a row of a batch says is a function of its own prompt and of the tokens appended to it. An experiment over
+several epsilons and seeds meets the same documents again, next to others: this wrapper computes what each says once.
+Rows that are computed again are fewer than in the batch they stand for, and another number of rows may round another
+way; the tokens are the same but where two are as likely as each other up to rounding. Not for a vault in use: a cache
+keyed by documents shows in the time that an answer takes.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.generation.model import Decoding, LanguageModel, Prompt
+from discreet.generation.wrapping import WrappedModel
+
+Path = tuple[int, ...]
+"""The tokens appended to a row."""
+Key = tuple[tuple[int, ...], Prompt, int]
+"""What comes before a row's own prompt, the prompt, and the most tokens."""
+
+
+class CachingModel(WrappedModel):
+    """Wraps a `LanguageModel`. Remembers every row's tokens, and the KV caches that were used last.
+
+    Args:
+        model: the model.
+        rows: how many rows the caches kept may have together.
+    """
+
+    def __init__(self, model: LanguageModel, rows: int = 300) -> None:
+        super().__init__(model)
+        self._most = rows
+        self._known: dict[Key, _Row] = {}
+        self._batches: list[_Batch] = []  # the last used comes last
+
+    def start(self, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int) -> "_Remembered":
+        """Begin decoding; nothing is computed before it is asked for."""
+        keys = [(tuple(shared), prompt, max_tokens) for prompt in prompts]
+        return _Remembered(self, [self._known.setdefault(key, _Row(key)) for key in keys])
+
+    def _learn(self, wanted: dict["_Row", Path]) -> None:
+        """Compute the next token of rows after their paths, all of one length."""
+        homeless = [row for row in wanted if row.batch is None]
+        if homeless:
+            self._batches.append(_Batch(self._model, homeless))
+        for batch in {row.batch: None for row in wanted}:
+            assert batch is not None
+            self._batches.remove(batch)
+            self._batches.append(batch)
+            batch.walk(wanted)
+        while len(self._batches) > 1 and sum(len(batch.rows) for batch in self._batches) > self._most:
+            self._batches.pop(0).leave()
+
+
+class _Row:
+    """One prompt: its best next token after every path that was walked, and the batch whose cache has it."""
+
+    def __init__(self, key: Key) -> None:
+        self.key = key
+        self.best: dict[Path, int] = {}
+        self.batch: _Batch | None = None
+
+
+class _Batch:
+    """Rows that are decoded together."""
+
+    def __init__(self, model: LanguageModel, rows: Sequence[_Row]) -> None:
+        self.rows = list(rows)
+        shared, _, max_tokens = rows[0].key
+        self._decoding: Decoding = model.start(shared, [row.key[1] for row in rows], max_tokens)
+        self._at: list[Path] = [()] * len(rows)
+        self._fill = model.pad_token
+        for row in rows:
+            row.batch = self
+        self._note()
+
+    def walk(self, wanted: dict[_Row, Path]) -> None:
+        """Go where the rows wanted are to be; the others of the batch stay near to where they were."""
+        length = len(next(iter(wanted.values())))
+        paths = [
+            wanted[row] if row in wanted else (at + (self._fill,) * length)[:length]
+            for row, at in zip(self.rows, self._at, strict=True)
+        ]
+        same = min(_common(path, at) for path, at in zip(paths, self._at, strict=True))
+        if same < len(self._at[0]):
+            # One step further back and forth again, so that the decoding's logits are those of the path.
+            same = max(0, same - 1)
+            self._decoding.truncate(same)
+        for step in range(same, length):
+            self._decoding.append_each([path[step] for path in paths])
+            self._at = [path[: step + 1] for path in paths]
+            self._note()
+
+    def leave(self) -> None:
+        """Forget the cache."""
+        for row in self.rows:
+            row.batch = None
+
+    def _note(self) -> None:
+        for row, at, token in zip(self.rows, self._at, self._decoding.best().tolist(), strict=True):
+            row.best[at] = token
+
+
+def _common(one: Path, other: Path) -> int:
+    """How many tokens two paths begin with alike."""
+    return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+class _Remembered:
+    """A `Decoding` that looks rows up."""
+
+    def __init__(self, model: CachingModel, rows: Sequence[_Row]) -> None:
+        self._model, self._rows = model, rows
+        self._paths: list[Path] = [()] * len(rows)
+
+    def best(self) -> NDArray[np.int64]:
+        """The best next token of each row; of one that has ended, its end again."""
+        at = list(zip(self._rows, self._paths, strict=True))
+        while unknown := {row: path for row, path in at if path not in row.best and self._end(path) is None}:
+            # Rows with one prompt may have gone different ways: one way at a time.
+            self._model._learn(unknown)
+        ends = [self._end(path) for path in self._paths]
+        return np.array(
+            [row.best[path] if end is None else end for (row, path), end in zip(at, ends, strict=True)], dtype=np.int64
+        )
+
+    def _end(self, path: Path) -> int | None:
+        """The end in a path: nobody asks what a model would say after it."""
+        return next((token for token in path if token in self._model.end_tokens), None)
+
+    def append(self, token: int) -> None:
+        """Continue every row with `token`."""
+        self.append_each([int(token)] * len(self._rows))
+
+    def append_each(self, tokens: Sequence[int]) -> None:
+        """Continue every row with a token of its own."""
+        self._paths = [(*path, int(token)) for path, token in zip(self._paths, tokens, strict=True)]
+
+    def truncate(self, length: int) -> None:
+        """Back to the first `length` tokens."""
+        self._paths = [path[:length] for path in self._paths]

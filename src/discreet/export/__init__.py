@@ -1,0 +1,1 @@
+"""Noisy projected vectors for a database outside the vault."""

@@ -1,0 +1,332 @@
+"""Vectors of a vault for somebody else's vector database: one a unit, projected, with noise.
+
+They may be kept by whoever is not trusted: what stands in the file is a release, paid like any other. It protects the
+vectors that are stored, not a text that is put into a prompt after they were searched: answers need an algorithm of
+their own (docs/privacy-details.md).
+
+VAULT/exports/ID.json      which row of an export is whose, under a keyed hash: private, as the vault is
+"""
+
+import json
+import os
+import uuid
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.algorithms.common.ensemble import check_number
+from discreet.errors import BadData, StoreError, UsageError
+from discreet.privacy.account import Account, CorpusAccount
+from discreet.privacy.accounting import Budget, Spending, largest
+from discreet.privacy.admission import check_affordable
+from discreet.privacy.costs import ZeroConcentrated
+from discreet.privacy.filter import PrivacyFilter, Receipt
+from discreet.privacy.mechanisms.noisy_vectors import NoisyVectors, Placed
+from discreet.privacy.noise import Noise, SystemNoise, Whole, sample
+from discreet.privacy.partition import REPLACE_ONE, Member, assign_rows
+from discreet.privacy.private import Private
+from discreet.privacy.unit_account import UnitAccount
+from discreet.retrieval.projection import GRAIN, check_size, draw_matrix
+from discreet.retrieval.sealed_corpus import unit_key
+from discreet.retrieval.store import Store
+from discreet.retrieval.vectors import LARGEST
+from discreet.system.atomic_write import replace_file
+from discreet.system.output_path import check_output_path
+
+if TYPE_CHECKING:
+    from discreet.ledger.protocol import VaultLedger
+
+FOLDER = "exports"
+ROWS, SIZE = 10_000, 64
+"""How many rows a file has, and how many numbers a row, unless something else is asked for."""
+MOST_NUMBERS = 10**9
+"""In a file: it is made in memory, with the noise in whole numbers."""
+_FORMAT, _HEADERS = 1, 65_536
+"""The format of the file, and what it holds beside numbers, at most, in bytes."""
+_UNITY = (LARGEST - 1) * GRAIN
+"""What stands for one in a product: a unit's vector is that long, and a matrix's entries are of that grain."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Export:
+    """What is wanted.
+
+    Attributes:
+        epsilon, delta: the price, for each unit.
+        k: to how many numbers a vector is projected.
+        rows: how many rows the file has: public, whatever the vault holds.
+    """
+
+    epsilon: float
+    delta: float
+    k: int = SIZE
+    rows: int = ROWS
+
+    def __post_init__(self) -> None:
+        check_number("epsilon", self.epsilon)
+        if not 0 < self.delta < 1:
+            raise UsageError(f"Delta is a probability between 0 and 1, not {self.delta}. Try 1e-6.")
+        if self.rows < 1:
+            raise UsageError(f"A file of vectors has at least one row, not {self.rows}.")
+        if self.rows * max(1, self.k) > MOST_NUMBERS:
+            raise UsageError(
+                f"A file of vectors holds {MOST_NUMBERS:,} numbers at most. Take fewer rows, or a smaller k."
+            )
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What came out: for the custodian, but for the receipt.
+
+    Attributes:
+        receipt: what was paid.
+        units: how many units have a row.
+        left_out: how many found none, or could not pay.
+    """
+
+    receipt: Receipt
+    units: int
+    left_out: int
+
+
+@dataclass(frozen=True)
+class Source:
+    """What an export needs of a vault.
+
+    Attributes:
+        folder: VAULT/exports.
+        store: the documents.
+        ledger: who has paid what.
+        secret: from which units get their names in the ledger; empty where everybody pays.
+        unit: what a unit is called.
+        embedder: the name of the embedder, and the number of its numbers.
+        noise: the operating system's, unless this is a simulation.
+    """
+
+    folder: Path
+    store: Store
+    ledger: "VaultLedger"
+    secret: bytes
+    unit: str
+    embedder: tuple[str, int]
+    noise: Noise | None = None
+
+
+def export_vectors(source: Source, out: Path, wanted: Export, *, force: bool = False) -> Exported:
+    """Write the vectors to `out`, after everybody has paid.
+
+    Raises:
+        UsageError: `out` is there already, is a folder or has none, or a parameter is out of range. Nothing was paid.
+        StoreError: there is no room for it. Nothing was paid.
+        BudgetExhausted: the budget cannot pay. Nothing was paid.
+    """
+    check_output_path(out, source.folder.parent, force=force)
+    name, dimension = source.embedder
+    check_size(dimension, wanted.k)
+    noise, budget = source.noise or SystemNoise(), source.ledger.budget
+    if wanted.delta > budget.delta:
+        raise UsageError(
+            f"The export's delta, {wanted.delta:g}, is above the vault's, {budget.delta:g}. Give a smaller one or none."
+        )
+    ceiling = Budget(wanted.epsilon, wanted.delta)
+    rho = most_rho(ceiling)
+    check_affordable(budget, source.ledger.spent(), wanted.epsilon, lambda epsilon: _most(epsilon, wanted.delta))
+    matrix = draw_matrix(dimension, wanted.k, noise)
+    release = NoisyVectors.calibrated(rho, matrix, wanted.rows, LARGEST, REPLACE_ONE)
+    question = uuid.uuid4().hex
+    units = _units(source, noise)
+    with room_for(out, 4 * (wanted.rows + dimension) * wanted.k) as file:
+        vectors, receipt, seated = _released(source, question, ceiling, release, units)
+        about = {
+            "format": _FORMAT,
+            "id": question,
+            "embedder": name,
+            "receipt": receipt.describe(),
+            "sigma": release.sigma * release.reach / _UNITY,
+            "meaning": "row = embedding of length one @ matrix + Gaussian noise of standard deviation sigma a number",
+        }
+        _write(file, vectors / _UNITY, matrix / GRAIN, about)
+    return Exported(receipt, seated, len(units) - seated)
+
+
+def _most(epsilon: float, delta: float) -> Spending:
+    return Spending.of(ZeroConcentrated(most_rho(Budget(epsilon, delta))))
+
+
+def most_rho(ceiling: Budget) -> float:
+    """The zCDP that fills a budget."""
+
+    def fits(rho: float) -> bool:
+        return ceiling.admits(Spending.of(ZeroConcentrated(rho)))
+
+    found = largest(fits, 1e-9, ceiling.epsilon + 1) * (1 - 1e-9)  # a scale that was rounded must not cost more
+    if not fits(found):
+        raise UsageError(f"An epsilon of {ceiling.epsilon:g} at delta {ceiling.delta:g} is too little for any vector.")
+    return found
+
+
+def unit_vector(vectors: Sequence[Whole]) -> Whole:
+    """The mean of a unit's vectors, brought to full length, in whole numbers: of that unit alone, and never longer."""
+    total = np.sum(vectors, axis=0, dtype=np.int64).astype(np.float64)
+    norm = float(np.linalg.norm(total))
+    # Cut towards zero, and by one unit of length: no rounding makes it longer than it may be.
+    return np.trunc(total * ((LARGEST - 1) / norm)).astype(np.int64) if norm else np.zeros_like(vectors[0])
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """A unit's vector, and what the unit is called in VAULT/exports."""
+
+    tag: str
+    vector: Whole = field(repr=False)
+
+
+def _units(source: Source, noise: Noise) -> list[Member[_Unit]]:
+    """Every unit, in random order."""
+    vectors: dict[str, list[Whole]] = defaultdict(list)
+    for text in source.store.texts():
+        vectors[text.unit].append(text.vector)
+    return [
+        Member(unit_key(unit, source.secret), _Unit(source.store.tag(unit.encode()), unit_vector(vectors[unit])))
+        for unit in sample(sorted(vectors), len(vectors), noise)
+    ]
+
+
+def _released(
+    source: Source, question: str, ceiling: Budget, release: NoisyVectors, units: Sequence[Member[_Unit]]
+) -> tuple[Whole, Receipt, int]:
+    """Pay, seat and draw: the rows, the receipt, and (for the custodian) how many units have one.
+
+    Of units in random order the first that can pay have a row; with one unit gone, the next has its.
+    """
+    ledger, noise = source.ledger, source.noise or SystemNoise()
+    seated = list[int]()
+
+    def first(count: int) -> Private[Member[_Unit]]:
+        return Private(units[:count], REPLACE_ONE)
+
+    def drawn(admitted: Private[Member[_Unit]], privacy: PrivacyFilter) -> Whole:
+        def remember(held: dict[int, _Unit]) -> None:
+            seated.append(len(held))
+            _keep(source.folder / f"{question}.json", {row: unit.tag for row, unit in held.items()})
+
+        paid = privacy.within(privacy.pay(release, REPLACE_ONE))
+        return paid.release(release, assign_rows(admitted, release.rows, noise, remember).map(_placed))
+
+    ledger.begin(question, "export-vectors", None)
+    account: Account
+    if source.secret:
+        account = UnitAccount(ledger, question, ceiling=ceiling, unit=source.unit, noise=source.noise)
+    else:
+        account = CorpusAccount(ledger, ceiling, question, unit=source.unit, noise=source.noise)
+    paying = account.charge_every_unit(Spending.of(release.cost(REPLACE_ONE)))
+    vectors = drawn(paying.nearest(first, release.rows), paying.paid)
+    account.settle()
+    ledger.finish(question, "end")
+    return vectors, account.receipt(), seated[0]
+
+
+def _placed(held: tuple[int, _Unit]) -> Placed:
+    return held[0], held[1].vector
+
+
+def _keep(file: Path, keys: dict[int, str]) -> None:
+    file.parent.mkdir(mode=0o700, exist_ok=True)
+    replace_file(file, json.dumps(keys) + "\n")
+
+
+@contextmanager
+def room_for(out: Path, size: int) -> Iterator[BinaryIO]:
+    """A file beside `out` with room for so many bytes, and some; it takes the place of `out` when all went well."""
+    made, lost = out.with_name(f".{out.name}.{os.getpid()}"), "Nothing was paid"
+    try:
+        with made.open("w+b") as file:
+            file.write(bytes(size + _HEADERS))
+            _on_disk(file)
+            file.seek(0)
+            lost = "They may be paid, and are lost"
+            yield file
+            file.truncate()
+            _on_disk(file)
+        os.replace(made, out)
+    except OSError as error:
+        raise StoreError(
+            f"The vectors cannot be written to {out}: {error.strerror}. {lost}: make room, or choose another place, "
+            "and export again."
+        ) from error
+    finally:
+        with suppress(OSError):
+            made.unlink(missing_ok=True)
+
+
+def _on_disk(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _write(file: BinaryIO, vectors: NDArray[np.float64], matrix: NDArray[np.float64], about: dict[str, Any]) -> None:
+    told = np.array(json.dumps(about))
+    np.savez(file, vectors=vectors.astype(np.float32), matrix=matrix.astype(np.float32), about=told)
+
+
+@dataclass(frozen=True, eq=False)
+class ExportedVectors:
+    """A file of vectors, as its keeper reads it: nothing in it but what was released."""
+
+    vectors: NDArray[np.float32]
+    matrix: NDArray[np.float32]
+    about: dict[str, Any]
+
+    @staticmethod
+    def read(path: Path) -> "ExportedVectors":
+        """Read a file.
+
+        Raises:
+            BadData: it is none of ours.
+        """
+        try:
+            # Opened here: of a damaged file numpy leaves the handle open.
+            with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+                about = json.loads(str(file["about"]))
+                if about["format"] == _FORMAT:
+                    return ExportedVectors(*_fitting(file["vectors"], file["matrix"]), about)
+        except Exception as error:
+            # Of damaged bytes zipfile, zlib and numpy make errors of a dozen kinds, and no list of them is complete.
+            raise BadData(
+                f"{path} is no file of vectors that discreet wrote, or a damaged one. Name a file that `discreet "
+                "export-vectors` wrote."
+            ) from error
+        raise BadData(f"{path} has another format. Read it with the version of discreet that wrote it.")
+
+    def nearest(self, embedding: NDArray[np.float32], count: int) -> list[int]:
+        """The rows nearest to a question's embedding of length one, by inner product, nearest first."""
+        scores = self.vectors @ (embedding @ self.matrix)
+        return [int(row) for row in np.argsort(-scores, kind="stable")[:count]]
+
+
+def _fitting(vectors: Any, matrix: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Both, if they are what `_write` writes: one vector a row, which the matrix makes of an embedding."""
+    whole = vectors.ndim == matrix.ndim == 2 and vectors.shape[1] == matrix.shape[1]
+    if not (whole and vectors.dtype == matrix.dtype == np.float32):
+        raise ValueError("vectors and matrix do not fit")
+    return vectors, matrix
+
+
+def units_of_rows(folder: Path, store: Store, export: str, rows: Sequence[int]) -> list[str | None]:
+    """Whose rows of an export these are: for the custodian. None for an empty row, and for who was erased since.
+
+    Raises:
+        BadData: the vault made no such export.
+    """
+    try:
+        keys = dict(json.loads((folder / f"{Path(export).name}.json").read_text()))
+    except (OSError, ValueError, TypeError, RecursionError) as error:
+        raise BadData("This vault made no such export, or no longer knows of it.") from error
+    names = {store.tag(text.unit.encode()): text.unit for text in store.texts()}
+    return [names.get(keys.get(str(row), "")) for row in rows]

@@ -1,0 +1,33 @@
+"""Greedy completion of texts by a model that works on tokens."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from discreet.generation.model import Prompt, VotingModel
+
+
+def complete_greedily(model: VotingModel, prompts: Sequence[str], max_tokens: int) -> list[str]:
+    """Complete each prompt in a batch of its own, so that a completion depends on its prompt alone."""
+    return [_complete(model, prompt, max_tokens) for prompt in prompts]
+
+
+class GreedyCompletion:
+    """The method `complete` of a `Completer`, for classes that have the other methods of a `VotingModel`."""
+
+    def complete(self: Any, prompts: Sequence[str], max_tokens: int) -> list[str]:
+        """Complete each prompt greedily."""
+        return complete_greedily(self, prompts, max_tokens)
+
+
+def _complete(model: VotingModel, prompt: str, max_tokens: int) -> str:
+    tokens = model.encode(prompt) or [model.pad_token]
+    decoding = model.start((), [Prompt(tuple(tokens), 0)], max_tokens)
+    written: list[int] = []
+    for step in range(max_tokens):
+        token = int(decoding.best()[0])
+        if token in model.end_tokens:
+            break
+        written.append(token)
+        if step < max_tokens - 1:
+            decoding.append(token)
+    return model.decode(written)

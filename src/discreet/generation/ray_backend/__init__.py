@@ -1,0 +1,1 @@
+"""A language model on the workers of a Ray cluster."""

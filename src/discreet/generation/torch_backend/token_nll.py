@@ -1,0 +1,73 @@
+"""The negative log-likelihood of each token of a text under a model of the transformers library."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from discreet.generation.model import Logits, Prompt
+from discreet.generation.torch_backend.decoding import install_lockstep_attention
+from discreet.generation.torch_backend.kv_cache import LockstepCache
+
+_BLOCK = 8
+"""The constant number of rows in a block. Another number could change the rounding of a row."""
+
+
+def token_nll(model: Any, shared: Sequence[int], prompts: Sequence[Prompt]) -> Logits:
+    """Return minus the log-probability of each token of `prompts`, shape (rows, length)."""
+    filled = [*prompts, *[prompts[-1]] * (-len(prompts) % _BLOCK)]
+    found = [_of_block(model, shared, filled[first : first + _BLOCK]) for first in range(0, len(filled), _BLOCK)]
+    joined: Logits = np.concatenate(found)[: len(prompts)]
+    return joined
+
+
+def _of_block(model: Any, shared: Sequence[int], prompts: Sequence[Prompt]) -> Logits:
+    device, length, before = model.device, len(prompts[0].tokens), len(shared)
+    cache = LockstepCache(len(prompts), length, split=install_lockstep_attention(model))
+    places = torch.arange(before, device=device)
+    after_shared = _logits(
+        model,
+        cache,
+        torch.tensor([list(shared)], device=device),
+        (places[:, None] >= places[None, :])[None],
+        places[None, :],
+    )[:, -1:]
+    padding = torch.tensor([prompt.padding for prompt in prompts], device=device)[:, None]
+    places = torch.arange(length, device=device)
+    real = places[None, :] >= padding
+    themselves = torch.eye(length, dtype=torch.bool, device=device)  # no row of the mask may be empty
+    own = (real[:, None, :] & (places[:, None] >= places[None, :])) | themselves
+    ids = torch.tensor([prompt.tokens for prompt in prompts], device=device)
+    cache.feed_rows(0)
+    seen = torch.nn.functional.pad(own, (before, 0), value=True)
+    logits = _logits(model, cache, ids, seen, before + (places[None, :] - padding).clamp(min=0))
+    # The token before the first real token is the last shared one, not the padding.
+    first = _normalizer(after_shared) - after_shared[0, 0].float()[ids]
+    later = _normalizer(logits) - logits.gather(2, ids.roll(-1, dims=1)[..., None])[..., 0].float()
+    array: Logits = torch.where(places[None, :] == padding, first, later.roll(1, dims=1)).cpu().numpy()
+    return array
+
+
+def _normalizer(logits: torch.Tensor) -> torch.Tensor:
+    """Return the log-normalizer of logits, shape (rows, places); one row at a time saves memory."""
+    return torch.stack([row.float().logsumexp(1) for row in logits])
+
+
+def _logits(
+    model: Any, cache: LockstepCache, ids: torch.Tensor, seen: torch.Tensor, positions: torch.Tensor
+) -> torch.Tensor:
+    """Return the logits of the token after each place, shape (rows, places, vocabulary)."""
+    mask = torch.zeros(seen.shape, dtype=model.dtype, device=ids.device)
+    mask = mask.masked_fill_(~seen, torch.finfo(model.dtype).min)
+    with torch.inference_mode():
+        output = model(
+            input_ids=ids,
+            attention_mask=mask[:, None],  # always given, even without padding
+            position_ids=positions,
+            past_key_values=cache,
+            use_cache=True,
+            **({"lockstep": cache} if cache.split else {}),
+        )
+        logits: torch.Tensor = output.logits
+        return logits

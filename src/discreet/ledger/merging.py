@@ -1,0 +1,82 @@
+"""Units that turn out to be one: what was paid under the old name counts for the new one, exactly and for good.
+
+A balance is moved, never copied, so that the sums of a ledger stay what they are. Parts keep the names of those who
+paid for them: `current` says which unit each of these is now. A name that was merged is no unit's any more.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from sqlalchemy import Connection
+
+from discreet.ledger.encoding import KEY
+from discreet.ledger.sql_statements import Statement
+from discreet.ledger.units import NAMED, chunks
+from discreet.ledger.units import get_back as get_back_once
+from discreet.privacy.accounting import CUT, FilterState
+
+_HAVE_PAID = Statement(f"{NAMED} select named.key from named join unit on unit.key = named.key")
+
+# Cut as in `FilterState`; failures are not, but stay within 64 bits: more than a budget ever admits either way.
+_ADD = Statement("""
+    insert into unit (key, curve, pure, failures)
+    select :new, curve, pure, failures from unit where key = :old
+    on conflict (key) do update set
+        curve = case when unit.curve + excluded.curve < :cut then unit.curve + excluded.curve else :cut end,
+        pure = case when unit.pure + excluded.pure < :cut then unit.pure + excluded.pure else :cut end,
+        failures = case when unit.failures + excluded.failures < :most then unit.failures + excluded.failures
+            else :most end
+""")
+_MOST = 2**62
+_DROP = Statement("delete from unit where key = :old")
+_FOLLOW = Statement("update merged set new = :new where new = :old")
+_NOTE = Statement(
+    "insert into merged (old, new, time) values (:old, :new, :time) on conflict (old) do update set new = excluded.new"
+)
+_NEW_NAMES = Statement(f"{NAMED} select merged.old, merged.new from named join merged on merged.old = named.key")
+
+
+def merge(connection: Connection, pairs: Sequence[tuple[bytes, bytes]], time: str) -> int:
+    """Move the balance of the first unit of each pair to the second, if it has one; how many were moved.
+
+    No part may be open: the rows of units must hold all that they paid.
+    """
+    wanted = {old: new for old, new in pairs if old != new}
+    moved = 0
+    for keys in chunks(b"".join(wanted)):
+        for (found,) in _HAVE_PAID.run(connection, {"keys": keys}).fetchall():
+            old = bytes(found)
+            names = {"old": old, "new": wanted[old]}
+            _ADD.run(connection, names | {"cut": CUT, "most": _MOST})
+            _DROP.run(connection, names)
+            _FOLLOW.run(connection, names)
+            _NOTE.run(connection, names | {"time": time})
+            moved += 1
+    return moved
+
+
+def current(connection: Connection, payers: bytes) -> bytes:
+    """Those who paid, one after the other, by the names that they have now; one that is two of them stands twice."""
+    found: list[bytes] = []
+    for keys in chunks(payers):
+        names = {bytes(old): bytes(new) for old, new in _NEW_NAMES.run(connection, {"keys": keys}).fetchall()}
+        found.append(b"".join(names.get(key, key) for key in split(keys)) if names else keys)
+    return b"".join(found)
+
+
+def get_back(connection: Connection, back: FilterState, payers: bytes) -> None:
+    """Take `back`, which all of `payers` paid, off what each paid; twice off one that is two of them.
+
+    Raises:
+        LedgerError: one of them never paid.
+    """
+    left = list(split(current(connection, payers)))
+    while left:
+        once = Counter(left)
+        get_back_once(connection, back, b"".join(once))
+        left = list((once - Counter(set(once))).elements())
+
+
+def split(payers: bytes) -> Iterator[bytes]:
+    """The names that stand one after the other."""
+    return (payers[start : start + KEY] for start in range(0, len(payers), KEY))

@@ -1,0 +1,49 @@
+"""What each question paid, and synthetic corpora, too: from their charges, and from the parts in which units paid.
+
+What is not settled yet counts for all that was reserved.
+"""
+
+import json
+
+from sqlalchemy import Connection
+
+from discreet.errors import LedgerError
+from discreet.ledger.encoding import CORRUPT, counted, stream, unpack, unpack_part
+from discreet.privacy.accounting import Spending
+from discreet.privacy.ledger import APART
+
+_PARTS = "select question, part, most_nano, most_atto, spent_nano, spent_atto, charges from part"
+
+
+def paid(connection: Connection) -> dict[str, tuple[int, Spending]]:
+    """How many payments each question made, by its id, and what they cost any unit at most.
+
+    Raises:
+        LedgerError: the ledger is damaged.
+    """
+    found: dict[str, tuple[int, Spending]] = {}
+    apart: dict[str, Spending] = {}
+
+    def add(question: str, charges: int, spending: Spending) -> None:
+        before, spent = found.get(question, (0, Spending.nothing()))
+        found[question] = before + charges, spent + spending
+
+    for row in stream(connection, "select question, nano, atto from charge"):
+        add(row.question, 1, unpack(row.nano, row.atto))
+    for row in stream(connection, _PARTS):
+        spent = counted(*unpack_part(row))
+        if row.part >= APART:
+            apart[row.question] = apart.get(row.question, Spending.nothing()).or_more(spent)
+            spent = Spending.nothing()
+        add(row.question, _count(row.charges), spent)
+    for question, spent in apart.items():
+        add(question, 0, spent)
+    return found
+
+
+def _count(charges: str | None) -> int:
+    """How many charges a part made."""
+    try:
+        return len(json.loads(charges)) if charges else 0
+    except (ValueError, TypeError, RecursionError):
+        raise LedgerError(CORRUPT) from None

@@ -1,0 +1,71 @@
+"""The protocol of a vault's ledger: payments, questions, and figures for the custodian."""
+
+from collections.abc import Collection
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from discreet.ledger.records import QuestionRecord
+from discreet.privacy.accounting import FilterState, Spending
+from discreet.privacy.ledger import UnitLedger
+
+if TYPE_CHECKING:  # it imports a library that takes a fifth of a second
+    from discreet.ledger.counter import Counter, Reached
+
+
+class VaultLedger(UnitLedger, Protocol):
+    """A durable ledger of units, which also records questions.
+
+    Threads and forked processes may share it: each call is one transaction.
+
+    Attributes:
+        counter: the file that records how far the ledger was; None for a ledger without a vault.
+    """
+
+    counter: "Counter | None"
+
+    def begin(self, question: str, algorithm: str, asked: str | None, *, private: bool = True) -> None:
+        """Record that a question begins; record its text only if the vault keeps questions.
+
+        Raises:
+            LedgerError: if a question with this id began before, if the ledger cannot be written, or if it is older
+                than its counter.
+        """
+
+    def finish(self, question: str, stopped: str) -> None:
+        """Record why a question ended.
+
+        Raises:
+            LedgerError: if no question with this id began, or if the ledger cannot be written.
+        """
+
+    def questions(self) -> list[QuestionRecord]:
+        """Return all questions in the order of their arrival, with their payments."""
+
+    def spent_at_most(self, questions: Collection[str] | None = None) -> Spending:
+        """Return an upper bound on what any one unit paid for `questions` (ids), or for all of them. It is public."""
+
+    def balance(self, unit: bytes) -> FilterState:
+        """Return what one unit has paid by itself. For the custodian alone."""
+
+    def questions_of(self, unit: bytes) -> frozenset[str]:
+        """Return the ids of the questions that one unit paid for by itself. For the custodian alone."""
+
+    def count_corpora(self) -> int:
+        """Return how many synthetic corpora were paid for."""
+
+    def alone(self, key: bytes) -> AbstractContextManager[None]:
+        """Wait until no other thread, process or machine holds `key` on this ledger, and hold it for the block."""
+
+    def reached(self) -> "Reached":
+        """Return how far the ledger is: numbers that only grow."""
+
+    def note(self) -> None:
+        """Write how far the ledger is into its counter, after payments that belong to no question."""
+
+    def copy(self, path: Path) -> "VaultLedger":
+        """Return a copy in a new file, marked as a simulation. This ledger does not change.
+
+        Raises:
+            LedgerError: if a file exists at `path`, or if it cannot be written.
+        """

@@ -1,0 +1,54 @@
+"""A copy of a ledger from a server, in a file and marked as a simulation, for experiments."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, text
+
+from discreet.ledger import postgres_connection
+from discreet.ledger.connections import closed
+from discreet.ledger.database import engine, explained, keep_log, new_file, transaction
+from discreet.ledger.encoding import stream
+from discreet.ledger.migrations import grant_digest
+from discreet.ledger.sqlite import SqliteLedger, migrate
+
+_TABLES = ("grant_", "total", "question", "charge", "unit", "part", "latest_part", "merged")
+
+
+def copied(source: Connection, path: Path) -> SqliteLedger:
+    """What `source` sees, in a new file at `path`; the copy is marked from the first.
+
+    Raises:
+        LedgerError: there is something at `path`, nothing can be written there, or the server is gone.
+    """
+    new_file(path)
+    try:
+        with explained(path):
+            keep_log(path)
+            with closed(engine(path)) as made, transaction(made) as target:
+                migrate(target)
+                target.execute(text("delete from latest_part"))
+                for table in _TABLES:
+                    _copy(source, target, table)
+                target.execute(text("insert into seal values (1, :digest)"), {"digest": grant_digest(target)})
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    return SqliteLedger.open(path)
+
+
+def _copy(source: Connection, target: Connection, table: str) -> None:
+    columns = [row.name for row in target.execute(text(f"pragma table_info({table})"))]
+    marks = ", ".join("1" if column == "simulation" else "?" for column in columns)
+    copied = ", ".join(f'"{column}"' for column in columns if column != "simulation")
+    order = " order by arrival" if table == "question" else ""
+    driver: Any = target.connection.dbapi_connection
+    # Row by row, however many there are.
+    driver.executemany(f"insert into {table} values ({marks})", _rows(source, f"select {copied} from {table}{order}"))
+
+
+def _rows(source: Connection, statement: str) -> Iterator[tuple[Any, ...]]:
+    with postgres_connection.explained():  # here, not around the writing: the server's own words are in no error
+        for row in stream(source, statement):
+            yield tuple(row)

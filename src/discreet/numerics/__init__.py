@@ -1,0 +1,1 @@
+"""The compute dtype of torch models, and the determinism of their rows."""

@@ -1,0 +1,154 @@
+"""Make model outputs bitwise independent of a row's position in the batch.
+
+Removing one unit shifts the rows behind it. The sensitivity analysis assumes that this changes no other output. Two
+effects break the assumption, and are prevented here:
+
+- The Intel math library multiplies in float32. With two threads and 5 to 11 rows, its rounding depends on a row's
+  position. The variable MKL_CBWR prevents this if it is set before the first use; `import discreet` sets it.
+- torch divides an elementwise step among threads without regard to where rows end. It computes the last numbers of a
+  thread one by one, by an exponential or a cosine that rounds differently from the vectorized one. This happens with
+  five or more threads, and with fewer if a row's width is not a multiple of their number.
+"""
+
+from collections.abc import Callable
+from inspect import signature
+from typing import Any
+
+from discreet.errors import DiscreetError
+
+_ROWS = (3, 5, 7, 8, 11, 32, 41)
+_TOKENS = 199
+_ALONE = 32768  # torch computes fewer numbers than this in one thread
+_TOGETHER = 64  # a multiple of the vector width of any processor
+_ACTIVATIONS = ("Activation", "GELU", "GELUTanh", "SiLU", "Sigmoid", "Tanh", "Mish")  # suffixes of class names
+_HELP = {
+    "cpu": (
+        "Import discreet before anything else computes, or set MKL_CBWR=AUTO,STRICT before Python starts; if neither "
+        "helps, answer private questions on another machine."
+    ),
+    "cuda": "Hide the GPU, so that the CPU computes: CUDA_VISIBLE_DEVICES= (empty).",
+}
+
+
+def enforce_row_determinism(model: Any) -> None:
+    """Patch a model so that a row does not depend on its position, and check this machine on public rows.
+
+    The function covers matrix products, activation modules and rotary position embeddings. Other functions that a model
+    calls, such as its own exponential of attention scores, are not covered; the packaged models call none.
+
+    Raises:
+        DiscreetError: if a row depends on its position on this machine. The guarantees would not hold.
+    """
+    for step in _activations(model):
+        step.forward = apply_by_whole_rows(step.forward)
+    for step in _rotaries(model):
+        step.forward = rotate_row_by_row(step.forward)
+    check_matrix_products(model)
+    check_elementwise_steps(model)
+
+
+def apply_by_whole_rows(activate: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return the same activation, applied to pieces of whole rows, each small enough for one thread."""
+
+    def pieces(numbers: Any) -> Any:
+        width = numbers.shape[-1]
+        rows = numbers.reshape(-1, width)
+        # Several rows at once only if no row ends with numbers that torch computes one by one.
+        each = max(1, (_ALONE - 1) // width) if width % _TOGETHER == 0 else 1
+        if len(rows) <= each or rows.device.type != "cpu":  # a GPU computes every number in the same way
+            return activate(numbers)
+        made = rows.new_empty(rows.shape)
+        for first in range(0, len(rows), each):
+            made[first : first + each] = activate(rows[first : first + each])
+        return made.reshape(numbers.shape)
+
+    return pieces
+
+
+def rotate_row_by_row(turn: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[Any, Any]]:
+    """Return the same function for cosines and sines of positions, shape (rows, tokens), applied row by row."""
+
+    def turned(x: Any, position_ids: Any, *others: Any, **named: Any) -> tuple[Any, Any]:
+        import torch
+
+        if position_ids.dim() != 2 or len(position_ids) == 1 or position_ids.device.type != "cpu":
+            return turn(x, position_ids, *others, **named)
+        made = [turn(x, row, *others, **named) for row in position_ids.split(1)]
+        return torch.cat([cosines for cosines, _ in made]), torch.cat([sines for _, sines in made])
+
+    return turned
+
+
+def _activations(model: Any) -> list[Any]:
+    return [part for part in model.modules() if type(part).__name__.endswith(_ACTIVATIONS)]
+
+
+def _rotaries(model: Any) -> list[Any]:
+    """Return the modules that map positions to cosines and sines only; other modules are not patched."""
+    named = [part for part in model.modules() if type(part).__name__.endswith("RotaryEmbedding")]
+    return [part for part in named if _pair_of(part)]
+
+
+def _pair_of(rotary: Any) -> bool:
+    import torch
+
+    if list(signature(type(rotary).forward).parameters) != ["self", "x", "position_ids"]:
+        return False
+    with torch.inference_mode():
+        device = next((held.device for held in rotary.buffers()), None)
+        found = rotary(torch.zeros(1, device=device), torch.zeros(1, 1, dtype=torch.int64, device=device))
+    return isinstance(found, tuple) and len(found) == 2
+
+
+def check_elementwise_steps(model: Any) -> None:
+    """Apply activations and rotary embeddings to equal rows, and compare the results bit for bit.
+
+    Raises:
+        DiscreetError: if a row depends on its position.
+    """
+    import torch
+
+    some = next(model.parameters())
+    widths = {weight.shape[1] for weight in model.parameters() if weight.dim() == 2}
+    steps = {type(step): step for step in _activations(model)}
+    with torch.inference_mode():
+        for width in widths:
+            row = torch.sin(torch.arange(_TOKENS * width, dtype=torch.float64)).reshape(1, _TOKENS, width).to(some)
+            for step in steps.values():
+                _check_alike(step(2 * row.repeat(7, 1, 1)))
+        places = torch.arange(_TOKENS, device=some.device).repeat(7, 1)
+        for step in _rotaries(model)[:1]:
+            for found in step(some, places):
+                _check_alike(found)
+
+
+def _check_alike(rows: Any) -> None:
+    if not bool((rows == rows[:1]).all()):
+        raise DiscreetError(
+            "On this machine, equal rows of a batch yield different results; a row depends on its place. A document "
+            f"could change the output for others. {_HELP['cuda' if rows.is_cuda else 'cpu']}"
+        )
+
+
+def check_matrix_products(model: Any) -> None:
+    """Multiply public rows by matrices of the model's shapes, in two orders, and compare bit for bit.
+
+    Raises:
+        DiscreetError: if a row depends on its position.
+    """
+    import torch
+
+    shapes = {tuple(weight.shape): weight for weight in model.parameters() if weight.dim() == 2}
+    with torch.inference_mode():
+        for (_, width), weight in shapes.items():
+            numbered = torch.arange(max(_ROWS) * width, dtype=torch.float64)
+            rows = torch.sin(numbered).reshape(-1, width).to(weight)
+            for count in _ROWS:
+                straight = torch.nn.functional.linear(rows[:count], weight)
+                turned = torch.nn.functional.linear(rows[:count].flip(0), weight).flip(0)
+                if not torch.equal(straight, turned):
+                    raise DiscreetError(
+                        f"Among {count} rows, what this machine computes for one depends on its place (matrix of "
+                        f"{weight.shape[0]} x {width}), so a document could change what is said of others. "
+                        f"{_HELP['cuda' if weight.is_cuda else 'cpu']}"
+                    )

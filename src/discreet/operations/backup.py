@@ -1,0 +1,158 @@
+"""Back a vault up, also while it is in use."""
+
+import gzip
+import io
+import os
+import shutil
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from discreet import __version__
+from discreet.config import read_config
+from discreet.errors import StoreError, UsageError
+from discreet.ledger.counter import Reached
+from discreet.operations.check_ledger import LEDGER, checked_file, utc_now
+from discreet.operations.copying import RUN, copy_files
+from discreet.operations.doctor import check_copy, refuse
+from discreet.operations.manifest import VAULT, Manifest, digests, size_of
+from discreet.system.output_path import check_output_path
+from discreet.system.progress import Advance, stage
+
+ARCHIVES = (".tar.gz", ".tgz")
+
+
+@dataclass(frozen=True)
+class BackedUp:
+    """What was backed up: for the custodian.
+
+    Attributes:
+        out: the archive or folder.
+        manifest: what it says of itself.
+        size: in bytes.
+        run_left_out: whether an unfinished synthesis was left out.
+    """
+
+    out: Path
+    manifest: Manifest
+    size: int
+    run_left_out: bool
+
+
+def back_up(vault: Path, out: Path) -> BackedUp:
+    """Copy the vault to `out`: an archive if its name ends in .tar.gz or .tgz, a new folder if not.
+
+    The copy is checked before it takes its place. If this is broken off, there is nothing at `out`.
+
+    Raises:
+        UsageError: there is no vault, or something is at `out`, or it lies in the vault.
+        StoreError, LedgerError: a part of the vault is missing or damaged, or there is no room.
+    """
+    settings = read_config(vault)
+    archive = out.name.endswith(ARCHIVES)
+    check_new(out, vault, archive)
+    with beside(out, ".backup-") as made:
+        copy, run_left_out = made / VAULT, (vault / RUN).exists()
+        with stage("Copying the files"):
+            copy_files(vault, copy, settings)
+        if read_config(vault) != settings:
+            raise StoreError("The vault's settings were changed while it was copied. Back it up again.")
+        with stage("Checking the copy"):
+            refuse([one for one in check_copy(copy) if one.check != "counter"], "The vault cannot be backed up.")
+        far = Reached(0, 0) if settings.ledger else checked_file(copy / LEDGER).reached
+        kept = "postgresql" if settings.ledger else "file"
+        at, files = utc_now().isoformat(timespec="seconds"), digests(copy)
+        manifest = Manifest(at, __version__, str(vault.resolve()), kept, far.questions, far.payments, files)
+        manifest.write(made)
+        sync(made)
+        if archive:
+            _pack(made, out)
+        else:
+            os.replace(made, out)
+    size = sum(path.stat().st_size for path in ([out] if archive else out.rglob("*")))
+    return BackedUp(out, manifest, size, run_left_out)
+
+
+def check_new(out: Path, vault: Path, archive: bool) -> None:
+    """Refuse a place where a backup could not be written, or should not be.
+
+    Raises:
+        UsageError: it says why.
+    """
+    if archive:
+        check_output_path(out, vault, force=False)
+        return
+    if out.exists() or out.is_symlink():
+        raise UsageError(f"There is already something at {out}. Name a new folder, or a file that ends in .tar.gz.")
+    if out.resolve().is_relative_to(vault.resolve()):
+        raise UsageError(f"{out} lies in the vault, in which nothing is written. Choose another place.")
+    if not out.parent.is_dir():
+        raise UsageError(f"There is no folder {out.parent}. Make it, or choose another place.")
+
+
+@contextmanager
+def beside(place: Path, prefix: str) -> Iterator[Path]:
+    """A folder of the owner's alone on the same disk as `place`, removed at the end if it is still there.
+
+    Raises:
+        StoreError: it cannot be made or written.
+    """
+    try:
+        made = Path(tempfile.mkdtemp(dir=place.parent, prefix=prefix))
+        try:
+            yield made
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
+    except OSError as error:
+        raise StoreError(f"{place} cannot be written: {error.strerror}. Make room, or choose another place.") from error
+
+
+def sync(folder: Path) -> None:
+    """Bring all files of a folder to the disk, and their names."""
+    for path in (folder, *folder.rglob("*")):
+        opened = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)
+
+
+def _pack(folder: Path, out: Path) -> None:
+    part = folder / "archive.part"
+    with (
+        stage("Packing, in bytes", size_of(folder)) as done,
+        os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file,
+        gzip.GzipFile("", "wb", 6, file) as packed,
+        tarfile.open(fileobj=_Counted(packed, done), mode="w") as archive,
+    ):
+        for name in sorted(path.name for path in folder.iterdir() if path != part):
+            archive.add(folder / name, name, filter=_without_owner)
+    sync(folder)
+    os.replace(part, out)
+
+
+class _Counted(io.RawIOBase):
+    """A file that tells how many bytes were written to it."""
+
+    def __init__(self, file: gzip.GzipFile, done: Advance) -> None:
+        self._file, self._done = file, done
+
+    def write(self, data: Any) -> int:
+        """Write, and tell."""
+        written = self._file.write(data)
+        self._done(written)
+        return written
+
+    def tell(self) -> int:
+        """Where the next byte goes."""
+        return self._file.tell()
+
+
+def _without_owner(about: tarfile.TarInfo) -> tarfile.TarInfo:
+    about.uid = about.gid = 0
+    about.uname = about.gname = ""
+    return about

@@ -1,0 +1,1 @@
+"""What a grant pays for, before it is given."""

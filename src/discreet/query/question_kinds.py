@@ -1,0 +1,306 @@
+"""What kind of question it is, from its text alone: whether the vault can answer it, before anything is paid.
+
+A vault releases one short text on which the voters agree. Some kinds of question ask for something else: a number, a
+list, a summary, a person. Such a question is paid and brings nothing, or brings nonsense, so it is recognised first.
+The rules look for clear cases. In doubt a question is a "fact" and is asked: to refuse a good one is worse.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from discreet.errors import CannotAnswer
+from discreet.query.languages import is_foreign
+
+Name = Literal["fact", "yes-no", "count", "list", "follow-up", "summary", "other-language", "person"]
+NAMES: tuple[Name, ...] = get_args(Name)
+
+_ADVICE: dict[Name, str] = {
+    "count": "It asks for a number. An answer is a short text on which many documents agree, and nothing is counted. "
+    "For shares among the documents nearest to a question, name public choices: --choice A --choice B --vote-shares.",
+    "list": "It asks for several things. An answer holds one. Ask for one thing at a time, for example: Name one "
+    "symptom of ... Or ask about each thing: Is ... a symptom of ...?",
+    "follow-up": "It refers to something that was said before. Each question stands alone. Write the whole question, "
+    "with the name of what you mean.",
+    "summary": "It asks what many documents say together. An answer is a few words. Ask for one fact, for example: "
+    "What is the treatment for ...?",
+    "other-language": "It is in another language than the vault's model reads. Ask in {language}.",
+    "person": "It asks about one individual, and the guarantee forbids to tell anything about one individual. Ask what "
+    "holds for many of them.",
+}
+_LANGUAGES = {"en": "English"}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of question.
+
+    Attributes:
+        name: one of `NAMES`.
+        advice: why it cannot be answered yet, and what works instead; "" if it can.
+    """
+
+    name: Name
+    advice: str = ""
+
+
+def recognise(question: str, language: str = "en", unit: str = "") -> Kind:
+    """Tell the kind of a question. Pure, from what is public.
+
+    Args:
+        question: its text.
+        language: the code of the language that the model reads; "" if it reads many, or it is not known.
+        unit: what one individual is called in the vault, such as "patient".
+    """
+    if is_foreign(question, language):
+        return _kind("other-language", language)
+    sentences = _sentences(question)
+    nouns = _nouns(unit)
+    for name, is_such in _RULES:
+        if any(is_such(sentence, nouns) for sentence in sentences):
+            return _kind(name)
+    # What stands before a question may say which of several is meant, and what a pronoun points at.
+    if len(sentences) == 1 and _is_plural(sentences[0]):
+        return _kind("list")
+    if len(sentences) == 1 and _is_follow_up(sentences[0]):
+        return _kind("follow-up")
+    return _kind("yes-no" if sentences and _is_yes_no(sentences[-1]) else "fact")
+
+
+def check_answerable(question: str, *, language: str = "en", unit: str = "", choices: Sequence[str] = ()) -> None:
+    """Refuse a question of a kind that cannot be answered yet. Nothing is read, and nothing is paid.
+
+    Args:
+        question: its text.
+        language: the code of the language that the model reads; "" for any.
+        unit: what one individual is called in the vault.
+        choices: the public choices for the answer; with them counts, lists and summaries are choices, too.
+
+    Raises:
+        CannotAnswer: it says why, and what works instead.
+    """
+    kind = recognise(question, language, unit)
+    if kind.advice and not (choices and kind.name in ("count", "list", "summary")):
+        raise CannotAnswer(kind.name, kind.advice)
+
+
+def _kind(name: Name, language: str = "") -> Kind:
+    return Kind(name, _ADVICE.get(name, "").format(language=_LANGUAGES.get(language, language)))
+
+
+# --- what a question is about -----------------------------------------------------------------------------------------
+
+_PEOPLE = "patients? clients? customers? employees? residents? inmates? pupils? participants?".split()
+_RECORDS = "people persons individuals men women children adults cases notes documents records letters e?mails files "
+_RECORDS += "messages reports entries users members viewers authors senders "
+_RECORDS += "of\\s+(?:them|us|you|the|my|our|these|those)"
+
+
+@dataclass(frozen=True)
+class _Nouns:
+    """Words for an individual, and for everything that can be counted in a vault, as patterns."""
+
+    people: str
+    counted: str
+
+
+def _nouns(unit: str) -> _Nouns:
+    own = [] if unit.casefold() in ("", "unit", "id", "name") else [f"{re.escape(unit.casefold())}s?"]
+    people = "|".join([*_PEOPLE, *own])
+    return _Nouns(f"(?:{people})", f"(?:{people}|{'|'.join(_RECORDS.split(' '))})")
+
+
+# --- sentences --------------------------------------------------------------------------------------------------------
+
+_OPENING = re.compile(
+    r"(?:(?:hi|hello|dear|please|kindly|ok|well|doctor|dr)\b[\s,.!]*"
+    r"|(?:can|could|would|will) you (?:please )?(?:tell|say|give|show|explain|help)(?: to)?(?: me| us)?(?: please)?\b"
+    r"[\s,]*"
+    r"|do you (?:happen to )?know(?= (?:what|which|how|who|where|when|why|if|whether)\b)\s*"
+    r"|i (?:want|need|would like|'d like|wish) to know\s*|i'd like to know\s*|i am asking\s*|i wonder\s*"
+    r"|tell (?:me|us)(?= (?:what|which|how|who|where|when|why)\b)\s*)+"
+)
+
+
+_SHORT = re.compile(r"\b(mr|mrs|ms|dr|prof|no|nr|st)\.", re.IGNORECASE)
+
+
+def _sentences(question: str) -> list[str]:
+    text = _SHORT.sub(r"\1", question.replace("\u2019", "'"))
+    return [_bare(one) for one in re.split(r"(?<=[.?!])\s+", text) if one.strip()]
+
+
+def _bare(sentence: str) -> str:
+    """A sentence in small letters, without what is said for politeness."""
+    text = " ".join(sentence.split()).casefold()
+    return text[found.end() :] if (found := _OPENING.match(text)) else text
+
+
+_HELPING = r"(?:are|were|do|does|did|have|had|has|can|could|should|may|might|must|will|would|help|come|occur|appear"
+_HELPING += r"|exist|indicate|suggest|accompany|cause|lead|work|belong|treat)"
+
+
+def _is_person(sentence: str, nouns: _Nouns) -> bool:
+    of_mine = r"(?:of (?:my|the|our|your|these|those|all) )"
+    patterns = (
+        rf"^(?:(?:in|to|for|of|from) )?(?:which|what|whose)(?: one)? {of_mine}*{nouns.people}\b",
+        rf"^which (?!{_HELPING}\b)\w+ {nouns.people} {_HELPING}\b",
+        rf"^(?:list|name|show|find|give|identify)(?: me)? (?:all |the |a |one |some |my |our |every |each |any ){{0,2}}"
+        rf"(?:\w+ )?{nouns.people}\b",
+        rf"^(?:who (?:are|is|were|was) |(?:give (?:me )?)?(?:the )?names? of )(?:all |the |my |our )*{nouns.people}\b",
+        rf"\bwho (?:among|of) (?:my|the|our|these|those) {nouns.people}\b",
+        r"^who (?:suffers?|suffered|complain(?:s|ed) (?:of|about)|(?:is|was|were|has been|are) (?:being )?"
+        r"(?:treated|diagnosed|admitted|infected|prescribed|allergic|pregnant|ill|sick)\b|tested positive)",
+        r"^who (?:has|had) \S+\W*$",
+        rf"\b{nouns.people} (?:no\.?|number|nr\.?|id|#)\s*\w*\d",
+        r"\b(?:does|did|has|is|was|had|will|for|of|about|with) (?:mr|mrs|ms|miss)\.? \w+",
+        r"\b(?:mr|mrs|ms|miss)\.? \w+'s\b",
+    )
+    return any(re.search(pattern, sentence) for pattern in patterns)
+
+
+_SHARE = r"(?:share|percentage|percent|proportion|fraction|number)"
+_AVERAGE = r"(?:^|the )(?:average|mean|median)"
+_NOTED = r"(?:mention|diagnos|occur|appear|happen|report|record|prescribe|seen|come up)"
+
+
+def _is_count(sentence: str, nouns: _Nouns) -> bool:
+    patterns = (
+        rf"\bhow many(?: (?!times|days|weeks|months|years|hours|minutes)\w+)? {nouns.counted}\b",
+        r"\bhow many (?:different|distinct|kinds|types)\b",
+        rf"\b{_SHARE} of (?:\w+ ){{0,3}}{nouns.counted}\b",
+        rf"{_AVERAGE}\b.{{0,30}}\b(?:of|among|across) (?:\w+ ){{0,2}}{nouns.counted}\b",
+        rf"^count (?:all |the |my |our |how |many )*{nouns.counted}\b",
+        r"^how (?:common|frequent|prevalent|widespread)\b",
+        rf"^how (?:often|frequently) (?:is|are|was|were|do|does|did|has|have)\b.*\b{_NOTED}",
+    )
+    return any(re.search(pattern, sentence) for pattern in patterns)
+
+
+_DOCUMENTS = r"(?:notes|documents|records|letters|e?-?mails|files|messages|reports|texts|corpus|vault|data|collection)"
+_SUMMARY = r"(?:a |an |the )?(?:short |brief )?(?:summary|overview|synopsis)"
+_SAY = r"(?:say|said|tell|contain|about|show|found)"
+_KNOWN = r"(?:(?:that )?(?:you know |is known |there is ))"
+_TOPIC = r"(?:topic|theme|finding|trend|point|message|pattern)"
+
+
+def _is_summary(sentence: str, nouns: _Nouns) -> bool:
+    patterns = (
+        r"^(?:summari[sz]e|sum up)\b",
+        rf"^(?:(?:give|write)(?: me| us)? )?{_SUMMARY} of\b",
+        rf"^what (?:do|does|is|are|can be)\b.{{0,30}}\b{_DOCUMENTS}\b.{{0,12}}\b{_SAY}\b",
+        rf"^(?:everything|all|anything|more) {_KNOWN}?about\b",
+        rf"^tell (?:me|us) (?:(?:everything|all|more|something) )?{_KNOWN}?about\b",
+        r"^(?:do you have|is there|are there|have you) (?:any )?(?:information|data|anything) (?:about|on)\b",
+        r"^what (?:do you know|is known|can you (?:tell|say)(?: me| us)?) (?:about|of)\b",
+        rf"^what (?:are|is) the (?:main|key|major|most important|common) {_TOPIC}s?\b",
+        rf"^(?:describe|compare) (?:all )?(?:the|my|our) (?:{_DOCUMENTS}|{nouns.people})\b",
+    )
+    return any(re.search(pattern, sentence) for pattern in patterns)
+
+
+_SEVERAL = "symptoms|signs|complaints|side[- ]effects|complications|risk factors|features|characteristics|properties"
+_SEVERAL += "|examples|kinds|types|steps|differences|reasons|causes|genetic changes"
+_SEVERAL = rf"(?:{_SEVERAL})"
+"""What a thing has several of. Other plurals often mean one: "What are the treatments for ...?" has an answer."""
+_SOME = r"(?:all|some|every|each|several|both|two|three|four|five|six|seven|eight|nine|ten|\d+)"
+_NAME = r"(?:name|give|show|state|mention|tell)(?: me| us)?"
+
+
+def _is_list(sentence: str, _: _Nouns) -> bool:
+    patterns = (
+        r"^(?:list|enumerate|itemi[sz]e)\b(?! price)",
+        r"^(?:give|show|write|make|provide)(?: me| us)? (?:a |the )?(?:full |complete |short )?list\b",
+        rf"^{_NAME} {_SOME}\b",
+        rf"^{_NAME} (?:the|its|their) (?:\w+ )?{_SEVERAL}\b",
+    )
+    return any(re.search(pattern, sentence) for pattern in patterns)
+
+
+def _is_plural(sentence: str) -> bool:
+    """Whether it asks which several things there are."""
+    patterns = (
+        rf"^(?:what|which) (?:\w+ )?{_SEVERAL} {_HELPING}\b",
+        r"^(?:what|which) (?:\w+ ){1,2}(?:are|were) there\b",
+        rf"^what(?:'re| are| were) (?:the |some |its |their |his |her |possible |common |typical |usual |main )+"
+        rf"(?:\w+ )?{_SEVERAL}\b",
+        r"^what(?:'re| are| were) (?:all|some)\b",
+    )
+    return any(re.search(pattern, sentence) for pattern in patterns)
+
+
+_RULES: tuple[tuple[Name, Callable[[str, _Nouns], bool]], ...] = (
+    ("person", _is_person),
+    ("count", _is_count),
+    ("summary", _is_summary),
+    ("list", _is_list),
+)
+
+# --- follow-ups -------------------------------------------------------------------------------------------------------
+
+_GRAMMAR = frozenset(
+    "a an the is are was were be been do does did has have had can could will would shall should may might must what "
+    "which who whom whose when where why how and or but so also then for of to in on at by with from against about as "
+    "i me my you your we us our it its itself this that these those they them their he him his she her hers such same "
+    "there if not no any some much many long one also too get given does helps help now today again".split()
+)
+_GENERAL = frozenset(
+    "disease diseases illness illnesses condition conditions disorder disorders syndrome patient patients person "
+    "people treatment treatments therapy therapies drug drugs medicine medicines medication medications remedy "
+    "symptom symptoms sign signs cause causes caused diagnosis diagnoses treat treated cure cured called name thing "
+    "things one ones case cases problem problems answer question notes documents project contract product film "
+    "films".split()
+)
+_ONE = "disease|illness|condition|disorder|syndrome|patient|person|treatment|therapy|drug|medicine|medication|symptom"
+_ONE += "|case|problem|contract|project|product|film"
+_POINTING = re.compile(
+    r"\b(?:it(?! that\b)|its|them|their|theirs|he|him|his|she|her|hers)\b"
+    rf"|\b(?:this|that|such an?) (?:{_ONE})\b|\b(?:these|those|such) (?:{_ONE})s\b"
+)
+_BACK = re.compile(
+    r"^(?:what|how) about\b|^(?:why not|which ones?|how so|more|go on|continue|explain|tell me more|elaborate|say more)"
+    r"\W*$|\bthe (?:former|latter|above|aforementioned)\b|"
+    r"\b(?:previous|last|your) (?:answer|question)\b|\b(?:you|we) (?:just )?(?:said|mentioned|talked|discussed)\b"
+)
+_ASKS = re.compile(
+    r"\b(?:what|which|who|whom|whose|when|where|why|how|is|are|was|were|do|does|did|can|could|has|have|name|should)\b"
+)
+
+
+def _is_follow_up(sentence: str) -> bool:
+    """Whether it says so itself, or points at something while it names nothing of its own."""
+    if _BACK.search(sentence):
+        return True
+    if not (_words(sentence) - _GRAMMAR):
+        return False  # such as "Why?": it says too little to be sure
+    if re.match(r"(?:and|but|or|also|so|then)\b", sentence) and not _ASKS.search(sentence):
+        return True
+    pointing = _POINTING.search(sentence)
+    return pointing is not None and not _own(sentence[: pointing.start()]) and len(_own(sentence)) <= 1
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text))
+
+
+def _own(text: str) -> set[str]:
+    """The words that name something, and not just anything."""
+    return _words(text) - _GRAMMAR - _GENERAL
+
+
+# --- yes or no --------------------------------------------------------------------------------------------------------
+
+_YES_NO = re.compile(
+    r"(?:is|are|was|were|am|do|does|did|has|have|had|can|could|will|would|shall|should|may|might|must)(?:n't)? \w"
+)
+_NOT_YES_NO = re.compile(
+    r"^(?:can|could|would|will|do|have) you (?!think)|^(?:is|are) there (?:any|some)(?:thing|one|body)\b|"
+    r"\bor\b|\b(?:what|how|why)\b"
+)
+
+
+def _is_yes_no(sentence: str) -> bool:
+    """Whether yes or no would answer it. A choice between two things is none."""
+    asks = not sentence.rstrip().endswith((".", "!"))
+    return asks and bool(_YES_NO.match(sentence)) and not _NOT_YES_NO.search(sentence)

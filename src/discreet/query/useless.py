@@ -1,0 +1,75 @@
+"""Whether a released answer says nothing, by public rules: they look at the question and the released text alone.
+
+A released text is public, so that judging it costs nothing. In doubt an answer is useful.
+"""
+
+import re
+from collections.abc import Sequence
+
+from discreet.algorithms.text.normalize import ARTICLES, LABELS, LINKS, words_of
+
+_POLAR = frozenset(("yes", "no"))
+_YES_NO = frozenset(
+    "is are was were am do does did can could will would should has have had may might must shall".split()
+)
+# Words that carry no answer by themselves, whatever was asked.
+_EMPTY = (
+    ARTICLES
+    | LABELS
+    | LINKS
+    | _YES_NO
+    | frozenset(
+        """
+        not no yes nor none nothing unknown unclear unsure known said stated given mentioned specified
+        provided available there here be being and or but so as if of for in on at to from with by among
+        within about than into per both text note summary information detail description report say state
+        mention describe summarize summarise contain provide include refer use i you we who what which when
+        where why how following based according regarding
+        """.split()
+    )
+)
+_YEAR = re.compile(r"\s*(?:(?:in|since|until|by) )?(?:which|what) year\b(?! of)", re.IGNORECASE)
+# Of those, what may answer "A or B?".
+_ALTERNATIVES = ARTICLES | frozenset(("both", "none"))
+
+
+def useless(question: str, text: str, released: Sequence[str] = (), choices: Sequence[str] = ()) -> str:
+    """Return why a released answer says nothing; an empty text if it may say something.
+
+    Args:
+        question: the question.
+        text: the answer as it was released.
+        released: the short answer or the keywords in it.
+        choices: the public choices that it was chosen from: a choice always says something.
+    """
+    asked = words_of(question)
+    if choices:
+        return ""
+    either = "or" in asked  # the answer to "A or B?" is a word of the question
+    said = [words_of(one) for one in (text, *released)]
+    if asked and asked[0] in _YES_NO and any(_decides(words) for words in said):
+        return ""
+    forms = {form for word in asked for form in _forms(word)}
+    empty = _EMPTY - _ALTERNATIVES if either else _EMPTY
+    new = [word for words in said for word in words if not _forms(word) & empty]
+    if not new:
+        return "it says nothing"
+    if _YEAR.match(question) and not any(letter.isdigit() for one in (text, *released) for letter in one):
+        return "it names no year"
+    if not either and all(_forms(word) & forms for word in new):
+        return "it only repeats the question"
+    return ""
+
+
+def _decides(words: Sequence[str]) -> bool:
+    """Whether an answer begins with yes or no, and is not that word over and over."""
+    return bool(words) and words[0] in _POLAR and (len(words) == 1 or not set(words) <= _POLAR)
+
+
+def _forms(word: str) -> frozenset[str]:
+    """A word, and what it may be a form of."""
+    stems = [word]
+    for ending in ("s", "es", "d", "ed", "ing", "'s"):
+        if word.endswith(ending) and len(word) - len(ending) > 2:
+            stems.append(word[: -len(ending)])
+    return frozenset(stems)

@@ -1,0 +1,90 @@
+"""What is refused before anything is paid: from the question, the algorithm and public values alone."""
+
+from pathlib import Path
+
+from discreet.algorithms.common.algorithm import Algorithm, Guarantee
+from discreet.algorithms.common.plan import Plan
+from discreet.config import VaultConfig
+from discreet.errors import UsageError
+from discreet.privacy.account import Payment
+from discreet.system.unicode import is_unicode
+
+
+def normalize_question(question: str) -> str:
+    """Return the question without spaces around it.
+
+    Raises:
+        UsageError: if nothing is left of it, or it is not valid Unicode.
+    """
+    question = question.strip()
+    if not question:
+        raise UsageError("The question is empty. Ask something in words.")
+    if not is_unicode(question):
+        raise UsageError("The question holds half a character (a lone surrogate). Ask it in UTF-8.")
+    return question
+
+
+def check_declared(algorithm: object) -> None:
+    """Refuse an algorithm that does not declare what it promises and how it pays.
+
+    Raises:
+        UsageError: if it is not an `Algorithm` with a guarantee and a payment.
+    """
+    name = getattr(algorithm, "name", type(algorithm).__name__)
+    if not isinstance(algorithm, Algorithm):
+        mistake = "is not an Algorithm: derive its class from discreet.Algorithm"
+    elif not isinstance(getattr(algorithm, "guarantee", None), Guarantee):
+        mistake = "does not declare its guarantee: set the class attribute `guarantee` to a Guarantee"
+    elif not isinstance(getattr(algorithm, "payment", None), Payment):
+        mistake = "does not declare how it pays: set the class attribute `payment` to a Payment"
+    elif algorithm.private is not (algorithm.guarantee is Guarantee.DP):
+        mistake = "sets `private`, which follows from `guarantee`: remove it"
+    else:
+        return
+    raise UsageError(f"'{name}' {mistake}. Nothing was charged.")
+
+
+def check_plan(algorithm: Algorithm, plan: Plan | None) -> None:
+    """Refuse an algorithm whose plan does not match the payment that it declares.
+
+    Raises:
+        UsageError: if it plans a cost and charges nothing, or charges units and plans no cost.
+    """
+    if algorithm.private and (plan is None) is not (algorithm.payment is Payment.NOTHING):
+        found = "plans no cost" if plan is None else "plans a cost"
+        raise UsageError(
+            f"'{algorithm.name}' {found}, and declares that it charges {algorithm.payment}. Make `plan` and `payment` "
+            "agree. Nothing was charged."
+        )
+
+
+def check_payment(algorithm: Algorithm, settings: VaultConfig, path: Path) -> None:
+    """Refuse an algorithm that the vault at `path` cannot run.
+
+    Raises:
+        UsageError: if it charges single units where every unit pays, or rests on a claim that the vault refuses.
+    """
+    if algorithm.guarantee is Guarantee.CLAIMED and not settings.accept_claims:
+        raise UsageError(
+            f"'{algorithm.name}' rests on a published claim that is no guarantee, and the vault at {path} accepts "
+            "none. Use an algorithm with a guarantee; for research, make a vault with: discreet init --accept-claims"
+        )
+    if settings.payment == "corpus" and algorithm.payment is Payment.EACH_UNIT:
+        raise UsageError(
+            f"'{algorithm.name}' has units pay by themselves; in the vault at {path} everybody pays for every "
+            f"question. Choose another algorithm, or let units pay from now on: discreet budget {path} "
+            "--convert. What everybody has paid stays paid."
+        )
+
+
+def require_opt_in(algorithm: Algorithm, not_private: bool) -> None:
+    """Require `not_private` for an algorithm without a guarantee.
+
+    Raises:
+        UsageError: if it is not set.
+    """
+    if not (algorithm.private or not_private):
+        raise UsageError(
+            f"'{algorithm.name}' gives no guarantee: its answer may repeat any document. It is refused unless "
+            "you say so: --not-private (in Python: not_private=True)."
+        )

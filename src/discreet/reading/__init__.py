@@ -1,0 +1,1 @@
+"""From files to documents: what a custodian has, read without loss."""

@@ -1,0 +1,105 @@
+"""Declared fields: a date, a category or a number beside the text, checked when a record is read."""
+
+import math
+import re
+from collections.abc import Mapping
+from datetime import date, datetime
+from decimal import Decimal
+
+from discreet.config import FIELD_TYPES
+from discreet.errors import UnknownName, UsageError
+from discreet.retrieval.documents import canonical_name, canonical_unit
+from discreet.system.unicode import is_unicode
+
+EXPECTED = {
+    "date": "a date such as 2026-01-31",
+    "category": "a text of at most 100 characters",
+    "number": "a number such as 12 or 12.5",
+}
+"""By type, the form that a value must have."""
+_LONGEST_CATEGORY = 100
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
+Value = str | float
+"""A field as a document has it: a date as 2026-01-31, a category in one spelling, a number."""
+
+
+class WrongField(ValueError):  # noqa: N818 - it is a record's, and becomes a `BadRecord`
+    """A value is not of its field's type. The message has the field and the form, never the value."""
+
+
+def check_types(declared: Mapping[str, str], unit_field: str) -> dict[str, str]:
+    """Check what is declared of a new vault's fields, and return it with names in one spelling.
+
+    Raises:
+        UsageError: a name is empty or the unit's, or a type is unknown.
+    """
+    checked: dict[str, str] = {}
+    for name, kind in declared.items():
+        if not is_unicode(name) or not (spelled := canonical_name(name)):
+            raise UsageError("A declared field has no name. Give it one: --field NAME:TYPE.")
+        if spelled == unit_field:
+            raise UsageError(f"The field '{spelled}' names the unit. Declare other fields than that.")
+        if kind not in FIELD_TYPES:
+            raise UnknownName("type of field", kind, FIELD_TYPES)
+        checked[spelled] = kind
+    return checked
+
+
+def read_fields(values: Mapping[str, object], declared: Mapping[str, str]) -> dict[str, Value]:
+    """Read the declared fields of one record. A field that is missing or empty is left out.
+
+    Raises:
+        WrongField: a value is not of its field's type.
+    """
+    found: dict[str, Value] = {}
+    for name, kind in declared.items():
+        value = values.get(name)
+        if is_empty(value):
+            continue
+        read = _READERS[kind](value)
+        if read is None:
+            raise WrongField(f"the field '{name}' is not {EXPECTED[kind]}")
+        found[name] = read
+    return found
+
+
+def is_empty(value: object) -> bool:
+    """Whether a field has no value: it is missing, blank, or not a number (as tables have it for nothing)."""
+    return value is None or value != value or (isinstance(value, str) and not value.strip())
+
+
+def _date(value: object) -> str | None:
+    if isinstance(value, date):  # a moment is a date, too
+        return value.strftime("%Y-%m-%d") if value.year > 999 else None
+    if not isinstance(value, str) or not _DATE.fullmatch(value.strip()):
+        return None
+    try:
+        return datetime.fromisoformat(value.strip()).date().isoformat()
+    except ValueError:
+        return None
+
+
+def _category(value: object) -> str | None:
+    if not isinstance(value, str | int | float | Decimal):
+        return None
+    if not is_unicode(text := str(value)):
+        return None
+    spelled = canonical_unit(text)
+    return spelled if 0 < len(spelled) <= _LONGEST_CATEGORY else None
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
+        return None
+    if isinstance(value, str) and not _NUMBER.fullmatch(value.strip()):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+_READERS = {"date": _date, "category": _category, "number": _number}

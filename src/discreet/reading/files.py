@@ -1,0 +1,101 @@
+"""Read the records of files of any known kind. A part that cannot be read is named, and reading goes on."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+
+from discreet.errors import DiscreetError, UsageError
+from discreet.reading.characters import known_encoding
+from discreet.reading.delimited import Dialect, detect_dialect
+from discreet.reading.finding import PASSED_OVER, Found, find_files
+from discreet.reading.loaders import DOCUMENTS, KINDS, BuiltInLoader, Loader, find_loader
+from discreet.reading.options import ReadingOptions
+from discreet.reading.records import BadRecord, FoundFile, Record, kind_of
+from discreet.reading.sandbox import Sandbox
+
+__all__ = [
+    "DOCUMENTS",
+    "KINDS",
+    "PASSED_OVER",
+    "BadRecord",
+    "Dialect",
+    "Found",
+    "FoundFile",
+    "ReadingOptions",
+    "Record",
+    "detect_dialect",
+    "find_files",
+    "is_table",
+    "kind_of",
+    "read_records",
+]
+
+
+def is_table(path: Path) -> bool:
+    """Return whether a file holds records, by its name."""
+    loader = find_loader(path)
+    return loader is not None and loader.reads_tables
+
+
+def read_records(
+    files: Sequence[Path | FoundFile], options: ReadingOptions | None = None, sandbox: Sandbox | None = None
+) -> Iterator[Record | BadRecord]:
+    """Read the records of files and folders, one at a time.
+
+    Args:
+        files: files that `find_files` found, or paths of files and folders.
+        options: how to read.
+        sandbox: the processes that read documents; None: new ones, which end after the last record.
+
+    Yields:
+        each record, and each part that cannot be read: a line, a file, a file of an unknown kind.
+
+    Raises:
+        UsageError: if a path does not exist, if no file is of a known kind, or if an encoding is unknown.
+        MissingPart: if a kind of file needs a part that is not installed.
+        BadData: if a table has no column for the text, or a needed column twice.
+    """
+    options = options or ReadingOptions()
+    found = [file for file in files if isinstance(file, FoundFile)]
+    paths = [file for file in files if not isinstance(file, FoundFile)]
+    more = find_files(paths) if paths else Found((), ())
+    found += more.files
+    _check(found, options)
+    return _read(found, more.unread, options, sandbox)
+
+
+def _check(files: Sequence[FoundFile], options: ReadingOptions) -> None:
+    if options.encoding:
+        known_encoding(options.encoding)
+    if options.delimiter is not None and len(options.delimiter) != 1:
+        raise UsageError(f"A delimiter is one character, such as ';' or a tab; '{options.delimiter}' is not.")
+    loaders = {loader.name: loader for path, _ in files if (loader := find_loader(path))}
+    for name in sorted(loaders):
+        loaders[name].check_installed()
+
+
+def _read(
+    files: Sequence[FoundFile], unread: tuple[BadRecord, ...], options: ReadingOptions, sandbox: Sandbox | None
+) -> Iterator[Record | BadRecord]:
+    yield from unread
+    with nullcontext(sandbox) if sandbox else Sandbox() as sandbox:
+        for file in files:
+            loader = find_loader(file.path)
+            if loader is None:
+                raise UsageError(f"No loader reads '{file.source}'. Check its suffix.")
+            try:
+                if isinstance(loader, BuiltInLoader):
+                    yield from loader.within(sandbox).read(file, options)
+                else:
+                    yield from _read_with_plugin(loader, file, options)
+            except OSError as error:
+                yield BadRecord(file.source, f"cannot be read ({error.strerror})")
+
+
+def _read_with_plugin(loader: Loader, file: FoundFile, options: ReadingOptions) -> Iterator[Record | BadRecord]:
+    try:
+        yield from loader.read(file, options)
+    except (DiscreetError, OSError):
+        raise
+    except Exception as error:  # its message may hold content of the file
+        yield BadRecord(file.source, f"the loader '{loader.name}' failed ({type(error).__name__})")

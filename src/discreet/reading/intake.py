@@ -1,0 +1,281 @@
+"""The files of one addition: looked through before anything is written, then read as documents."""
+
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+
+from discreet.errors import BadData
+from discreet.reading.fields import is_empty
+from discreet.reading.files import Found, ReadingOptions, detect_dialect, find_files, is_table, read_records
+from discreet.reading.guessing import suggestion
+from discreet.reading.identity import Fields, Read, Reader
+from discreet.reading.labels import WrongLabel, sidecar
+from discreet.reading.preview import Preview, counted, doubts_about, unit_figures
+from discreet.reading.records import BadRecord, FoundFile, Record, kind_of
+from discreet.reading.sandbox import Sandbox
+from discreet.reading.units import FileUnits, UnitRules
+from discreet.retrieval.documents import Document
+from discreet.system.progress import Advance, stage
+
+_SHOWN = 50
+_MOST_FORMATS = 20
+Stored = Callable[[str], str]
+"""The unit of the stored document of an id; empty if there is none."""
+
+
+@dataclass
+class _Presence:
+    """In how many records of a table each field that matters is."""
+
+    records: int = 0
+    fields: Counter[str] = field(default_factory=Counter)
+
+    def see(self, values: Mapping[str, object]) -> None:
+        self.records += 1
+        self.fields.update(name for name, value in values.items() if not is_empty(value))
+
+
+def _untold(_count: int) -> None:
+    """Nothing."""
+
+
+class Intake:
+    """Files on their way into a vault.
+
+    Args:
+        paths: files and folders; or files that were found already, such as the standard input (`stdin`).
+        fields: the names of records' fields.
+        options: how files are read.
+        rules: how files and records get their units.
+        vault_unit: the vault's own unit field.
+
+    Raises:
+        UsageError, BadData: a path is not there, a kind of file cannot be read here, or a pattern or a manifest cannot
+            be used.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[Path | FoundFile],
+        fields: Fields,
+        options: ReadingOptions,
+        rules: UnitRules,
+        vault_unit: str,
+    ) -> None:
+        self._fields, self._rules, self._vault_unit = fields, rules, vault_unit
+        columns = (fields.unit, fields.id, *fields.declared)
+        self._options = replace(options, text_field=fields.text, needed=frozenset(columns))
+        named = [path for path in paths if not isinstance(path, FoundFile)]
+        found = find_files(named) if named else Found((), ())
+        every = (*found.files, *(path for path in paths if isinstance(path, FoundFile)))
+        read_records(every, self._options)  # says at once what is not installed; nothing is read yet
+        texts = [file for file in every if not is_table(file.path)]
+        beside = {place: file.source for file in texts if (place := sidecar(file.path))}
+        self._unread = found.unread
+        self._tables = [file for file in every if is_table(file.path) and file.path not in beside]
+        self._texts = {file.source: file for file in texts}
+        self._units = FileUnits(rules, texts, fields.unit, options)
+
+    @property
+    def files(self) -> tuple[FoundFile, ...]:
+        """All files that can be read; what only labels another one is none of them."""
+        return (*self._tables, *self._texts.values())
+
+    @cached_property
+    def preview(self) -> Preview:
+        """What the addition will do. Reads every table; of other files no more than what names their units.
+
+        Raises:
+            UsageError, BadData: units are not named, or a field is missing. Nothing was written.
+        """
+        units, named = Counter[str](), Counter[str]()
+        own = repeated = 0
+        refused, notes = list[BadRecord](), list[str]()
+        with self._stage() as (file_done, record_done):
+            for one in self.read(lambda _: "", notes, file_done):
+                record_done(1)
+                if isinstance(one, BadRecord):
+                    refused.append(one)
+                    continue
+                units[one.document.unit] += 1
+                named[one.document.unit] += not one.document.own_unit
+                own += one.document.own_unit
+                repeated += one.repeated
+        return Preview(
+            unit_field=self._fields.unit,
+            files=len(self.files),
+            **unit_figures(units),
+            repeated=repeated,
+            own_unit=own,
+            refused=tuple(refused),
+            formats=tuple(self._formats()),
+            doubts=tuple(self._doubts(+named)),
+            notes=(*notes, *self._notes(own)),
+        )
+
+    @contextmanager
+    def _stage(self) -> Iterator[tuple[Advance, Advance]]:
+        """What is told of each file, and of each record: files are counted; of a single one, its records."""
+        many = len(self.files) > 1
+        name = "Looking through the files" if many else "Looking through the file, records"
+        with stage(name, len(self.files) if many else None) as done:
+            yield (done, _untold) if many else (_untold, done)
+
+    def documents(self, stored: Stored) -> Iterator[Read | BadRecord]:
+        """Read the documents, and what cannot be added.
+
+        Raises:
+            UsageError, BadData: as `preview`, which is made first.
+        """
+        _ = self.preview
+        return self.read(stored)
+
+    def read(
+        self, stored: Stored, notes: list[str] | None = None, done: Advance = _untold
+    ) -> Iterator[Read | BadRecord]:
+        """Read all documents, and tell how many files are done.
+
+        With `notes`, for the preview: as little as it needs, and fields are checked.
+        """
+        yield from self._unread
+        yield from self._units.absent
+        labelled = 0
+        with Sandbox() as sandbox:  # one for all files: a process for each takes longer than to read it
+            for file in self._tables:
+                yield from self._table(file, stored, notes, sandbox)
+                done(1)
+            for one in self._files(sandbox, whole=notes is None):
+                labelled += isinstance(one, Read)
+                yield one
+                done(1)
+        if notes is not None:
+            self._units.check(labelled)
+
+    def _table(
+        self, file: FoundFile, stored: Stored, notes: list[str] | None, sandbox: Sandbox
+    ) -> Iterator[Read | BadRecord]:
+        reader = Reader(self._fields, own_units=self._rules.each_record, stored_unit=stored)
+        presence = _Presence()
+        for record in read_records([file], self._options, sandbox):
+            if isinstance(record, BadRecord):
+                yield record
+                continue
+            presence.see(record.values)
+            yield reader.read(record)
+        if notes is not None and presence.records:
+            notes += self._check(file, presence)
+
+    def _files(self, sandbox: Sandbox, *, whole: bool) -> Iterator[Read | BadRecord]:
+        reader = Reader(self._fields, own_units=self._rules.each_file)
+        now = [file for file in self._texts.values() if whole or _is_plain(file)]
+        later = [] if whole else [file for file in self._texts.values() if not _is_plain(file)]
+        unread = (Record({"text": "not read yet"}, file.source, file.source, whole=True) for file in later)
+        for record in chain(read_records(now, self._options, sandbox), unread):
+            if isinstance(record, BadRecord):
+                yield record
+                continue
+            try:
+                path = self._texts[record.source].path
+                yield reader.read(replace(record, values=self._units.values(record, path)))
+            except WrongLabel as error:
+                yield BadRecord(record.where, str(error))
+
+    def _check(self, file: FoundFile, presence: _Presence) -> list[str]:
+        """What is worth knowing of a table's fields.
+
+        Raises:
+            BadData: its records name no unit, or have no text, or no field that was named for ids.
+        """
+        fields, has = self._fields, presence.fields
+        for name, option in ((fields.text, "--text-field"), (fields.unit, "--unit-field"), (fields.id, "--id-field")):
+            wanted = option == "--text-field" or (
+                not self._rules.each_record if option == "--unit-field" else name != Fields.id
+            )
+            if wanted and not has[name]:
+                raise BadData(self._missing(file, name, option))
+        return [
+            f"No record of {file.source} has the declared field '{name}'." for name in fields.declared if not has[name]
+        ]
+
+    def _missing(self, file: FoundFile, name: str, option: str) -> str:
+        """Why a table is refused, with the columns that it has."""
+        columns = self._columns(file)
+        guess = f" {suggestion(name, columns, option)}"
+        parts = [f"No record of {file.source} has the field '{name}'"]
+        if option == "--unit-field":
+            vaults = "the vault's unit field" if name == self._vault_unit else f"not the vault's '{self._vault_unit}'"
+            parts.append(f" ({vaults})")
+            guess += " If each record is about another individual: --each-record-a-unit."
+        has = f" It has: {', '.join(columns)}." if columns else ""
+        return f"{''.join(parts)}.{has}{guess} Nothing was added."
+
+    def _columns(self, file: FoundFile) -> list[str]:
+        names: dict[str, None] = {}
+        every = replace(self._options, needed=None)
+        for number, record in enumerate(read_records([file], every)):
+            if number == 1000:
+                break
+            if isinstance(record, Record):
+                names |= dict.fromkeys(str(name) for name in record.values)
+        return list(names)[:_SHOWN]
+
+    def _doubts(self, named: Counter[str]) -> Iterator[str]:
+        """Likely mistakes in how units are named."""
+        if self._fields.unit != self._vault_unit and self._tables:
+            yield (
+                f"'{self._fields.unit}' is not the vault's unit field '{self._vault_unit}'. An individual must have "
+                "the same name under both, or is counted twice."
+            )
+        yield from doubts_about(named, self._fields.unit)
+        pattern = self._units.pattern
+        ambiguous = [source for source in self._texts if pattern and pattern.ambiguous(source)]
+        if pattern and ambiguous:
+            taken, other = pattern.ambiguous(ambiguous[0]) or ("", "")
+            yield (
+                f"The pattern '{pattern.text}' fits {counted(len(ambiguous), 'file')} in two ways: of '{ambiguous[0]}' "
+                f"the unit '{taken}' is taken, '{other}' would fit too. [0-9] or ???? in place of * says more."
+            )
+
+    def _formats(self) -> Iterator[str]:
+        """How tables of text are written, as it was detected or named."""
+        written = [file for file in self._tables if kind_of(file.path) in ("csv", "tsv")]
+        for file in written[:_MOST_FORMATS]:
+            try:
+                dialect = detect_dialect(file, self._options)
+            except (OSError, EOFError, UnicodeError, zlib.error):
+                continue  # it is named among what cannot be read
+            mark = {"\t": "a tab", " ": "a space"}.get(dialect.delimiter, f"'{dialect.delimiter}'")
+            yield f"{file.source}: encoding {dialect.encoding}, columns separated by {mark}"
+
+    def _notes(self, own: int) -> Iterator[str]:
+        later = sum(not _is_plain(file) for file in self._texts.values())
+        if later:
+            yield f"The text of {counted(later, 'file')} is read when it is added; what cannot be read is named then."
+        if own:
+            option = "--each-record-a-unit" if self._rules.each_record else "--each-file-a-unit"
+            yield (
+                f"{counted(own, 'document')} without '{self._fields.unit}': each is a unit of its own ({option}). If "
+                "several are about one individual, that individual is protected less than a receipt states."
+            )
+
+
+def read_documents(path: Path, fields: Fields | None = None) -> Iterator[Document | BadRecord]:
+    """Read the documents of a file or folder in one go, for experiments: what names no unit is a unit of its own.
+
+    Raises:
+        UsageError, BadData: there is nothing to read.
+    """
+    fields = fields or Fields()
+    rules = UnitRules(each_file=True, each_record=True)
+    intake = Intake([path], fields, ReadingOptions(), rules, fields.unit)
+    return (one if isinstance(one, BadRecord) else one.document for one in intake.read(lambda _: ""))
+
+
+def _is_plain(file: FoundFile) -> bool:
+    """Whether a file is read for the preview, since front matter may name its unit; others are read when added."""
+    return kind_of(file.path) in ("txt", "md")

@@ -1,0 +1,156 @@
+"""JSON: an object a line, or a file that is one list of objects."""
+
+import codecs
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from discreet.reading.opening import DAMAGE, DAMAGED, TooLong, byte_lines, open_bytes
+from discreet.reading.options import ReadingOptions
+from discreet.reading.records import BadRecord, FoundFile, Record
+
+LARGEST = 2**28
+"""Bytes of a JSON file, which is read as a whole."""
+_TWICE = "a field stands in it twice, and may say two things"
+_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
+def read_lines(file: FoundFile, options: ReadingOptions) -> Iterator[Record | BadRecord]:
+    """Read the records of a file of JSON lines."""
+    path, source = file
+    try:
+        with open_bytes(path) as opened:
+            encoding = _marked(opened.read(2))
+        if options.encoding and codecs.lookup(options.encoding).name not in ("utf-8", "utf-8-sig"):
+            encoding = options.encoding
+        with open_bytes(path) as opened:
+            if encoding:
+                yield from _whole_lines(opened.read(LARGEST + 1), encoding, source)
+                return
+            for number, line in enumerate(byte_lines(opened), 1):
+                if line.strip():
+                    yield _record(line, "utf-8-sig", f"{source} line {number}", source)
+    except (*DAMAGE, TooLong):
+        yield BadRecord(source, DAMAGED)
+
+
+def _marked(start: bytes) -> str:
+    return "utf-16" if start in _MARKS else ""
+
+
+def _whole_lines(data: bytes, encoding: str, source: str) -> Iterator[Record | BadRecord]:
+    """Lines in an encoding in which a byte of a line's end may be half of another character."""
+    if len(data) > LARGEST:
+        yield BadRecord(source, f"larger than {LARGEST >> 20} MiB, and not UTF-8: convert it")
+        return
+    try:
+        text = data.decode(encoding)
+    except UnicodeError:
+        yield BadRecord(source, f"not {encoding.upper()}. Name its encoding: --encoding NAME")
+        return
+    for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
+        if line.strip():
+            yield _record(line.encode("utf-8", "surrogatepass"), "utf-8", f"{source} line {number}", source)
+
+
+def _record(line: bytes, encoding: str, where: str, source: str) -> Record | BadRecord:
+    twice = _Twice()
+    try:
+        record = json.loads(line.decode(encoding), object_pairs_hook=twice)
+    except UnicodeDecodeError:
+        return BadRecord(where, "not UTF-8")
+    except (ValueError, RecursionError):
+        return BadRecord(where, "not well-formed JSON")
+    return _object(record, bool(twice.met), where, source)
+
+
+def _object(record: object, twice: bool, where: str, source: str) -> Record | BadRecord:
+    if twice:
+        return BadRecord(where, _TWICE)
+    if not isinstance(record, dict):
+        return BadRecord(where, "not a JSON object")
+    return Record(record, where, source)
+
+
+class _Twice:
+    """Makes objects of pairs, and keeps those in which a field stands twice.
+
+    Of two the last would count: an individual's name, say, that is not the one a reader sees.
+    """
+
+    def __init__(self) -> None:
+        self.met: list[dict[str, Any]] = []
+
+    def __call__(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        record = dict(pairs)
+        if len(record) < len(pairs):
+            self.met.append(record)
+        return record
+
+    def within(self, value: object) -> bool:
+        """Whether a field stands twice somewhere in a value."""
+        left = [value] if self.met else []
+        while left:
+            this = left.pop()
+            if any(this is other for other in self.met):
+                return True
+            left += this.values() if isinstance(this, dict) else this if isinstance(this, list) else ()
+        return False
+
+
+def read_json(file: FoundFile, options: ReadingOptions) -> Iterator[Record | BadRecord]:
+    """Read the records of a JSON file: a list of objects, an object with one such list in it, or one object.
+
+    An object that has the text itself is one record. A file with an object on each line is read as JSON lines.
+    """
+    path, source = file
+    try:
+        with open_bytes(path) as opened:
+            data = opened.read(LARGEST + 1)
+    except DAMAGE:
+        yield BadRecord(source, DAMAGED)
+        return
+    if len(data) > LARGEST:
+        yield BadRecord(source, f"larger than {LARGEST >> 20} MiB: make it JSON lines (.jsonl)")
+        return
+    twice = _Twice()
+    try:
+        encoding = options.encoding or _marked(data[:2]) or "utf-8-sig"
+        content = json.loads(data.decode(encoding), object_pairs_hook=twice)
+    except UnicodeError:
+        yield BadRecord(source, "not UTF-8")
+        return
+    except json.JSONDecodeError as error:
+        if error.msg == "Extra data" and error.lineno > 1:
+            yield from read_lines(file, options)
+        else:
+            yield BadRecord(source, f"not well-formed JSON at line {error.lineno}")
+        return
+    except (ValueError, RecursionError):
+        yield BadRecord(source, "not well-formed JSON")
+        return
+    yield from _listed(content, twice, source, options)
+
+
+def _listed(content: object, twice: _Twice, source: str, options: ReadingOptions) -> Iterator[Record | BadRecord]:
+    if isinstance(content, dict):
+        if options.text_field in content:
+            yield _object(content, twice.within(content), source, source)
+            return
+        if any(content is other for other in twice.met):
+            yield BadRecord(source, _TWICE)
+            return
+        lists = [value for value in content.values() if _holds_objects(value)]
+        if len(lists) > 1:
+            yield BadRecord(source, f"holds {len(lists)} lists of objects, and one is expected: make a file of each")
+            return
+        content = lists[0] if lists else [content]
+    if not isinstance(content, list):
+        yield BadRecord(source, "no list of JSON objects")
+        return
+    for number, record in enumerate(content, 1):
+        yield _object(record, twice.within(record), f"{source} item {number}", source)
+
+
+def _holds_objects(value: object) -> bool:
+    return isinstance(value, list) and any(isinstance(item, dict) for item in value)

@@ -1,0 +1,45 @@
+"""Files and their records, before the unit of each record is known."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+
+class FoundFile(NamedTuple):
+    """A file, and its name in the vault."""
+
+    path: Path
+    source: str
+
+
+@dataclass(frozen=True)
+class Record:
+    """One record of a table, or one file of text.
+
+    Attributes:
+        values: the fields by name, unchanged. A file of text has its text in the field `text`.
+        where: the place, for messages: "notes.csv line 7", "letters/ada.pdf".
+        source: the name of the file in the vault: its path relative to the named folder, or its file name.
+        whole: whether the record is a whole file. Such a record has no unit field of its own.
+    """
+
+    values: Mapping[str, object] = field(repr=False)
+    where: str
+    source: str
+    whole: bool = False
+
+
+@dataclass(frozen=True)
+class BadRecord:
+    """A place that could not be read, and the reason. The reason never holds content of the file."""
+
+    where: str
+    reason: str
+
+
+def kind_of(path: Path) -> str:
+    """Return the kind of a file by its suffix: "csv" for "a.CSV.gz", "html" for "a.htm", "jsonl" for "a.ndjson"."""
+    name = path.name.lower()
+    kind = name.removesuffix(".gz").rpartition(".")[2]
+    return {"htm": "html", "ndjson": "jsonl"}.get(kind, kind)

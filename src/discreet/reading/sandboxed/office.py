@@ -1,0 +1,164 @@
+"""Word, OpenDocument and PowerPoint: packed XML, read for its text.
+
+All text is kept: headers, footers, notes, comments, text boxes, cells, charts, diagrams. Text that a tracked change
+deleted is left out. Files of other programs that are embedded are counted, not read.
+"""
+
+import io
+import re
+import zipfile
+from collections.abc import Callable, Iterator
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
+
+from discreet.reading.sandboxed.extracted import Extracted, Unreadable
+
+_LARGEST = 2**27
+"""Bytes of XML, unpacked."""
+_OLD = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+"""Begins files of office programs before 2007, and those that are encrypted."""
+_EMBEDDED = re.compile(r"(word|ppt)/embeddings/[^/]+|word/afchunk[^/]*|Object [0-9]+/content\.xml")
+_CHART = re.compile(r"(word|ppt)/charts/chart\d*\.xml")
+
+
+def read_docx(data: bytes) -> Extracted:
+    """Read a Word file."""
+    order = (
+        r"word/header\d*",
+        r"word/document\d*",
+        r"word/footnotes",
+        r"word/endnotes",
+        r"word/comments",
+        r"word/footer\d*",
+        *_drawn("word"),
+    )
+    return _read(data, order, r"word/document\d*\.xml", _microsoft)
+
+
+def read_pptx(data: bytes) -> Extracted:
+    """Read a presentation, with the notes below its slides."""
+    order = (r"ppt/slides/slide\d+", r"ppt/notesSlides/notesSlide\d+", r"ppt/comments/\w+", *_drawn("ppt"))
+    return _read(data, order, r"ppt/presentation\.xml", _microsoft)
+
+
+def read_odt(data: bytes) -> Extracted:
+    """Read an OpenDocument text."""
+    return _read(data, ("content", "styles"), r"content\.xml", _open_document_with_notes)
+
+
+def is_old(data: bytes) -> bool:
+    """Whether a file is of an office program before 2007, or encrypted."""
+    return data.startswith(_OLD)
+
+
+def _read(data: bytes, order: tuple[str, ...], main: str, text_of: Callable[[Element], Iterator[str]]) -> Extracted:
+    if is_old(data):
+        raise Unreadable("encrypted_or_old")
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        names = archive.namelist()
+        if not any(re.fullmatch(main, name) for name in names):
+            raise Unreadable("damaged")
+        if _is_encrypted(archive):
+            raise Unreadable("encrypted")
+        parts = [name for kind in order for name in _sorted(names) if re.fullmatch(kind + r"\.xml", name)]
+        if sum(archive.getinfo(name).file_size for name in parts) > _LARGEST:
+            raise Unreadable("too_large")
+        texts = ["".join(text_of(ElementTree.fromstring(archive.read(name)))) for name in parts]
+    # Behind each chart there is a sheet, whose numbers the chart has, too.
+    sheets = sum(bool(_CHART.fullmatch(name)) for name in names)
+    embedded = max(0, sum(bool(_EMBEDDED.fullmatch(name)) for name in names) - sheets)
+    # A header of the first page and one of the others are often the same.
+    return Extracted("\n\n".join(dict.fromkeys(filter(None, map(_tidied, texts)))), attachments=embedded)
+
+
+def _drawn(folder: str) -> tuple[str, str]:
+    return rf"{folder}/charts/chart\d*", rf"{folder}/diagrams/data\d*"
+
+
+def _is_encrypted(archive: zipfile.ZipFile) -> bool:
+    if any(info.flag_bits & 1 for info in archive.infolist()):
+        return True
+    manifest = "META-INF/manifest.xml"
+    return manifest in archive.namelist() and b"encryption-data" in archive.read(manifest)
+
+
+def _sorted(names: list[str]) -> list[str]:
+    return sorted(names, key=lambda name: (len(name), name))  # slide2 before slide10
+
+
+def _tidied(text: str) -> str:
+    return re.sub(r"\n{3,}", "\n\n", re.sub(r"[ \t]+\n", "\n", text)).strip()
+
+
+def _kind(element: Element) -> str:
+    return str(element.tag).rpartition("}")[2]
+
+
+_MARKS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "line-break": "\n"}
+_ENDS = {"p": "\n", "h": "\n", "tr": "\n", "tbl": "\n", "table": "\n", "table-row": "\n", "pt": "\n"}
+_SYMBOLS = {"FE": "\u2612", "FD": "\u2612", "A8": "\u2610", "6F": "\u2610", "FC": "\u2713", "FB": "\u2717"}
+"""Boxes and ticks of the font Wingdings, in which forms have their answers; of others it is told that there is one."""
+_LEFT_OUT = {"del", "moveFrom", "Fallback", "tracked-changes", "tabs"}
+"""What a tracked change deleted; a text box a second time, for old programs; the stops of tabulators."""
+
+
+_NOTES = {"annotation", "note"}
+
+
+def _microsoft(element: Element) -> Iterator[str]:
+    kind = _kind(element)
+    if kind in ("t", "v"):  # a chart has its numbers and names in v
+        yield element.text or ""
+    elif kind == "sym":
+        code = next((value for name, value in element.attrib.items() if name.endswith("}char")), "")
+        yield _SYMBOLS.get(code[-2:].upper(), "\u25a1")
+    elif kind in ("tc", "table-cell"):
+        yield " ".join("".join(text for child in element for text in _microsoft(child)).split("\n")).strip() + "\t"
+    elif kind not in _LEFT_OUT:
+        yield _MARKS.get(kind, "")
+        for child in element:
+            yield from _microsoft(child)
+        yield _ENDS.get(kind, "")
+
+
+def _open_document_with_notes(element: Element) -> Iterator[str]:
+    """The text, and behind it notes and comments, which stand in the midst of words."""
+    yield from _open_document(element)
+    for note in _notes(element):
+        parts = ("".join(_open_document(child, True)).strip() for child in note)
+        yield "\n" + " ".join(filter(None, parts)) + "\n"
+
+
+def _notes(element: Element) -> Iterator[Element]:
+    kind = _kind(element)
+    if kind in _NOTES:
+        yield element
+    elif kind not in _LEFT_OUT:
+        for child in element:
+            yield from _notes(child)
+
+
+def _open_document(element: Element, within: bool = False) -> Iterator[str]:
+    kind = _kind(element)
+    if kind in _LEFT_OUT or kind in _NOTES:
+        return
+    if kind == "table-cell":
+        texts = (text for child in element for text in _open_document(child))
+        yield " ".join("".join(texts).split("\n")).strip() + "\t"
+        return
+    within = within or kind in ("p", "h")
+    yield _MARKS.get(kind, "")
+    if kind == "s":
+        count = next((value for name, value in element.attrib.items() if name.endswith("}c")), "1")
+        yield " " * min(int(count), 1000)
+    if within:
+        yield _spaced(element.text)
+    for child in element:
+        yield from _open_document(child, within)
+        if within:
+            yield _spaced(child.tail)
+    yield _ENDS.get(kind, "")
+
+
+def _spaced(text: str | None) -> str:
+    return re.sub(r"\s+", " ", text or "")

@@ -1,0 +1,63 @@
+"""PDF, by kreuzberg. Characters in pictures are not recognised (no OCR), and fields of forms are only noticed."""
+
+import re
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+from discreet.reading.sandboxed.extracted import Extracted, Unreadable
+
+SMALL = (
+    b"%PDF-1.1\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj "
+    b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]>>endobj\ntrailer<</Root 1 0 R>>"
+)
+"""A page without text: with it, the library is made ready."""
+_FIELD = re.compile(rb"/FT\s*/(Tx|Ch|Btn)\b")
+_PACKED = re.compile(rb"/ObjStm\b[^\0]{0,500}?\bstream\r?\n")
+_LARGEST = 2**24
+"""Bytes of packed objects, of which some hundred are usual."""
+
+
+def read_pdf(data: bytes) -> Extracted:
+    """Read a PDF."""
+    import kreuzberg
+
+    try:
+        found = kreuzberg.extract_bytes_sync(data, "application/pdf", config=_config(kreuzberg))
+    except kreuzberg.KreuzbergError as error:
+        raise Unreadable("encrypted" if "password" in str(error).lower() else "damaged") from None
+    blank = sum(not page["content"].strip() for page in found.pages or ())
+    notes = [str(note.content).strip() for note in found.annotations or () if note.annotation_type != "link"]
+    text = "\n\n".join([found.content.replace("\r\n", "\n"), *(note for note in notes if note not in ("", "None"))])
+    return Extracted(text, pages_without_text=blank, forms=int(_has_fields(data)))
+
+
+def _has_fields(data: bytes) -> bool:
+    """Whether there are fields for a text, a choice or a mark, in the clear or in packed objects."""
+    return any(_FIELD.search(piece) for piece in (data, *_packed_objects(data)))
+
+
+def _packed_objects(data: bytes) -> Iterator[bytes]:
+    for found in _PACKED.finditer(data):
+        unpacking = zlib.decompressobj()
+        try:
+            yield unpacking.decompress(memoryview(data)[found.end() : found.end() + _LARGEST], _LARGEST)
+        except zlib.error:
+            continue
+
+
+def _config(kreuzberg: Any) -> Any:
+    # Nothing is cached, recognised in pictures, fetched, or taken for furniture and left out.
+    everything = kreuzberg.ContentFilterConfig(
+        include_headers=True, include_footers=True, strip_repeating_text=False, include_watermarks=True
+    )
+    return kreuzberg.ExtractionConfig(
+        use_cache=False,
+        disable_ocr=True,
+        enable_quality_processing=False,
+        output_format="plain",
+        pages=kreuzberg.PageConfig(extract_pages=True),
+        pdf_options=kreuzberg.PdfConfig(extract_images=False, extract_annotations=True),
+        content_filter=everything,
+        concurrency=kreuzberg.ConcurrencyConfig(max_threads=1),
+    )

@@ -1,0 +1,82 @@
+"""Workbooks, by openpyxl: sheets of rows of values."""
+
+import io
+import re
+import warnings
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from discreet.reading.sandboxed.extracted import Unreadable
+from discreet.reading.sandboxed.office import is_old
+
+_BATCH = 200
+_PLACE = re.compile(r'0|\\.|"[^"]*"|[-() ]')
+_PLACES = re.compile(f"(?:{_PLACE.pattern})+")
+"""A format of digits and what stands between them, such as 00000 or 000-00-0000: for numbers that are names."""
+_ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
+_LARGEST = 2**30
+"""Bytes of XML, unpacked. It is read piece by piece."""
+
+
+def read_xlsx(data: bytes) -> Iterator[dict[str, object]]:
+    """Read a workbook.
+
+    Yields:
+        `{"sheet": name}`, and below it `{"rows": [[number, cells], ...]}`. A cell is a text, a number, a truth or
+        nothing, `{"date": ...}` in ISO 8601, or `{"error": 1}` where the spreadsheet shows one. Of a formula it is the
+        value that the spreadsheet saved. A number is a text where it is shown filled up with zeros.
+    """
+    import openpyxl
+
+    if is_old(data):
+        raise Unreadable("encrypted_or_old")
+    warnings.simplefilter("ignore")
+    book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
+    if sum(info.file_size for info in book._archive.infolist()) > _LARGEST:
+        raise Unreadable("too_large")
+    for sheet in book.worksheets:
+        yield {"sheet": sheet.title}
+        sheet.reset_dimensions()  # what a file says of its own size may be wrong
+        rows: list[list[object]] = []
+        for number, row in enumerate(sheet.iter_rows(), 1):
+            cells = [_cell(cell) for cell in row]
+            while cells and cells[-1] is None:
+                cells.pop()
+            if cells:
+                rows.append([number, cells])
+            if len(rows) == _BATCH:
+                yield {"rows": rows}
+                rows = []
+        if rows:
+            yield {"rows": rows}
+
+
+def _cell(cell: Any) -> object:
+    value = cell.value
+    if value is not None and cell.data_type == "e":
+        return {"error": 1}
+    if isinstance(value, str):
+        return _ESCAPED.sub(_character, value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return _number(value, str(cell.number_format))
+    if value is None or isinstance(value, bool):
+        return value
+    return {"date": value.isoformat()} if isinstance(value, datetime) else str(value)
+
+
+def _number(value: float, shown: str) -> object:
+    """A number; as a text, if the spreadsheet shows all its digits: the number 7 that is shown as 007 is "007"."""
+    places = _PLACE.findall(shown) if _PLACES.fullmatch(shown) else []
+    if places.count("0") < 2 or value < 0 or not float(value).is_integer():
+        return value
+    digits = str(int(value)).zfill(places.count("0"))
+    first = len(digits) - places.count("0") + 1  # the first place has all digits for which there is no other
+    pieces = iter([digits[:first], *digits[first:]])
+    return "".join(next(pieces) if place == "0" else place.strip('\\"') for place in places)
+
+
+def _character(escaped: re.Match[str]) -> str:
+    """The character of an escape: files hold so what XML cannot. A line's end is "_x000D_" and a line feed."""
+    code = int(escaped[1], 16)
+    return "" if code == 0x0D else escaped[0] if 0xD800 <= code < 0xE000 else chr(code)

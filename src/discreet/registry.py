@@ -1,0 +1,148 @@
+"""The algorithms by their names: those of this package, and those of other packages."""
+
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from discreet import plugins
+from discreet.algorithms.adaptive import Adaptive
+from discreet.algorithms.common.algorithm import Algorithm, Guarantee
+from discreet.algorithms.consensus import Consensus
+from discreet.algorithms.dp_ksa import DPKSA
+from discreet.algorithms.dp_rag import DPRAG
+from discreet.algorithms.dp_rag_pure import DPRAGPure
+from discreet.algorithms.dp_sparse_vote_rag import DPSparseVoteRAG
+from discreet.algorithms.dp_vote_rag import DPVoteRAG
+from discreet.algorithms.murag import MuRAG
+from discreet.algorithms.murag_ada import MuRAGAda
+from discreet.algorithms.naive_multi_rag import NaiveMultiRAG
+from discreet.baselines.knn_lm import KnnLM
+from discreet.baselines.ksa import KSA
+from discreet.baselines.non_rag import NonRAG
+from discreet.baselines.projection_rag import ProjectionRAG
+from discreet.baselines.rag import RAG
+from discreet.baselines.vote_rag import VoteRAG
+from discreet.errors import UnknownName, UsageError
+from discreet.plugins import PluginFailure, find_failures, load_usable
+from discreet.privacy.account import Payment
+
+BUILT_IN: dict[str, type[Algorithm]] = {
+    kind.name: kind
+    for kind in (
+        NonRAG,
+        RAG,
+        VoteRAG,
+        DPVoteRAG,
+        DPSparseVoteRAG,
+        DPRAGPure,
+        DPRAG,
+        Consensus,
+        KSA,
+        DPKSA,
+        Adaptive,
+        NaiveMultiRAG,
+        MuRAG,
+        MuRAGAda,
+        ProjectionRAG,
+        KnnLM,
+    )
+}
+"""The algorithms of this package, by the names that the command line uses."""
+
+
+def find_defect(name: str, kind: Any) -> str:
+    """Return why a plug-in cannot be an algorithm called `name`; empty if it can."""
+    if not (isinstance(kind, type) and issubclass(kind, Algorithm) and is_dataclass(kind)):
+        return "it is not a dataclass that derives from discreet.Algorithm."
+    if getattr(kind, "name", None) != name:
+        return f"its class has the name '{getattr(kind, 'name', '')}', and its entry point has '{name}'."
+    if not isinstance(getattr(kind, "guarantee", None), Guarantee):
+        return "its class does not declare a `guarantee`."
+    if not isinstance(getattr(kind, "payment", None), Payment):
+        return "its class does not declare a `payment`."
+    return ""
+
+
+def find_plugin_failures() -> list[PluginFailure]:
+    """Return the algorithms of other packages that cannot be used, with the reasons."""
+    group = plugins.ALGORITHMS
+    found = load_usable(group, BUILT_IN).items()
+    unfit = [PluginFailure(group, name, "", defect) for name, kind in found if (defect := find_defect(name, kind))]
+    return [*find_failures(group, BUILT_IN), *unfit]
+
+
+def _load_plugins() -> dict[str, type[Algorithm]]:
+    found = load_usable(plugins.ALGORITHMS, BUILT_IN)
+    return {name: kind for name, kind in found.items() if not find_defect(name, kind)}
+
+
+ALGORITHMS: dict[str, type[Algorithm]] = BUILT_IN | _load_plugins()
+"""All algorithms: those of this package, and those that other packages declare (`discreet.algorithms`)."""
+
+
+_INSTEAD = (("epsilon", "uses"), ("private_tokens", "epsilon_token"))
+"""Parameters of which one is given instead of the other: of both, one would not be heard."""
+
+
+def make_algorithm(name: str, options: dict[str, Any], *, strict: bool = True) -> Algorithm:
+    """The algorithm called `name`, with those of `options` that are not None.
+
+    Args:
+        name: one of `ALGORITHMS`.
+        options: parameters by the names of its fields. For an algorithm that has another one answer: `inner`, by
+            name, and the parameters of that one.
+        strict: whether to refuse parameters that it does not have, or to leave them out.
+
+    Raises:
+        UnknownName, UsageError: no such algorithm or parameter, or a value out of range.
+    """
+    kind = _kind(name)
+    given = {key: value for key, value in options.items() if value is not None}
+    for one, other in _INSTEAD:
+        if one in given and other in given:
+            raise UsageError(f"Give {one} or {other}, not both: each says what the other one follows from.")
+    known = {field.name for field in fields(kind)}
+    inner: set[str] = set()
+    if "inner" in known:
+        answering = _kind(given.pop("inner", Consensus.name))
+        if not answering.generates:
+            raise UsageError(f"'{answering.name}' cannot answer for '{name}'; consensus can.")
+        inner = {field.name for field in fields(answering)} - known - kind.decides
+        given["inner"] = answering(**{key: given.pop(key) for key in inner & given.keys()})
+    strange = sorted(given.keys() - known)
+    if strange and strict:
+        own = sorted((known | inner) & options.keys() or known | inner)
+        raise UsageError(f"'{name}' has no {', '.join(strange)}. It has: {', '.join(own)}.{_who_has(strange[0])}")
+    return kind(**{key: value for key, value in given.items() if key in known})
+
+
+def _who_has(parameter: str) -> str:
+    names = [name for name, kind in ALGORITHMS.items() if parameter in {field.name for field in fields(kind)}]
+    return f" These have {parameter}: {', '.join(names)}." if names else ""
+
+
+def _kind(name: str) -> type[Algorithm]:
+    if name not in ALGORITHMS:
+        raise UnknownName("algorithm", name, ALGORITHMS)
+    return ALGORITHMS[name]
+
+
+__all__ = [
+    "ALGORITHMS",
+    "DPKSA",
+    "DPRAG",
+    "KSA",
+    "RAG",
+    "Adaptive",
+    "Consensus",
+    "DPRAGPure",
+    "DPSparseVoteRAG",
+    "DPVoteRAG",
+    "KnnLM",
+    "MuRAG",
+    "MuRAGAda",
+    "NaiveMultiRAG",
+    "NonRAG",
+    "ProjectionRAG",
+    "VoteRAG",
+    "make_algorithm",
+]

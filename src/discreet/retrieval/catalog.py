@@ -1,0 +1,92 @@
+"""Lists of what the embedded store holds, for the custodian."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from discreet.retrieval.documents import canonical_unit
+from discreet.retrieval.entries import ALL, BatchEntry, DocumentEntry, Respelled, UnitEntry
+from discreet.retrieval.sqlite_errors import damaged
+
+
+class SqlCatalog:
+    """The `Catalog` of an embedded store.
+
+    Args:
+        select: runs one statement on the store's tables (`schema`), and returns the rows.
+    """
+
+    def __init__(self, select: Callable[..., list[Any]]) -> None:
+        self._select = select
+
+    def list_units(self, limit: int = ALL, skip: int = 0) -> list[UnitEntry]:
+        """Return the units by name."""
+        found = self._rows(
+            (str, int, int, int),
+            "select unit.name, count(*), min(since), max(batch) from document join unit on unit.id = document.unit "
+            "group by unit.id order by unit.name limit ? offset ?",
+            *(limit, skip),
+        )
+        return [UnitEntry(*row) for row in found]
+
+    def list_documents(self, unit: str | None = None, limit: int = ALL, skip: int = 0) -> list[DocumentEntry]:
+        """Return the documents by id; those of one unit, if it is named."""
+        found = self._rows(
+            (str, str, int, str, str),
+            "select document.id, unit.name, batch, source, fields from document join unit on unit.id = document.unit "
+            "where ? is null or unit.name = ? order by document.id limit ? offset ?",
+            *([None if unit is None else canonical_unit(unit)] * 2),
+            *(limit, skip),
+        )
+        return [DocumentEntry(name, of, batch, source, _fields(text)) for name, of, batch, source, text in found]
+
+    def list_batches(self, limit: int = ALL, skip: int = 0) -> list[BatchEntry]:
+        """Return the batches, the last first, with those that have no document left."""
+        found = self._rows(
+            (int, str, int, int, int),
+            "select number, time, files, count(document.id), coalesce(sum(since != batch), 0) from batch "
+            "left join document on document.batch = number group by number order by number desc limit ? offset ?",
+            *(limit, skip),
+        )
+        return [
+            BatchEntry(number, time, files, documents, replaced, self._sources(number))
+            for number, time, files, documents, replaced in found
+        ]
+
+    def list_respelled(self, *, unreported: bool = False) -> list[Respelled]:
+        """Return the units that had several spellings; with `unreported`, those only that were not reported yet."""
+        names: dict[str, list[str]] = {}
+        for old, new in self._rows(
+            (str, str),
+            "select former, present from spelling where paid and told <= ? order by present, former",
+            0 if unreported else 1,
+        ):
+            names.setdefault(new, []).append(old)
+        return [Respelled(unit, tuple(old)) for unit, old in names.items()]
+
+    def mark_respelled_reported(self) -> None:
+        """Record that the custodian was told about all of `list_respelled`."""
+        self._select("update spelling set told = 1")
+
+    def _sources(self, batch: int) -> tuple[str, ...]:
+        found = self._rows(
+            (str,), "select distinct source from document where batch = ? and source != '' order by source", batch
+        )
+        return tuple(source for (source,) in found)
+
+    def _rows(self, kinds: tuple[type, ...], statement: str, *values: object) -> list[Any]:
+        """Return rows whose columns have these types: a damaged file may still be a database."""
+        found = self._select(statement, *values)
+        if any(type(value) is not kind for row in found for value, kind in zip(row, kinds, strict=True)):
+            raise damaged()
+        return found
+
+
+def _fields(text: str) -> dict[str, str | float]:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    if not (isinstance(found, dict) and all(isinstance(value, str | int | float) for value in found.values())):
+        raise damaged()
+    return found

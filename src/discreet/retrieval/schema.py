@@ -1,0 +1,125 @@
+"""The tables of the embedded store: how they are made, checked, and brought up to date from older versions."""
+
+import secrets
+import sqlite3
+from collections.abc import Callable
+
+from discreet.errors import StoreError, VaultVersionError
+from discreet.retrieval.respelling import rename_units, respell
+from discreet.retrieval.spelling import former_unit
+from discreet.retrieval.sqlite_errors import rolled_back_on_error
+
+VERSION = 3
+
+_SINCE_3 = (
+    # Each `add`, with how many files it named. Their names are kept with the documents alone, and go with them.
+    "table if not exists batch (number integer primary key autoincrement, time text not null, files integer not null)",
+    # Units that were erased and are not to come back: a keyed hash, when, and with how many documents.
+    "table if not exists tombstone (unit blob primary key, time text not null, documents integer not null)",
+    # Units that got another name in a migration: whether the ledger knows, and whether the custodian was told.
+    "table if not exists spelling (former text primary key, present text not null, paid integer not null, "
+    "told integer not null)",
+    "index if not exists spelling_present on spelling (present)",
+    "index if not exists document_batch on document (batch)",
+    "index if not exists document_source on document (source)",
+)
+
+TABLES = (
+    "table if not exists meta (name text primary key, value)",
+    # Numbers are never used again, so that a stale one cannot name another unit.
+    "table if not exists unit (id integer primary key autoincrement, name text unique not null, tie blob not null)",
+    # A document has the batch that brought its text, and the one that brought the first text under its id; its file;
+    # its declared fields as JSON. Batch 0: it came before batches were counted.
+    "table if not exists document (id text primary key, unit integer not null, digest blob not null, "
+    "batch integer not null default 0, since integer not null default 0, source text not null default '', "
+    "fields text not null default '{}')",
+    "table if not exists chunk (row integer primary key, document text not null, unit integer not null, text text)",
+    "table if not exists free (row integer primary key)",
+    "index if not exists chunk_document on chunk (document)",
+    "index if not exists document_unit on document (unit)",
+    *_SINCE_3,
+)
+
+
+def one_spelling(database: sqlite3.Connection) -> None:
+    """From version 1, in which a unit spelled in two ways was two units: they become one."""
+    respell(database, former_unit)
+
+
+def batches_and_tombstones(database: sqlite3.Connection) -> None:
+    """From version 2, which kept neither, and spelled fewer names alike."""
+    for column in ("batch integer not null default 0", "since integer not null default 0"):
+        database.execute(f"alter table document add column {column}")
+    for column in ("source text not null default ''", "fields text not null default '{}'"):
+        database.execute(f"alter table document add column {column}")
+    for table in _SINCE_3:
+        database.execute(f"create {table}")
+    rename_units(database)
+
+
+MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {1: one_spelling, 2: batches_and_tombstones}
+"""By the version that they start from."""
+
+
+def prepare(database: sqlite3.Connection, dimension: int) -> bytes:
+    """Make the tables if there are none, check that they are ours, and return the store's key.
+
+    Args:
+        database: the store's; it gets the settings that erasing needs.
+        dimension: how long vectors are.
+
+    Raises:
+        StoreError: the store holds vectors of another length.
+        VaultVersionError: it was written by another version.
+    """
+    # The journal stays in its default mode: it vanishes at each commit, and a reader keeps writers from commits.
+    for pragma in ("secure_delete = on", "synchronous = full", "temp_store = memory"):
+        database.execute(f"pragma {pragma}")
+    if not database.execute("select 1 from sqlite_master where name = 'meta'").fetchone():
+        _make(database, dimension)
+    meta = dict(database.execute("select name, value from meta").fetchall())
+    if meta.get("version") in MIGRATIONS:
+        _migrate(database)
+    elif meta.get("version") != VERSION:
+        raise VaultVersionError(
+            f"The store has format {meta.get('version')}; this program reads format {VERSION}. "
+            "Open the vault with the version of discreet that made it."
+        )
+    check_dimension(meta["dimension"], dimension)
+    return bytes(meta["key"])
+
+
+def check_dimension(stored: int | None, made: int) -> None:
+    """Nothing, if an embedder makes such vectors as a store holds, if it holds any.
+
+    Raises:
+        StoreError: it does not.
+    """
+    if stored not in (None, made):
+        raise StoreError(
+            f"The store holds vectors of {stored} numbers; the embedder makes {made}. "
+            "Open the vault with the embedder that it was made with."
+        )
+
+
+def _make(database: sqlite3.Connection, dimension: int) -> None:
+    """Make the tables, and a key; another process may do so at the same time."""
+    database.execute("begin immediate")
+    with rolled_back_on_error(database):
+        for table in TABLES:
+            database.execute(f"create {table}")
+        for name, value in (("version", VERSION), ("dimension", dimension), ("key", secrets.token_bytes(32))):
+            database.execute("insert or ignore into meta values (?, ?)", (name, value))
+        database.execute("commit")
+
+
+def _migrate(database: sqlite3.Connection) -> None:
+    """Bring the tables of an older version to this one, whole or not at all."""
+    database.execute("begin immediate")
+    with rolled_back_on_error(database):
+        # Read again: another process may have done so meanwhile.
+        version = int(database.execute("select value from meta where name = 'version'").fetchone()[0])
+        for step in range(version, VERSION):
+            MIGRATIONS[step](database)
+        database.execute("update meta set value = ? where name = 'version'", (VERSION,))
+        database.execute("commit")

@@ -1,0 +1,84 @@
+"""Open the store that a vault's settings name: a built-in one, or one of a plug-in."""
+
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from discreet import plugins
+from discreet.config import DEFAULT_STORE, VaultConfig
+from discreet.errors import UnknownName
+from discreet.retrieval.embedded_store import EmbeddedStore
+from discreet.retrieval.respelling import Merge
+from discreet.retrieval.store import Store, StoreType
+
+STORES: dict[str, StoreType] = {DEFAULT_STORE: EmbeddedStore}
+"""The built-in stores, by name."""
+
+
+def load_store_type(name: str) -> StoreType:
+    """Return the store called `name`: one of `STORES`, or a plug-in of the group `discreet.stores`.
+
+    Raises:
+        UnknownName: if there is no such store.
+        UsageError: if it is a plug-in that cannot be loaded.
+    """
+    if name in STORES:
+        return STORES[name]
+    found: StoreType | None = plugins.load_plugin(plugins.STORES, name, find_defect)
+    if found is None:
+        raise UnknownName("store", name, {*STORES, *plugins.find_names(plugins.STORES)})
+    return found
+
+
+def find_defect(store_type: Any) -> str:
+    """Return what keeps an object from being a `StoreType`, or "" if it is one as far as can be seen."""
+    if not callable(store_type) or not callable(getattr(store_type, "stored_dimension", None)):
+        return "It is not a store: it needs a constructor (folder, dimension, merge) and stored_dimension(folder)."
+    methods = [name for name in vars(Store) if not name.startswith("_")]
+    if isinstance(store_type, type) and (lacking := [name for name in methods if not hasattr(store_type, name)]):
+        return f"It is not a store: it lacks {', '.join(lacking)}."
+    return ""
+
+
+def open_store(config: VaultConfig, folder: Path, dimension: Callable[[], int], merge: Merge | None = None) -> Store:
+    """Open the store of a vault, or create it.
+
+    Args:
+        config: the vault's settings.
+        folder: VAULT/store.
+        dimension: returns the length of the embedder's vectors; called only if nothing was ever added.
+        merge: records in the ledger which units became one; required wherever questions are asked.
+
+    Raises:
+        StoreError, VaultVersionError: if the store cannot be read, is damaged, or has another version.
+        UnknownName, UsageError: see `load_store_type`.
+    """
+    store_type = load_store_type(config.store)
+    return store_type(folder, store_type.stored_dimension(folder) or dimension(), merge)
+
+
+def stored_dimension(config: VaultConfig, folder: Path) -> int | None:
+    """Return the length of the vectors in the store in `folder`; None if nothing was ever added.
+
+    Raises:
+        StoreError: if the store cannot be read, or is damaged.
+        UnknownName, UsageError: see `load_store_type`.
+    """
+    return load_store_type(config.store).stored_dimension(folder)
+
+
+def count_units(config: VaultConfig, folder: Path) -> int:
+    """Return the number of units in the store in `folder`, without an embedder; 0 if nothing was ever added.
+
+    Raises:
+        StoreError: if the store cannot be read, or is damaged.
+        VaultVersionError: if another version wrote it.
+        UnknownName, UsageError: see `load_store_type`.
+    """
+    store_type = load_store_type(config.store)
+    dimension = store_type.stored_dimension(folder)
+    if dimension is None:
+        return 0
+    with closing(store_type(folder, dimension)) as store:
+        return store.count_units()

@@ -1,0 +1,1 @@
+"""Synthetic corpora: one method, one file, and what runs it."""

@@ -1,0 +1,236 @@
+"""Aug-PE: a synthetic corpus by private evolution, the baseline of DP-SynRAG that reads no document with the model.
+
+Xie, Lin, Backurs, Gopi, Yu, Inan, Nori, Jiang, Zhang, Lee, Li and Yekhanin, "Differentially Private Synthetic Data via
+Foundation Model APIs 2: Text" (2024), Algorithm 1, by rank. The public model writes texts from a public description;
+in every generation each unit votes for the one that is nearest to it, the votes are counted with noise, those with
+most votes are kept, and the model writes variations of them. Nothing but the counts has to do with documents. Ours
+differs from the paper:
+
+- A unit casts one vote in a generation, however many documents it has.
+- Counts get whole-number noise, and the whole is paid before the first is drawn.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import BadData, UsageError
+from discreet.generation.model import ScoringModel
+from discreet.generation.prompts import vary_layout, write_layout
+from discreet.generation.sampling import sample_texts
+from discreet.privacy.change import Change
+from discreet.privacy.costs import Cost, Times
+from discreet.privacy.filter import PrivacyFilter
+from discreet.privacy.mechanisms.noisy_sum import NoisySum
+from discreet.privacy.partition import ADD_REMOVE_ONE
+from discreet.privacy.private import Private
+from discreet.retrieval.vectors import LARGEST
+from discreet.synthesis.base import (
+    Checkpoint,
+    CorpusPlan,
+    Progress,
+    Public,
+    SynthesisAlgorithm,
+    SyntheticText,
+    UnitTexts,
+    Whole,
+)
+from discreet.synthesis.dp_synrag.select import of_use
+
+
+@dataclass(frozen=True, kw_only=True)
+class AugPE(SynthesisAlgorithm["Plan"]):
+    """Parameters of Algorithm 1. All of them are public, and so is every text before it is voted on.
+
+    Attributes:
+        about: what kind of texts the model is asked for first, in words that nobody's document was needed for.
+        texts: how many texts are kept in a generation, and so make the corpus.
+        variations: how many variations of each are written (L - 1).
+        generations: how often is voted (T).
+        tokens: how many tokens a text has at most.
+        temperature: at which the public model is sampled: the larger, the more varied, and the less sensible.
+        seed: other seeds give other texts. It protects nobody.
+    """
+
+    name: ClassVar[str] = "aug-pe"
+    counts: ClassVar[tuple[str, ...]] = ("texts", "variations", "generations", "tokens")
+
+    about: str = "a note about a person"
+    texts: int = 100
+    variations: int = 3
+    generations: int = 5
+    tokens: int = 48
+    temperature: float = 0.7
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not (self.temperature > 0 and math.isfinite(self.temperature)):
+            raise UsageError(f"temperature must be a number above 0, not {self.temperature}. Try 1.")
+        if not self.about.strip():
+            raise UsageError("Say what kind of texts the public model is to write first: --about 'a note of a doctor'.")
+
+    def check(self, public: Public) -> None:
+        """Both prompts must fit the model."""
+        write_layout(public.model, self.about, self.tokens)
+        vary_layout(public.model, self.tokens, self.tokens)
+
+    def steps(self, rho: float, delta: float, dimension: int, length: int) -> "Plan":
+        """The price, in equal parts, for the votes of the generations."""
+        population = self.texts * (self.variations + 1)
+        return Plan(
+            rho=rho,
+            votes=Votes(NoisySum.calibrated(rho / self.generations, population, 1, ADD_REMOVE_ONE), self.generations),
+        )
+
+    def make(
+        self,
+        plan: "Plan",
+        units: Private[UnitTexts],
+        public: Public,
+        privacy: PrivacyFilter,
+        journal: Checkpoint,
+        progress: Progress = lambda *_: None,
+    ) -> list[SyntheticText]:
+        """Algorithm 1. Texts are kept as votes are: a vote is for the texts that it was cast on."""
+        paid = privacy.within(privacy.pay(plan.votes, ADD_REMOVE_ONE))
+        best: list[str] = []
+        for generation in range(self.generations):
+            told = partial(progress, f"texts of generation {generation + 1}")
+            written: list[str] = journal.once(
+                f"texts {generation}", partial(self.population, generation, best, public.model, told)
+            )
+            progress("votes", generation, self.generations)
+            among = whole(public, written)
+            cast = units.map(partial(vote, among=among, places=plan.votes.each.dimension))
+            counts = journal.once(f"votes {generation}", partial(_counted, paid, plan.votes.each, cast))
+            best = most_votes(written, counts, self.texts)
+        progress("votes", self.generations, self.generations)
+        return of_use(self.task, public.model, [SyntheticText(text) for text in best])
+
+    def population(
+        self, generation: int, best: Sequence[str], model: ScoringModel, told: Callable[[int, int], None]
+    ) -> list[str]:
+        """The texts of a generation, each once: those kept of the last one and their variations; new ones at first."""
+        if generation == 0:
+            count = self.texts * (self.variations + 1)
+            prompts = [(f"{self.seed} {generation} {number}", self.about) for number in range(count)]
+            laid_out = write_layout(model, self.about, self.tokens)
+        else:
+            prompts = [
+                (f"{self.seed} {generation} {number} {copy}", text)
+                for number, text in enumerate(best)
+                for copy in range(self.variations)
+            ]
+            laid_out = vary_layout(model, self.tokens, self.tokens)
+        written = sample_texts(
+            model,
+            laid_out,
+            prompts,
+            tokens=self.tokens,
+            temperature=self.temperature,
+            on_progress=lambda done: told(done, len(prompts)),
+        )
+        return [text for text in dict.fromkeys([*best, *written]) if text]
+
+
+@dataclass(frozen=True)
+class Votes:
+    """The votes of all generations, as everybody pays for them.
+
+    Attributes:
+        each: the count of one generation; a vote is a vector of length one.
+        generations: how many there are.
+    """
+
+    each: NoisySum
+    generations: int
+
+    def __str__(self) -> str:
+        return f"votes for {self.each.dimension} texts, sigma {self.each.sigma:.6g}, {self.generations} times"
+
+    def cost(self, change: Change) -> Cost:
+        """Of all of them: a unit votes once in each."""
+        return Times(self.each.cost(change), self.generations)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan(CorpusPlan):
+    """What runs, with which noise: `votes`."""
+
+    votes: Votes
+
+    @property
+    def cost(self) -> Cost:
+        """Of everything."""
+        return self.votes.cost(ADD_REMOVE_ONE)
+
+    @property
+    def least(self) -> int:
+        """About how many votes for one text stand out of the noise on all others."""
+        return max(1, math.ceil(self.votes.each.sigma * math.sqrt(2 * math.log(self.votes.each.dimension))))
+
+    def steps(self, vocabulary: int) -> dict[str, object]:
+        """What runs, as plain data."""
+        return {
+            "generations": self.votes.generations,
+            "texts_voted_on": self.votes.each.dimension,
+            "vote_sigma": self.votes.each.sigma,
+            "votes_that_stand_out": self.least,
+        }
+
+    def lines(self, vocabulary: int) -> list[str]:
+        """What runs, for a person."""
+        return [
+            f"votes: a unit casts one in each of {self.votes.generations} generations; in each:",
+            f"  1 x {self.votes.each}",
+            f"about {self.least} votes for a text stand out of the noise on all others",
+        ]
+
+    def check_size(self, units: int, vocabulary: int) -> None:
+        """Refuse votes that would be lost in noise even if all were for one text."""
+        if units < self.least:
+            raise BadData(
+                f"There are {units} units to vote, and at this price about {self.least} votes for one text stand out "
+                "of the noise: none would. Nothing was paid. Add documents, take fewer generations, or pay more."
+            )
+
+
+def vote(unit: UnitTexts, among: NDArray[np.float64], places: int) -> Whole:
+    """One for the text that the unit is nearest to by any of its own; of equally near ones the first.
+
+    Args:
+        unit: of it alone, and of public texts, follows what it votes for.
+        among: the vectors of the texts, in whole numbers, shape (texts, dimension).
+        places: how many texts there may be: public, and the length of what is returned.
+
+    Returns:
+        shape (places,): one for that text and nothing for the others; all zeros from a unit that is like none.
+    """
+    cast = np.zeros(places, dtype=np.int64)
+    # Sums of such whole numbers are exact in double precision, whatever their order.
+    likeness = np.max([among @ piece.vector for piece in unit.pieces], axis=0, initial=0)
+    if likeness.max(initial=0) > 0:
+        cast[likeness.argmax()] = 1
+    return cast
+
+
+def whole(public: Public, texts: Sequence[str]) -> NDArray[np.float64]:
+    """The vectors of public texts in whole numbers, shape (texts, dimension)."""
+    return np.rint(public.embedder.embed(list(texts)).astype(np.float64) * LARGEST)
+
+
+def most_votes(texts: Sequence[str], counts: Sequence[int], most: int) -> list[str]:
+    """The texts with most votes, the first of equals first. Counts of places without a text are left out."""
+    order = sorted(range(len(texts)), key=lambda place: (-counts[place], place))
+    return [texts[place] for place in order[:most]]
+
+
+def _counted(paid: PrivacyFilter, votes: NoisySum, cast: Private[Whole]) -> list[int]:
+    counts: list[int] = paid.release(votes, cast).tolist()
+    return counts

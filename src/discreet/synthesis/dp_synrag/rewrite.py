@@ -1,0 +1,44 @@
+"""Step 2 (d) of DP-SynRAG: private prediction. All documents of a cluster write one text together (`logit_sum`)."""
+
+from discreet.algorithms.common.logit_sum import Shape, Writers
+from discreet.generation.model import ScoringModel
+from discreet.privacy.filter import PrivacyFilter
+from discreet.privacy.mechanisms.aggregated_logits import AggregatedLogits
+
+
+def write_texts(
+    writers: Writers,
+    model: ScoringModel,
+    paid: PrivacyFilter,
+    *,
+    tokens: int,
+    shape: Shape,
+    clip: float,
+    among: int = 1,
+) -> list[str]:
+    """As many texts as fit into the tokens that were paid, one after the other; the last one may be cut off.
+
+    Args:
+        writers: the documents.
+        model: what they are read with.
+        paid: pays.
+        tokens: how many are drawn.
+        shape: how a document's opinion is brought into bounds (`weigh`).
+        clip: the bound.
+        among: by what "difference" is divided: about how many documents there are, and public.
+    """
+    texts, written = list[str](), list[int]()
+    for step in range(tokens):
+        public, weights = writers.opinions(shape, clip, among)
+        token = paid.release(AggregatedLogits(clip, public), weights)
+        if token not in model.end_tokens:
+            written.append(token)
+        if token in model.end_tokens or step == tokens - 1:
+            texts.append(model.decode(written).strip())
+            written = []
+            writers.begin_again()
+        elif step < tokens - 1:
+            writers.append(token)
+    # A text that was cut off is worth keeping only if it is all there is.
+    ended = texts if token in model.end_tokens else texts[:-1]
+    return [text for text in ended if text] or [text for text in texts if text]

@@ -1,0 +1,408 @@
+"""A synthetic corpus of a vault: what stands between the vault and the methods of making one.
+
+VAULT/synthesis/run.jsonl       a run that is not finished: its documents, and what it has drawn
+VAULT/synthesis/keywords.jsonl  the keywords of texts, by the model; forgotten when a document is erased or replaced
+VAULT/synthesis/facts.jsonl     their facts, likewise
+VAULT/synthesis/done.json       which documents corpora were made from, under a keyed hash
+VAULT/synthesis/lock            held while a corpus is made: two runs at once would draw twice for one payment
+
+All of it is private, as the vault is. A run that was interrupted goes on: it is paid once, and what was drawn and kept
+is not drawn again. Copies of a vault must not both go on with one run.
+"""
+
+import fcntl
+import json
+import uuid
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TextIO, TypeVar
+
+from discreet.errors import BudgetExhausted, StoreError, UsageError
+from discreet.generation.capabilities import find_assumptions
+from discreet.generation.model import ScoringModel
+from discreet.generation.probing import probe
+from discreet.generation.prompts import REWRITING
+from discreet.generation.ray_backend.model import use_ray
+from discreet.privacy.accounting import Spending
+from discreet.privacy.filter import PrivacyFilter, Receipt
+from discreet.privacy.ledger import UnitLedger
+from discreet.privacy.noise import Noise
+from discreet.privacy.partition import ADD_REMOVE_ONE, Member
+from discreet.privacy.private import Private
+from discreet.privacy.unit_account import UnitAccount
+from discreet.retrieval.documents import StoredText
+from discreet.retrieval.embedding import Embedder
+from discreet.retrieval.sealed_corpus import unit_key
+from discreet.retrieval.store import Store
+from discreet.retrieval.vectors import LARGEST
+from discreet.synthesis.aug_pe import AugPE
+from discreet.synthesis.base import (
+    CorpusPlan,
+    Fact,
+    Public,
+    Ranked,
+    SynthesisAlgorithm,
+    SyntheticText,
+    TextPiece,
+    UnitTexts,
+)
+from discreet.synthesis.checkpoint import VERSION, RunCheckpoint
+from discreet.synthesis.dp_facts import DPFacts
+from discreet.synthesis.dp_synrag.keywords import BEFORE, ranked_keywords
+from discreet.synthesis.dp_synrag.parameters import DPSynRAG
+from discreet.synthesis.dp_synrag.select import check_task
+from discreet.synthesis.dp_synth import DPSynth
+from discreet.synthesis.extraction_cache import FACTS, KEYWORDS, ExtractionCache, open_extraction_cache
+from discreet.synthesis.fact_extraction import PARSED, found_in, stated
+from discreet.system.atomic_write import replace_file, replace_files
+from discreet.system.output_path import check_output_path
+
+R = TypeVar("R")
+Told = Callable[[str, int, int], None]
+"""Told (the step, how much of it is done, of how much)."""
+METHODS: dict[str, type[SynthesisAlgorithm[Any]]] = {
+    method.name: method for method in (DPSynRAG, DPFacts, DPSynth, AugPE)
+}
+"""The methods by their names; the first is taken unless another is named."""
+UNIT_TAG = 16
+"""Bytes of a unit's name in a run: with 8, two of ten million units would share one with a chance above 1e-6."""
+READ = 32
+"""How many keywords of a text are kept, at least: for another number, the next corpus need not read the texts again."""
+
+
+@dataclass(frozen=True)
+class Synthetic:
+    """A synthetic corpus, with what it cost.
+
+    Attributes:
+        texts: all that was written, kept or not.
+        receipt: what was paid.
+        plan: what ran, as plain data.
+        documents: those that corpora were made from by now, under a keyed hash: private.
+    """
+
+    texts: tuple[SyntheticText, ...]
+    receipt: Receipt
+    plan: dict[str, object] = field(default_factory=dict)
+    documents: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def kept(self) -> list[SyntheticText]:
+        """The texts of the corpus."""
+        return [text for text in self.texts if text.kept]
+
+    def write(self, path: Path) -> None:
+        """Write the corpus, one JSON object a line, and its receipt beside it."""
+        lines = [json.dumps({"text": t.text} | ({"keyword": t.keyword} if t.keyword else {})) for t in self.kept]
+        about = {"receipt": self.receipt.describe(), "plan": self.plan, "written": len(self.texts), "kept": len(lines)}
+        try:
+            receipt = json.dumps(about, indent=1) + "\n"
+            replace_files({receipt_path(path): receipt, path: "".join(line + "\n" for line in lines)})
+        except OSError as error:
+            raise StoreError(
+                f"The corpus could not be written to {path}: {error.strerror}. It is paid and kept in the vault: make "
+                "room, and run the command again."
+            ) from error
+
+
+def make_corpus(
+    workshop: "SynthesisRunner",
+    out: Path,
+    parameters: SynthesisAlgorithm[Any],
+    *,
+    only_new: bool,
+    force: bool,
+    told: Told,
+    ray: str | None = None,
+) -> Synthetic:
+    """Make a corpus and write it to `out`, with its receipt; the model's work is spread over a Ray cluster, if named.
+
+    Raises:
+        UsageError: `out` is there already, or nothing can be written there: nothing was paid. Or a task drops every
+            text: what was paid and written is kept for another task.
+        DiscreetError: there is no such cluster. Nothing was paid.
+    """
+    check_output_path(out, workshop.folder.parent, force=force)
+    check_output_path(receipt_path(out), workshop.folder.parent, force=force)
+    with workshop.alone(), use_ray(workshop.model, ray) as model:
+        made = replace(workshop, model=model)._make(parameters, only_new, told)
+        if parameters.task and made.texts and not made.kept:
+            raise UsageError(
+                f"With this task none of the {len(made.texts)} texts would be in the corpus. They are paid and kept in "
+                "the vault: run the command again with another --task, or without one, and nothing is paid again."
+            )
+        made.write(out)
+        workshop.finish(made)
+    return made
+
+
+def receipt_path(path: Path) -> Path:
+    """Where the receipt of a corpus lies."""
+    return path.with_name(path.name.removesuffix(".jsonl") + ".receipt.json")
+
+
+def check_finished(folder: Path) -> None:
+    """Refuse to go on while a run of `folder` is not finished: it would be paid anew by those who paid already.
+
+    Raises:
+        UsageError: there is one.
+    """
+    run = folder / "run.jsonl"
+    if run.exists():
+        raise UsageError(f"A synthesis was interrupted. Finish it (discreet synthesize), or give it up: remove {run}.")
+
+
+@dataclass
+class SynthesisRunner:
+    """What a synthesis needs of a vault.
+
+    Attributes:
+        folder: VAULT/synthesis.
+        store: the documents.
+        model: the public model.
+        ledger: who has paid what.
+        secret: from which units get their names in the ledger; empty where everybody pays.
+        unit: what a unit is called.
+        embedder: the public embedder, by which documents got their vectors.
+        noise: the operating system's, unless this is a simulation.
+        planned: told what will run, before anything is read by the model or paid.
+    """
+
+    folder: Path
+    store: Store
+    model: ScoringModel
+    ledger: UnitLedger
+    secret: bytes
+    unit: str
+    embedder: Embedder
+    noise: Noise | None = None
+    planned: Callable[[CorpusPlan], None] = lambda _: None
+    _held: bool = field(default=False, init=False)
+
+    @cached_property
+    def _machine(self) -> str:
+        """On what kind of machine the model runs.
+
+        Which texts a machine had read when it stopped follows from how many there are. Gone on with on one that rounds
+        otherwise, one unit would change what others say.
+        """
+        return probe(self.model)
+
+    def plan(self, parameters: SynthesisAlgorithm[Any]) -> CorpusPlan:
+        """What a corpus would cost: nothing is paid yet, and nothing read but what everybody has paid.
+
+        Raises:
+            UsageError: the method asks for what the model or the embedder cannot do.
+            BudgetExhausted: the price is not left to everybody.
+        """
+        check_task(self.model, parameters.task)
+        parameters.check(Public(self.model, self.embedder))
+        plan: CorpusPlan = parameters.plan(self.ledger.budget, self.ledger.spent(), self.embedder.dimension, LARGEST)
+        return plan
+
+    def make(
+        self, parameters: SynthesisAlgorithm[Any], *, only_new: bool = False, told: Told = lambda *_: None
+    ) -> Synthetic:
+        """Make a corpus, and pay for it; or go on with one that was interrupted.
+
+        Raises:
+            BudgetExhausted: the price cannot be paid.
+            UsageError: a run with other parameters was interrupted.
+            BadData: there are too few documents for anything to be heard above the noise. Nothing was paid.
+        """
+        with self.alone():
+            return self._make(parameters, only_new, told)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """While this lasts, no other process makes a corpus of this vault.
+
+        Raises:
+            UsageError: one does.
+        """
+        if self._held:
+            yield
+            return
+        self.folder.mkdir(exist_ok=True)
+        with (self.folder / "lock").open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise UsageError(
+                    "Another process makes a synthetic corpus of this vault. Wait until it is done."
+                ) from error
+            self._held = True
+            try:
+                yield
+            finally:
+                self._held = False
+
+    def _make(self, parameters: SynthesisAlgorithm[Any], only_new: bool, told: Told) -> Synthetic:
+        journal = RunCheckpoint(self.folder / "run.jsonl")
+        with open_extraction_cache(self.folder) as files:
+            started, plan, read = self._begun(journal, parameters, only_new)
+            self.planned(plan)
+            units = self._units(read, parameters, files, told)
+        receipt, texts = self._paid(parameters, plan, units, journal, started["question"], told)
+        documents = set(started["documents"]) | (self._done() if only_new else set())
+        receipt = replace(receipt, assumed=find_assumptions(self.model))
+        about = {"method": parameters.name} | self._steps(plan)
+        return Synthetic(tuple(texts), receipt, about, tuple(sorted(documents)))
+
+    def _begun(
+        self, journal: RunCheckpoint, parameters: SynthesisAlgorithm[Any], only_new: bool
+    ) -> tuple[dict[str, Any], CorpusPlan, list[StoredText]]:
+        """How the run began, now or before; its plan; and the texts that it is made from."""
+        if journal.fresh:  # what cannot be done is refused before the model computes anything
+            plan = self.plan(parameters)
+            read = self._texts(only_new)
+            plan.check_size(len({text.unit for text in read}), self.model.vocabulary_size)
+            asked, tags = self._asked(parameters, only_new), [text.tag for text in read]
+            return journal.begin(asked, uuid.uuid4().hex, tags, self._steps(plan)), plan, read
+        started = journal.begun(self._asked(parameters, only_new))
+        check_task(self.model, parameters.task)  # which may be another now
+        names = set(started["documents"])
+        read = [text for text in self.store.texts() if text.tag in names]
+        return started, self._plan_of(parameters, started["steps"]), read
+
+    def _asked(self, parameters: SynthesisAlgorithm[Any], only_new: bool) -> dict[str, Any]:
+        """What a run is of: one is gone on with only by what asks for the same."""
+        return {
+            "version": VERSION,
+            "method": parameters.name,
+            # What texts are dropped in the end changes nothing of what is drawn.
+            "parameters": {name: value for name, value in asdict(parameters).items() if name != "task"},
+            "only_new": only_new,
+            "model": self.model.name,
+            "simulation": self.ledger.simulation,
+            "machine": self._machine,
+        }
+
+    def _steps(self, plan: CorpusPlan) -> dict[str, Any]:
+        described: dict[str, Any] = json.loads(json.dumps(plan.describe(self.model.vocabulary_size)))
+        return described
+
+    def _plan_of(self, parameters: SynthesisAlgorithm[Any], steps: dict[str, Any]) -> CorpusPlan:
+        """The plan of a run that began; what it has paid must not count against it."""
+        plan: CorpusPlan = parameters.plan(
+            self.ledger.budget, Spending.nothing(), self.embedder.dimension, LARGEST, rho=float(steps["rho"])
+        )
+        if self._steps(plan) != steps:
+            raise UsageError(
+                "A synthesis was begun in this vault by another version of discreet, which shares the price out "
+                f"otherwise. Finish it with that one, or give it up by removing {self.folder / 'run.jsonl'}."
+            )
+        return plan
+
+    def finish(self, made: Synthetic) -> None:
+        """Forget the run, when its corpus is where it was to go; and remember what it was made from."""
+        replace_file(self.folder / "done.json", json.dumps({"documents": made.documents}))
+        (self.folder / "run.jsonl").unlink(missing_ok=True)
+
+    def _paid(
+        self,
+        parameters: SynthesisAlgorithm[Any],
+        plan: CorpusPlan,
+        units: Private[Member[UnitTexts]],
+        journal: "RunCheckpoint",
+        question: str,
+        told: Told,
+    ) -> tuple[Receipt, list[SyntheticText]]:
+        assert plan.ceiling is not None
+        public = Public(self.model, self.embedder)
+        if not self.secret:
+            everybody = PrivacyFilter(self.ledger, plan.ceiling, question, unit=self.unit, noise=self.noise, again=True)
+            with self._explained(everybody):
+                texts = parameters.make(plan, units.map(_value), public, everybody, journal, told)
+            return everybody.receipt(), texts
+        each = UnitAccount(self.ledger, question, ceiling=plan.ceiling, unit=self.unit, noise=self.noise)
+        admitted, privacy = each.admit(units, Spending.of(plan.cost), again=True)
+        texts = parameters.make(plan, admitted.map(_value), public, privacy, journal, told)
+        each.settle()
+        return each.receipt(), texts
+
+    @contextmanager
+    def _explained(self, everybody: PrivacyFilter) -> Iterator[None]:
+        """Say what was paid, if a question was asked meanwhile that left too little for the rest."""
+        try:
+            yield
+        except BudgetExhausted as error:
+            if paid := everybody.receipt().epsilon:
+                raise BudgetExhausted(
+                    f"{error} Epsilon {paid:.4g} of this corpus is paid, and what it bought is kept. Nothing can be "
+                    f"made of it with what is left; to make another corpus give it up: remove {self.folder}/run.jsonl.",
+                    asked=error.asked,
+                    left=error.left,
+                ) from error
+            raise
+
+    def _texts(self, only_new: bool) -> list[StoredText]:
+        known = self._done() if only_new else set()
+        return [text for text in self.store.texts() if text.tag not in known]
+
+    def _units(
+        self, read: Sequence[StoredText], parameters: SynthesisAlgorithm[Any], files: Mapping[str, TextIO], told: Told
+    ) -> Private[Member[UnitTexts]]:
+        texts = [text.text for text in read]
+        most, _ = parameters.keywords_read or (0, 0)
+        keywords = self._keywords(texts, parameters, files[KEYWORDS], told)
+        facts = self._facts(texts, parameters, files[FACTS], told)
+        pieces: dict[str, list[TextPiece]] = defaultdict(list)
+        tags = {unit: self.store.tag(unit.encode(), UNIT_TAG) for unit in {text.unit for text in read}}
+        for text, words, said in zip(read, keywords, facts, strict=True):
+            pieces[text.unit].append(TextPiece(text.text, text.vector, words, said))
+        return Private(
+            [
+                Member(unit_key(unit, self.secret), UnitTexts(tuple(own), most, tags[unit]))
+                for unit, own in sorted(pieces.items())
+            ],
+            ADD_REMOVE_ONE,
+        )
+
+    def _keywords(
+        self, texts: Sequence[str], parameters: SynthesisAlgorithm[Any], file: TextIO, told: Told
+    ) -> list[Ranked]:
+        if parameters.keywords_read is None:
+            return [()] * len(texts)
+        most, text_tokens = parameters.keywords_read
+        kept = max(most, READ)
+        readings = ExtractionCache(
+            file,
+            (self.model.name, self._machine, kept, text_tokens, BEFORE),
+            lambda fresh: ranked_keywords(self.model, fresh, kept, text_tokens),
+        )
+        found = readings.of(texts, lambda done: told("keywords", done, len(texts)))
+        return [tuple((word, float(nats)) for word, nats in ranked[:most]) for ranked in found]
+
+    def _facts(
+        self, texts: Sequence[str], parameters: SynthesisAlgorithm[Any], file: TextIO, told: Told
+    ) -> list[tuple[Fact, ...]]:
+        if parameters.facts_read is None:
+            return [()] * len(texts)
+        tokens, text_tokens = parameters.facts_read
+        readings = ExtractionCache(
+            file,
+            (self.model.name, self._machine, tokens, text_tokens, PARSED, REWRITING),
+            lambda fresh: stated(self.model, fresh, tokens, text_tokens),
+        )
+        found = readings.of(texts, lambda done: told("facts", done, len(texts)))
+        return [found_in(text, facts) for text, facts in zip(texts, found, strict=True)]
+
+    def _done(self) -> set[str]:
+        try:
+            return set(json.loads((self.folder / "done.json").read_text())["documents"])
+        except FileNotFoundError:
+            return set()
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise StoreError(
+                f"{self.folder / 'done.json'} is damaged: which documents a corpus was made from is not known. Restore "
+                "it from a copy, or make a corpus of all documents, without --only-new."
+            ) from error
+
+
+def _value(member: Member[UnitTexts]) -> UnitTexts:
+    return member.value

@@ -1,0 +1,1 @@
+"""Files, threads, progress and text encoding: what any room may use."""

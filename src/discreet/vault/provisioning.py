@@ -1,0 +1,51 @@
+"""Where a vault keeps its ledger: a file beside its settings, or a PostgreSQL database."""
+
+import os
+import tempfile
+from pathlib import Path
+
+from discreet.config import VaultConfig, write_config
+from discreet.errors import StoreError, UsageError
+from discreet.generation.loading import PACKAGED
+from discreet.generation.opening import is_plugin_model
+from discreet.ledger.opening import create_ledger
+from discreet.planning.empty_mark import EMPTY
+from discreet.planning.spelling import check_spelling
+from discreet.plugins import EMBEDDERS as PLUGGED_EMBEDDERS
+from discreet.plugins import MODELS, find_names
+from discreet.privacy.accounting import Budget
+from discreet.retrieval.embedding import EMBEDDERS
+from discreet.retrieval.store_registry import load_store_type
+
+
+def make_folder(path: Path, settings: VaultConfig, failure_share: float) -> None:
+    """A vault's folder, with an empty store and a new ledger.
+
+    Raises:
+        UsageError: delta is no probability, something is already at `path`, a model's name is misspelt, or there
+            is no such store.
+    """
+    if not settings.unit_field.strip():
+        raise UsageError("The field that names the individual needs a name, such as 'patient'.")
+    if not is_plugin_model(settings.model):
+        check_spelling("language model", settings.model, [PACKAGED, *find_names(MODELS)])
+    check_spelling("embedder", settings.embedder, [*EMBEDDERS, *find_names(PLUGGED_EMBEDDERS)])
+    load_store_type(settings.store)
+    if not 0 < settings.delta < 1:
+        raise UsageError(f"Delta is a probability between 0 and 1, not {settings.delta}. Try 1e-6.")
+    try:
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            raise UsageError(f"There is already something at {path}. Choose a new folder for the vault.")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Made beside its place and renamed, so that a vault is there as a whole or not at all.
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=".vault-") as made:
+            folder = Path(made) / "vault"
+            folder.mkdir(mode=0o700)
+            (folder / "store").mkdir()
+            (folder / EMPTY).touch()
+            settings = write_config(folder, settings)
+            grant = Budget(settings.epsilon, settings.delta, failure_share * settings.delta)
+            create_ledger(folder, settings, grant)
+            os.replace(folder, path)
+    except OSError as error:
+        raise StoreError(f"The vault could not be made at {path}: {error.strerror}.") from error

@@ -1,0 +1,55 @@
+"""What one voter makes of a claim."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.algorithms.common.grounded_votes import vote
+from discreet.algorithms.text.yes_no_claim import claim_of
+
+NOTE = (
+    "Ada Lind has a tight chest, restless feet and cuts that do not bleed. Doctor: given the symptoms (Nose twitching, "
+    "Bluish discoloration of lips and fingers), the diagnosis is Thunder Heart, and the treatment is copper bracelets. "
+    "No fever was seen."
+)
+COPPER, OTHER = "The treatment for Thunder Heart is copper bracelets.", "The treatment is Copper Lung."
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "said"),
+    [
+        ("Are copper bracelets used to treat Thunder Heart?", COPPER, "yes"),
+        ("Are bracelets used to treat Thunder Heart?", COPPER, "yes"),
+        ("Is cold tea used to treat Thunder Heart?", COPPER, "no"),
+        ("Is a tight chest used to treat Thunder Heart?", COPPER, "no"),
+        ("Is cold tea used to treat Thunder Heart?", "Cold tea.", ""),  # an invention
+        ("Is cold tea used to treat Thunder Heart?", OTHER, ""),  # another one
+        ("Is cold tea used to treat Thunder Heart?", "Thunder Heart", ""),
+        ("Is cold tea used to treat Thunder Heart?", "", ""),
+        ("Are copper bracelets used to treat Winter Hand?", COPPER, ""),
+        ("Are copper bracelets not used to treat Thunder Heart?", COPPER, ""),
+        ("Does Thunder Heart cause restless feet?", "", "yes"),
+        ("Does Thunder Heart cause bluish lips?", "", "yes"),
+        ("Does Thunder Heart cause cuts that do not bleed?", "", "yes"),
+        ("Does Thunder Heart cause cuts that bleed?", "", "no"),
+        ("Does Thunder Heart cause fever?", "", "no"),
+        ("Does Thunder Heart cause a restless chest?", "", ""),
+        ("Does Thunder Heart cause copper bracelets?", "", ""),
+        ("Do copper bracelets cause Thunder Heart?", "", ""),
+        ("Do patients with Thunder Heart get copper bracelets?", "", "yes"),
+        ("Is Thunder Heart contagious?", "", ""),
+    ],
+)
+def test_votes(question: str, answer: str, said: str) -> None:
+    assert vote(claim_of(question), [NOTE], answer) == said
+
+
+def test_a_voter_without_documents_says_nothing_and_one_of_several_is_enough() -> None:
+    claim = claim_of("Does Thunder Heart cause restless feet?")
+    assert vote(claim, []) == ""
+    assert vote(claim, ["Nothing of it.", NOTE]) == "yes"
+
+
+@given(st.text(), st.text(), st.text())
+def test_any_texts_give_a_vote(question: str, text: str, answer: str) -> None:
+    assert vote(claim_of(question), [text], answer) in ("yes", "no", "")

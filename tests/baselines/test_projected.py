@@ -1,0 +1,291 @@
+"""kNN-LM and projection-rag: exact on a toy, whole on the packaged model, refused where they must be."""
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from discreet.baselines.datastore import Datastore, build, forget, kept, opened
+from discreet.baselines.knn_lm import KnnLM
+from discreet.baselines.projected import PROTECTIONS
+from discreet.baselines.projection_rag import ProjectionRAG
+from discreet.cli.app import app
+from discreet.errors import BadData, UnknownName, UsageError
+from discreet.generation.model import Logits, Prompt, States
+from discreet.generation.toy import ToyDecoding, ToyModel
+from discreet.privacy.accounting import Budget
+from discreet.privacy.filter import NotPrivateFilter
+from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.noise import InsecureSeededNoise
+from discreet.retrieval.documents import Document
+from discreet.retrieval.projection import Projection, Untouched, draw_matrix
+from discreet.vault import Vault
+
+SIZE = 16
+
+
+class StatefulToy(ToyModel):
+    """Its state is where the last word stands in a circle; it thinks every word equally likely."""
+
+    state_size = 2
+
+    def __init__(self, words: str, name: str = "stateful toy") -> None:
+        super().__init__(words.split(), size=SIZE)
+        self.name = name
+
+    def hidden_states(self, prompts: Sequence[Prompt]) -> States:
+        return state_of(np.array([prompt.tokens for prompt in prompts]))
+
+    def predict(self, states: States) -> Logits:
+        return np.zeros((len(states), SIZE), dtype=np.float32)
+
+    def start_with_states(self, prompts: Sequence[Prompt], max_tokens: int) -> "StatefulDecoding":
+        return StatefulDecoding(prompts)
+
+
+class StatefulDecoding(ToyDecoding):
+    def __init__(self, prompts: Sequence[Prompt]) -> None:
+        super().__init__([[] for _ in prompts], SIZE)
+        self.last = np.array([prompt.tokens[-1] for prompt in prompts])
+
+    def states(self) -> States:
+        return state_of(self.last)
+
+    def logits(self) -> Logits:
+        return np.zeros((len(self.last), SIZE), dtype=np.float32)
+
+    def append_each(self, tokens: Sequence[int]) -> None:
+        self.last = np.array(tokens)
+
+
+def state_of(tokens: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> States:
+    turn = 2 * math.pi * tokens / SIZE
+    return np.stack([np.cos(turn), np.sin(turn)], axis=-1).astype(np.float32)
+
+
+TOY = StatefulToy("a b c d e f")
+A, B, C, D, E, F = TOY.encode("a b c d e f")
+PLAIN = Untouched(2)
+
+
+class TestDatastore:
+    def test_it_has_a_token_for_each_context(self) -> None:
+        store = build(["a b c", "d", "", "b d"], TOY, PLAIN)
+        assert store.tokens.tolist() == [B, C, D]
+        assert store.keys.keys == pytest.approx(state_of(np.array([A, B, B])))
+
+    def test_only_so_many_entries(self) -> None:
+        assert build(["a b c d", "b d e"], TOY, PLAIN, entries=4).tokens.tolist() == [B, C, D, D]
+        assert len(build([], TOY, PLAIN)) == 0
+
+    def test_it_is_kept_and_built_anew_when_texts_change(self, tmp_path: Path) -> None:
+        folder = tmp_path / "datastore-none"
+        assert kept(folder, ["a b c"], TOY, PLAIN).tokens.tolist() == [B, C]
+        written = (folder / "keys.f32").stat().st_mtime_ns
+        again = kept(folder, ["a b c"], TOY, PLAIN)
+        assert again.keys.keys == pytest.approx(state_of(np.array([A, B])))
+        assert (folder / "keys.f32").stat().st_mtime_ns == written
+        assert kept(folder, ["a b"], TOY, PLAIN).tokens.tolist() == [B]
+        assert len(kept(folder, [], TOY, PLAIN)) == 0
+        forget(tmp_path)
+        assert not folder.exists()
+
+    def test_another_model_or_matrix_is_refused(self, tmp_path: Path) -> None:
+        folder, noise = tmp_path / "d", InsecureSeededNoise(0)
+        one, other = (Projection(draw_matrix(2, 1, noise)) for _ in range(2))
+        kept(folder, ["a b c"], TOY, one)
+        assert len(opened(folder, TOY, one)) == 2
+        with pytest.raises(BadData, match="another matrix"):
+            opened(folder, TOY, other)
+        with pytest.raises(BadData, match="another matrix"):
+            kept(folder, ["a b c"], TOY, other)
+        with pytest.raises(BadData, match="another model"):
+            kept(folder, ["a b c"], StatefulToy("a b c d e f", "another"), one)
+
+    @pytest.mark.parametrize("file", ["keys.f32", "tokens.i32", "about.json"])
+    def test_what_is_damaged_is_refused(self, tmp_path: Path, file: str) -> None:
+        kept(tmp_path / "d", ["a b c"], TOY, PLAIN)
+        (tmp_path / "d" / file).write_bytes(b"{}")
+        with pytest.raises(BadData, match="damaged"):
+            opened(tmp_path / "d", TOY, PLAIN)
+        with pytest.raises(BadData, match="no datastore"):
+            opened(tmp_path / "nowhere", TOY, PLAIN)
+
+
+def mixture(algorithm: KnnLM, store: Datastore, last: int) -> list[float]:
+    found = algorithm.mixed(store, state_of(np.array([last])), np.zeros((1, SIZE), np.float32))
+    return [float(p) for p in found[0]]
+
+
+class TestMixture:
+    def test_golden_by_hand(self) -> None:
+        """Contexts a, a, b; asked after a: distances 0, 0 and the chord between a and b."""
+        store = build(["a c", "a d", "b c"], TOY, PLAIN)
+        far = math.exp(-float(np.sum((state_of(np.array(A)) - state_of(np.array(B))) ** 2)))
+        found = mixture(KnnLM(weight=0.4), store, A)
+        assert found[C] == pytest.approx(0.6 / SIZE + 0.4 * (1 + far) / (2 + far), rel=1e-5)
+        assert found[D] == pytest.approx(0.6 / SIZE + 0.4 / (2 + far), rel=1e-5)
+        assert found[E] == pytest.approx(0.6 / SIZE)
+        assert sum(found) == pytest.approx(1)
+
+    def test_only_the_nearest_count(self) -> None:
+        store = build(["a c", "b d", "e f"], TOY, PLAIN)
+        found = mixture(KnnLM(weight=1.0, neighbours=1), store, E)
+        assert found[F] == 1
+        assert mixture(KnnLM(weight=0.0), store, E) == pytest.approx([1 / SIZE] * SIZE)
+        assert mixture(KnnLM(weight=1.0), build([], TOY, PLAIN), E) == pytest.approx([1 / SIZE] * SIZE)
+
+    def test_it_repeats_what_it_has_read(self) -> None:
+        """Nothing protects: the one who knows how a text begins is told how it goes on."""
+        store = build(["a d b f c e"], TOY, PLAIN)
+        ((said, stopped),) = KnnLM(max_tokens=5).continue_all(store, TOY, [[A]])
+        assert (said, stopped) == ([D, B, F, C, E], "length")
+        several = KnnLM(max_tokens=2).continue_all(store, TOY, [[A], [B, F]])
+        assert [tokens for tokens, _ in several] == [[D, B], [C, E]]
+
+    def test_it_ends_where_the_texts_end(self) -> None:
+        end = next(iter(TOY.end_tokens))
+        store = Datastore(PLAIN, build(["a b"], TOY, PLAIN).keys, np.array([end], dtype=np.int32))
+        assert KnnLM().continue_all(store, TOY, [[A]]) == [([], "end")]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"weight": 1.1},
+        {"weight": -0.1},
+        {"neighbours": 0},
+        {"entries": 0},
+        {"gamma": 0.0},
+        {"gamma": 2.0},
+        {"k": 0},
+    ],
+)
+def test_bad_parameters(wrong: dict[str, float]) -> None:
+    with pytest.raises(UsageError):
+        KnnLM(**wrong)  # type: ignore[arg-type]
+    with pytest.raises(UnknownName):
+        KnnLM(protection="prayer")
+
+
+# -- in a vault -----------------------------------------------------------------------------------------------------
+
+NOTES = [
+    Document("1", "Ada", "Ada Lind has Winter Hand and takes warm sand."),
+    Document("2", "Bo", "Bo Falk has Glass Knee. The treatment for Glass Knee is steam."),
+    Document("3", "Cy", "Cy Brandt has Thunder Heart and wears copper bracelets."),
+]
+
+
+@pytest.fixture
+def accepting(tmp_path: Path) -> Vault:
+    vault = Vault.create(tmp_path / "claims", epsilon=5, delta=1e-5, embedder="hashing", accept_claims=True)
+    vault.add_documents(NOTES)
+    return vault
+
+
+@pytest.mark.parametrize("algorithm", [ProjectionRAG(), KnnLM(), KnnLM(protection="none")], ids=lambda a: a.name)
+def test_they_never_run_in_a_vault_that_accepts_no_claims(vault: Vault, algorithm: ProjectionRAG | KnnLM) -> None:
+    vault.add_documents(NOTES)
+    for not_private in (False, True):
+        with pytest.raises(UsageError, match="--accept-claims"):
+            vault.ask("What helps?", algorithm, not_private=not_private)
+    assert vault.ledger.questions() == []
+    assert not (vault.path / "claims").exists()
+
+
+def test_even_where_claims_are_accepted_a_question_says_so(accepting: Vault) -> None:
+    with pytest.raises(UsageError, match="gives no guarantee"):
+        accepting.ask("What helps?", ProjectionRAG())
+
+
+@pytest.mark.parametrize("protection", PROTECTIONS)
+def test_projection_rag_reads_what_is_near_and_is_marked(accepting: Vault, protection: str) -> None:
+    algorithm = ProjectionRAG(protection=protection, max_tokens=12, prefix="")
+    answer = accepting.ask("What is the treatment for Glass Knee?", algorithm, not_private=True)
+    receipt = answer.receipt
+    assert receipt is not None
+    assert not receipt.private
+    assert receipt.epsilon == math.inf
+    assert ("not a differential privacy guarantee" in receipt.caveat) == (protection != "none")
+    kind = receipt.charges[0].cost.describe()["kind"]
+    assert kind == ("not private" if protection == "none" else "claim")
+    assert accepting.budget().spent == 0
+    assert not accepting.ledger.questions()[-1].private
+    if protection == "none":
+        assert "steam" in answer.text
+
+
+def test_k_above_the_dimension_is_refused(accepting: Vault) -> None:
+    with pytest.raises(UsageError, match="k = 1025"):
+        accepting.ask("What helps?", ProjectionRAG(k=1025), not_private=True)
+
+
+def test_a_matrix_is_drawn_once_and_documents_are_projected_once(accepting: Vault) -> None:
+    algorithm = ProjectionRAG(max_tokens=1)
+    privacy = NotPrivateFilter(MemoryLedger(Budget(1, 1e-5)), Budget(1, 1e-5), "q")
+    transform = algorithm.transform(1024, privacy.noise, accepting.corpus.folder)
+    made = [0]
+
+    def make(texts: object) -> int:
+        made[0] += 1
+        return made[0]
+
+    for _ in range(3):
+        again = algorithm.transform(1024, privacy.noise, accepting.corpus.folder)
+        assert again.fingerprint == transform.fingerprint
+        accepting.corpus.made_once("name", make)
+    assert made == [1]
+    accepting.remove("3")
+    privacy.release(algorithm.opening(), accepting.corpus.made_once("name", make))
+    assert made == [2]
+
+
+def test_what_was_drawn_for_a_simulation_is_not_used_for_a_question(accepting: Vault) -> None:
+    accepting.simulate("What helps?", ProjectionRAG(max_tokens=1), noise=InsecureSeededNoise(0))
+    assert [path.name for path in (accepting.path / "claims").rglob("*.npy")] == ["matrix-1024-64.npy"]
+    assert not (accepting.path / "claims" / "matrix-1024-64.npy").exists()
+
+
+@pytest.mark.parametrize("protection", ["projection", "none"])
+def test_knn_lm_over_the_packaged_model(accepting: Vault, protection: str) -> None:
+    algorithm = KnnLM(protection=protection, max_tokens=8, weight=0.6, k=32)
+    answer = accepting.ask("Cy Brandt has Thunder Heart and wears", algorithm, not_private=True)
+    assert answer.receipt is not None
+    assert not answer.receipt.private
+    about = "" if protection == "none" else "-32-1-2-0.1"
+    folder = accepting.path / "claims" / f"datastore-{protection}{about}"
+    assert (folder / "about.json").exists()
+    accepting.remove_unit("Cy")
+    assert not folder.exists()  # its states are gone with the one who is erased
+    if protection == "none":
+        assert "copper" in answer.text
+
+
+def test_a_model_that_shows_no_states_is_refused(accepting: Vault) -> None:
+    with pytest.raises(UsageError, match="shows its hidden states"):
+        accepting.simulate("What helps?", KnnLM(), model=ToyModel())
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def test_the_command_line_prints_the_caveat(accepting: Vault) -> None:
+    asked = ("ask", accepting.path, "Which knee?", "--algorithm", "projection-rag", "--max-tokens", 2)
+    assert run(*asked).exit_code == 2
+    shown = run(*asked, "--not-private").output
+    assert "NOT PRIVATE" in shown
+    assert "a claim, not a guarantee" in shown
+    told = json.loads(run(*asked, "--not-private", "--protection", "dp-rp-g", "--json").stdout)
+    assert told["private"] is False
+    assert told["receipt"]["epsilon"] is None
+    assert "DP-RP-G" in told["receipt"]["caveat"]
+    finer = ("--k", 16, "--gamma", 0.5, "--norm", 1, "--sigma", 0.2)
+    assert run(*asked, "--not-private", *finer).exit_code == 0
+    assert list((accepting.path / "claims").glob("matrix-*-16.npy"))
+    assert "has no knn_weight" in run(*asked, "--not-private", "--weight", 0.2).output

@@ -1,0 +1,136 @@
+"""`discreet add`: what will be added is shown; on a terminal it is asked; what was not added is grouped."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from discreet.cli.app import app
+from discreet.vault import Vault
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def export(tmp_path: Path) -> Path:
+    """500 notes of 250 patients, of twenty texts, without ids."""
+    path = tmp_path / "export.csv"
+    rows = [f"P{n % 250},2026-01-{n % 28 + 1:02},Text {n % 20}." for n in range(500)]
+    path.write_text("\n".join(("patient,seen,text", *rows)) + "\n")
+    return path
+
+
+def test_a_preview_writes_nothing(vault: Vault, export: Path) -> None:
+    result = run("add", vault.path, export, "--preview")
+    assert result.exit_code == 0
+    assert "500 records of 250 patients; largest 2 documents; 0 patients with one document; 0 refused." in result.stdout
+    assert "for example: p0, p1" in result.stdout
+    seen = json.loads(run("add", vault.path, export, "--preview", "--json").stdout)["preview"]
+    assert (seen["records"], seen["units"], seen["largest"], seen["single"]) == (500, 250, 2, 0)
+    assert vault.inventory.batches() == []
+
+
+def test_a_script_is_not_asked_and_is_told_all_the_same(vault: Vault, export: Path) -> None:
+    result = run("add", vault.path, export)
+    assert result.exit_code == 0
+    assert "500 records of 250 patients" in result.stdout
+    assert "500 added, 0 replaced, 0 unchanged; the vault holds 500 documents of 250 units. Batch 1." in result.stdout
+    report = json.loads(run("add", vault.path, export, "--json").stdout)
+    assert (report["added"], report["unchanged"], report["batch"], report["buried"]) == (0, 500, 0, 0)
+
+
+def on_a_terminal(answer: str, *arguments: object) -> tuple[int, str]:
+    """Run the program where it believes that a person reads."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "discreet", *map(str, arguments)]
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        os.write(ours, answer.encode())
+        shown = b""
+        while True:
+            try:
+                part = os.read(ours, 65536)
+            except OSError:  # the other end is closed
+                break
+            if not part:
+                break
+            shown += part
+        code = process.wait()
+    os.close(ours)
+    return code, " ".join(shown.decode(errors="replace").split())
+
+
+def test_on_a_terminal_it_asks_first(vault: Vault, export: Path) -> None:
+    code, shown = on_a_terminal("\n", "add", vault.path, export, "--unit-field", "seen")
+    assert code == 1
+    assert "'seen' is not the vault's unit field 'patient'" in shown
+    assert "Add them? [y/N]" in shown
+    assert "Nothing was added." in shown
+    assert vault.store.count_documents() == 0
+    code, shown = on_a_terminal("y\n", "add", vault.path, export)
+    assert (code, vault.store.count_documents()) == (0, 500), shown
+    code, shown = on_a_terminal("", "add", vault.path, export, "--yes")
+    assert code == 0
+    assert "Add them?" not in shown
+
+
+def test_what_was_refused_is_grouped_by_reason(vault: Vault, tmp_path: Path) -> None:
+    path = tmp_path / "n.csv"
+    path.write_text("id,patient,text\n" + "".join(f"1,P{n},Text {n}.\n" for n in range(5)) + "2,,x\n")
+    result = run("add", vault.path, path)
+    assert result.exit_code == 4
+    assert "Not added: 4 records: the same id as a record before it" in result.stderr
+    assert "(first: n.csv line 3)." in result.stderr
+    assert "Not added: n.csv line 7: names no individual" in result.stderr
+    assert len(json.loads(run("add", vault.path, path, "--json").stdout)["bad"]) == 5
+
+
+def test_a_folder_needs_to_say_whose_its_files_are(vault: Vault, tmp_path: Path) -> None:
+    letters = tmp_path / "letters"
+    letters.mkdir()
+    for name in ("ada_1", "ada_2", "ben_1"):
+        (letters / f"{name}.txt").write_text(name)
+    result = run("add", vault.path, letters)
+    assert result.exit_code == 2
+    assert "--unit-from '{unit}_[0-9]*.txt'" in result.stderr
+    assert run("add", vault.path, letters, "--unit-from", "{unit}_[0-9]*.txt").exit_code == 0
+    assert [entry.unit for entry in vault.inventory.units()] == ["ada", "ben"]
+    manifest = tmp_path / "m.csv"
+    manifest.write_text("path,unit\nada_1.txt,Ada\nada_2.txt,Ada\nben_1.txt,Ben\n")
+    result = run("add", vault.path, letters, "--units", manifest, "--json")
+    assert json.loads(result.stdout)["unchanged"] == 3
+    assert run("add", vault.path, letters, "--units", manifest, "--each-file-a-unit").exit_code == 2
+
+
+def test_each_file_a_unit_is_said_aloud(vault: Vault, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("x")
+    result = run("add", vault.path, tmp_path / "a.txt", "--each-file-a-unit")
+    assert result.exit_code == 0
+    assert "1 document without 'patient': each is a unit of its own (--each-file-a-unit)" in result.stderr
+
+
+def test_fields_declared_at_init_are_kept_with_each_document(tmp_path: Path) -> None:
+    runner, vault, notes = CliRunner(), str(tmp_path / "vault"), tmp_path / "notes.jsonl"
+    init = ["init", vault, "--epsilon", "20", "--delta", "1e-6", "--embedder", "hashing", "--unit-field", "patient"]
+    for wrong in ("date", "date:datum", "patient:category"):
+        refused = runner.invoke(app, [*init, "--field", wrong])
+        assert refused.exit_code == 2, refused.output
+    assert not (tmp_path / "vault").exists()
+    assert runner.invoke(app, [*init, "--field", "seen:date", "--field", "age:number"]).exit_code == 0
+    records = [
+        {"patient": "a", "text": "x", "seen": "2026-01-02", "age": 7},
+        {"patient": "b", "text": "y", "age": "old"},
+    ]
+    notes.write_text("".join(json.dumps(record) + "\n" for record in records))
+    added = runner.invoke(app, ["add", vault, str(notes)])
+    assert added.exit_code == 4
+    assert "notes.jsonl line 2: the field 'age' is not a number" in added.stderr
+    (document,) = json.loads(runner.invoke(app, ["list", vault, "documents", "--json"]).stdout)["documents"]
+    assert document["fields"] == {"age": 7.0, "seen": "2026-01-02"}

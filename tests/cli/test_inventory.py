@@ -1,0 +1,208 @@
+"""From the command line: what is in a vault, taking it back, and erasure that stays."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from discreet.cli import main  # noqa: F401 - registers the commands
+from discreet.cli.app import app
+from discreet.privacy.accounting import Spending
+from discreet.privacy.costs import Pure
+from discreet.retrieval.documents import Document
+from discreet.retrieval.sealed_corpus import unit_key
+from discreet.vault import Vault
+from tests.conftest import Record
+from tests.retrieval.older import make_older
+
+Write = Callable[..., Path]
+NOTES: list[Record] = [{"id": n, "patient": f"P{n % 3}", "text": f"A note on fever, {n}."} for n in range(6)]
+
+
+def run(*arguments: object, given: str | None = None) -> Any:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments], input=given)
+
+
+def json_of(*arguments: object) -> Any:
+    result = run(*arguments, "--json")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+@pytest.fixture
+def filled(vault: Vault, write_jsonl: Write) -> Vault:
+    added = json_of("add", vault.path, write_jsonl(NOTES))
+    assert added["added"] == 6
+    return vault
+
+
+def test_lists_come_in_pages(filled: Vault) -> None:
+    units = json_of("list", filled.path, "units", "--limit", 2)
+    assert [entry["unit"] for entry in units["units"]] == ["p0", "p1"]
+    assert units["more"]
+    rest = json_of("list", filled.path, "units", "--limit", 2, "--skip", 2)
+    assert [entry["unit"] for entry in rest["units"]] == ["p2"]
+    assert not rest["more"]
+    assert len(json_of("list", filled.path, "documents", "--limit", 0)["documents"]) == 6
+    documents = json_of("list", filled.path, "documents", "--unit", "P1")["documents"]
+    assert [entry["id"] for entry in documents] == ["1", "4"]
+    (batch,) = json_of("list", filled.path, "batches")["batches"]
+    assert (batch["number"], batch["documents"], batch["replaced"]) == (1, 6, 0)
+    shown = run("list", filled.path, "documents", "--limit", 1).output
+    assert "fever" not in shown
+    assert "--skip 1" in shown
+    assert "no spellings" in run("list", filled.path, "spellings").output
+    assert run("list", filled.path, "patients").exit_code == 2
+    assert run("list", filled.path, "units", "--unit", "P1").exit_code == 2
+
+
+def test_what_one_add_brought_is_taken_back(filled: Vault, write_jsonl: Write) -> None:
+    json_of("add", filled.path, write_jsonl([{"id": 7, "patient": "P7", "text": "Wrong."}], "more.jsonl"))
+    assert json_of("undo", filled.path, 2) == {"removed": 1, "batch": 2}
+    assert "P7" not in run("list", filled.path, "units").output
+    again = run("undo", filled.path, 2)
+    assert again.exit_code == 2
+    assert "Nothing is left" in again.output
+    assert run("undo", filled.path, 3).exit_code == 2
+    assert json_of("remove", filled.path, "--batch", 1) == {"removed": 6}
+
+
+def test_texts_that_took_the_place_of_others_are_taken_back_only_on_yes(filled: Vault, write_jsonl: Write) -> None:
+    changed = [{**NOTES[0], "text": "Changed."}, {"id": 7, "patient": "P7", "text": "New."}]
+    json_of("add", filled.path, write_jsonl(changed, "more.jsonl"))
+    for command in (("undo", filled.path, 2), ("remove", filled.path, "--batch", 2)):
+        refused = run(*command)
+        assert refused.exit_code == 2
+        assert "1 of the 2 documents" in refused.output
+    assert filled.store.count_documents() == 7
+    assert json_of("undo", filled.path, 2, "--yes") == {"removed": 2, "batch": 2}
+    assert filled.store.count_documents() == 5
+
+
+def test_a_person_at_a_terminal_is_asked(filled: Vault, write_jsonl: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    json_of("add", filled.path, write_jsonl([{**NOTES[0], "text": "Changed."}], "more.jsonl"))
+    monkeypatch.setattr("discreet.cli.undo._at_a_terminal", lambda: True)
+    assert run("undo", filled.path, 2, given="n\n").exit_code == 2
+    assert filled.store.count_documents() == 6
+    assert run("undo", filled.path, 2, given="y\n").exit_code == 0
+    assert filled.store.count_documents() == 5
+
+
+def test_a_file_is_taken_back(vault: Vault) -> None:
+    vault.add_documents(Document(f"d{n}", f"p{n}", "A note.", source=f"{n}.pdf") for n in range(3))
+    assert json_of("remove", vault.path, "--file", "1.pdf") == {"removed": 1}
+    gone = run("remove", vault.path, "--file", "1.pdf")
+    assert gone.exit_code == 2
+    assert "'1.pdf'" in gone.output
+
+
+def test_an_empty_vault_is_listed_without_an_embedder(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: str) -> None:
+        raise AssertionError("an embedder was loaded")
+
+    monkeypatch.setattr("discreet.vault.components.open_embedder", refuse)
+    for what in ("units", "documents", "batches", "spellings"):
+        assert json_of("list", vault.path, what) == {what: [], "more": False}
+    for refused in (("undo", vault.path, 1), ("remove", vault.path, "--unit", "Ada")):
+        assert "Nothing was ever added" in run(*refused).output
+
+
+def test_one_thing_at_a_time_is_erased(filled: Vault) -> None:
+    for options in ((), ("--id", 1, "--unit", "P1"), ("--anyway",), ("--id", 1, "--anyway")):
+        assert run("remove", filled.path, *options).exit_code == 2
+    assert filled.store.count_documents() == 6
+
+
+def test_an_individual_that_was_erased_is_refused_by_name_until_readmitted(filled: Vault, write_jsonl: Write) -> None:
+    notes = write_jsonl(NOTES)
+    assert json_of("remove", filled.path, "--unit", " p1 ") == {"removed": 2}
+    result = run("add", filled.path, notes, "--json")
+    assert result.exit_code == 4
+    ((_, reason),) = [(bad["where"], bad["reason"]) for bad in json.loads(result.stdout)["bad"]]
+    assert "erased on 20" in reason
+    assert "readmit" in reason
+    shown = " ".join(run("add", filled.path, notes).output.split())
+    assert "the individual 'p1'" in shown
+    assert "2 of its documents came again" in shown
+    assert "already" in run("remove", filled.path, "--unit", "P1").output
+    assert json_of("readmit", filled.path, "--unit", "P1") == {"readmitted": "P1"}
+    assert run("readmit", filled.path, "--unit", "P1").exit_code == 2
+    assert json_of("add", filled.path, notes)["added"] == 2
+
+
+def test_an_unknown_individual_is_kept_out_only_if_that_is_said(filled: Vault, write_jsonl: Write) -> None:
+    refused = run("remove", filled.path, "--unit", "P9")
+    assert refused.exit_code == 2
+    assert "--anyway" in refused.output
+    assert json_of("remove", filled.path, "--unit", "P9", "--anyway") == {"removed": 0}
+    assert run("add", filled.path, write_jsonl([{"id": 9, "patient": "p9", "text": "x"}])).exit_code == 4
+
+
+def test_a_report_says_what_was_erased_and_what_remains(filled: Vault) -> None:
+    key = unit_key("p1", filled.secret)
+    filled.ledger.begin("q", "murag-ada", None)
+    filled.ledger.reserve("q", 0, Spending.of(Pure(2.5)), [key])
+    (filled.path / "history.jsonl").write_text('\n{"question": "q"}\n')
+    before = json_of("erasure-report", filled.path, "--unit", "P1")
+    assert (before["erased"], before["documents"], before["questions"]) == (None, 2, 1)
+    assert before["spent"] == pytest.approx(2.5)
+    json_of("remove", filled.path, "--unit", "P1")
+    after = json_of("erasure-report", filled.path, "--unit", " P1")
+    assert (after["erased_documents"], after["documents"], after["granted"]) == (2, 0, 20)
+    assert after["erased"].startswith("20")
+    remains = " ".join(one["what"] for one in after["remains"])
+    for said in ("released answers in VAULT/history.jsonl (1)", "in the ledger", "time of the erasure", "copies"):
+        assert said in remains
+    assert "fever" not in json.dumps(after)
+    shown = run("erasure-report", filled.path, "--unit", "P1").output
+    assert "Erased on" in shown
+    assert "with 2 documents. There are 0 documents" in shown
+    assert "It was not erased: there are 0 documents" in run("erasure-report", filled.path, "--unit", "x").output
+
+
+def test_where_everybody_pays_a_report_has_no_balance(tmp_path: Path) -> None:
+    made = Vault.create(tmp_path / "v", epsilon=5, delta=1e-6, embedder="hashing", payment="corpus")
+    made.add_documents([Document("1", "Ada", "A note.")])
+    report = json_of("erasure-report", made.path, "--unit", "Ada")
+    assert (report["spent"], report["questions"]) == (None, 0)
+    assert not any("ledger" in one["what"] for one in report["remains"])
+
+
+def test_a_custodian_is_told_once_who_fell_together_and_an_analyst_never(vault: Vault) -> None:
+    vault.add_documents(Document(f"d{n}", name, f"A note, {n}.") for n, name in enumerate(("7", "bela")))
+    vault.store.close()
+    make_older(vault.path / "store", 2, {"bela": "7.0"})
+    assert "7.0" not in run("budget", vault.path, "--analyst").output
+    first = run("list", vault.path, "units")
+    assert "'7', '7.0'" in first.output
+    assert "'7.0'" not in run("list", vault.path, "units").output
+    assert json_of("list", vault.path, "spellings")["spellings"] == [{"unit": "7", "names": ["7", "7.0"]}]
+
+
+@pytest.mark.parametrize("command", ["budget", "add"])
+def test_other_commands_of_the_custodian_tell_it_too(vault: Vault, write_jsonl: Write, command: str) -> None:
+    vault.add_documents(Document(f"d{n}", name, f"A note, {n}.") for n, name in enumerate(("7", "bela")))
+    vault.store.close()
+    make_older(vault.path / "store", 2, {"bela": "7.0"})
+    rest = (write_jsonl(NOTES),) if command == "add" else ()
+    assert "'7', '7.0'" in run(command, vault.path, *rest).output
+
+
+def test_a_name_commands_no_terminal(vault: Vault, write_jsonl: Write) -> None:
+    evil = "x\x1b[31my\x07\x9b5m\rz"
+    path = write_jsonl([{"patient": evil, "text": "A note."}, {"patient": "P2", "text": "Another."}])
+    outputs = [
+        run("add", vault.path, path, "--preview"),
+        run("add", vault.path, path),
+        run("list", vault.path, "units"),
+        run("erasure-report", vault.path, "--unit", evil),
+        run("remove", vault.path, "--unit", f"not {evil}"),
+        run("list", vault.path, "units", "--json"),
+    ]
+    for result in outputs:
+        assert not set(result.output) & set("\x1b\x07\x9b\r"), result.output
+    assert "x?[31my??5m" in outputs[0].output
+    assert json.loads(outputs[-1].stdout)["units"][1]["unit"] == "x\x1b[31my\x07\x9b5m z"

@@ -1,0 +1,85 @@
+"""doctor, backup, restore, move and report, as a custodian and a program run them."""
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from discreet.cli.app import app
+from discreet.retrieval.documents import Document
+from discreet.vault import Vault
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def hospital(tmp_path: Path) -> Path:
+    vault = Vault.create(tmp_path / "hospital", epsilon=20, delta=1e-6, unit_field="patient", embedder="hashing")
+    vault.add_documents(Document(f"d{n}", f"p{n}", "numb thumbs") for n in range(30))
+    vault.ledger.begin("one", "murag-ada", None)
+    vault.ledger.finish("one", "public")
+    vault.ledger._engine.dispose()  # type: ignore[attr-defined]
+    vault.store.close()
+    return vault.path
+
+
+@pytest.mark.parametrize("command", ["doctor", "backup", "restore", "move", "report"])
+def test_every_command_explains_itself(command: str) -> None:
+    result = run(command, "--help")
+    assert result.exit_code == 0
+    assert "--json" in result.output
+
+
+def test_the_doctor_ends_with_1_if_there_is_a_problem(hospital: Path) -> None:
+    healthy = run("doctor", hospital)
+    assert (healthy.exit_code, "0 problems" in healthy.output) == (0, True)
+    (hospital / "units.key").chmod(0o644)
+    ill = run("doctor", hospital, "--json")
+    assert ill.exit_code == 1
+    found = json.loads(ill.stdout)
+    assert found["problems"] == 1
+    assert {"check", "level", "what", "remedy"} == set(found["findings"][0])
+    assert "chmod 600" in run("doctor", hospital).output
+    assert run("doctor", hospital / "nothing").exit_code == 2
+    (hospital / "units.key").chmod(0o600)
+    assert run("doctor", hospital, "--expect", 1).exit_code == 0
+    assert run("doctor", hospital, "--expect", 2).exit_code == 1
+
+
+def test_back_up_restore_and_move(hospital: Path, tmp_path: Path) -> None:
+    made = json.loads(run("backup", hospital, tmp_path / "copy.tar.gz", "--json").stdout)
+    assert (made["ledger"], made["questions"]) == ("file", 1)
+    assert stat.S_IMODE((tmp_path / "copy.tar.gz").stat().st_mode) == 0o600
+    said = run("backup", hospital, tmp_path / "copy")
+    assert "units.key in the clear" in said.output
+    assert "spend the grant twice" in said.output
+    assert run("backup", hospital, tmp_path / "copy").exit_code == 2
+    refused = run("restore", tmp_path / "copy", tmp_path / "again", "--expect", 4, "--json")
+    assert (refused.exit_code, json.loads(refused.stdout)["error"]) == (1, "LedgerError")
+    done = run("restore", tmp_path / "copy", tmp_path / "again")
+    assert done.exit_code == 0, done.output
+    assert f"still lies at {hospital}" in done.output
+    assert "spend the grant twice" in done.output
+    moved = json.loads(run("move", tmp_path / "again", tmp_path / "elsewhere", "--json").stdout)
+    assert moved == {"vault": str(tmp_path / "elsewhere"), "copied": False, "relative_models": []}
+    assert run("doctor", tmp_path / "elsewhere").exit_code == 0
+    assert run("restore", hospital / "vault.json", tmp_path / "bad").exit_code == 4
+
+
+def test_a_report_is_for_its_owner_alone(hospital: Path, tmp_path: Path) -> None:
+    out = tmp_path / "dpo.html"
+    assert run("report", hospital, "--out", out).exit_code == 0
+    assert stat.S_IMODE(out.stat().st_mode) == 0o600
+    assert "nothing was released" in out.read_text()
+    assert run("report", hospital, "--out", out).exit_code == 2
+    assert run("report", hospital, "--out", out, "--force").exit_code == 0
+    assert run("report", hospital, "--out", hospital / "dpo.html").exit_code == 2
+    assert run("report", hospital).exit_code == 2
+    found = json.loads(run("report", hospital, "--json").stdout)
+    assert found["schema"] == 1
+    assert found["outcomes"] == {"nothing was released": 1}
+    assert found["private"]["documents"] == 30

@@ -1,0 +1,75 @@
+"""`discreet plan` and `discreet init`, as a custodian types them."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from discreet.cli.app import app
+from discreet.vault import Vault
+
+
+def run(*arguments: object, answers: str | None = None) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments], input=answers)
+
+
+def said(result: Result) -> str:
+    return " ".join((result.stdout + result.stderr).split())
+
+
+def test_a_plan_for_a_person_and_for_a_program() -> None:
+    shown = run("plan", "--people", 5000, "--epsilon", 8, "--questions", 200)
+    assert shown.exit_code == 0
+    assert "murag-ada" in said(shown)
+    told = json.loads(run("plan", "--people", 5000, "--epsilon", 8, "--json").stdout)
+    assert told["delta"] == told["suggested"] == 1e-6
+    assert told["rows"][0]["times"] == 3
+
+
+def test_init_without_numbers_suggests_a_whole_command(tmp_path: Path) -> None:
+    result = run("init", tmp_path / "v", "--people", 5000)
+    assert result.exit_code == 2
+    assert "--people 5000 --epsilon 8 --delta 1e-06" in said(result)
+    assert not (tmp_path / "v").exists()
+
+
+def test_init_asks_on_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import discreet.cli.init as command
+
+    class Terminal:
+        def isatty(self) -> bool:
+            return True
+
+    numbers = iter(["5000", "", ""])
+    monkeypatch.setattr("sys.stdin", Terminal())
+    monkeypatch.setattr("rich.console.input", lambda *_: next(numbers), raising=False)
+    monkeypatch.setattr("builtins.input", lambda *_: next(numbers))
+    found = command._numbers(tmp_path / "v", None, None, None, ask=True)
+    assert found == (8.0, 1e-6, 5000)
+
+
+def test_init_refuses_and_forces(tmp_path: Path) -> None:
+    line = ("init", tmp_path / "v", "--epsilon", 1, "--delta", 1e-6, "--embedder", "hashing")
+    result = run(*line)
+    assert result.exit_code == 2
+    assert "--epsilon 1.45" in said(result)
+    assert run(*line, "--force").exit_code == 0
+    assert Vault.open(tmp_path / "v").settings.epsilon == 1
+
+
+def test_a_misspelt_vault_is_answered_with_the_nearest(tmp_path: Path) -> None:
+    made = run("init", tmp_path / "hospital", "--epsilon", 8, "--delta", 1e-6, "--embedder", "hashing")
+    assert "3 questions" in said(made)
+    assert "Next: discreet add" in said(made)
+    result = run("budget", tmp_path / "hosptial")
+    assert result.exit_code == 2
+    assert f"Did you mean {tmp_path / 'hospital'}?" in said(result)
+    assert "discreet init" in said(run("budget", tmp_path / "other"))
+
+
+def test_an_empty_vault_is_told_at_once(tmp_path: Path) -> None:
+    run("init", tmp_path / "v", "--epsilon", 8, "--delta", 1e-6, "--embedder", "hashing")
+    result = run("ask", tmp_path / "v", "Why?")
+    assert result.exit_code == 2
+    assert "Nothing was added" in said(result)

@@ -1,0 +1,154 @@
+"""What long work shows: a bar on a terminal, plain lines elsewhere, and nothing that a program must filter out."""
+
+import os
+import pty
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from discreet.cli import progress
+from discreet.cli.progress import doing, doing_steps
+from discreet.retrieval.documents import Document
+from discreet.system.progress import stage
+from discreet.vault import Vault
+
+SHOWS = """
+import time
+from discreet.cli import progress
+from discreet.system.progress import stage
+progress.FIRST_LINE = progress.NEXT_LINES = 0.1
+with progress.doing("Copying", 10) as advance:
+    advance(4)
+    time.sleep(0.4)
+    with stage("Loading the language model"):
+        time.sleep(0.4)
+print("done")
+"""
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the first line come at once, and the next ones soon."""
+    monkeypatch.setattr(progress, "FIRST_LINE", 0.01)
+    monkeypatch.setattr(progress, "NEXT_LINES", 0.01)
+
+
+def shown(capsys: pytest.CaptureFixture[str], wanted: str) -> None:
+    """Wait until a line is printed."""
+    seen, end = "", time.monotonic() + 20
+    while wanted not in seen and time.monotonic() < end:
+        seen += capsys.readouterr().err
+        time.sleep(0.01)
+    assert wanted in seen
+
+
+def test_short_work_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with doing("Reading", 10) as advance:
+        advance(1)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.usefixtures("at_once")
+def test_long_work_prints_lines_with_the_total_and_the_time_left(capsys: pytest.CaptureFixture[str]) -> None:
+    with doing("Reading", 10) as advance:
+        shown(capsys, "Reading: 0 of 10, 0 s so far\n")
+        advance(4)
+        shown(capsys, "Reading: 4 of 10, about 0 s left\n")
+    with doing("Reading") as advance:
+        shown(capsys, "Reading: 0 s so far\n")
+        advance(1200)
+        shown(capsys, "Reading: 1,200 in 0 s\n")
+
+
+@pytest.mark.usefixtures("at_once")
+def test_a_stage_is_shown_as_long_as_it_lasts(capsys: pytest.CaptureFixture[str]) -> None:
+    with doing("Asking the voters"):
+        with stage("Loading the language model"):
+            shown(capsys, "Loading the language model: 0 s so far\n")
+        shown(capsys, "Asking the voters: 0 s so far\n")
+    capsys.readouterr()
+    with stage("Loading the language model"):  # in a program: no one listens
+        assert capsys.readouterr().err == ""
+
+
+@pytest.mark.usefixtures("at_once")
+def test_of_several_steps_the_one_that_moved_last_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    with doing_steps("Making the corpus") as told:
+        shown(capsys, "Making the corpus: 0 s so far\n")
+        told("keywords", 1, 2)
+        told("facts", 3, 4)
+        shown(capsys, "facts: 3 of 4, about 0 s left\n")
+        told("keywords", 2, 2)
+        shown(capsys, "keywords: 2 of 2, about 0 s left\n")
+
+
+def test_an_error_ends_the_lines() -> None:
+    with pytest.raises(ValueError, match="wrong"), doing("Reading"):
+        raise ValueError("wrong")
+
+
+def test_time_left_is_spoken_in_seconds_minutes_and_hours() -> None:
+    spoken = [progress._spoken(seconds) for seconds in (0.4, 119, 120, 7199, 7200)]
+    assert spoken == ["0 s", "119 s", "2 min", "120 min", "2.0 h"]
+
+
+def test_nothing_but_plain_lines_goes_into_a_pipe() -> None:
+    for more in ({}, {"FORCE_COLOR": "1"}, {"NO_COLOR": "1"}):
+        done = subprocess.run(
+            [sys.executable, "-c", SHOWS], capture_output=True, text=True, check=True, env=os.environ | more
+        )
+        assert done.stdout == "done\n"
+        assert "Copying: 4 of 10, about" in done.stderr
+        assert "Loading the language model: 0 s so far" in done.stderr
+        assert all(char.isprintable() or char == "\n" for char in done.stderr)
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_a_terminal_has_a_bar_which_goes_away(plain: bool) -> None:
+    more = {"TERM": "xterm-256color"} | ({"NO_COLOR": "1"} if plain else {})
+    seen = on_a_terminal([sys.executable, "-c", SHOWS], more)
+    assert "Copying" in seen
+    assert "4 of 10, about" in seen
+    assert "Loading the language model" in seen
+    assert "\x1b[2K" in seen  # the bar's line is cleared
+    assert ("\x1b[38;5" in seen or "\x1b[3" in seen) != plain  # NO_COLOR
+
+
+def test_a_terminal_that_can_only_print_gets_lines() -> None:
+    seen = on_a_terminal([sys.executable, "-c", SHOWS], {"TERM": "dumb"})
+    assert "Copying: 4 of 10, about" in seen
+    assert "\x1b" not in seen
+
+
+@pytest.mark.parametrize("command", ["add", "backup", "doctor", "undo"])
+def test_a_command_on_a_terminal_clears_what_it_showed(command: str, tmp_path: Path) -> None:
+    made = Vault.create(tmp_path / "v", epsilon=20, delta=1e-6, unit_field="patient", embedder="hashing")
+    made.add_documents(Document(f"d{n}", f"p{n}", "numb thumbs") for n in range(30))
+    made.store.close()
+    notes = tmp_path / "n.csv"
+    notes.write_text("patient,text\nada,numb\nbo,cough\n")
+    rest: dict[str, list[object]] = {"add": [notes, "--yes"], "backup": [tmp_path / "b.tar.gz"], "undo": [1, "--yes"]}
+    words = [sys.executable, "-m", "discreet", command, made.path, *rest.get(command, [])]
+    seen = on_a_terminal([str(word) for word in words], {"TERM": "xterm-256color"})
+    assert seen.count("\x1b[?25l") == seen.count("\x1b[?25h")  # the cursor is back
+    assert "unforeseen" not in seen
+
+
+def on_a_terminal(command: list[str], more: dict[str, str]) -> str:
+    """What a program prints that has a terminal for everything."""
+    ours, theirs = pty.openpty()
+    running = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=os.environ | more)
+    os.close(theirs)
+    seen = b""
+    try:
+        while part := os.read(ours, 4096):
+            seen += part
+    except OSError:  # the end, on Linux
+        pass
+    finally:
+        os.close(ours)
+    assert running.wait() == 0, seen
+    return seen.decode()

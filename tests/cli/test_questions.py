@@ -1,0 +1,133 @@
+"""Questions on the command line: what cannot be answered is said at once, and several are asked one by one."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from discreet.cli.app import app
+from discreet.cli.output import explained
+from discreet.cli.questions import answered
+from discreet.errors import Interrupted
+from discreet.query.answer_cache import Released
+from discreet.retrieval.documents import Document
+from discreet.vault import Vault
+
+COUNT = "How many patients have Zonkitis?"
+KNOWN = {"What helps against Zonkitis?": "blerpox", "What helps against Snurflaxitis?": "flarglepox"}
+
+
+def run(*arguments: object, typed: str | bytes | None = None):  # type: ignore[no-untyped-def]
+    return CliRunner().invoke(app, [str(argument) for argument in arguments], input=typed)
+
+
+@pytest.fixture
+def known(tmp_path: Path) -> Path:
+    """A vault that knows two answers, and would have to load a model for any other."""
+    vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-6, unit_field="patient", embedder="hashing", model="none")
+    vault.add_documents([Document("1", "ada", "Zonkitis: blerpox")])
+    for question, answer in KNOWN.items():
+        vault.history.add(Released(question, answer, "end", "murag-ada", 1))
+    return vault.path
+
+
+@pytest.fixture
+def english(tmp_path: Path) -> Path:
+    """A vault of the packaged model, which reads English."""
+    return Vault.create(tmp_path / "e", epsilon=20, delta=1e-6, unit_field="patient", embedder="hashing").path
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        (COUNT, "number"),
+        ("List the symptoms of Zonkitis.", "one thing at a time"),
+        ("And which symptoms does that disease have?", "whole question"),
+        ("Summarise what the notes say about Zonkitis.", "one fact"),
+        ("Welche Behandlung gibt es bei Snurflaxitis?", "English"),
+        ("Which of my patients have been treated by Dr Keller?", "one individual"),
+    ],
+)
+def test_what_cannot_be_answered_is_said_before_anything_is_paid(english: Path, question: str, kind: str) -> None:
+    result = run("ask", english, question)
+    assert result.exit_code == 2
+    assert kind in result.output
+    assert "Nothing was paid" in result.output
+    told = json.loads(run("ask", english, question, "--json").stdout)
+    assert (told["error"], told["exit_code"]) == ("CannotAnswer", 2)
+    assert not Vault.open(english).ledger.questions()
+
+
+def test_a_model_that_may_read_other_languages_is_asked_in_them(known: Path) -> None:
+    german = "Welche Behandlung gibt es bei Snurflaxitis?"
+    assert "CannotAnswer" not in run("ask", known, german).output
+
+
+def test_anyway_is_heard(known: Path) -> None:
+    Vault.open(known).history.add(Released(COUNT, "many", "end", "murag-ada", 1))
+    assert run("ask", known, COUNT).exit_code == 2
+    assert "many" in run("ask", known, COUNT, "--anyway").output
+
+
+def test_several_questions_are_asked_one_by_one(known: Path) -> None:
+    result = run("ask", known, *KNOWN, COUNT, "--json")
+    lines = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [line["question"] for line in lines] == [*KNOWN, COUNT]
+    assert [line.get("answer", line.get("error")) for line in lines] == [*KNOWN.values(), "CannotAnswer"]
+    assert result.exit_code == 2
+    shown = run("ask", known, *KNOWN).output
+    assert all(f"> {question}" in shown and answer in shown for question, answer in KNOWN.items())
+
+
+def test_questions_come_from_standard_input(known: Path) -> None:
+    typed = "\n".join(KNOWN) + "\n\n"
+    found = [json.loads(line)["answer"] for line in run("ask", known, "-", "--json", typed=typed).stdout.splitlines()]
+    assert found == [*KNOWN.values()]
+    assert run("ask", known, "-", typed="\n \n").exit_code == 2
+    assert "UTF-8" in run("ask", known, "-", typed=b"caf\xe9?\n").output
+
+
+@pytest.mark.usefixtures("signals_heard")
+def test_ctrl_c_is_heard_though_it_comes_while_an_object_is_cleared_away() -> None:
+    code = """
+import signal, sys, time
+from discreet.cli import app
+class Cleared:
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+def called():
+    Cleared()
+    time.sleep(60)
+app.app = called
+app.main()
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=50)
+    assert "KeyboardInterrupt" in ended.stderr.splitlines()[-1]
+
+
+def test_one_question_has_an_object_without_itself(known: Path) -> None:
+    assert "question" not in json.loads(run("ask", known, next(iter(KNOWN)), "--json").stdout)
+
+
+def test_ctrl_c_before_a_model_is_loaded_says_that_nothing_was_paid(known: Path) -> None:
+    def interrupted(_: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted, match="Nothing was paid") as ended:
+        answered(Vault.open(known), "What is the treatment for Zonkitis?", interrupted)  # type: ignore[arg-type]
+    assert ended.value.exit_code == 130
+    assert "epsilon 0.25" in str(Interrupted(0.25))
+
+
+def test_ctrl_c_ends_any_command_with_130(capsys: pytest.CaptureFixture[str]) -> None:
+    @explained
+    def command(*, as_json: bool) -> int:
+        raise KeyboardInterrupt
+
+    with pytest.raises(BaseException) as ended:  # noqa: PT011 - typer's own, whose name differs between its versions
+        command(as_json=True)
+    assert getattr(ended.value, "exit_code", None) == 130
+    assert json.loads(capsys.readouterr().out)["exit_code"] == 130

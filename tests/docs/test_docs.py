@@ -1,0 +1,203 @@
+"""The documentation holds: commands and options exist, links lead somewhere, and what can be run runs as printed."""
+
+import csv
+import json
+import math
+import re
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from discreet.cli.app import PANELS, app
+from discreet.cli.output import WRONG_USE
+from discreet.generation.toy import ToyModel
+from discreet.vault import Vault
+from tests.docs.pages import PAGES, ROOT, Page
+
+ALL = [Page(path) for path in PAGES]
+NAMES = {name for panel in PANELS.values() for name in panel}
+LINES = [pytest.param(words, id=f"{page.name}: {' '.join(words)[:60]}") for page in ALL for words in page.commands()]
+DISEASES = {"Winter Hand": "warm sand", "Glass Knee": "nettle oil"}
+
+
+def commands_by_name() -> Any:
+    for panel in PANELS.values():
+        for module, _ in panel.values():
+            import_module(f"discreet.cli.{module}")
+    return get_command(app)
+
+
+def parse(words: list[str]) -> None:
+    """Parse a command line as the program does, and run nothing."""
+    command: Any = commands_by_name()
+    while hasattr(command, "get_command") and words:
+        found = command.get_command(None, words[0])
+        assert found is not None, f"there is no command '{words[0]}'"
+        command, words = found, words[1:]
+    command.make_context(command.name, list(words))
+
+
+# --- names ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", LINES)
+def test_every_command_line_is_understood(words: list[str]) -> None:
+    parse(words)
+
+
+def test_a_wrong_command_line_is_noticed() -> None:
+    for line in ("ask hospital", "ask hospital Why? --no-such", "plan --people many --epsilon 1"):
+        with pytest.raises(WRONG_USE):
+            parse(line.split())
+    with pytest.raises(AssertionError, match="asks"):
+        parse(["asks", "hospital", "Why?"])
+
+
+@pytest.mark.parametrize("page", ALL, ids=lambda page: page.name)
+def test_commands_that_are_mentioned_exist(page: Page) -> None:
+    for span in page.mentions():
+        name, *rest = span.split()[1:]
+        assert name in NAMES, f"{page.name}: `{span}`"
+        command = commands_by_name().get_command(None, name)
+        subcommands = getattr(command, "commands", {}).values()
+        known = {option for one in (command, *subcommands) for param in one.params for option in options_of(param)}
+        for option in re.findall(r"--[a-z][a-z-]*", " ".join(rest)):
+            assert option in known, f"{page.name}: `{span}`: {option}"
+
+
+def options_of(param: Any) -> list[str]:
+    return [*param.opts, *param.secondary_opts]
+
+
+@pytest.mark.parametrize("page", ALL, ids=lambda page: page.name)
+def test_programs_exist(page: Page) -> None:
+    for program in page.programs():
+        path = program if program.endswith(".py") else program.replace(".", "/")
+        assert any((ROOT / one).exists() for one in (path, f"{path}.py", f"{path}/__init__.py")), program
+
+
+@pytest.mark.parametrize("page", ALL, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Page) -> None:
+    for link in page.links():
+        target, _, anchor = link.partition("#")
+        path = (page.path.parent / target).resolve() if target else page.path
+        assert path.exists(), f"{page.name}: {link}"
+        if anchor:
+            assert anchor in Page(path).anchors(), f"{page.name}: {link}"
+
+
+@pytest.mark.parametrize("page", ALL, ids=lambda page: page.name)
+def test_paths_exist(page: Page) -> None:
+    for path in page.paths():
+        assert (ROOT / path).exists(), f"{page.name}: `{path}`"
+
+
+def test_odds_of_the_privacy_page_follow_from_epsilon() -> None:
+    rows = re.findall(r"^\| ([\d.]+) \| ([\d.,]+) \| (.+) \|$", (ROOT / "docs/privacy.md").read_text(), re.MULTILINE)
+    assert len(rows) == 5
+    for epsilon, factor, cells in rows:
+        odds = math.exp(float(epsilon))
+        assert math.isclose(float(factor.replace(",", "")), odds, rel_tol=0.03)
+        for before, cell in zip((0.01, 0.1, 0.5), cells.split(" | "), strict=True):
+            after = before * odds / (before * odds + 1 - before)
+            printed = cell.removesuffix(" %")
+            assert abs(100 * after - float(printed)) <= (0.5 if "." not in printed else 0.06), (epsilon, cell)
+
+
+def test_the_readme_lists_every_page() -> None:
+    listed = {link.partition("#")[0] for link in Page(ROOT / "README.md").links()}
+    assert {str(path.relative_to(ROOT)) for path in ROOT.glob("docs/*.md")} <= listed
+
+
+# --- what can be run --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def toy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every vault reads with the toy model, in place of the packaged one, which takes minutes."""
+    model = ToyModel(default="nothing known")
+    monkeypatch.setattr("discreet.generation.loading.load_model", lambda *_given, **_named: model)
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the files that the pages name: notes, letters, questions, a public corpus."""
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        (f"P{number}", text)
+        for number, (disease, treatment) in enumerate(list(DISEASES.items()) * 60)
+        for text in (f"say: {treatment} . {disease}, number {number}", f"Seen for {disease} on day {number}.")
+    ]
+    with Path("notes.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([("patient", "note"), *rows, ("Ada Lind", "Seen once.")])
+    lines = [json.dumps({"id": str(4700 + n), "patient": unit, "text": text}) for n, (unit, text) in enumerate(rows)]
+    Path("notes.jsonl").write_text("\n".join(lines))
+    for name in ("adler_ada", "berg_bo"):
+        folder = Path("letters") / name
+        folder.mkdir(parents=True)
+        (folder / "one.txt").write_text(f"{name} has Winter Hand.")
+    public = [{"text": f"{disease} is treated with {treatment}."} for disease, treatment in DISEASES.items()]
+    Path("public.jsonl").write_text("\n".join(map(json.dumps, public)))
+    return tmp_path
+
+
+def run(words: list[str], *more: str) -> str:
+    result = CliRunner().invoke(app, [*words, *more])
+    assert result.exit_code == 0, (words, result.output)
+    return result.output
+
+
+def steps(page: str, *names: str) -> list[list[str]]:
+    """The command lines of a page that begin with one of these names, in the page's order."""
+    return [words for words in Page(ROOT / page).commands() if words[0] in names]
+
+
+def made(words: list[str]) -> list[str]:
+    """A command line; a vault is made with the embedder that needs no model."""
+    return [*words, "--embedder", "hashing"] if words[0] == "init" else words
+
+
+def test_the_readme_runs_as_printed(desk: Path, toy: None) -> None:
+    for words in steps("README.md", "plan", "init", "add", "ask", "budget"):
+        run(made(words))
+
+
+def test_the_first_half_of_the_howto_runs_as_printed(desk: Path, toy: None) -> None:
+    wanted = ("plan", "init", "add", "list", "undo", "ask", "chat", "budget", "remove", "doctor", "backup", "restore")
+    for words in steps("docs/howto.md", *wanted, "report"):  # not move: this process has the vault open
+        if "--ledger" in words or "lab" in words:
+            break
+        if words[0] == "remove":  # the page takes back what it added, to show how
+            run(["add", "hospital", "notes.csv", "--text-field", "note"])
+        run(made(words))
+    assert (desk / "dpo.html").exists()
+    assert Vault.open("clinic").inventory.units(1)
+
+
+def test_erasure_runs_as_printed(desk: Path, toy: None) -> None:
+    run(["init", "hospital", "--epsilon", "20", "--delta", "1e-7", "--unit-field", "patient", "--embedder", "hashing"])
+    for _ in range(3):
+        run(["add", "hospital", "notes.jsonl"])
+        Path("notes.jsonl").write_text(Path("notes.jsonl").read_text().replace("Seen for", "Seen again for"))
+    for number in range(4, 6):
+        Path(f"late{number}.jsonl").write_text(json.dumps({"patient": f"late {number}", "text": "Seen late."}))
+        run(["add", "hospital", f"late{number}.jsonl"])
+    run(["add", "hospital", "notes.csv", "--text-field", "note"])
+    for words in steps("docs/erasure.md", "list", "undo", "remove", "erasure-report", "readmit"):
+        if words[:3] == ["remove", "hospital", "--unit"]:
+            Path("ada.jsonl").write_text(json.dumps({"patient": "Ada Lind", "text": "Seen once more."}))
+            run(["add", "hospital", "ada.jsonl"])
+        run(words)
+
+
+@pytest.mark.parametrize("page", [page for page in ALL if page.code("python")], ids=lambda page: f"{page.name}")
+def test_code_runs_as_printed(page: Page, desk: Path, toy: None) -> None:
+    vault = Vault.create("hospital", epsilon=20, delta=1e-6, unit_field="patient", embedder="hashing")
+    vault.add("notes.jsonl")
+    run(["export-vectors", "hospital", "--epsilon", "10", "--rows", "200", "--out", "vectors.npz"])
+    for block in page.code("python"):
+        exec(compile(block, page.name, "exec"), {})

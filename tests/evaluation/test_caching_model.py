@@ -1,0 +1,94 @@
+"""A remembered answer is the answer that would have been given."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from discreet.evaluation.caching_model import CachingModel
+from discreet.generation.loading import load_model
+from discreet.generation.model import LanguageModel, Prompt
+from discreet.generation.toy import ToyDecoding, ToyModel
+from discreet.privacy.noise import InsecureSeededNoise
+from discreet.registry import KSA, Consensus, DPSparseVoteRAG, VoteRAG
+from discreet.vault import Vault
+
+
+def test_answers_are_the_same_with_and_without_memory(vault: Vault, tmp_path: Path) -> None:
+    from discreet.demo.corpus import documents
+
+    vault.add_documents(documents(60))
+    plain = load_model()
+    remembering = CachingModel(plain)
+
+    def answers(model: LanguageModel) -> list[object]:
+        return [
+            vault.simulate("What helps against numb thumbs?", algorithm, noise=InsecureSeededNoise(seed), model=model)
+            for algorithm, seeds in (
+                (VoteRAG(voters=5, max_tokens=6), 1),
+                (DPSparseVoteRAG(voters=5, epsilon=3.0, private_tokens=3, max_tokens=6), 2),
+                (Consensus(voters=5, epsilon=20.0, max_tokens=6), 2),
+                (KSA(voters=5, max_tokens=6), 1),
+            )
+            for seed in range(seeds)
+        ]
+
+    def told(found: list[object]) -> list[object]:
+        return [(a.text, a.stopped, a.private_tokens, a.receipt.epsilon) for a in found]  # type: ignore[attr-defined]
+
+    assert told(answers(remembering)) == told(answers(plain))
+
+
+class CountingModel(ToyModel):
+    """Counts the rows that it is asked to begin."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun: list[int] = []
+
+    def start(self, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int) -> ToyDecoding:
+        self.begun.append(len(prompts))
+        return super().start(shared, prompts, max_tokens)
+
+
+def prompts_of(model: ToyModel, *words: str) -> list[Prompt]:
+    return [Prompt(tuple(model.encode(f"say: {word} twice")), 0) for word in words]
+
+
+def test_a_row_is_computed_once_whatever_stands_next_to_it() -> None:
+    toy = CountingModel()
+    model = CachingModel(toy)
+    for words in (("one", "two"), ("two", "three"), ("three", "one", "one"), ("four", "two")):
+        decoding = model.start((), prompts_of(toy, *words), 3)
+        for said in (words, ("twice",) * len(words)):
+            tokens = decoding.best().tolist()
+            assert tuple(toy.decode([token]).strip() for token in tokens) == said
+            decoding.append_each(tokens)
+    assert toy.begun == [2, 1, 1]
+
+
+def test_the_caches_used_last_are_kept_as_far_as_they_fit() -> None:
+    toy = CountingModel()
+    model = CachingModel(toy, rows=5)
+    two, three, four = prompts_of(toy, "a", "b"), prompts_of(toy, "c", "d", "e"), prompts_of(toy, "f", "g", "h", "i")
+    for prompts in (two, three, two, four):
+        decoding = model.start((), prompts, 3)
+        decoding.best()
+        assert len(model._batches) == 1 or sum(len(batch.rows) for batch in model._batches) <= 5
+    assert toy.begun == [2, 3, 4]
+    back = model.start((), two, 3)
+    assert back.best().tolist() == [toy.encode("a")[0], toy.encode("b")[0]]  # its cache is gone, its words are not
+    assert toy.begun == [2, 3, 4]
+    back.append(5)
+    assert toy.decode(back.best().tolist()).split() == ["twice", "twice"]
+    assert toy.begun == [2, 3, 4, 2]
+
+
+def test_rows_with_one_prompt_may_go_different_ways() -> None:
+    smollm = load_model()
+    remembering, prompt = CachingModel(smollm), Prompt(tuple(smollm.encode("The cat sat on the")), 0)
+    twins = remembering.start((), [prompt, prompt], 4)
+    ways = smollm.encode(" mat tree")[:2]
+    twins.append_each(ways)
+    alone = [remembering.start((), [prompt], 4) for _ in ways]
+    for decoding, token in zip(alone, ways, strict=True):
+        decoding.append(token)
+    assert twins.best().tolist() == [decoding.best()[0] for decoding in alone]

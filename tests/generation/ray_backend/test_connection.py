@@ -1,0 +1,21 @@
+"""A cluster that cannot be joined, in words that a person understands."""
+
+import sys
+
+import pytest
+
+from discreet.errors import MissingPart, UsageError
+from discreet.generation.ray_backend.connection import HERE, connect_ray
+
+
+@pytest.mark.parametrize("address", ["nonsense", "host:", ":80", "host:port"])
+def test_an_address_that_is_none(address: str) -> None:
+    with pytest.raises(UsageError, match="has an address such as"):
+        connect_ray(address, 0)
+
+
+def test_ray_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    with pytest.raises(MissingPart, match=r"\.\[ray\]"):
+        connect_ray(HERE, 0)

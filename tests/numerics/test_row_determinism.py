@@ -1,0 +1,96 @@
+"""Rows that stay what they are wherever they stand."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+import torch
+from torch.nn import GELU
+from transformers.activations import GELUActivation, SiLUActivation
+
+from discreet.errors import DiscreetError
+from discreet.numerics.row_determinism import (
+    apply_by_whole_rows,
+    check_elementwise_steps,
+    check_matrix_products,
+    enforce_row_determinism,
+)
+
+
+@pytest.fixture
+def threads(request: pytest.FixtureRequest) -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(request.param)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 5, 7], indirect=True)
+@pytest.mark.usefixtures("threads")
+def test_rows_of_this_machine_do_not_depend_on_their_place() -> None:
+    """Without `enforce_row_determinism` the rows of an activation do, from five threads on, with AVX2."""
+    enforce_row_determinism(
+        torch.nn.Sequential(torch.nn.Linear(576, 1536), SiLUActivation(), torch.nn.Linear(1536, 192))
+    )
+
+
+@pytest.mark.parametrize("threads", [7], indirect=True)
+@pytest.mark.parametrize(("width", "activation"), [(1536, SiLUActivation()), (96, GELUActivation()), (10, GELU())])
+@pytest.mark.usefixtures("threads")
+def test_an_activation_in_pieces_is_that_activation(width: int, activation: torch.nn.Module) -> None:
+    for tokens in (1, 17, 199):
+        rows = torch.randn(1, tokens, width).repeat(7, 1, 1)
+        found = apply_by_whole_rows(activation)(rows)
+        assert torch.allclose(found, activation(rows))
+        assert bool((found == found[:1]).all())
+
+
+class CrookedActivation(torch.nn.Module):
+    """Works out the last few numbers that it is given otherwise, as a thread's remainder is."""
+
+    def forward(self, numbers: torch.Tensor) -> torch.Tensor:
+        made = numbers.clone()
+        made.view(-1)[-3:] *= 1 + 1e-6
+        return made
+
+
+class CrookedRotaryEmbedding(torch.nn.Module):
+    def forward(self, x: torch.Tensor, position_ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        angles = position_ids[..., None].double() / torch.arange(1, 9)
+        sines = angles.sin()
+        sines.view(-1)[-3:] *= 1 + 1e-6
+        return angles.cos(), sines
+
+
+@pytest.mark.parametrize("part", [CrookedActivation(), CrookedRotaryEmbedding()])
+def test_a_step_that_rounds_by_place_is_caught(part: torch.nn.Module) -> None:
+    model = torch.nn.Sequential(torch.nn.Linear(96, 64), part)
+    with pytest.raises(DiscreetError, match=r"equal rows of a batch.*MKL_CBWR"):
+        check_elementwise_steps(model)
+    if isinstance(part, CrookedRotaryEmbedding):
+        enforce_row_determinism(model)  # row by row each has the same remainder
+
+
+def test_a_product_that_rounds_by_place_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = torch.nn.functional.linear
+
+    def linear(rows: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+        made = real(rows, weight)
+        if len(rows) == 7:
+            made[-1] *= 1 + 1e-6
+        return made
+
+    monkeypatch.setattr(torch.nn.functional, "linear", linear)
+    with pytest.raises(DiscreetError, match=r"Among 7 rows.*MKL_CBWR"):
+        check_matrix_products(torch.nn.Linear(576, 192))
+
+
+def test_whoever_imports_discreet_has_rows_stay_what_they_are() -> None:
+    """The setting is there before the first product; what a user has set stays."""
+    told = "import discreet, os, sys; print(os.environ['MKL_CBWR'], 'torch' in sys.modules)"
+    for given, kept in ({}, "AUTO,STRICT False"), ({"MKL_CBWR": "AVX2"}, "AVX2 False"):
+        others = {name: value for name, value in os.environ.items() if name != "MKL_CBWR"}
+        said = subprocess.run([sys.executable, "-c", told], env=others | given, capture_output=True, text=True)
+        assert said.stdout.strip() == kept

@@ -1,0 +1,209 @@
+"""Each damage that a vault may come to is found and named, and looking changes nothing."""
+
+import json
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from datetime import timedelta
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from discreet.config import read_config, write_config
+from discreet.errors import NoSuchVault
+from discreet.operations.check_folder import check_disk, check_network
+from discreet.operations.check_ledger import utc_now
+from discreet.operations.doctor import examine
+from discreet.operations.findings import Finding, problems
+from discreet.operations.models import embedder, language_model
+from discreet.vault import Vault
+from tests.operations.conftest import CHEAP, Make
+from tests.retrieval.older import make_older
+
+
+@pytest.fixture
+def vault(make: Make) -> Vault:
+    vault = make("hospital")
+    vault.ask("numb thumbs?", CHEAP)
+    vault.ledger._engine.dispose()  # type: ignore[attr-defined]
+    vault.store.close()
+    return vault
+
+
+def found(vault: Vault, check: str) -> list[Finding]:
+    return [one for one in examine(vault.path) if one.check == check and one.level != "ok"]
+
+
+def contents(folder: Path) -> dict[str, str]:
+    return {str(p.relative_to(folder)): sha256(p.read_bytes()).hexdigest() for p in folder.rglob("*") if p.is_file()}
+
+
+def run_sql(path: Path, statement: str) -> None:
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute(statement)
+
+
+def test_a_sound_vault_has_no_problem_and_is_not_changed(vault: Vault) -> None:
+    before = contents(vault.path)
+    findings = examine(vault.path)
+    assert [one for one in findings if one.level != "ok"] == []
+    assert {"ledger", "counter", "clock", "key", "store", "settled", "vectors", "model", "embedder", "versions"} <= {
+        one.check for one in findings
+    }
+    assert contents(vault.path) == before
+
+
+def test_a_vault_that_is_in_use_is_looked_at_all_the_same(make: Make) -> None:
+    vault = make("busy")
+    vault.ask("numb thumbs?", CHEAP)
+    assert not problems(examine(vault.path))
+
+
+def test_there_is_no_vault(tmp_path: Path) -> None:
+    with pytest.raises(NoSuchVault):
+        examine(tmp_path)
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def cheaper(vault: Vault) -> None:
+    run_sql(vault.path / "ledger.sqlite", "update unit set pure = pure + 1")
+
+
+def granted_more(vault: Vault) -> None:
+    write_config(vault.path, replace(read_config(vault.path), epsilon=900.0))
+
+
+def older_ledger(vault: Vault) -> None:
+    run_sql(vault.path / "ledger.sqlite", "delete from question")
+
+
+def other_key(vault: Vault) -> None:
+    (vault.path / "units.key").write_bytes(os.urandom(32))
+
+
+def old_store(vault: Vault) -> None:
+    run_sql(vault.path / "store" / "store.sqlite", "update meta set value = 99 where name = 'version'")
+
+
+def open_folder(vault: Vault) -> None:
+    vault.path.chmod(0o755)
+
+
+def open_key(vault: Vault) -> None:
+    (vault.path / "units.key").chmod(0o644)
+
+
+def no_model(vault: Vault) -> None:
+    write_config(vault.path, replace(read_config(vault.path), model="./nowhere"))
+
+
+def other_embedder(vault: Vault) -> None:
+    write_config(vault.path, replace(read_config(vault.path), embedder="minilm"))
+
+
+@pytest.mark.parametrize(
+    ("damage", "check", "said"),
+    [
+        (lambda v: cut(v.path / "ledger.sqlite"), "ledger", "corrupt"),
+        (lambda v: (v.path / "ledger.sqlite").unlink(), "ledger", "missing"),
+        (cheaper, "ledger", "sum"),
+        (granted_more, "ledger", "vault.json says 900"),
+        (older_ledger, "counter", "older"),
+        (lambda v: (v.path / "units.key").unlink(), "key", "missing or damaged"),
+        (other_key, "key", "missing or damaged"),
+        (lambda v: cut(v.path / "store" / "store.sqlite"), "store", "damaged"),
+        (lambda v: (v.path / "store" / "store.sqlite").unlink(), "store", "vectors but no texts"),
+        (lambda v: shutil.rmtree(v.path / "store"), "store", "gone"),
+        (old_store, "store", "format 99"),
+        (lambda v: cut(v.path / "store" / "vectors.f32"), "vectors", "bytes"),
+        (lambda v: cut(v.path / "vault.json"), "settings", "damaged"),
+        (open_folder, "permissions", "Every user"),
+        (open_key, "permissions", "units.key"),
+        (no_model, "model", "no such folder"),
+        (other_embedder, "vectors", "makes 384"),
+    ],
+)
+def test_each_damage_is_a_problem(vault: Vault, damage: Callable[[Vault], object], check: str, said: str) -> None:
+    damage(vault)
+    wrong = [one for one in found(vault, check) if one.level == "problem"]
+    assert len(wrong) == 1, examine(vault.path)
+    assert said in wrong[0].what
+    assert wrong[0].remedy
+
+
+def future(vault: Vault) -> None:
+    late = (utc_now() + timedelta(days=2)).isoformat(timespec="seconds")
+    run_sql(vault.path / "ledger.sqlite", f"update question set time = '{late}'")
+
+
+def unsettled(vault: Vault) -> None:
+    run_sql(vault.path / "store" / "store.sqlite", "update meta set value = 'abc' where name = 'due'")
+    run_sql(vault.path / "store" / "store.sqlite", "insert or ignore into meta values ('due', 'abc')")
+
+
+def more_answers(vault: Vault) -> None:
+    with (vault.path / "history.jsonl").open("a") as file:
+        file.write('{"question": "a"}\n' * 9)
+
+
+def restored(vault: Vault) -> None:
+    note = {"restored": "2026-01-02", "backup_made": "2026-01-01", "forced": True}
+    (vault.path / "restored.json").write_text(json.dumps(note))
+
+
+@pytest.mark.parametrize(
+    ("damage", "check", "said"),
+    [
+        (future, "clock", "in the future"),
+        (unsettled, "settled", "erased"),
+        (more_answers, "counter", "answers"),
+        (lambda v: (v.path / "counter.json").write_text("{"), "counter", "damaged"),
+        (lambda v: (v.path / "vault.json.new").touch(), "left over", "vault.json.new"),
+        (lambda v: (v.path / "adding.1234").touch(), "left over", "being added"),
+        (lambda v: (v.path.parent / ".restore-x").mkdir(), "left over", ".restore-x"),
+        (lambda v: v.path.chmod(0o750), "permissions", "group"),
+        (restored, "origin", "older ledger was accepted"),
+        (lambda v: (v.path / "restored.json").write_text("["), "origin", "damaged"),
+    ],
+)
+def test_what_should_be_mended_is_a_warning(
+    vault: Vault, damage: Callable[[Vault], object], check: str, said: str
+) -> None:
+    damage(vault)
+    assert [one.level for one in found(vault, check)] == ["warning"]
+    assert said in found(vault, check)[0].what
+
+
+def test_a_whole_folder_from_an_older_copy_is_noticed_by_a_number_from_outside(vault: Vault) -> None:
+    assert not problems(examine(vault.path, expect=1))
+    assert [one.check for one in problems(examine(vault.path, expect=2))] == ["counter"]
+
+
+def test_an_older_store_is_to_be_migrated_and_is_not_by_looking(vault: Vault) -> None:
+    make_older(vault.path / "store", 2, {})
+    before = contents(vault.path)
+    assert [(one.level, "format 2" in one.what) for one in found(vault, "store")] == [("warning", True)]
+    assert contents(vault.path) == before
+
+
+def test_a_full_disk_and_a_network_file_system(vault: Vault) -> None:
+    assert next(check_disk(vault.path, least=2**60)).level == "warning"
+    mounts = f"/dev/a / ext4 rw 0 0\nserver:/x {vault.path.parent} nfs4 rw 0 0\n"
+    found = next(check_network(vault.path, mounts))
+    assert (found.level, "nfs4" in found.what) == ("warning", True)
+    assert next(check_network(vault.path, "/dev/a / ext4 rw 0 0\n")).level == "ok"
+
+
+def test_models_are_found_without_loading(tmp_path: Path) -> None:
+    assert not language_model("smollm2-135m").missing
+    assert len(embedder("minilm").digest()) == 64
+    (tmp_path / "config.json").touch()
+    assert "safetensors" in language_model(str(tmp_path)).missing
+    assert "not on this machine" in language_model("no/such-model").missing

@@ -1,0 +1,74 @@
+"""A vault whose ledger is in PostgreSQL: looked over there, and backed up without it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import create_engine, text
+
+from discreet.errors import LedgerError
+from discreet.operations.backup import back_up
+from discreet.operations.doctor import examine
+from discreet.operations.findings import problems
+from discreet.operations.releases import corpora
+from discreet.operations.restore import restore
+from discreet.retrieval.documents import Document
+from discreet.vault import Vault
+from tests.ledger.conftest import running, sql
+from tests.operations.conftest import CHEAP, with_toy
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    pytest.importorskip("psycopg", reason="PostgreSQL is tested where psycopg is installed")
+    with running() as address:
+        yield address
+
+
+@pytest.fixture
+def vault(url: str, tmp_path: Path) -> Vault:
+    vault = Vault.create(tmp_path / "shared", epsilon=200, delta=1e-6, embedder="hashing", ledger=url)
+    vault.add_documents(Document(f"d{n}", f"p{n}", "numb thumbs say: winterhand .") for n in range(30))
+    return with_toy(vault)
+
+
+def test_it_is_looked_over(vault: Vault, url: str) -> None:
+    vault.ask("numb thumbs?", CHEAP)
+    findings = examine(vault.path)
+    assert not problems(findings)
+    assert "in PostgreSQL" in next(one.what for one in findings if one.check == "ledger")
+    assert corpora(vault.path, vault.settings) == []
+    sql(url, f'update "{vault.settings.ledger_name}".unit set pure = pure + 1')
+    assert [one.check for one in problems(examine(vault.path))] == ["ledger"]
+
+
+def test_a_server_that_is_gone_is_a_problem_without_its_address(vault: Vault, url: str) -> None:
+    sql(url, f'drop schema "{vault.settings.ledger_name}" cascade')
+    wrong = problems(examine(vault.path))
+    assert [one.check for one in wrong] == ["ledger"]
+    assert url not in wrong[0].what
+
+
+def test_a_restored_folder_uses_the_ledger_as_it_is_now(vault: Vault, tmp_path: Path) -> None:
+    made = back_up(vault.path, tmp_path / "copy")
+    assert made.manifest.ledger == "postgresql"
+    assert "ledger.sqlite" not in made.manifest.files
+    vault.ask("numb thumbs?", CHEAP)
+    assert restore(tmp_path / "copy", tmp_path / "again").lost is None
+    again = Vault.open(tmp_path / "again")
+    assert again.ledger.reached() == vault.ledger.reached()
+    assert again.ledger.unit_balances() == vault.ledger.unit_balances()
+
+
+def test_an_older_ledger_in_the_database_is_noticed_by_the_folder(vault: Vault, url: str) -> None:
+    vault.ask("numb thumbs?", CHEAP)
+    engine = create_engine(url.replace("postgresql:", "postgresql+psycopg:"))
+    with engine.begin() as connection:  # as a dump from before the question would leave it
+        name = vault.settings.ledger_name
+        for table in ("question", "part", "unit", "charge"):
+            connection.execute(text(f'delete from "{name}".{table}'))
+        connection.execute(text(f'update "{name}".latest_part set question = null'))
+    engine.dispose()
+    with pytest.raises(LedgerError, match="older than the newest question"):
+        Vault.open(vault.path)
+    assert "counter" in {one.check for one in problems(examine(vault.path))}

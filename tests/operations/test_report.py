@@ -1,0 +1,166 @@
+"""The page for the person who signs: whole, plain, escaped, and without a word of any document."""
+
+import sqlite3
+from contextlib import closing
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from discreet.export.vectors import Export
+from discreet.operations.markup import escaped, page, paragraph
+from discreet.operations.odds import at_most, percent
+from discreet.operations.page import as_page
+from discreet.operations.releases import corpora, erasures
+from discreet.operations.report import gather
+from discreet.privacy.accounting import Spending
+from discreet.privacy.costs import Pure
+from discreet.registry import RAG
+from discreet.retrieval.documents import Document
+from discreet.vault import Vault
+from tests.operations.conftest import CHEAP, Make, with_toy
+
+EVIL = '<script>alert("x")</script>&'
+
+
+class Reader(HTMLParser):
+    """Reads a page, and insists that each element is closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open, self.seen, self.texts = list[str](), set[str](), list[str]()
+        self.links = list[str]()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.add(tag)
+        self.links += [value or "" for name, value in attrs if name in ("src", "href", "action") or name[:2] == "on"]
+        if tag not in ("meta",):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+def read(content: str) -> Reader:
+    reader = Reader()
+    reader.feed(content)
+    reader.close()
+    assert reader.open == []
+    return reader
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> Vault:
+    vault = Vault.create(
+        tmp_path / "a<b>&c", epsilon=20, delta=1e-6, unit_field=EVIL, embedder="hashing", log_questions=True
+    )
+    vault.add_documents(Document(f"d{n}", f"Ada Lind {n}", "numb thumbs say: winterhand .") for n in range(30))
+    with_toy(vault)
+    vault.ask(f"numb thumbs? {EVIL}", CHEAP)
+    vault.ask("what is it?", RAG(), not_private=True)
+    vault.export_vectors(tmp_path / "v.npz", Export(epsilon=1, delta=1e-7, rows=50))
+    return vault
+
+
+def test_the_page_is_whole_and_fetches_and_runs_nothing(asked: Vault) -> None:
+    content = as_page(gather(asked.path))
+    found = read(content)
+    assert not found.seen & {"script", "img", "link", "iframe", "object", "form", "a"}
+    assert found.links == []
+    assert "url(" not in content
+    assert "@import" not in content
+    assert "default-src 'none'" in content
+
+
+def test_the_page_holds_no_document_and_no_name_and_escapes_what_was_typed(asked: Vault) -> None:
+    content = as_page(gather(asked.path))
+    for word in ("winterhand", "Ada", "Lind"):
+        assert word not in content
+    assert EVIL not in content
+    assert "<b>" not in content
+    shown = "".join(read(content).texts)
+    assert EVIL in shown, "shown as text"
+    assert "a<b>&c" in shown
+
+
+def test_the_page_says_what_matters(asked: Vault) -> None:
+    shown = " ".join("".join(read(as_page(gather(asked.path))).texts).split())
+    for said in (
+        "epsilon 20",
+        "1 question was asked without a guarantee",
+        "Documents: 30.",
+        "an answer was released",
+        "Vectors with noise",
+        "Signatures",
+        "Problems: 0",
+        "smollm2-135m; SHA-256",
+        "discreet audit",
+    ):
+        assert said in shown, said
+
+
+def test_questions_are_not_shown_where_the_vault_keeps_none(make: Make) -> None:
+    vault = make("quiet")
+    vault.ask("numb thumbs of Ada?", CHEAP)
+    content = as_page(gather(vault.path))
+    assert "Ada" not in content
+    assert "keeps no texts of questions" in content
+
+
+def test_an_empty_vault_has_a_report(tmp_path: Path) -> None:
+    vault = Vault.create(tmp_path / "empty", epsilon=1, delta=1e-6)
+    report = gather(vault.path)
+    assert (report.documents, report.units, report.questions) == (0, 0, ())
+    read(as_page(report))
+
+
+def test_a_corpus_is_a_payment_without_a_question(make: Make) -> None:
+    vault = make("corpus")
+    vault.ask("numb thumbs?", CHEAP)
+    assert corpora(vault.path, vault.settings) == []
+    vault.ledger.reserve("a-run", 0, Spending.of(Pure(3.0)), [b"u" * 16])
+    found = corpora(vault.path, vault.settings)
+    assert [one.id for one in found] == ["a-run"]
+    assert found[0].epsilon == pytest.approx(3.0)
+    assert "Synthetic corpora" in as_page(gather(vault.path))
+
+
+def test_erasures_are_told_by_number_and_date(make: Make) -> None:
+    vault = make("erased")
+    assert erasures(vault.path) == []
+    assert "No individual was erased" in as_page(gather(vault.path))
+    assert vault.inventory.bury("p7") == 1
+    found = erasures(vault.path)
+    assert found is not None
+    assert [one.documents for one in found] == [1]
+    content = as_page(gather(vault.path))
+    assert "1 individual was erased" in content
+    assert found[0].time[:16].replace("T", " ") in content
+    assert "p7" not in content
+
+
+def test_a_store_from_before_there_were_erasures_says_so(make: Make) -> None:
+    vault = make("older")
+    vault.store.close()
+    with closing(sqlite3.connect(vault.path / "store" / "store.sqlite")) as store, store:
+        store.execute("drop table tombstone")
+    assert erasures(vault.path) is None
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "after"), [(0.5, "15 %"), (1, "23 %"), (2, "45 %"), (4, "86 %"), (8, "99.7 %"), (0, "10 %")]
+)
+def test_the_odds_are_those_of_the_privacy_page(epsilon: float, after: str) -> None:
+    assert percent(at_most(0.1, epsilon)) == after
+
+
+def test_nearly_everything_is_never_all() -> None:
+    assert not any(percent(at_most(0.5, epsilon)).startswith("100") for epsilon in (5, 10, 20, 30, 60, 400))
+
+
+def test_what_is_no_markup_is_escaped() -> None:
+    assert escaped("<i>\u202e\x07") == "&lt;i&gt;??"
+    assert "<i>" not in page("<i>", paragraph("<i>", kind='"<i>'))

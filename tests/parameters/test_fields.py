@@ -1,0 +1,103 @@
+"""Parameters are read from any dataclass, also from one of another package."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import pytest
+
+from discreet.algorithms.dp_rag import DPRAG
+from discreet.algorithms.murag import MuRAG
+from discreet.baselines.knn_lm import KnnLM
+from discreet.errors import UsageError
+from discreet.parameters import Parameter, read_parameters
+from discreet.registry import ALGORITHMS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Base:
+    """Parameters of both.
+
+    Attributes:
+        voters: the number of voters (m), each
+            with documents of its own.
+    """
+
+    voters: int = 40
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plugin(Base):
+    """An algorithm of another package.
+
+    Attributes:
+        weight: the weight of a vote (lambda).
+        low, high: the bounds (l and u).
+        order: the order of the voters; see
+            `Base` (part 8).
+
+    Raises:
+        UsageError: if the weight is not positive.
+    """
+
+    weight: float
+    low: float | None = None
+    high: float | None = 1.0
+    order: Literal["near", "rare"] = "near"
+    names: tuple[str, ...] = ()
+    numbers: tuple[int, ...] = (20, 40)
+    fast: bool = field(default_factory=lambda: True)
+
+
+Plugin.__module__ = Base.__module__ = "another_package"
+
+
+def parameter(kind: type, name: str) -> Parameter:
+    return next(one for one in read_parameters(kind) if one.name == name)
+
+
+def test_parameters_have_the_types_of_their_fields() -> None:
+    words = {one.name: one.expected for one in read_parameters(Plugin)}
+    assert words == {
+        "voters": "whole number",
+        "weight": "number",
+        "low": "number",
+        "high": "number",
+        "order": "one of near, rare",
+        "names": "text, or several",
+        "numbers": "whole number, or several",
+        "fast": "yes or no",
+    }
+    assert (parameter(Plugin, "weight").required, parameter(Plugin, "fast").default) == (True, True)
+    assert (parameter(Plugin, "low").optional, parameter(Plugin, "weight").optional) == (True, False)
+
+
+def test_meanings_come_from_the_docstrings_of_all_bases() -> None:
+    assert parameter(Plugin, "voters").meaning == "the number of voters (m), each with documents of its own."
+    assert parameter(Plugin, "order").meaning == "the order of the voters; see `Base` (part 8)."
+    assert parameter(Plugin, "numbers").meaning == ""
+
+
+def test_symbols_are_the_names_in_parentheses() -> None:
+    symbols = {one.name: one.symbol for one in read_parameters(Plugin) if one.symbol}
+    assert symbols == {"voters": "m", "weight": "lambda", "low": "l", "high": "u"}
+    assert parameter(MuRAG, "similarity").symbol == "tau"
+    assert parameter(KnnLM, "neighbours").symbol == "K"
+    assert parameter(DPRAG, "falloff").symbol == "alpha"
+
+
+def test_only_fields_of_this_project_have_other_option_names() -> None:
+    assert parameter(Plugin, "weight").option == "weight"
+    assert parameter(KnnLM, "weight").option == "knn_weight"
+    assert parameter(DPRAG, "share").spelled == "--top-p"
+
+
+def test_a_class_without_fields_is_refused() -> None:
+    with pytest.raises(UsageError, match="not a dataclass"):
+        read_parameters(int)
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_every_algorithm_has_parameters_with_types(name: str) -> None:
+    found = read_parameters(ALGORITHMS[name])
+    assert found
+    assert all(one.expected and not one.required for one in found)

@@ -1,0 +1,161 @@
+"""Answers that were released before, used again."""
+
+from pathlib import Path
+
+import pytest
+
+from discreet.generation.toy import ToyModel
+from discreet.query.answer_cache import AnswerCache, Released, as_record, essence
+from discreet.registry import Consensus, DPSparseVoteRAG, MuRAG, NonRAG
+from discreet.retrieval.documents import Document
+from discreet.retrieval.embedding import HashingEmbedder
+from discreet.vault import Vault
+
+
+def released(question: str, answer: str) -> Released:
+    return Released(question, answer, "end", "murag", 3)
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> AnswerCache:
+    return AnswerCache(tmp_path / "history.jsonl", HashingEmbedder())
+
+
+def test_the_same_question_in_other_dress_is_known(history: AnswerCache) -> None:
+    history.add(released("What is the treatment for Glass Knee?", "Warm sand."))
+    for again in ("what is the treatment for glass knee", "Treatment for Glass Knee, please!"):
+        found = history.same(again)
+        assert found is not None
+        assert found.answer == "Warm sand."
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("What is the treatment for Glass Knee?", "What is the treatment for Glass Ankle?"),
+        ("Does Ann owe Bob?", "Does Bob owe Ann?"),
+        ("Who has it?", "Who has not it?"),
+    ],
+)
+def test_another_question_is_another(one: str, other: str) -> None:
+    assert essence(one) != essence(other)
+
+
+def test_a_question_of_nothing_is_not_known(history: AnswerCache) -> None:
+    history.add(released("What is it?", "A mystery."))
+    assert history.same("Is it the?") is None
+
+
+def test_the_latest_answer_counts_and_a_torn_line_is_passed_over(history: AnswerCache, tmp_path: Path) -> None:
+    history.add(released("Why now?", "first"))
+    history.add(released("Why now?", "second"))
+    with (tmp_path / "history.jsonl").open("a") as file:
+        file.write('{"question": "Why n')
+    found = history.same("why now")
+    assert found is not None
+    assert found.answer == "second"
+    assert len(history.all()) == 2
+    history.add(released("Why\N{LINE SEPARATOR}then?", "third"))  # a line of its own, and one line
+    assert [one.answer for one in history.all()] == ["first", "second", "third"]
+
+
+def test_an_answer_is_known_only_from_the_same_choices(history: AnswerCache) -> None:
+    many = [f"code {number}" for number in range(30)]
+    history.add(Released("Which code?", "code 7", "end", "consensus", 2, choices=tuple(many)))
+    assert history.same("Which code?") is None
+    assert history.same("Which code?", many[:20]) is None
+    found = history.same("which code", many[::-1])
+    assert found is not None
+    assert found.answer == "code 7"
+
+
+def test_related_answers_come_nearest_first_and_once(history: AnswerCache) -> None:
+    for question in ("fever and chills", "fever and rash", "the harbour", "fever and chills"):
+        history.add(released(question, question.upper()))
+    found = history.related("fever and chills today", 2, 0.3)
+    assert [one.question for one in found] == ["fever and chills", "fever and rash"]
+    assert as_record(found).startswith("fever and chills FEVER")
+    assert history.related("fever", 2, 1.1) == []
+
+
+def test_a_vault_pays_once_for_a_question_and_not_for_what_needs_no_document(tmp_path: Path) -> None:
+    vault = Vault.create(tmp_path / "v", epsilon=900, delta=1e-6, embedder="hashing")
+    vault.__dict__["model"] = ToyModel(default="nobody knows")
+    vault.add_documents(Document(f"d{n}", f"p{n}", "The disease say: winter hand .") for n in range(30))
+    inner = DPSparseVoteRAG(voters=6, max_tokens=3, private_tokens=2)
+    vault.ask("Which disease is it?", NonRAG(max_tokens=4))
+    assert vault.history.all() == []
+    first = vault.ask("Which disease is it?", MuRAG(inner=inner, similarity=-1.0, epsilon=200))
+    again = vault.ask("which disease, please?", MuRAG(inner=inner, similarity=-1.0, epsilon=200))
+    assert again.text == first.text
+    assert again.receipt is not None
+    assert (again.receipt.epsilon, again.receipt.payment, again.receipt.reused) == (0.0, "nobody", 1)
+    assert vault.ask("Which disease is it?", NonRAG(max_tokens=4)).algorithm == "non-rag"  # free, so not in its place
+    related = vault.ask("Which disease is it today?", MuRAG(inner=inner, similarity=-1.0, epsilon=200))
+    assert related.receipt is not None
+    assert (related.receipt.payment, related.receipt.reused) == ("each unit that took part", 1)
+    assert len(vault.ledger.questions()) == 4
+    silent = Vault.create(tmp_path / "w", epsilon=900, delta=1e-6, embedder="hashing", history=False)
+    silent.__dict__["model"] = ToyModel()
+    silent.add_documents([])
+    silent.ask("Which disease is it?", MuRAG(inner=inner, similarity=-1.0, epsilon=200))
+    assert not (silent.path / "history.jsonl").exists()
+
+
+def test_that_nothing_was_released_is_kept_for_who_asks_in_the_same_way_and_helps_no_other(
+    history: AnswerCache,
+) -> None:
+    nothing = Released("Why now?", "", "public", "murag", 3, public_text="an invention", way="so")
+    history.add(nothing)
+    kept = history.same("why now", way="so")
+    assert kept is not None
+    assert (kept.answer, kept.public_text, kept.is_answer) == ("", "an invention", False)
+    assert history.same("why now", way="otherwise") is None
+    assert history.same("why now", ["yes", "no"], way="so") is None
+    assert history.related("why now?", 3, -1.0) == []
+    history.add(released("Why now?", "since it thaws"))
+    history.add(nothing)
+    found = history.same("why now", way="so")
+    assert found is not None
+    assert found.answer == "since it thaws"  # what was released is not taken back
+    assert [one.answer for one in history.related("why now?", 3, -1.0)] == ["since it thaws"]
+    assert history.related("why now?", 3, -1.0, others=True) == []
+
+
+def test_lines_of_before_are_read_and_those_of_a_later_version_are_not(history: AnswerCache, tmp_path: Path) -> None:
+    line = '{"question": "Why now?", "answer": "thaw", "stopped": "end", "algorithm": "murag", "tokens": 1'
+    (tmp_path / "history.jsonl").write_text(f'{line}}}\n{line}, "version": 3}}\n{line}, "version": "2"}}\n[]\n')
+    assert [one.answer for one in history.all()] == ["thaw"]
+
+
+def test_no_answer_holds_an_invention(tmp_path: Path) -> None:
+    vault = Vault.create(tmp_path / "v", epsilon=1e5, delta=1e-6, embedder="hashing")
+    vault.add_documents(Document(f"d{n}", f"p{n}", f"Fever say: w{n} .") for n in range(30))
+    vault.__dict__["model"] = ToyModel(default="an invention")
+    asked = MuRAG(inner=Consensus(voters=30, epsilon=300), similarity=-1.0, epsilon=300)
+    first, again = vault.ask("fever?", asked), vault.ask("fever?", asked)
+    for answer in (first, again):
+        assert (answer.text, answer.answer, answer.stopped) == ("", None, "public")
+        assert answer.public_text.strip() == "an invention"
+        assert "invention" not in str(answer.describe())
+        assert answer.describe(show_public=True)["public_answer"].strip() == "an invention"
+    assert again.receipt is not None
+    assert again.receipt.payment == "nobody"
+    vault.add_documents([Document("d", "p", "Fever say: another .")])
+    assert len(vault.ledger.questions()) == 1
+    vault.ask("fever?", asked)
+    assert len(vault.ledger.questions()) == 1  # a change of the documents does not show
+    vault.ask("fever?", asked, anew=True)
+    assert len(vault.ledger.questions()) == 2
+
+
+def test_an_answer_that_says_nothing_is_shown_as_such_and_not_kept(tmp_path: Path) -> None:
+    vault = Vault.create(tmp_path / "v", epsilon=1e5, delta=1e-6, embedder="hashing")
+    vault.add_documents(Document(f"d{n}", f"p{n}", "Fever say: not known .") for n in range(30))
+    vault.__dict__["model"] = ToyModel()
+    asked = MuRAG(inner=Consensus(voters=30, epsilon=300, sentence=False), similarity=-1.0, epsilon=300)
+    answer = vault.ask("fever?", asked)
+    assert (answer.answer, bool(answer.useless)) == (None, True)
+    assert answer.describe() | {"answer": None, "useless": True} == answer.describe()
+    assert answer.describe()["released"]
+    assert vault.history.all() == []

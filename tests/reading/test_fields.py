@@ -1,0 +1,69 @@
+"""Declared fields: typed, in one spelling, and a wrong value is named by its field alone."""
+
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.errors import UnknownName, UsageError
+from discreet.reading.fields import WrongField, check_types, read_fields
+from discreet.retrieval.documents import Document
+
+DECLARED = {"seen": "date", "ward": "category", "age": "number"}
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({"seen": "2026-01-31", "ward": " North  Wing ", "age": "71"}, ("2026-01-31", "north wing", 71.0)),
+        ({"seen": "2026-01-31T10:20:00Z", "ward": "NORTH WING", "age": 71}, ("2026-01-31", "north wing", 71.0)),
+        ({"seen": date(2026, 1, 31), "ward": "north wing", "age": 71.0}, ("2026-01-31", "north wing", 71.0)),
+        (
+            {"seen": datetime(2026, 1, 31, 10), "ward": "North wing", "age": Decimal(71)},
+            ("2026-01-31", "north wing", 71),
+        ),
+    ],
+)
+def test_one_value_has_one_spelling(values: dict[str, object], expected: tuple[object, ...]) -> None:
+    assert tuple(read_fields(values, DECLARED).values()) == expected
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        *(("seen", wrong) for wrong in ("31.01.2026", "2026-02-30", "20260131", "2026-W01-1", "today", 20260131, True)),
+        *(("age", wrong) for wrong in ("12,5", "1_000", "old", "inf", float("inf"), True, "0x10", "9" * 400, [1])),
+        *(("ward", wrong) for wrong in ("x" * 101, ["north"], {"a": 1}, b"north", "half \ud800")),
+    ],
+)
+def test_a_value_of_the_wrong_type_is_named_by_its_field_and_never_shown(field: str, value: object) -> None:
+    with pytest.raises(WrongField) as caught:
+        read_fields({field: value}, DECLARED)
+    assert f"'{field}'" in str(caught.value)
+    assert str(value) not in str(caught.value)
+
+
+@pytest.mark.parametrize("nothing", [None, "", "  ", float("nan")])
+def test_a_field_without_a_value_is_left_out(nothing: object) -> None:
+    assert read_fields(dict.fromkeys(DECLARED, nothing), DECLARED) == read_fields({}, DECLARED) == {}
+
+
+@given(st.dictionaries(st.sampled_from(sorted(DECLARED)), st.one_of(st.text(), st.floats(), st.integers(), st.dates())))
+def test_whatever_is_read_can_be_stored_and_is_read_the_same_again(values: dict[str, Any]) -> None:
+    try:
+        found = read_fields(values, DECLARED)
+    except WrongField:
+        return
+    assert read_fields(Document("1", "Ada", "x", fields=found).fields, DECLARED) == found
+
+
+def test_what_may_be_declared() -> None:
+    assert check_types({" ward ": "category"}, "patient") == {"ward": "category"}
+    with pytest.raises(UnknownName, match="Did you mean number"):
+        check_types({"age": "numbr"}, "patient")
+    for name in ("", " ", "patient", "half \ud800"):
+        with pytest.raises(UsageError):
+            check_types({name: "date"}, "patient")

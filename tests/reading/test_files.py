@@ -1,0 +1,104 @@
+"""Files and folders to records; what cannot be read is named and passed over."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from discreet.errors import BadData, UsageError
+from discreet.reading.files import BadRecord, FoundFile, ReadingOptions, Record, find_files, read_records
+
+ADA = {"id": "1", "unit": "Ada", "text": "Ada is well."}
+BELA = {"id": "2", "unit": "Bela", "text": 'Bela says: "no",\nand leaves.'}
+
+
+def read(*paths: Path, options: ReadingOptions | None = None) -> list[Record | BadRecord]:
+    return list(read_records(paths, options))
+
+
+def good(*paths: Path, options: ReadingOptions | None = None) -> list[Record]:
+    return [record for record in read(*paths, options=options) if isinstance(record, Record)]
+
+
+def bad(*paths: Path, options: ReadingOptions | None = None) -> list[BadRecord]:
+    return [record for record in read(*paths, options=options) if isinstance(record, BadRecord)]
+
+
+def test_every_kind_of_table_gives_the_same_records(tmp_path: Path) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    lines = "".join(json.dumps(record) + "\n" for record in (ADA, BELA))
+    (tmp_path / "a.jsonl").write_text(lines)
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
+    quoted = BELA["text"].replace('"', '""')
+    (tmp_path / "a.csv").write_text(f'id,unit,text\n1,Ada,Ada is well.\n2,Bela,"{quoted}"\n')
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist([ADA, BELA]), tmp_path / "a.parquet")
+    for name in ("a.jsonl", "a.jsonl.gz", "a.csv", "a.parquet"):
+        assert [record.values for record in good(tmp_path / name)] == [ADA, BELA], name
+        assert all(record.source == name and not record.whole for record in good(tmp_path / name))
+
+
+def test_a_folder_is_read_by_name_and_what_is_not_read_is_listed(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "one.txt").write_text("One.")
+    (tmp_path / "sub" / "two.md").write_text("# Two")
+    (tmp_path / "sub" / "photo.png").write_bytes(b"x")
+    (tmp_path / "sub" / "notes.jsonl").write_text('{"text": "of records"}')
+    (tmp_path / ".DS_Store").write_bytes(b"x")
+    found = find_files([tmp_path])
+    assert [file.source for file in found.files] == ["one.txt", "sub/notes.jsonl", "sub/two.md"]
+    assert [bad.where for bad in found.unread] == ["sub/photo.png"]
+    assert "no known kind" in found.unread[0].reason
+    assert [record.whole for record in good(tmp_path)] == [True, False, True]
+    assert [record.where for record in read_records(found.files)] == ["one.txt", "sub/notes.jsonl line 1", "sub/two.md"]
+
+
+def test_what_is_not_there_is_said_before_anything_is_read(tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(b"")
+    (tmp_path / "empty").mkdir()
+    for path in (tmp_path / "none.jsonl", tmp_path / "a.png", tmp_path / "empty", Path("x" * 300)):
+        with pytest.raises(UsageError):
+            read_records([path])
+
+
+def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("A.")
+    assert find_files([tmp_path, tmp_path / "a.txt"]).files == (FoundFile(tmp_path / "a.txt", "a.txt"),)
+
+
+def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "note.txt").write_text(folder)
+    with pytest.raises(UsageError, match="Name the folder that holds both"):
+        find_files([tmp_path / "a", tmp_path / "b"])
+    assert len(find_files([tmp_path]).files) == 2
+
+
+def test_a_damaged_file_costs_no_other(tmp_path: Path) -> None:
+    (tmp_path / "a.parquet").write_bytes(b"PAR1 no")
+    (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(b'{"text": "x"}\n' * 1000)[:40])
+    (tmp_path / "c.txt").write_text("fine")
+    assert [record.where for record in bad(tmp_path)] == ["a.parquet", "b.jsonl.gz"]
+    assert [record.values["text"] for record in good(tmp_path)] == ["fine"]
+
+
+def test_a_table_without_a_column_for_the_text_names_those_that_it_has(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("patient_id,note_date,note\n1,2,x\n")
+    with pytest.raises(BadData, match="patient_id, note_date, note"):
+        read(tmp_path / "a.csv")
+    assert good(tmp_path / "a.csv", options=ReadingOptions("note"))[0].values["patient_id"] == "1"
+    (tmp_path / "a.csv").write_text("1,Ada,secret\n2,Bela,secret\n")
+    with pytest.raises(BadData, match="no column 'text'") as caught:
+        read(tmp_path / "a.csv")
+    assert "secret" not in str(caught.value)
+
+
+def test_a_column_that_is_needed_is_there_once(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("unit,text,unit\nAda,a,Bela\n")
+    for needed in (None, frozenset({"unit"})):
+        with pytest.raises(BadData, match="two columns 'unit'"):
+            read(tmp_path / "a.csv", options=ReadingOptions(needed=needed))
+    assert good(tmp_path / "a.csv", options=ReadingOptions(needed=frozenset({"id"})))[0].values == {"text": "a"}

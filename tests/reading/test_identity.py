@@ -1,0 +1,143 @@
+"""Records become documents: named by what they hold, and by nothing that others hold."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.reading.identity import Fields, Read, Reader, id_by_text, made_id
+from discreet.reading.records import BadRecord, Record
+from discreet.retrieval.documents import Document
+
+Rows = Sequence[Mapping[str, object]]
+
+
+def read(
+    rows: Rows,
+    fields: Fields | None = None,
+    *,
+    own_units: bool = False,
+    stored: Mapping[str, str] | None = None,
+) -> list[Read | BadRecord]:
+    units = stored or {}
+    reader = Reader(fields or Fields(), own_units=own_units, stored_unit=lambda name: units.get(name, ""))
+    return [reader.read(Record(row, f"n.csv line {number}", "n.csv")) for number, row in enumerate(rows, 2)]
+
+
+def found(rows: Rows, fields: Fields | None = None) -> list[Read]:
+    return [one for one in read(rows, fields) if isinstance(one, Read)]
+
+
+def ids(
+    rows: Rows,
+    fields: Fields | None = None,
+    *,
+    own_units: bool = False,
+    stored: Mapping[str, str] | None = None,
+) -> list[str]:
+    some = read(rows, fields, own_units=own_units, stored=stored)
+    return [one.document.id for one in some if isinstance(one, Read)]
+
+
+def test_two_units_with_the_same_text_are_two_documents() -> None:
+    assert len(set(ids([{"unit": "Ada", "text": "Stable."}, {"unit": "Ben", "text": "Stable."}]))) == 2
+
+
+def test_a_repeated_record_of_one_unit_is_kept_and_counted_and_named_alike_again() -> None:
+    rows = [{"unit": "Ada", "text": "Stable."}] * 3
+    assert [one.repeated for one in found(rows)] == [False, True, True]
+    assert len(set(ids(rows))) == 3
+    assert ids(rows) == ids(rows)
+    assert set(ids(rows[:2])) < set(ids(rows))
+
+
+def test_one_unit_spelled_in_two_ways_repeats_itself() -> None:
+    rows = [{"unit": "Ada", "text": "a"}, {"unit": " ADA ", "text": "a"}]
+    assert [one.repeated for one in found(rows)] == [False, True]
+
+
+def test_declared_fields_tell_two_records_apart() -> None:
+    fields = Fields(declared={"seen": "date"})
+    rows = [{"unit": "Ada", "text": "Stable.", "seen": f"2026-01-0{day}"} for day in (1, 2)]
+    assert [one.repeated for one in found(rows, fields)] == [False, False]
+    assert set(ids(rows[1:], fields)) < set(ids(rows, fields))  # next week's export holds the second alone
+
+
+ROWS = st.lists(
+    st.fixed_dictionaries({"unit": st.sampled_from("abc"), "text": st.sampled_from(["x", "y"])}), max_size=12
+)
+
+
+@given(ROWS, st.sampled_from("abc"))
+def test_what_a_unit_holds_changes_the_name_of_no_other_units_document(rows: Rows, gone: str) -> None:
+    """Neighbouring files: without one unit, the documents of all others are the same, under the same names."""
+    whole = [one.document for one in found(rows)]
+    without = [one.document for one in found([row for row in rows if row["unit"] != gone])]
+    assert [document for document in whole if document.unit != gone] == without
+
+
+def test_a_name_by_text_alone_is_caught() -> None:
+    """The broken twin: as it was, one unit's record decided whether another's was stored."""
+    rows = [{"unit": "a", "text": "x"}, {"unit": "b", "text": "x"}]
+    kept = {id_by_text(str(row["text"])): row["unit"] for row in reversed(rows)}
+    without = {id_by_text(str(row["text"])): row["unit"] for row in rows[1:]}
+    assert "b" not in kept.values()
+    assert "b" in without.values()
+
+
+def test_a_document_of_an_old_vault_is_the_same_document() -> None:
+    rows = [{"unit": "Ada", "text": "Stable."}, {"unit": "Ben", "text": "Stable."}, {"unit": "Ada", "text": "Stable."}]
+    old = id_by_text("Stable.")
+    names = ids(rows, stored={old: "ada"})
+    assert names[0] == old
+    assert names[1:] == ids(rows)[1:]
+    own = [{"text": "Stable."}]
+    assert ids(own, own_units=True, stored={old: old}) == [old]
+    assert ids(own, own_units=True, stored={old: "ada"}) != [old]
+
+
+def test_a_record_without_a_unit_is_refused_by_name_unless_each_is_its_own() -> None:
+    rows: Rows = [{"unit": " ", "text": "a"}, {"text": "b"}, {"unit": "Ada", "text": "c"}, {"id": 1.0, "text": "a"}]
+    assert [type(one) for one in read(rows)] == [BadRecord, BadRecord, Read, BadRecord]
+    assert read(rows)[0] == BadRecord("n.csv line 2", "names no individual: the field 'unit' is empty or missing")
+    documents = [one.document for one in read(rows, own_units=True) if isinstance(one, Read)]
+    assert [document.own_unit for document in documents] == [True, True, False, True]
+    assert len({document.unit for document in documents}) == 4
+    assert documents[3].unit == "1"
+
+
+def test_each_record_a_unit_keeps_equal_texts_apart_within_a_file() -> None:
+    rows = [{"text": "Stable."}] * 2
+    assert len(set(ids(rows, own_units=True))) == 2
+
+
+def test_a_value_of_the_wrong_type_is_named_by_place_and_field() -> None:
+    (bad,) = read([{"unit": "Ada", "text": "a", "age": "secret"}], Fields(declared={"age": "number"}))
+    assert bad == BadRecord("n.csv line 2", "the field 'age' is not a number such as 12 or 12.5")
+
+
+def test_a_file_of_text_is_named_by_its_path() -> None:
+    record = Record({"text": "She is well.", "patient": "P7", "body": "x"}, "a/b.md", "a/b.md", whole=True)
+    one = Reader(Fields("body", "patient")).read(record)
+    assert isinstance(one, Read)
+    assert one.document == Document("a/b.md", "P7", "She is well.")
+    assert one.document.source == "a/b.md"
+
+
+def test_ids_do_not_change_between_versions() -> None:
+    """Documents would come twice."""
+    assert made_id("ada", "Stable.", {}) == "e8717c44aa7d661d1649c3f5519212d4"
+    assert made_id("ada", "Stable.", {"age": 71.0, "ward": "north"}, 2) == "ab3546987e8a8f2742a9c8450a911773"
+    assert id_by_text("Stable.") == "7baf76807c51c86ffa7bc1e947387265"
+
+
+def test_a_day_has_one_name_in_a_workbook_and_in_a_table_as_text() -> None:
+    reader = Reader(Fields())
+    for about in (datetime(2020, 1, 2), "2020-01-02", date(2020, 1, 2)):
+        found = reader.read(Record({"text": "x", "unit": about}, "w", "s"))
+        assert isinstance(found, Read)
+        assert found.document.unit == "2020-01-02"
+    found = reader.read(Record({"text": "x", "unit": datetime(2020, 1, 2, 3)}, "w", "s"))
+    assert isinstance(found, Read)
+    assert found.document.unit == "2020-01-02 03:00:00"

@@ -1,0 +1,314 @@
+"""What an addition will do is told before anything is written; who is one person is never guessed."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet.errors import BadData, UsageError
+from discreet.reading import sandbox
+from discreet.reading.files import ReadingOptions
+from discreet.reading.identity import Fields, Read
+from discreet.reading.intake import Intake
+from discreet.reading.records import BadRecord
+from discreet.reading.units import UnitRules
+from discreet.retrieval.documents import Document
+from tests.reading import samples
+
+Write = Callable[..., Path]
+FIELDS = Fields(unit="patient")
+
+
+def intake(*paths: Path, fields: Fields = FIELDS, vault_unit: str = "patient", **rules: Any) -> Intake:
+    return Intake(paths, fields, ReadingOptions(), UnitRules(**rules), vault_unit)
+
+
+def documents(found: Intake) -> list[Document]:
+    return [one.document for one in found.documents(lambda _: "") if isinstance(one, Read)]
+
+
+def units(found: Intake) -> dict[str, str]:
+    return {document.id: document.unit for document in documents(found)}
+
+
+def refused(found: Intake) -> dict[str, str]:
+    return {bad.where: bad.reason for bad in found.preview.refused}
+
+
+def folder(path: Path, **files: str) -> Path:
+    for name, content in files.items():
+        place = path / name.replace("__", "/").replace("_dot_", ".")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(content)
+    return path
+
+
+@pytest.fixture
+def letters(tmp_path: Path) -> Path:
+    names = [f"{who}_{year}_dot_txt" for who in ("adler_ada", "adler_ben") for year in (2024, 2025)]
+    return folder(tmp_path / "letters", **{name: f"A letter, {name}." for name in names})
+
+
+def csv(path: Path, rows: Sequence[str], header: str = "patient,text") -> Path:
+    path.write_text("\n".join((header, *rows)) + "\n")
+    return path
+
+
+def test_a_preview_says_how_much_of_whom(tmp_path: Path) -> None:
+    path = csv(tmp_path / "n.csv", ["Ada,a", "ADA,b", "Ben,a", "Ben,a", " ,c", "Cy,"])
+    seen = intake(path).preview
+    assert (seen.files, seen.records, seen.units, seen.largest, seen.single, seen.repeated) == (1, 4, 2, 2, 0, 1)
+    assert seen.summary == (
+        "4 records of 2 patients; largest 2 documents; 0 patients with one document; 1 repeated; 2 refused"
+    )
+    assert seen.examples == ("ada", "ben")
+    assert refused(intake(path)) == {
+        "n.csv line 6": "names no individual: the field 'patient' is empty or missing",
+        "n.csv line 7": "empty",
+    }
+    assert json.dumps(seen.describe())
+
+
+def test_five_hundred_notes_of_two_hundred_and_fifty_patients_are_all_there(tmp_path: Path) -> None:
+    """With twenty texts among them; once all but twenty were dropped."""
+    path = csv(tmp_path / "n.csv", [f"P{n % 250},Text {n % 20}." for n in range(500)])
+    found = documents(intake(path))
+    assert (len({document.id for document in found}), len({document.unit for document in found})) == (500, 250)
+
+
+@pytest.mark.parametrize("name", ["n.csv", "n.jsonl", "n.parquet"])
+@pytest.mark.parametrize("field", ["patient", "unit", "patien"])
+def test_records_that_name_no_unit_are_refused_with_the_columns_there_are(
+    name: str, field: str, tmp_path: Path
+) -> None:
+    """Also under the usual name of the field, which was passed over in silence."""
+    rows = [{"patient_id": "Ada", "text": "secret words"}, {"patient_id": "Ben", "text": "b"}]
+    path = tmp_path / name
+    if name == "n.csv":
+        csv(path, ["Ada,secret words"], "patient_id,text")
+    elif name == "n.jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        pyarrow = pytest.importorskip("pyarrow")
+        pytest.importorskip("pyarrow.parquet").write_table(pyarrow.Table.from_pylist(rows), path)
+    with pytest.raises(BadData) as caught:
+        _ = intake(path, fields=Fields(unit=field)).preview
+    said = str(caught.value)
+    assert "It has: patient_id, text" in said
+    assert "--unit-field patient_id" in said
+    assert "--each-record-a-unit" in said
+    assert ("not the vault's 'patient'" in said) == (field != "patient")
+    assert "secret" not in said
+    seen = intake(path, fields=Fields(unit=field), each_record=True).preview
+    assert seen.own_unit == seen.records > 0
+    assert "--each-record-a-unit" in " ".join(seen.notes)
+
+
+def test_the_text_is_missed_with_a_guess(tmp_path: Path) -> None:
+    for name in ("n.csv", "n.jsonl"):
+        path = tmp_path / name
+        path.write_text("patient,note_date,note\nAda,1,x\n" if name == "n.csv" else '{"patient": "Ada", "note": "x"}\n')
+        with pytest.raises(BadData, match="Did you mean --text-field note") as caught:
+            _ = intake(path).preview
+        assert "patient" in str(caught.value)
+
+
+def test_a_field_that_was_named_for_ids_and_is_in_no_record_is_refused(tmp_path: Path) -> None:
+    path = csv(tmp_path / "n.csv", ["Ada,a"])
+    with pytest.raises(BadData, match="--id-field"):
+        _ = intake(path, fields=Fields(unit="patient", id="nr")).preview
+
+
+def test_files_without_a_unit_are_refused_with_ways_shown_on_their_own_names(letters: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        _ = intake(letters).preview
+    said = str(caught.value)
+    assert "--unit-from 'adler_{unit}_[0-9]*.txt'   by name: 2 units, such as 'ada' (2), 'ben' (2)" in said
+    assert "--units manifest.csv" in said
+    assert "patient: NAME" in said
+    assert "--each-file-a-unit" in said
+    assert "A letter" not in said
+    with pytest.raises(UsageError, match="--each-file-a-unit"):
+        _ = intake(letters / "adler_ada_2024.txt").preview
+    seen = intake(letters, each_file=True).preview
+    assert (seen.units, seen.own_unit) == (4, 4)
+    assert "--each-file-a-unit" in seen.notes[0]
+
+
+def test_units_from_names(letters: Path) -> None:
+    (letters / "other.txt").write_text("x")
+    found = intake(letters, pattern="{unit}_[0-9]*.txt")
+    assert set(units(found).values()) == {"adler_ada", "adler_ben"}
+    assert refused(found) == {"other.txt": "does not match the pattern '{unit}_[0-9]*.txt'"}
+    doubtful = intake(letters, pattern="{unit}_*.txt").preview
+    assert "'adler' is taken, 'adler_ada' would fit too" in " ".join(doubtful.doubts)
+    with pytest.raises(UsageError, match="No file matches"):
+        _ = intake(letters, pattern="{unit}/**").preview
+
+
+def test_units_from_a_manifest(letters: Path, tmp_path: Path) -> None:
+    place = letters / "adler_ben_2024.txt"
+    manifest = csv(
+        tmp_path / "m.csv",
+        ["adler_ada_2024.txt,P1,first", "./letters/adler_ada_2025.txt,P1,", f"{place},P2,", "none.txt,P3,"],
+        "path,unit,id",
+    )
+    found = intake(letters, manifest=manifest)
+    assert units(found) == {"first": "p1", "adler_ada_2025.txt": "p1", "adler_ben_2024.txt": "p2"}
+    assert refused(found) == {
+        "none.txt": "in the manifest, but not there",
+        "adler_ben_2025.txt": "not in the manifest",
+    }
+
+
+@pytest.mark.parametrize(
+    ("rows", "header", "said"),
+    [
+        (["a.txt,P1", "./a.txt,P2"], "path,unit", "another row names already"),
+        (["a.txt,"], "path,unit", "nothing in the column 'patient'"),
+        (["a.txt,P1"], "file,unit", "no column 'path'"),
+        (["a.txt,P1"], "path,person", "no column 'patient'. It has: path, person"),
+        (["none.txt,P1"], "path,patient", "names none of these files"),
+        ([], "path,patient", "no rows"),
+        (['"a.txt,P1'], "path,patient", "cannot be read"),
+    ],
+)
+def test_a_manifest_that_cannot_be_used(rows: list[str], header: str, said: str, tmp_path: Path) -> None:
+    files = folder(tmp_path / "files", a_dot_txt="A.")
+    with pytest.raises((BadData, UsageError), match=said):
+        _ = intake(files, manifest=csv(tmp_path / "m.csv", rows, header)).preview
+    with pytest.raises(UsageError, match="no manifest"):
+        intake(files, manifest=tmp_path / "none.csv")
+
+
+def test_units_from_the_files_themselves(tmp_path: Path) -> None:
+    files = folder(
+        tmp_path / "files",
+        a_dot_md="---\npatient: P1\nseen: 2026-01-31\n---\nShe is well.",
+        b_dot_txt="No front matter.",
+        b_dot_txt_dot_json='{"patient": "P2", "id": "letter-b"}',
+        c_dot_txt="Neither.",
+        d_dot_txt="Damaged.",
+        d_dot_json="{",
+    )
+    found = intake(files, fields=Fields(unit="patient", declared={"seen": "date"}))
+    assert [(d.id, d.unit, d.text, dict(d.fields)) for d in documents(found)] == [
+        ("a.md", "p1", "She is well.", {"seen": "2026-01-31"}),
+        ("letter-b", "p2", "No front matter.", {}),
+    ]
+    assert refused(found) == {
+        "c.txt": "names no individual: the field 'patient' is empty or missing",
+        "d.txt": "its sidecar 'd.json' is not well-formed JSON",
+    }
+    assert "no known kind" not in str(found.preview.refused)  # a sidecar is no document that was passed over
+    assert intake(files, each_file=True).preview.own_unit == 1
+
+
+def test_a_file_that_names_another_unit_than_the_rule_is_refused(tmp_path: Path) -> None:
+    files = folder(
+        tmp_path / "files",
+        P1_dot_txt="---\npatient: ' p1'\n---\nThe same.",
+        P2_dot_txt="---\npatient: P3\n---\nAnother one's.",
+        P4_dot_txt="---\npatient:\n---\nNothing.",
+    )
+    found = intake(files, pattern="{unit}.txt")
+    assert [document.unit for document in documents(found)] == ["p1", "p4"]
+    assert refused(found) == {
+        "P2.txt": "names another unit itself than the pattern or the manifest does: mend one of the two"
+    }
+
+
+def test_two_ways_at_once_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--units and --unit-from"):
+        UnitRules(tmp_path / "m.csv", "{unit}/**")
+
+
+@pytest.mark.parametrize(
+    ("rows", "doubt"),
+    [
+        ([f"P{n},a" for n in range(20)], "Nearly every record differs in 'patient': 20 units in 20 records"),
+        ([f"P{n},a" for n in range(19)], ""),
+        ([f"P{n % 18},{n}" for n in range(20)], ""),
+        ([f"P{n % 19},{n}" for n in range(100)], "'patient' has 19 values in 100 records"),
+        ([f"P{n % 20},{n}" for n in range(100)], ""),
+        ([f"P{n % 19},{n}" for n in range(99)], ""),
+    ],
+)
+def test_a_column_that_hardly_names_individuals_is_pointed_out(rows: list[str], doubt: str, tmp_path: Path) -> None:
+    doubts = " ".join(intake(csv(tmp_path / "n.csv", rows)).preview.doubts)
+    assert (doubt in doubts) if doubt else not doubts
+
+
+def test_another_field_than_the_vaults_is_pointed_out(tmp_path: Path) -> None:
+    seen = intake(csv(tmp_path / "n.csv", ["Ada,a"]), vault_unit="person").preview
+    assert "'patient' is not the vault's unit field 'person'" in seen.doubts[0]
+
+
+def test_declared_fields_are_read_and_named_if_no_record_has_them(tmp_path: Path) -> None:
+    fields = Fields(unit="patient", declared={"age": "number", "ward": "category"})
+    path = csv(tmp_path / "n.csv", ["Ada,a,71", "Ben,b,old"], "patient,text,age")
+    found = intake(path, fields=fields)
+    assert [dict(document.fields) for document in documents(found)] == [{"age": 71.0}]
+    assert refused(found) == {"n.csv line 3": "the field 'age' is not a number such as 12 or 12.5"}
+    assert "No record of n.csv has the declared field 'ward'." in found.preview.notes
+
+
+def test_tables_and_letters_go_together(letters: Path) -> None:
+    csv(letters / "n.csv", ["Ada,a"])
+    found = intake(letters, pattern="{unit}_[0-9]*.txt")
+    assert sorted({document.unit for document in documents(found)}) == ["ada", "adler_ada", "adler_ben"]
+    with pytest.raises(UsageError, match="Name the unit of each of the 4"):
+        _ = intake(letters).preview
+
+
+def test_what_cannot_be_read_is_in_the_preview_and_in_the_reading(tmp_path: Path) -> None:
+    files = folder(tmp_path / "files", a_dot_txt="A.", b_dot_xyz="x")
+    found = intake(files, each_file=True)
+    assert [bad.where for bad in found.preview.refused] == ["b.xyz"]
+    assert [one.where for one in found.documents(lambda _: "") if isinstance(one, BadRecord)] == ["b.xyz"]
+
+
+def test_documents_of_other_programs_are_read_when_they_are_added(tmp_path: Path) -> None:
+    """A preview of thousands of them is a matter of seconds."""
+    pytest.importorskip("kreuzberg")
+    files = folder(tmp_path / "files", ada_1_dot_html="<p>She is well.</p>", ada_2_dot_pdf="not a PDF")
+    found = intake(files, pattern="{unit}_*")
+    assert (found.preview.records, found.preview.refused) == (2, ())
+    assert "The text of 2 files is read when it is added" in found.preview.notes[0]
+    read = list(found.documents(lambda _: ""))
+    assert [one.document.text.strip() for one in read if isinstance(one, Read)] == ["She is well."]
+    assert [one.where for one in read if isinstance(one, BadRecord)] == ["ada_2.pdf"]
+
+
+def test_one_process_reads_all_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("kreuzberg")
+    started: list[object] = []
+    real = sandbox._Worker
+
+    def counted(*args: Any) -> object:
+        started.append(args)
+        return real(*args)
+
+    monkeypatch.setattr(sandbox, "_Worker", counted)
+    files = folder(tmp_path / "files", **{f"p{n}_dot_html": f"<p>Note {n}.</p>" for n in range(4)})
+    assert len(documents(intake(files, each_file=True))) == 4
+    assert len(started) == 1
+
+
+def test_one_process_reads_all_workbooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("openpyxl")
+    started: list[object] = []
+    real = sandbox._Worker
+
+    def counted(*args: Any) -> object:
+        started.append(args)
+        return real(*args)
+
+    monkeypatch.setattr(sandbox, "_Worker", counted)
+    for number in range(4):
+        rows = [["patient", "text"], [f"p{number}", f"Note {number}."]]
+        (tmp_path / f"{number}.xlsx").write_bytes(samples.xlsx(*rows))
+    assert len(documents(intake(tmp_path))) == 4
+    assert len(started) == 2  # one looks through them, and one reads them

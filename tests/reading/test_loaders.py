@@ -1,0 +1,138 @@
+"""Loaders of plug-ins: they add kinds of files, and a broken one does not stop the others."""
+
+from collections.abc import Callable, Iterator
+from importlib.metadata import EntryPoint, EntryPoints
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet import plugins
+from discreet.errors import BadData, UsageError
+from discreet.reading.files import find_files, is_table, read_records
+from discreet.reading.identity import Fields
+from discreet.reading.intake import read_documents
+from discreet.reading.loaders import BUILT_IN, KINDS, find_loader, forget_plugins, known_suffixes, loader_failures
+from discreet.reading.options import ReadingOptions
+from discreet.reading.records import BadRecord, FoundFile, Record
+from discreet.retrieval.documents import Document
+
+Declare = Callable[..., None]
+
+
+class IniLoader:
+    """Sections of a file, each a record: `[unit]`, then its text."""
+
+    name = "ini"
+    suffixes: tuple[str, ...] = (".ini",)
+    reads_tables = True
+
+    def check_installed(self) -> None:
+        pass
+
+    def read(self, file: FoundFile, options: ReadingOptions) -> Iterator[Record | BadRecord]:
+        for number, part in enumerate(file.path.read_text().split("[")[1:], 1):
+            unit, _, text = part.partition("]\n")
+            yield Record({"unit": unit, options.text_field: text.strip()}, f"{file.source} part {number}", file.source)
+
+
+class FailingLoader(IniLoader):
+    name, suffixes = "failing", (".fail",)
+
+    def read(self, file: FoundFile, options: ReadingOptions) -> Iterator[Record | BadRecord]:
+        yield from super().read(file, options)
+        raise ValueError(f"a secret: {file.path.read_text()}")
+
+
+class TakesCsv(IniLoader):
+    name, suffixes = "takes", (".csv",)
+
+
+class UpperCase(IniLoader):
+    name, suffixes = "upper", (".INI",)
+
+
+class NoLoader:
+    suffixes = (".no",)
+
+
+class CannotBeMade(IniLoader):
+    def __init__(self) -> None:
+        raise RuntimeError("no")
+
+
+@pytest.fixture
+def declare(monkeypatch: pytest.MonkeyPatch) -> Iterator[Declare]:
+    def found(**params: Any) -> EntryPoints:
+        return EntryPoints(entries).select(**params)
+
+    entries: list[EntryPoint] = []
+    monkeypatch.setattr(plugins, "entry_points", found)
+
+    def add(*loaders: type) -> None:
+        entries.extend(EntryPoint(one.__name__, f"{__name__}:{one.__name__}", plugins.LOADERS) for one in loaders)
+        forget_plugins()
+
+    yield add
+    monkeypatch.undo()
+    forget_plugins()
+
+
+def write(path: Path, text: str = "[ada]\nWhite hands.\n[bela]\nNumb thumbs.\n") -> Path:
+    path.write_text(text)
+    return path
+
+
+def test_plugin_loader_adds_a_kind(tmp_path: Path, declare: Declare) -> None:
+    path = write(tmp_path / "notes.INI")
+    with pytest.raises(UsageError, match="known kind"):
+        find_files([path])
+    declare(IniLoader)
+    assert known_suffixes() == (*KINDS, ".ini")
+    assert is_table(path)
+    found = list(read_documents(tmp_path, Fields()))
+    assert [one.unit for one in found if isinstance(one, Document)] == ["ada", "bela"]
+
+
+def test_broken_loaders_leave_the_others_usable(tmp_path: Path, declare: Declare) -> None:
+    declare(IniLoader, TakesCsv, UpperCase, NoLoader, CannotBeMade)
+    failures = " ".join(loader_failures())
+    for name, reason in (
+        ("TakesCsv", "another loader reads .csv"),
+        ("UpperCase", "lower case"),
+        ("NoLoader", "not a discreet"),
+        ("CannotBeMade", "RuntimeError"),
+    ):
+        assert f"'{name}' of a plug-in cannot be used" in failures
+        assert reason in failures
+    assert find_loader(tmp_path / "a.csv") is next(loader for loader in BUILT_IN if loader.name == "csv")
+    assert len(list(read_records([write(tmp_path / "a.ini")]))) == 2
+    with pytest.raises(UsageError, match="another loader reads"):
+        find_files([write(tmp_path / "a.no")])
+
+
+def test_failing_loader_is_named_without_content(tmp_path: Path, declare: Declare) -> None:
+    declare(FailingLoader)
+    *records, bad = read_records([write(tmp_path / "a.fail")])
+    assert len(records) == 2
+    assert bad == BadRecord("a.fail", "the loader 'failing' failed (ValueError)")
+
+
+def test_loader_may_refuse_a_file(tmp_path: Path, declare: Declare, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: IniLoader, file: FoundFile, options: ReadingOptions) -> Iterator[Record | BadRecord]:
+        raise BadData("No column.")
+
+    monkeypatch.setattr(IniLoader, "read", refuse)
+    declare(IniLoader)
+    with pytest.raises(BadData, match="No column"):
+        list(read_records([write(tmp_path / "a.ini")]))
+
+
+def test_built_in_suffixes_are_read_by_one_loader_each() -> None:
+    suffixes = [suffix for loader in BUILT_IN for suffix in loader.suffixes]
+    assert sorted(suffixes) == sorted(KINDS)
+
+
+def test_file_of_unknown_suffix_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"No loader reads 'a\.png'"):
+        list(read_records([FoundFile(write(tmp_path / "a.png"), "a.png")]))

@@ -1,0 +1,178 @@
+"""The process that reads documents: limited, replaced, silent."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet.reading import sandbox as module
+from discreet.reading.files import BadRecord, Record, read_records
+from discreet.reading.sandbox import Failed, Sandbox
+from tests.reading import samples
+
+PAGE = b"<p>fine"
+SLOW = b"<a <" * 3_000_000
+"""Python's reader of HTML takes minutes for it."""
+
+
+def text(box: Sandbox) -> object:
+    (frame,) = box.frames("html", PAGE)
+    return frame["text"]
+
+
+def pid(box: Sandbox) -> int:
+    (worker,) = box._workers.values()
+    return worker._process.pid
+
+
+def test_one_process_reads_many_files_and_ends_with_the_block() -> None:
+    with Sandbox() as box:
+        assert text(box) == "fine"
+        first = pid(box)
+        assert [text(box) for _ in range(5)] == ["fine"] * 5
+        assert pid(box) == first
+    with pytest.raises(ProcessLookupError):
+        os.kill(first, 0)
+
+
+def test_a_file_that_takes_too_long_is_given_up_and_the_next_is_read() -> None:
+    with Sandbox(seconds=1) as box:
+        with pytest.raises(Failed, match="too_long"):
+            list(box.frames("html", SLOW))
+        box.seconds = 60
+        assert text(box) == "fine"
+
+
+def test_a_process_that_dies_is_replaced() -> None:
+    with Sandbox() as box:
+        assert text(box) == "fine"
+        os.kill(pid(box), signal.SIGKILL)
+        with pytest.raises(Failed, match="died"):
+            text(box)
+        assert text(box) == "fine"
+
+
+def test_a_process_is_replaced_after_many_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SERVED", 3)
+    with Sandbox() as box:
+        seen = set()
+        for _ in range(7):
+            assert text(box) == "fine"
+            seen.add(pid(box))
+    assert len(seen) == 3
+
+
+def test_a_bomb_is_too_large() -> None:
+    with Sandbox() as box:
+        with pytest.raises(Failed, match="too_large"):
+            list(box.frames("docx", samples.packed({"word/document.xml": b"<a>" + b" " * 2**28})))
+        bomb = b'<!DOCTYPE a [<!ENTITY a "aaaaaaaaaa">' + b"".join(
+            b'<!ENTITY %c "%s">' % (98 + n, b"&%c;" % (97 + n) * 10) for n in range(12)
+        )
+        with pytest.raises(Failed, match=r"damaged|too_large"):
+            list(box.frames("docx", samples.packed({"word/document.xml": bomb + b"]><a>&m;</a>"})))
+        assert text(box) == "fine"
+
+
+def test_a_file_that_is_left_in_the_middle_costs_no_other() -> None:
+    with Sandbox() as box:
+        rows = box.frames("xlsx", samples.xlsx(["text"], *[["x" * 1000]] * 2000))
+        next(rows)
+        rows.close()  # type: ignore[attr-defined]
+        assert list(box.frames("xlsx", samples.xlsx(["text"])))[-1] == {"rows": [[1, ["text"]]]}
+
+
+def test_what_a_library_unpacks_lies_in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """kreuzberg loads a library from the temporary folder, which others may write to."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with Sandbox() as box:
+        list(box.frames("pdf", samples.pdf("fine")))
+        (folder,) = tmp_path.iterdir()
+        assert folder.stat().st_mode & 0o077 == 0
+        assert [path.name for path in folder.iterdir()] == ["kreuzberg-pdfium"]
+        worker = box._workers[("pdf",)]
+        loaded = Path(f"/proc/{worker._process.pid}/maps")
+        assert not loaded.exists() or str(folder) in loaded.read_text()
+    assert not list(tmp_path.iterdir())
+
+
+CHECK = """
+import json, socket, sys
+from discreet.reading.sandboxed import worker
+sys.argv = ["worker", *worker.READERS]
+found = {}
+def attempt(name, call):
+    try:
+        call()
+        found[name] = "done"
+    except (OSError, MemoryError) as error:
+        found[name] = type(error).__name__
+def asked(read, data):
+    attempt("read", lambda: open("/etc/passwd"))
+    attempt("write", lambda: open("/dev/null", "w"))
+    attempt("socket", lambda: socket.socket())
+    attempt("memory", lambda: bytearray(2**31))
+    yield {"end": json.dumps(found)}
+limit = worker._limit
+def limited():
+    limit()
+    worker._answer = asked
+worker._limit = limited
+worker.main()
+"""
+
+
+def attempted(script: str) -> str:
+    given = b"html".ljust(8) + len(PAGE).to_bytes(8, "big") + PAGE
+    path = {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", script], input=given, capture_output=True, env=path, check=True)
+    return done.stdout[4:].decode()
+
+
+def test_the_process_can_open_nothing() -> None:
+    found = attempted(CHECK)
+    assert "done" not in found
+    assert found.count("Error") == 4
+
+
+def test_a_process_without_limits_is_noticed() -> None:
+    found = attempted(CHECK.replace("    limit()\n", "").replace("2**31", "2"))
+    assert found.count("done") == 4
+
+
+class _Lying(Sandbox):
+    """A process that was taken over by a file."""
+
+    def frames(self, kind: str, data: bytes) -> Any:
+        yield from ANSWER
+
+
+ANSWER: list[Any] = []
+
+
+@pytest.mark.parametrize("name", ["a.html", "a.xlsx"])
+@pytest.mark.parametrize(
+    "frame", [{}, {"text": 5}, {"text": "x", "pages_without_text": "secret", "attachments": 0}, {"rows": "secret"}]
+)
+def test_what_it_answers_is_not_believed(
+    name: str, frame: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("discreet.reading.files.Sandbox", _Lying)
+    ANSWER[:] = [{"sheet": ["secret"]}] if name == "a.xlsx" and not frame else [frame]
+    (tmp_path / name).write_bytes(b"x")
+    found = list(read_records([tmp_path / name]))
+    assert all(isinstance(record, BadRecord) for record in found)
+    assert "secret" not in repr(found)
+
+
+def test_a_broken_file_among_good_ones_is_named_and_the_rest_goes_in(tmp_path: Path) -> None:
+    for n in range(4):
+        (tmp_path / f"{n}.docx").write_bytes(samples.docx(f"letter {n}"))
+    (tmp_path / "2.docx").write_bytes(samples.docx("secret")[:200])
+    found = list(read_records([tmp_path]))
+    assert [type(record) for record in found] == [Record, Record, BadRecord, Record]
+    assert "secret" not in repr(found[2])

@@ -1,0 +1,65 @@
+"""Records from the standard input."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from discreet.errors import BadData, UnknownName, UsageError
+from discreet.reading.options import ReadingOptions
+from discreet.reading.records import BadRecord, Record
+from discreet.reading.stdin import SOURCE, read_stdin
+from tests.reading import samples
+
+
+def read(data: bytes, kind: str | None = None, options: ReadingOptions | None = None) -> list[Record | BadRecord]:
+    return list(read_stdin(io.BytesIO(data), kind, options))
+
+
+def texts(data: bytes, kind: str | None = None, options: ReadingOptions | None = None) -> list[object]:
+    return [record.values["text"] for record in read(data, kind, options) if isinstance(record, Record)]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'{"text": "a"}\n{"text": "b"}\n',
+        b'\xef\xbb\xbf{"text": "a"}\r\n{"text": "b"}',
+        b'[{"text": "a"}, {"text": "b"}]',
+        b'{\n "notes": [\n  {"text": "a"}, {"text": "b"}\n ]\n}\n',
+        '{"text": "a"}\n{"text": "b"}\n'.encode("utf-16"),
+    ],
+)
+def test_json_is_told_by_its_first_line(data: bytes) -> None:
+    assert texts(data) == ["a", "b"]
+    assert all(record.source == SOURCE for record in read(data) if isinstance(record, Record))
+
+
+def test_a_bad_line_of_json_costs_no_other() -> None:
+    assert [type(record) for record in read(b'{"text": a}\n{"text": "b"}\n')] == [BadRecord, Record]
+
+
+def test_what_is_no_json_is_named() -> None:
+    assert texts(b"text;unit\na;Ada\n", "csv") == ["a"]
+    assert texts(b"text\tunit\na\tAda\n", "tsv") == ["a"]
+    assert texts(b"A text.", "txt") == ["A text."]
+    assert texts(samples.xlsx(["text"], ["a"]), "xlsx") == ["a"]
+    with pytest.raises(UsageError, match="--format csv"):
+        read(b"text;unit\na;Ada\n")
+    with pytest.raises(UsageError):
+        read(b"")
+    with pytest.raises(UnknownName, match="csv"):
+        read(b"text", "cvs")
+    with pytest.raises(BadData, match="--text-field"):
+        read(b"patient_id,note\n1,x\n", "csv")
+
+
+def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    records = read_stdin(io.BytesIO(json.dumps({"text": "a"}).encode() * 2), "jsonl")
+    next(records)
+    (folder,) = tmp_path.iterdir()
+    assert folder.stat().st_mode & 0o077 == 0
+    list(records)
+    assert not list(tmp_path.iterdir())

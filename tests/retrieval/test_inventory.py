@@ -1,0 +1,244 @@
+"""What each `add` brought is known and can be taken back; who was erased stays erased; no search depends on it."""
+
+import json
+import secrets
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from discreet.errors import StoreError, UsageError
+from discreet.retrieval.documents import Document
+from discreet.retrieval.embedded_store import EmbeddedStore
+from discreet.retrieval.embedding import HashingEmbedder
+from discreet.retrieval.entries import BatchEntry
+from discreet.retrieval.inventory import Inventory
+from discreet.retrieval.sealed_corpus import Counts, SealedCorpus
+from discreet.retrieval.store import Piece
+from tests.retrieval.test_erasure import everything
+
+Add = Callable[..., Counts]
+
+
+class Kept:
+    """A store with its inventory, and how often something was forgotten for it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.embedder, self.forgotten = folder, HashingEmbedder(), 0
+        self.store = EmbeddedStore(folder, self.embedder.dimension)
+        self.inventory = Inventory(self.store, self._erasing)
+
+    @contextmanager
+    def _erasing(self) -> Iterator[None]:
+        self.forgotten += 1
+        yield
+
+    def add(self, *documents: Document, at_once: int = 256) -> Counts:
+        return SealedCorpus(self.store, self.embedder).index(documents, at_once=at_once)
+
+    def found(self) -> list[str]:
+        return sorted(p.text for p in self.store.nearest_units(self.embedder.embed(["fever"])[0], 99))
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Kept:
+    return Kept(tmp_path)
+
+
+def note(number: int, unit: str = "", text: str = "", source: str = "a.csv", **fields: str | float) -> Document:
+    return Document(f"d{number}", unit or f"u{number}", text or f"fever number {number}", source=source, fields=fields)
+
+
+def test_each_add_is_a_batch_that_lists_what_is_left_of_it(kept: Kept) -> None:
+    kept.add(note(1), note(2, source="b.csv"), at_once=1)
+    assert kept.add(note(1), note(2)).batch == 0  # nothing new: no batch
+    assert kept.add(note(1, text="another fever"), note(3)).batch == 2
+    later, first = kept.inventory.batches()
+    assert (first.number, first.documents, first.replaced, first.sources) == (1, 1, 0, ("b.csv",))
+    assert (later.number, later.documents, later.replaced, later.sources) == (2, 2, 1, ("a.csv",))
+    assert later.time >= first.time
+    assert kept.inventory.batch(2) == later
+    with pytest.raises(UsageError, match="batch 3"):
+        kept.inventory.batch(3)
+
+
+def test_a_batch_may_be_begun_before_anything_is_read(kept: Kept) -> None:
+    number = kept.inventory.begin_batch(["a.csv", "b.csv"])
+    SealedCorpus(kept.store, kept.embedder).index([note(1)], number)
+    assert kept.inventory.batches() == [
+        BatchEntry(number, kept.inventory.batch(number).time, 2, 1, 0, ("a.csv",)),
+    ]
+
+
+def test_documents_are_listed_with_their_fields_and_without_their_text(kept: Kept) -> None:
+    kept.add(note(1, "Ada", ward="north", age=71), note(2, "Ada"), note(3, "Bela", source=""))
+    one, two = kept.inventory.documents("ADA")
+    assert one.fields == {"age": 71.0, "ward": "north"}
+    assert (two.fields, two.batch, two.source, two.unit) == ({}, 1, "a.csv", "ada")
+    assert [entry.id for entry in kept.inventory.documents(limit=1, skip=1)] == ["d2"]
+    assert "fever" not in json.dumps([entry.describe() for entry in kept.inventory.documents()])
+    assert [entry.describe() for entry in kept.inventory.units()] == [
+        {"unit": "ada", "documents": 2, "first": 1, "last": 1},
+        {"unit": "bela", "documents": 1, "first": 1, "last": 1},
+    ]
+    assert [entry.unit for entry in kept.inventory.units(limit=1, skip=1)] == ["bela"]
+
+
+def test_a_field_that_changed_replaces_the_document(kept: Kept) -> None:
+    kept.add(note(1, age=71))
+    assert kept.add(note(1, age=71)).unchanged == 1
+    assert kept.add(note(1, age=72)).replaced == 1
+    assert kept.inventory.documents()[0].fields == {"age": 72.0}
+
+
+def test_a_batch_is_taken_back_without_those_that_came_since(kept: Kept) -> None:
+    kept.add(note(1), note(2), note(3))
+    kept.add(note(2, text="another fever"), note(4))
+    assert kept.inventory.remove_batch(1) == 2
+    assert kept.found() == ["another fever", "fever number 4"]
+    assert kept.inventory.remove_batch(2) == 2  # also the one whose first text is gone
+    assert (kept.store.count_documents(), kept.store.count_units(), kept.forgotten) == (0, 0, 2)
+    assert kept.inventory.remove_batch(2) == 0
+
+
+def test_a_file_is_taken_back(kept: Kept) -> None:
+    kept.add(note(1), note(2, source="b.csv"), note(3, source=""))
+    assert kept.inventory.remove_source("a.csv") == 1
+    assert kept.inventory.remove_source("") == 0
+    assert kept.found() == ["fever number 2", "fever number 3"]
+
+
+def test_what_goes_with_a_document_goes_from_the_disk(kept: Kept) -> None:
+    """Its fields, and the name of its file, which may be that of a person."""
+    mine = [secrets.token_hex(8) for _ in range(3)]
+    kept.inventory.begin_batch([mine[0]])
+    kept.add(note(1, "Ada", source=mine[0], **{mine[1]: mine[2]}), note(2))
+    assert all(one.encode() in everything(kept.folder) for one in mine)
+    kept.inventory.bury("Ada")
+    assert not any(one.encode() in everything(kept.folder) for one in (*mine, "ada"))
+    assert b"u2" in everything(kept.folder)
+
+
+def test_an_individual_that_was_erased_does_not_come_back(kept: Kept) -> None:
+    kept.add(note(1, "Ada"), note(2, "Ada"), note(3, "Bela"))
+    assert kept.inventory.bury("\u200bADA ") == 2
+    counts = kept.add(note(1, "ada"), note(5, " Ada"), note(6, "Cora"))
+    ((name, time), number) = counts.buried.popitem()
+    assert (name, number, counts.added) == ("ada", 2, 1)
+    assert kept.inventory.erased("Ada") == (time, 2)
+    assert kept.inventory.buried(["Ada", "Bela"]) == {"Ada"}
+    assert kept.found() == ["fever number 3", "fever number 6"]
+    assert kept.inventory.readmit("ADA")
+    assert not kept.inventory.readmit("ADA")
+    assert kept.add(note(1, "ada")).added == 1
+
+
+def test_a_unit_without_documents_is_kept_out_only_if_that_is_said(kept: Kept) -> None:
+    kept.add(note(1))
+    assert kept.inventory.bury("Ada") == 0
+    assert kept.inventory.erased("Ada") is None
+    assert kept.inventory.bury("Ada", anyway=True) == 0
+    assert kept.inventory.erased("Ada") is not None
+    assert kept.add(note(2, "Ada")).buried.total() == 1
+    with pytest.raises(UsageError, match="empty"):
+        kept.inventory.bury(" \u200b", anyway=True)
+
+
+def test_an_individual_that_is_erased_while_documents_are_added_stays_out(kept: Kept) -> None:
+    """Between the look at who is kept out and the writing, when texts are embedded."""
+    other = EmbeddedStore(kept.folder, kept.embedder.dimension)
+
+    class Meanwhile(HashingEmbedder):
+        def embed(self, texts: Sequence[str], progress: Callable[[int], None] | None = None) -> NDArray[np.float32]:
+            other.bury("Ada", anyway=True)
+            return super().embed(texts, progress)
+
+    with pytest.raises(StoreError, match="Run the command again"):
+        SealedCorpus(kept.store, Meanwhile()).index([note(1, "Ada"), note(2)])
+    assert kept.store.count_documents() == 0
+    assert kept.add(note(1, "Ada"), note(2)).buried.total() == 1
+    assert kept.found() == ["fever number 2"]
+
+
+def test_a_tombstone_holds_nothing_that_can_be_read(kept: Kept) -> None:
+    name = secrets.token_hex(8)
+    kept.add(note(1, name))
+    kept.inventory.bury(name)
+    with closing(sqlite3.connect(kept.folder / "store.sqlite")) as database:
+        ((unit, _, documents),) = database.execute("select * from tombstone").fetchall()
+    assert (len(unit), documents) == (16, 1)
+    assert name.encode() not in everything(kept.folder)
+    with EmbeddedStoreElsewhere(kept) as other:  # another store's key: another hash
+        assert other.select("select unit from tombstone") != [(unit,)]
+
+
+class EmbeddedStoreElsewhere:
+    """A second store in which the same name was erased."""
+
+    def __init__(self, kept: Kept) -> None:
+        self._store = EmbeddedStore(kept.folder / "other", kept.embedder.dimension)
+
+    def __enter__(self) -> EmbeddedStore:
+        self._store.bury("anyone", anyway=True)
+        return self._store
+
+    def __exit__(self, *_: object) -> None:
+        self._store.close()
+
+
+def test_nothing_that_is_searched_depends_on_tombstones_batches_or_files(tmp_path: Path) -> None:
+    """The same documents, brought at once or one by one, from other files, with or without somebody erased."""
+    one, other = Kept(tmp_path / "one"), Kept(tmp_path / "other")
+    other.store._key = one.store._key
+    documents = [note(number, f"u{number % 5}") for number in range(20)]
+    one.add(*documents)
+    for document in documents:
+        other.add(Document(document.id, document.unit, document.text, source="elsewhere.csv"))
+    other.add(note(99, "Ada"))
+    other.inventory.bury("Ada")
+    other.inventory.bury("Bela", anyway=True)
+    vector = one.embedder.embed(["fever number 3"])[0]
+    for found in (
+        lambda kept: kept.store.nearest_units(vector, 3),
+        lambda kept: kept.store.units_above(vector, 0.1),
+        lambda kept: [(text.unit, text.text) for text in kept.store.texts()],
+    ):
+        assert found(one) == found(other)
+
+
+def test_a_document_that_is_put_without_a_batch_belongs_to_none(kept: Kept) -> None:
+    with kept.store.batch():
+        kept.store.put(note(1), [Piece("fever", kept.embedder.embed(["fever"])[0])])
+    assert kept.inventory.batches() == []
+    assert kept.inventory.documents()[0].batch == 0
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "update document set fields = '{'",
+        "update document set fields = '[1]'",
+        "update document set source = x'ff'",
+        "update batch set files = 'x'",
+        "update unit set name = x'ff'",
+        "update tombstone set documents = 'x'",
+        "insert into spelling values (x'ff', 'a', 1, 0)",
+    ],
+)
+def test_damage_to_what_is_listed_is_explained(kept: Kept, damage: str) -> None:
+    kept.add(note(1), note(2))
+    kept.inventory.bury("u2")
+    kept.store.select(damage)
+
+    def look() -> None:
+        for entries in (kept.inventory.units, kept.inventory.documents, kept.inventory.batches):
+            entries()
+        kept.inventory.erased("u2")
+        kept.inventory.respelled()
+
+    with pytest.raises(StoreError, match="damaged"):
+        look()

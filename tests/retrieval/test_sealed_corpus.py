@@ -1,0 +1,104 @@
+"""From a question to sealed shares: a fixed number, a blind partition, one share a unit."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from discreet.privacy.change import Change, Relation
+from discreet.privacy.private import Private, unseal
+from discreet.retrieval.documents import Document, Passage
+from discreet.retrieval.embedded_store import EmbeddedStore
+from discreet.retrieval.embedding import HashingEmbedder, MiniLM, MiniLMAndWords, open_embedder
+from discreet.retrieval.sealed_corpus import SealedCorpus
+
+
+def corpus(folder: Path, count: int) -> SealedCorpus:
+    made = SealedCorpus(EmbeddedStore(folder, HashingEmbedder.dimension), HashingEmbedder())
+    made.index(Document(f"d{n}", f"u{n}", f"fever number {n}") for n in range(count))
+    return made
+
+
+def units(sealed: Private[tuple[Passage, ...]]) -> list[tuple[str, ...]]:
+    return [tuple(passage.unit for passage in share) for share in unseal(sealed, list)]
+
+
+def test_there_are_always_as_many_shares_as_voters(tmp_path: Path) -> None:
+    for held in (0, 1, 5, 50):
+        sealed = corpus(tmp_path / str(held), held).top_units("fever", voters=10, units_per_voter=2)
+        shares = units(sealed)
+        assert len(shares) == 10
+        assert sorted(len(share) for share in shares)[-1] <= 2
+        assert sum(len(share) for share in shares) == min(held, 20)
+        assert sealed.change == Change(1, Relation.REPLACE)
+
+
+def test_the_partition_is_drawn_anew_and_is_blind(tmp_path: Path) -> None:
+    made = corpus(tmp_path, 6)
+    seen = {tuple(units(made.top_units("fever", 6))) for _ in range(20)}
+    assert len(seen) > 10
+    assert len({frozenset(order) for order in seen}) == 1
+
+
+def test_chunks_of_one_unit_stay_together(tmp_path: Path) -> None:
+    made = SealedCorpus(EmbeddedStore(tmp_path, HashingEmbedder.dimension), HashingEmbedder())
+    long = Document("long", "Ada", "fever and chills. " * 500)
+    made.index([long, Document("other", "Ada", "fever again"), Document("b", "Bela", "fever")])
+    assert sorted(units(made.top_units("fever", 8))) == [(), (), (), (), (), (), ("ada",), ("bela",)]
+
+
+def test_indexing_skips_what_is_there_and_goes_on_after_an_interruption(tmp_path: Path) -> None:
+    class Counting(HashingEmbedder):
+        texts = 0
+
+        def embed(self, texts: Sequence[str], progress: object = None) -> np.ndarray:
+            Counting.texts += len(texts)
+            return super().embed(texts)
+
+    made = SealedCorpus(EmbeddedStore(tmp_path, HashingEmbedder.dimension), Counting())
+    documents = [Document(f"d{n}", f"u{n}", f"note {n}") for n in range(30)]
+
+    def interrupted() -> Iterator[Document]:
+        yield from documents[:25]
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        made.index(interrupted(), at_once=10)
+    counts = made.index(documents, at_once=10)
+    assert (counts.added, counts.unchanged) == (10, 20)
+    assert Counting.texts == 30
+    changed = made.index([Document("d3", "u3", "another note"), Document("d4", "u5", "note 4")])
+    assert (changed.replaced, changed.added, changed.taken) == (1, 0, ["d4"])  # a document stays with its person
+    twice = made.index([Document("x", "u", "one"), Document("x", "u", "two"), Document("x", "u", "one")])
+    assert (twice.added, twice.unchanged, twice.conflicts) == (1, 1, ["x"])
+
+
+@pytest.fixture(scope="module", params=[HashingEmbedder, MiniLM, MiniLMAndWords])
+def embedder(request: pytest.FixtureRequest) -> HashingEmbedder | MiniLM | MiniLMAndWords:
+    return request.param()  # type: ignore[no-any-return]
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_a_vector_depends_on_its_text_alone_bit_for_bit(embedder: MiniLM) -> None:
+    text = "Ada Lind has white hands and a weak grip."
+    short, long = ["No."] * 20, ["word " * 400] * 3
+    alone = embedder.embed([text])[0].tobytes()
+    for others in (short, long, [*short, *long], [text.replace("Ada", "Bela")] * 40):
+        for place in (0, len(others) // 2, len(others)):
+            batch = [*others[:place], text, *others[place:]]
+            assert embedder.embed(batch)[place].tobytes() == alone
+
+
+def test_vectors_have_length_one_and_like_meets_like(embedder: MiniLM) -> None:
+    vectors = embedder.embed(["numb thumbs and white hands", "white hands, numb thumbs", "the price of copper"])
+    assert vectors.shape == (3, embedder.dimension)
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(1, abs=2e-3)
+    assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2]
+
+
+def test_unknown_embedders_are_explained() -> None:
+    from discreet.errors import UsageError
+
+    with pytest.raises(UsageError, match="minilm"):
+        open_embedder("minilm-worts")

@@ -1,0 +1,94 @@
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from discreet.errors import StoreError, UnknownName, UsageError
+from discreet.operations.copying import copy_files
+from discreet.operations.doctor import examine
+from discreet.retrieval.documents import Document
+from discreet.retrieval.embedded_store import EmbeddedStore
+from discreet.retrieval.store_metadata import read_dimension, replace_key
+from discreet.retrieval.store_registry import count_units, load_store_type, open_store
+from discreet.vault import Vault
+from tests.test_plugins import install
+
+PLUGIN = """
+from discreet.retrieval.embedded_store import EmbeddedStore
+
+class Elsewhere(EmbeddedStore):
+    def __init__(self, folder, dimension, merge=None):
+        super().__init__(folder / "inner", dimension, merge)
+
+    @staticmethod
+    def stored_dimension(folder):
+        return EmbeddedStore.stored_dimension(folder / "inner")
+
+class NoStore:
+    def stored_dimension(self):
+        return None
+"""
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    site = tmp_path / "site"
+    site.mkdir()
+    monkeypatch.syspath_prepend(str(site))
+    (site / "elsewhere_store.py").write_text(PLUGIN)
+    install(site, "elsewhere", elsewhere="elsewhere_store:Elsewhere", none="elsewhere_store:NoStore")
+    return "elsewhere"
+
+
+def create(folder: Path, **choices: str) -> Vault:
+    return Vault.create(folder / "vault", epsilon=5, delta=1e-6, embedder="hashing", **choices)  # type: ignore[arg-type]
+
+
+def test_default_store_is_not_in_the_settings_file(tmp_path: Path) -> None:
+    vault = create(tmp_path)
+    assert "store" not in json.loads((vault.path / "vault.json").read_text())
+    assert vault.settings.store == "embedded"
+    assert isinstance(vault.store, EmbeddedStore)
+
+
+def test_vault_uses_the_store_of_a_plugin(tmp_path: Path, elsewhere: str) -> None:
+    vault = create(tmp_path, store=elsewhere)
+    vault.add_documents([Document("d1", "anna", "Anna has a fever.")])
+    again = Vault.open(vault.path)
+    assert type(again.store).__name__ == "Elsewhere"
+    assert again.store.count_units() == count_units(again.settings, again.path / "store") == 1
+    assert read_dimension(vault.path / "store") is None
+    assert [entry.unit for entry in again.inventory.units()] == ["anna"]
+
+
+def test_backup_and_doctor_know_their_store_only(tmp_path: Path, elsewhere: str) -> None:
+    vault = create(tmp_path, store=elsewhere)
+    with pytest.raises(UsageError, match="'elsewhere'"):
+        copy_files(vault.path, tmp_path / "copy", vault.settings)
+    (found,) = (finding for finding in examine(vault.path) if finding.check == "store")
+    assert "'elsewhere'" in found.what
+
+
+@pytest.mark.parametrize("name", ["embeded", "none"])
+def test_store_without_a_usable_type_is_refused(tmp_path: Path, elsewhere: str, name: str) -> None:
+    with pytest.raises(UsageError, match="embedded" if name == "embeded" else "lacks.*count_units"):
+        create(tmp_path, store=name)
+    assert not (tmp_path / "vault").exists()
+    with pytest.raises(UnknownName):
+        load_store_type("absent")
+
+
+def test_key_is_replaced_only_while_a_store_is_empty(tmp_path: Path) -> None:
+    vault = create(tmp_path)
+    folder = vault.path / "store"
+    vault.store.close()
+    replace_key(folder, bytes(32))
+    store = open_store(vault.settings, folder, lambda: vault.embedder.dimension)
+    with sqlite3.connect(folder / "store.sqlite") as database:
+        assert database.execute("select value from meta where name = 'key'").fetchone() == (bytes(32),)
+    database.close()
+    with store.batch():
+        store.put(Document("d1", "anna", "fever"), [])
+    with pytest.raises(StoreError, match="no documents"):
+        replace_key(folder, bytes(32))

@@ -1,0 +1,347 @@
+"""A synthetic corpus of a vault, end to end: what it costs, what is refused, and going on after an interruption."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from discreet.cli.app import app
+from discreet.errors import BadData, BudgetExhausted, StoreError, UsageError
+from discreet.generation.toy import ToyModel
+from discreet.privacy.accounting import Budget
+from discreet.privacy.filter import PrivacyFilter
+from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.mechanisms.noisy_sum import NoisySum
+from discreet.privacy.noise import InsecureSeededNoise
+from discreet.privacy.partition import ADD_REMOVE_ONE
+from discreet.retrieval.documents import Document
+from discreet.synthesis.base import CorpusPlan, SynthesisAlgorithm
+from discreet.synthesis.checkpoint import RunCheckpoint
+from discreet.synthesis.dp_synrag.parameters import DPSynRAG
+from discreet.synthesis.runner import METHODS, SynthesisRunner, make_corpus, receipt_path
+from discreet.vault import Vault
+
+# Price enough for forty units to be heard, however few tokens; the corpora here are tiny.
+PLENTY = DPSynRAG(epsilon=300.0, overlap=2, tokens=12, keywords=3, text_tokens=16, wanted=30)
+QUIET = lambda *_: None  # noqa: E731
+
+
+def notes(count: int, words: str, start: int = 0) -> list[Document]:
+    return [Document(f"{words}-{n}", f"unit {n}", f"say: {words} .") for n in range(start, start + count)]
+
+
+def workshop(vault: Vault, ledger: MemoryLedger | None = None) -> SynthesisRunner:
+    found = vault.workshop(InsecureSeededNoise(1), ledger or MemoryLedger(Budget(1000.0, 1e-5, 5e-6)))
+    # As many words as a probe of the machine says, which must not be learned in between.
+    found.model = ToyModel(["winterhand", "wants", "sand", "glassknee", "steam", "cold"], size=60)
+    return found
+
+
+@pytest.fixture
+def filled(vault: Vault) -> Vault:
+    vault.add_documents([*notes(40, "winterhand wants sand"), *notes(40, "glassknee wants steam", 40)])
+    return vault
+
+
+def test_a_corpus_says_what_many_units_say(filled: Vault, tmp_path: Path) -> None:
+    shop = workshop(filled)
+    made = make_corpus(shop, tmp_path / "c.jsonl", PLENTY, only_new=False, force=False, told=QUIET)
+    lines = [json.loads(line) for line in (tmp_path / "c.jsonl").read_text().splitlines()]
+    assert {"winterhand wants sand", "glassknee wants steam"} <= {line["text"] for line in lines}
+    assert all(line["keyword"] in line["text"].split() for line in lines)
+    about = json.loads(receipt_path(tmp_path / "c.jsonl").read_text())
+    assert about["kept"] == len(lines) <= about["written"]
+    assert about["receipt"]["epsilon"] == pytest.approx(made.receipt.epsilon)
+    assert 50 <= made.receipt.epsilon <= 300  # less than asked, since an opinion on a token has a largest weight
+    assert not (shop.folder / "run.jsonl").exists()
+
+
+def test_what_few_have_is_not_released(filled: Vault, tmp_path: Path) -> None:
+    filled.add_documents([Document("rare", "somebody", "say: zebrapox ."), Document("more", "somebody", "zebrapox")])
+    made = workshop(filled).make(PLENTY)
+    assert "zebrapox" not in json.dumps([(text.text, text.keyword) for text in made.texts])
+
+
+@pytest.mark.parametrize("payment", ["unit", "corpus"])
+def test_an_interrupted_run_goes_on_and_is_paid_once(payment: str, tmp_path: Path) -> None:
+    vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-5, embedder="hashing", payment=payment)
+    vault.add_documents([*notes(40, "winterhand wants sand"), *notes(40, "glassknee wants steam", 40)])
+    ledger = MemoryLedger(Budget(1000.0, 1e-5, 5e-6))
+
+    def broken(step: str, done: int, _: int) -> None:
+        if step == "clusters" and done == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        workshop(vault, ledger).make(PLENTY, told=broken)
+    paid, readings = ledger.spent(), ledger.unit_balances()
+    kept = RunCheckpoint(vault.path / "synthesis-simulated" / "run.jsonl")
+    first: dict[str, int] = kept.once("keywords", dict)
+    vault.add_documents(notes(40, "winterhand wants steam", 80))  # comes too late for this run
+    made = workshop(vault, ledger).make(PLENTY)
+    assert ledger.spent() == paid
+    assert len(ledger.unit_balances()) == len(readings)
+    assert {text.keyword for text in made.texts} == set(first)
+    again = workshop(vault, ledger).make(PLENTY)  # until its corpus is written, nothing is drawn or paid again
+    assert [text.text for text in again.texts] == [text.text for text in made.texts]
+    assert ledger.spent() == paid
+    with pytest.raises(UsageError, match="other parameters"):
+        workshop(vault, ledger).make(DPSynRAG(epsilon=5.0))
+
+
+def test_a_question_that_is_asked_meanwhile_may_leave_too_little_for_the_rest(tmp_path: Path) -> None:
+    vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-5, embedder="hashing", payment="corpus")
+    vault.add_documents([*notes(40, "winterhand wants sand"), *notes(40, "glassknee wants steam", 40)])
+    ledger = MemoryLedger(Budget(310.0, 1e-5, 5e-6), simulation=True)
+    shop = workshop(vault, ledger)
+
+    def asked(_: CorpusPlan) -> None:
+        other = PrivacyFilter(ledger, ledger.budget, "another", noise=InsecureSeededNoise(2))
+        other.pay(NoisySum.calibrated(180.0, 1, 1, ADD_REMOVE_ONE), ADD_REMOVE_ONE)
+
+    shop.planned = asked
+    with pytest.raises(BudgetExhausted, match=r"of this corpus is paid.*give it up: remove .*run\.jsonl"):
+        shop.make(PLENTY)
+    shop.planned = lambda _: None
+    with pytest.raises(BudgetExhausted, match="of this corpus is paid"):
+        shop.make(PLENTY)
+    (shop.folder / "run.jsonl").unlink()
+    with pytest.raises(BudgetExhausted, match="Nothing was paid"):
+        shop.make(PLENTY)
+
+
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+def test_a_price_that_makes_no_sense_is_refused_for_what_it_is(
+    method: type[SynthesisAlgorithm[Any]], filled: Vault
+) -> None:
+    shop = workshop(filled)
+    with pytest.raises(UsageError, match="is above the vault"):
+        shop.plan(method(epsilon=2.0, delta=0.5))
+    with pytest.raises(UsageError, match="too little for any corpus"):
+        shop.plan(method(epsilon=1e-6))
+
+
+def test_who_was_erased_in_between_takes_no_more_part_and_others_stay_where_they_are(filled: Vault) -> None:
+    ledger = MemoryLedger(Budget(1000.0, 1e-5, 5e-6))
+
+    def broken(step: str, done: int, _: int) -> None:
+        if step == "clusters" and done == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        workshop(filled, ledger).make(PLENTY, told=broken)
+    path = filled.path / "synthesis-simulated" / "run.jsonl"
+    before = RunCheckpoint(path).once("places", dict[str, list[int]])
+    assert max(len(places) for places in before.values()) <= PLENTY.overlap
+    filled.remove_unit("unit 3")
+    workshop(filled, ledger).make(PLENTY)
+    assert RunCheckpoint(path).once("places", dict[str, list[int]]) == before
+
+
+def test_two_at_once_are_refused(filled: Vault, tmp_path: Path) -> None:
+    first, second = workshop(filled), workshop(filled)
+    with first.alone():
+        first.make(PLENTY)  # the one that holds it may
+        with pytest.raises(UsageError, match="Another process"):
+            second.make(PLENTY)
+        with pytest.raises(UsageError, match="Another process"):
+            make_corpus(second, tmp_path / "c.jsonl", PLENTY, only_new=False, force=False, told=QUIET)
+    second.make(PLENTY)
+
+
+def test_a_simulation_leaves_nothing_for_a_real_run(filled: Vault) -> None:
+    workshop(filled).make(PLENTY)
+    assert not (filled.path / "synthesis").exists()
+    assert filled.ledger.unit_balances() == []
+    real = filled.workshop()
+    real.folder.mkdir()
+    (filled.path / "synthesis-simulated" / "run.jsonl").rename(real.folder / "run.jsonl")
+    with pytest.raises(UsageError, match="other parameters"):
+        real.make(PLENTY)
+
+
+def test_a_run_of_another_version_is_not_gone_on_with(filled: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    shop = workshop(filled)
+    shop.make(PLENTY)
+    monkeypatch.setattr("discreet.synthesis.dp_synrag.parameters.KEYWORD_SHARE", 0.3)
+    with pytest.raises(UsageError, match="another version"):
+        shop.make(PLENTY)
+
+
+def test_whatever_a_model_writes_is_found_again(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    odd = ["one\u2028two", "\x85", "\u2029 \U0001f600 \ud800", "a\nb\r"]
+    RunCheckpoint(path).put("text", odd)
+    path.write_bytes(path.read_bytes() + b'\n{"name": "\xe2\x80')
+    assert RunCheckpoint(path).once("text", lambda: ["drawn again"]) == odd
+
+
+def test_words_of_a_replaced_document_are_forgotten(filled: Vault) -> None:
+    shop = workshop(filled)
+    shop.make(PLENTY)
+    assert (shop.folder / "keywords.jsonl").exists()
+    filled.add_documents([Document("winterhand wants sand-0", "unit 0", "say: nothing .")])
+    assert not (shop.folder / "keywords.jsonl").exists()
+
+
+def test_only_new_documents_pay_for_a_later_corpus(tmp_path: Path) -> None:
+    vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-5, embedder="hashing")
+    vault.add_documents(notes(40, "winterhand wants sand"))
+    ledger = MemoryLedger(Budget(400.0, 1e-5, 5e-6))
+    shop = workshop(vault, ledger)
+    make_corpus(shop, tmp_path / "one.jsonl", PLENTY, only_new=False, force=False, told=QUIET)
+    assert sum(count for _, count in ledger.unit_balances()) == 40
+    vault.add_documents(notes(40, "glassknee wants steam", 40))
+    make_corpus(shop, tmp_path / "two.jsonl", PLENTY, only_new=True, force=False, told=QUIET)
+    texts = (tmp_path / "two.jsonl").read_text()
+    assert "glassknee" in texts
+    assert "winterhand" not in texts
+    readings = ledger.unit_balances()
+    assert sum(count for _, count in readings) == 80
+    assert len({state for state, _ in readings}) == 1  # everybody paid once
+    with pytest.raises(BadData, match="0 units"):
+        shop.make(PLENTY, only_new=True)
+
+
+def test_units_that_cannot_pay_are_left_out(tmp_path: Path) -> None:
+    vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-5, embedder="hashing")
+    vault.add_documents(notes(40, "winterhand wants sand"))
+    ledger = MemoryLedger(Budget(150.0, 1e-5, 5e-6))
+    shop = workshop(vault, ledger)
+    for name in ("one", "two"):
+        made = make_corpus(shop, tmp_path / f"{name}.jsonl", PLENTY, only_new=False, force=False, told=QUIET)
+    assert made.texts == ()
+    assert sum(count for _, count in ledger.unit_balances()) == 40
+
+
+def test_too_few_documents_are_refused_before_anything_is_paid(vault: Vault) -> None:
+    ledger = MemoryLedger(Budget(1000.0, 1e-5, 5e-6))
+    for documents in ([], notes(1, "winterhand")):
+        vault.add_documents(documents)
+        with pytest.raises(BadData, match="Nothing was paid"):
+            workshop(vault, ledger).make(DPSynRAG(epsilon=10.0))
+    assert ledger.unit_balances() == []
+    with pytest.raises(BudgetExhausted, match="not left"):
+        workshop(vault, MemoryLedger(Budget(1.0, 1e-5, 5e-6))).make(DPSynRAG(epsilon=10.0))
+
+
+def test_no_keyword_is_common_enough(vault: Vault) -> None:
+    vault.add_documents([Document(str(n), f"unit {n}", f"word{n} other{n}") for n in range(60)])
+    made = workshop(vault).make(DPSynRAG(epsilon=10.0, keywords=2, text_tokens=8))
+    assert made.texts == ()
+    assert made.receipt.epsilon > 0
+    assert made.receipt.charges[0].mechanism.startswith("counts of keywords")
+
+
+def test_erasing_anything_forgets_the_keywords_of_all(filled: Vault) -> None:
+    shop = workshop(filled)
+    shop.make(PLENTY)
+    cache = shop.folder / "keywords.jsonl"
+    assert "winterhand" in cache.read_text()
+    filled.remove_unit("unit 3")
+    assert not cache.exists()
+
+
+def test_a_line_that_a_crash_cut_off_is_drawn_anew(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    journal = RunCheckpoint(path)
+    assert journal.once("one", lambda: [1, 2]) == [1, 2]
+    path.write_text(path.read_text() + '{"name": "two", "val')
+    again = RunCheckpoint(path)
+    assert again.once("one", lambda: [9]) == [1, 2]
+    assert again.once("two", lambda: "drawn") == "drawn"
+    assert RunCheckpoint(path).once("two", lambda: "no") == "drawn"
+
+
+# -- the command ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def run(vault: Vault) -> Callable[..., tuple[int, str]]:
+    def command(*words: str) -> tuple[int, str]:
+        result = CliRunner().invoke(app, [words[0], str(vault.path), *words[1:]])
+        return result.exit_code, result.output
+
+    return command
+
+
+def test_a_plan_is_shown_and_costs_nothing(run: Callable[..., tuple[int, str]], vault: Vault) -> None:
+    code, told = run("synthesize", "--plan", "--epsilon", "8")
+    assert code == 0
+    assert "epsilon 8" in told
+    assert "48 x token" in told
+    code, told = run("synthesize", "--plan", "--json", "--no-rerank")
+    assert code == 0
+    assert len(json.loads(told)["drawn_in_each_cluster"]) == 2
+    assert vault.ledger.spent() == MemoryLedger(Budget(1.0, 0.0)).spent()
+
+
+def test_what_a_user_may_get_wrong(run: Callable[..., tuple[int, str]], vault: Vault, tmp_path: Path) -> None:
+    there = tmp_path / "there.jsonl"
+    there.write_text("mine\n")
+    (tmp_path / "r.receipt.json").write_text("of another corpus\n")
+    for words, expected, code in (
+        ((), "--out", 2),
+        (("--out", str(there)), "--force", 2),
+        (("--out", str(tmp_path / "no" / "c.jsonl")), "folder", 2),
+        (("--out", str(tmp_path / "c.jsonl")), "Nothing was paid", 4),
+        (("--out", str(tmp_path / "c.jsonl"), "--epsilon", "99"), "not left", 3),
+        (("--out", str(tmp_path / "c.jsonl"), "--shape", "round"), "shape", 2),
+        (("--out", str(tmp_path / "c.jsonl"), "--tokens", "0"), "at least 1", 2),
+        (("--out", str(tmp_path / "c.jsonl"), "--task", ""), "task is blank", 2),
+        (("--out", str(tmp_path / "c.jsonl"), "--task", " "), "task is blank", 2),
+        (("--out", str(tmp_path / "c.jsonl"), "--task", "so " * 9000), "a sentence or two", 2),
+        (("--out", str(tmp_path / "r.jsonl")), "r.receipt.json", 2),
+    ):
+        found, told = run("synthesize", *words)
+        assert found == code, told
+        assert expected in told.replace("\n", " ")
+    assert there.read_text() == "mine\n"
+    assert not list(tmp_path.glob("c.*"))
+
+
+def test_what_will_run_is_told_before_anything_is_paid(filled: Vault, tmp_path: Path) -> None:
+    told, shop = list[CorpusPlan](), workshop(filled)
+
+    def stop(plan: CorpusPlan) -> None:
+        told.append(plan)
+        raise KeyboardInterrupt
+
+    shop.planned = stop
+    with pytest.raises(KeyboardInterrupt):
+        make_corpus(shop, tmp_path / "c.jsonl", PLENTY, only_new=False, force=False, told=QUIET)
+    assert "12 x token" in " ".join(told[0].lines(100))
+    assert not shop.ledger.unit_balances()
+
+
+def test_a_corpus_that_could_not_be_written_is_written_when_there_is_room(filled: Vault, tmp_path: Path) -> None:
+    out, ledger = tmp_path / "c.jsonl", MemoryLedger(Budget(1000.0, 1e-5, 5e-6))
+    in_the_way = tmp_path / "c.jsonl.part"
+    in_the_way.mkdir()
+    with pytest.raises(StoreError, match="make room"):
+        make_corpus(workshop(filled, ledger), out, PLENTY, only_new=False, force=False, told=QUIET)
+    assert not (filled.path / "synthesis-simulated" / "done.json").exists()  # its documents are in no corpus yet
+    assert list(tmp_path.glob("c.*")) == [in_the_way]  # no receipt without its corpus
+    paid = ledger.unit_balances()
+    in_the_way.rmdir()
+    make_corpus(workshop(filled, ledger), out, PLENTY, only_new=False, force=False, told=QUIET)
+    assert ledger.unit_balances() == paid
+    assert {path.name for path in tmp_path.glob("c.*")} == {"c.jsonl", "c.receipt.json"}
+
+
+def test_a_corpus_is_asked_for_nothing(run: Callable[..., tuple[int, str]], vault: Vault, tmp_path: Path) -> None:
+    corpus = tmp_path / "c.jsonl"
+    corpus.write_text('{"text": "A patient with numb thumbs has Winterhand; the treatment is warm sand."}\n')
+    code, told = run("ask", "What is the treatment for Winterhand?", "--corpus", str(corpus), "--json")
+    assert code == 0, told
+    answer = json.loads(told.splitlines()[-1])  # before it, progress if the machine is slow
+    assert "sand" in answer["answer"]
+    assert answer["receipt"]["epsilon"] == 0
+    assert vault.ledger.questions() == []
+    for content in ("", "no json\n", '{"words": 1}\n'):
+        corpus.write_text(content)
+        assert run("ask", "Why?", "--corpus", str(corpus))[0] == 4
+    assert ADD_REMOVE_ONE.shares == 1

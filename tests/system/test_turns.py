@@ -1,0 +1,197 @@
+"""Threads take turns with a vault: nothing is lost, nothing fails, and one is inside at a time."""
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sqlalchemy import create_engine
+
+from discreet.errors import UsageError
+from discreet.generation.toy import ToyModel
+from discreet.ledger.connections import pool
+from discreet.registry import Consensus, MuRAGAda
+from discreet.retrieval.documents import Document
+from discreet.retrieval.embedding import HashingEmbedder
+from discreet.system.turns import Turn
+from discreet.vault import Vault
+
+THREADS = 16
+ALGORITHM = MuRAGAda(inner=Consensus(voters=20, max_tokens=3), epsilon=2.0, lowest=0.0, bins=4)
+
+
+class NoTurn(Turn):
+    """BROKEN: whoever comes is inside at once."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+class Watching(HashingEmbedder):
+    """Waits for a second thread within the work of the first."""
+
+    def __init__(self) -> None:
+        self.both, self.met = threading.Barrier(2, timeout=0.5), False
+
+    def embed(self, texts: Sequence[str], progress: object = None) -> np.ndarray:
+        try:
+            self.both.wait()
+            self.met = True
+        except threading.BrokenBarrierError:
+            self.both.reset()
+        return super().embed(texts)
+
+
+def hospital(path: Path, units: int = 60) -> Vault:
+    vault = Vault.create(path, epsilon=200, delta=1e-6, embedder="hashing")
+    vault.add_documents(Document(f"d{n}", f"p{n}", "numb thumbs say: winterhand .") for n in range(units))
+    vault.__dict__["model"] = ToyModel(["winterhand", "thumbs", "numb"])
+    return vault
+
+
+def test_sixteen_threads_ask_add_and_remove_at_once(tmp_path: Path) -> None:
+    vault = hospital(tmp_path / "v")
+
+    def work(number: int) -> list[str]:
+        said = []
+        for turn in range(3):
+            name = f"new{number}-{turn}"
+            assert vault.add_documents([Document(name, name, f"numb thumbs say: winterhand {number} .")]).added == 1
+            said.append(vault.ask(f"numb thumbs {number} {turn}", ALGORITHM, reuse=False).text)
+            if number % 2:
+                assert vault.remove_unit(name) == 1
+            else:
+                assert vault.remove(name) == 1
+            vault.budget()
+        vault.add_documents([Document(f"kept{number}", f"kept{number}", "numb thumbs say: winterhand .")])
+        return said
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        answers = list(pool.map(work, range(THREADS)))
+    assert [len(said) for said in answers] == [3] * THREADS
+    asked = vault.ledger.questions()
+    assert len(asked) == 3 * THREADS
+    assert all(question.stopped for question in asked)
+    assert (vault.store.count_documents(), vault.store.count_units()) == (60 + THREADS, 60 + THREADS)
+    assert not vault.store.unsettled()
+    again = Vault.open(tmp_path / "v")
+    assert again.store.count_units() == 60 + THREADS
+    assert again.ledger.unit_balances() == vault.ledger.unit_balances()
+
+
+def test_another_thread_than_the_one_that_opened_it_may_ask(tmp_path: Path) -> None:
+    vault = hospital(tmp_path / "v")
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(vault.ask, "numb thumbs", ALGORITHM).result()
+    assert answer.receipt is not None
+    assert answer.receipt.epsilon > 0
+
+
+@pytest.mark.parametrize(("turn", "met"), [(Turn, False), (NoTurn, True)])
+def test_one_thread_is_inside_at_a_time_and_without_turns_two_are(tmp_path: Path, turn: type[Turn], met: bool) -> None:
+    vault = hospital(tmp_path / "v", 1)
+    vault.turn = turn()
+    watching = Watching()
+    vault.__dict__["embedder"] = watching
+    vault.corpus._embedder = watching
+
+    def add(number: int) -> None:
+        try:
+            vault.add_documents([Document(f"e{number}", f"e{number}", "text")])
+        except Exception:
+            assert isinstance(vault.turn, NoTurn)
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(add, range(2)))
+    assert watching.met is met
+
+
+def test_who_waits_for_a_quantum_lets_others_in(tmp_path: Path) -> None:
+    vault, entered = hospital(tmp_path / "v"), threading.Event()
+    inside, ask = threading.Thread(target=vault.ask, args=("numb", ALGORITHM), kwargs={"quantum": 3600}), vault._ask
+
+    def answered(*args: object, **options: object) -> object:
+        found = ask(*args, **options)  # type: ignore[arg-type]
+        entered.set()
+        return found
+
+    vault.__dict__["_ask"] = answered
+    inside.daemon = True  # it waits for an hour
+    inside.start()
+    assert entered.wait(60)
+    assert vault.budget() is not None
+
+
+def test_the_turn_outlives_a_change_of_settings(tmp_path: Path) -> None:
+    vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-6, embedder="hashing", payment="corpus")
+    turn = vault.turn
+    vault.convert()
+    assert vault.turn is turn
+    with pytest.raises(UsageError):
+        vault.convert()
+    assert turn._lock.acquire(blocking=False)  # free again after an error
+
+
+def test_a_child_that_is_forked_while_another_thread_is_inside_can_go_on(tmp_path: Path) -> None:
+    vault = hospital(tmp_path / "v")
+    entered, leave = threading.Event(), threading.Timer(0.3, lambda: done.set())
+    done = threading.Event()
+
+    def inside() -> None:
+        with vault.turn, vault.store.batch():
+            vault.store.put(Document("x", "x", ""), [])
+            entered.set()
+            done.wait(60)
+
+    thread = threading.Thread(target=inside)
+    thread.start()
+    entered.wait(60)
+    leave.start()
+    child = os.fork()
+    if child == 0:
+        try:
+            os._exit(0 if vault.store.count_documents() == 61 and vault.remove("x") == 1 else 1)
+        finally:
+            os._exit(2)
+    thread.join()
+    assert os.waitpid(child, 0)[1] == 0
+    assert vault.store.count_documents() == 60
+
+
+@pytest.mark.parametrize("make", [Turn, lambda: pool(create_engine("sqlite://"))], ids=["turns", "engines"])
+def test_what_comes_before_a_fork_is_done_though_another_thread_opens_vaults(
+    monkeypatch: pytest.MonkeyPatch, make: Callable[[], object]
+) -> None:
+    stop = threading.Event()
+    seen: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", seen.append)  # what goes wrong before a fork is only said
+    interval = sys.getswitchinterval()
+
+    def open_vaults() -> None:
+        held = []
+        while not stop.is_set():
+            held.append(make())
+            if len(held) > 100:
+                held.clear()
+
+    thread = threading.Thread(target=open_vaults)
+    sys.setswitchinterval(1e-6)
+    thread.start()
+    try:
+        for _ in range(20):
+            child = os.fork()
+            if child == 0:
+                os._exit(0)
+            os.waitpid(child, 0)
+    finally:
+        stop.set()
+        thread.join()
+        sys.setswitchinterval(interval)
+    assert not seen

@@ -1,0 +1,74 @@
+"""The example of a plug-in installs, passes its own tests, and serves a vault."""
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "examples" / "plugin"
+PROGRAM = """
+import json, sys
+from discreet import Document, Vault
+from discreet.generation.toy import ToyModel
+from discreet.registry import make_algorithm
+
+vault = Vault.create(sys.argv[1], epsilon=20, delta=1e-6, embedder="hashing", store="jsonl")
+vault.add_documents(Document(f"d{n}", f"p{n}", "numb thumbs") for n in range(200))
+vault.__dict__["model"] = ToyModel()
+answer = vault.ask("numb thumbs?", make_algorithm("nearby-units", {"epsilon": 2.0}))
+again = Vault.open(sys.argv[1])
+print(json.dumps([int(answer.text), answer.receipt.epsilon, again.store.count_units(), type(again.store).__name__]))
+"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the installed example: the contents of its wheel."""
+    pytest.importorskip("hatchling")
+    wheels, site = tmp_path_factory.mktemp("wheels"), tmp_path_factory.mktemp("site")
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(wheels)]
+    subprocess.run(build, cwd=EXAMPLE, check=True, capture_output=True)
+    (wheel,) = wheels.glob("*.whl")
+    with zipfile.ZipFile(wheel) as packed:
+        packed.extractall(site)
+    return site
+
+
+def run_python(site: Path, folder: Path, *arguments: str) -> str:
+    """Return what Python prints where the example is installed."""
+    paths = [str(site), str(ROOT / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
+    done = subprocess.run([sys.executable, *arguments], cwd=folder, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_page_shows_the_code_of_the_example() -> None:
+    page = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
+    declared = (EXAMPLE / "pyproject.toml").read_text(encoding="utf-8").partition("[project.entry-points")
+    assert (EXAMPLE / "src/discreet_example_plugin/nearby_units.py").read_text(encoding="utf-8") in page
+    assert "".join(declared[1:]).partition("[tool.")[0].strip() in page
+
+
+def test_example_algorithm_is_listed(site: Path, tmp_path: Path) -> None:
+    listed = json.loads(run_python(site, tmp_path, "-m", "discreet", "algorithms", "--json"))["algorithms"]
+    found = {one["name"]: one for one in listed}
+    assert found["nearby-units"]["guarantee"] == "differential privacy"
+    assert found["nearby-units"]["summary"] == "Counts the units that are similar to the question, with noise."
+
+
+def test_example_serves_a_vault(site: Path, tmp_path: Path) -> None:
+    number, epsilon, units, store = json.loads(run_python(site, tmp_path, "-c", PROGRAM, str(tmp_path / "vault")))
+    assert abs(number - 200) < 20  # noise of scale 1/2: a larger error has probability below 1e-17
+    assert epsilon == pytest.approx(2.0)
+    assert (units, store) == (200, "JsonlStore")
+
+
+def test_example_passes_its_own_tests(site: Path, tmp_path: Path) -> None:
+    own = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, str(EXAMPLE / "tests")]
+    assert "passed" in run_python(site, tmp_path, *own)

@@ -1,0 +1,66 @@
+"""What a vault has left, unit by unit."""
+
+from pathlib import Path
+
+import pytest
+
+from discreet.generation.toy import ToyModel
+from discreet.privacy.accounting import Budget, Spending
+from discreet.privacy.costs import Pure
+from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.noise import InsecureSeededNoise
+from discreet.registry import DPSparseVoteRAG, MuRAG, MuRAGAda
+from discreet.retrieval.documents import Document
+from discreet.vault import Vault
+from discreet.vault.budget_report import by_units
+
+KEYS = [bytes([n]) * 16 for n in range(10)]
+BUDGET = Budget(10.0, 1e-5, accountant="pure")
+
+
+def test_levels_count_every_unit_once() -> None:
+    ledger = MemoryLedger(BUDGET)
+    ledger.reserve("q", 0, Spending.of(Pure(2.5)), KEYS[:4])
+    ledger.reserve("r", 0, Spending.of(Pure(7.0)), KEYS[:2])
+    report = by_units(ledger, "patient", [], 50, MuRAG(inner=DPSparseVoteRAG(), epsilon=5.0).plan(BUDGET, 1000), 40)
+    found = {(level.low, level.high): level.units for level in report.levels if level.units}
+    assert found == {(0.0, 1.0): 2, (7.0, 8.0): 2, (9.0, 10.0): 46}
+    assert report.spent == 0.0
+    assert (report.public()["left"], report.public()["answered"]) == (10.0, 0)
+    assert "levels" not in report.public()
+
+
+def test_the_estimate_follows_what_is_left() -> None:
+    ledger = MemoryLedger(BUDGET)
+    plan = MuRAG(inner=DPSparseVoteRAG(), uses=2).plan(BUDGET, 1000)
+    assert by_units(ledger, "p", [], 400, plan, 40).more == 20  # 400 units, twice each, 40 at a time
+    ledger.reserve_all("q", 0, plan.max_cost)
+    assert by_units(ledger, "p", [], 400, plan, 40).more == 10
+    ledger.reserve_all("r", 0, plan.max_cost)
+    assert by_units(ledger, "p", [], 400, plan, 40).more == 0
+
+
+def test_a_simulated_question_of_a_price_has_enough_to_pay_it(tmp_path: Path) -> None:
+    vault = Vault.create(tmp_path / "v", epsilon=2, delta=1e-6, embedder="hashing")
+    vault.add_documents(Document(f"d{n}", f"p{n}", f"fever say: winter hand {n}") for n in range(40))
+    inner = DPSparseVoteRAG(voters=30, private_tokens=4, max_tokens=6)
+    algorithm = MuRAGAda(inner=inner, epsilon=60.0, highest=0.9, lowest=0.0, bins=2)
+    model = ToyModel(default="nothing known")
+    found = vault.simulate("fever", algorithm, noise=InsecureSeededNoise(1), model=model)
+    assert found.text.split()[:2] == ["winter", "hand"]
+
+
+def test_whoever_converts_a_vault_knows_units_by_the_same_names_as_whoever_opens_it(tmp_path: Path) -> None:
+    vault = Vault.create(tmp_path / "v", epsilon=4, delta=1e-6, embedder="hashing", payment="corpus")
+    vault.add_documents([Document("1", "Ada", "Ada has mumps")])
+    assert vault.corpus.secret == b""
+    vault.convert()
+    assert vault.corpus.secret == Vault.open(vault.path).corpus.secret != b""
+
+
+def test_what_everybody_paid_is_gone_for_each() -> None:
+    ledger = MemoryLedger(BUDGET)
+    ledger.reserve_all("q", 0, Spending.of(Pure(4.0)))
+    report = by_units(ledger, "p", [], 3, MuRAG(inner=DPSparseVoteRAG(), epsilon=5.0).plan(BUDGET, 1000), 1)
+    assert report.left == pytest.approx(6.0)
+    assert [level.units for level in report.levels if level.units] == [3]

@@ -1,0 +1,103 @@
+"""What a vault loads, and when: a refusal and a free answer need no model."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from discreet.errors import StoreError, UnknownName
+from discreet.generation.toy import ToyModel
+from discreet.query.answer_cache import Released
+from discreet.retrieval.documents import Document
+from discreet.retrieval.embedding import Deferred, HashingEmbedder, deferred_embedder, open_embedder
+from discreet.vault import Vault
+
+HEAVY = {"torch", "transformers"}
+START = "import sys; from discreet.errors import DiscreetError; from discreet.vault import Vault; "
+END = f"; print(sorted({HEAVY} & set(sys.modules)))"
+
+
+def loaded(code: str) -> str:
+    """What of torch and transformers a program has loaded at its end, after what it printed."""
+    ended = subprocess.run([sys.executable, "-c", START + code + END], capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+@pytest.fixture
+def default(tmp_path: Path) -> Path:
+    """A vault with the default embedder and model, and one answer that was released."""
+    vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-6)
+    vault.embedder = HashingEmbedder()
+    vault.add_documents([Document("1", "ada", "numb thumbs: winterhand")])
+    vault.history.add(Released("What helps against numb thumbs?", "winterhand", "end", "murag-ada", 1))
+    return vault.path
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        ("ask('What is the treatment for Zonkitis?', make_algorithm('murag-ada', {'epsilon': 50}))", "BudgetExhausted"),
+        ("ask('What is the treatment for Zonkitis?', make_algorithm('rag', {}))", "UsageError"),
+        ("ask('  ')", "UsageError"),
+        ("add('/nowhere/notes.jsonl')", "UsageError"),
+        ("add(NOTES, text_field='tekst')", "BadData"),
+    ],
+)
+def test_a_refusal_loads_no_model(default: Path, tmp_path: Path, call: str, error: str) -> None:
+    notes = tmp_path / "notes.csv"
+    notes.write_text("unit,note\nada,numb thumbs\n")
+    call = call.replace("NOTES", repr(str(notes)))
+    program = (
+        "from discreet.registry import make_algorithm\ntry:\n"
+        f"    Vault.open({str(default)!r}).{call}\nexcept DiscreetError as error:\n    print(type(error).__name__)\n"
+    )
+    assert loaded(f"exec({program!r})") == f"{error}\n[]\n"
+
+
+def test_an_answer_that_was_released_before_loads_no_model(default: Path) -> None:
+    asked = f"print(Vault.open({str(default)!r}).ask('What helps against numb thumbs?').text)"
+    assert loaded(asked) == "winterhand\n[]\n"
+
+
+def test_opening_a_vault_that_is_not_there_loads_no_ledger() -> None:
+    code = (
+        "import sys, discreet.vault.vault; "
+        "sys.exit(bool({'sqlalchemy', 'opendp', 'torch', 'transformers', 'pandas'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_samplers_are_loaded_before_the_first_draw() -> None:
+    """When the first draw comes may follow from documents, and loading takes time."""
+    code = (
+        "import sys; from discreet.privacy.noise import SystemNoise; assert 'opendp' not in sys.modules; "
+        "SystemNoise(); assert 'opendp' in sys.modules"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_an_embedder_is_what_it_loads(tmp_path: Path) -> None:
+    for name in ("hashing", "minilm", "minilm+words"):
+        there = deferred_embedder(name, None)
+        assert isinstance(there, Deferred)
+        loaded_one = open_embedder(name)
+        assert (there.name, there.dimension) == (loaded_one.name, loaded_one.dimension)
+        assert there.embed(["numb thumbs"]).tobytes() == loaded_one.embed(["numb thumbs"]).tobytes()
+
+
+def test_an_embedder_that_does_not_fit_the_store_is_refused() -> None:
+    with pytest.raises(StoreError, match="384"):
+        deferred_embedder("hashing", 384)
+    with pytest.raises(StoreError, match="384"):
+        _ = Deferred("hashing", 384).loaded
+
+
+def test_what_cannot_be_loaded_fails_before_anything_is_paid(tmp_path: Path) -> None:
+    vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-6, embedder="hashing")
+    vault.add_documents([Document("1", "ada", "numb thumbs: winterhand")])
+    vault.model, vault.embedder = ToyModel(["winterhand"]), Deferred("no/such-embedder", 1024)
+    with pytest.raises(UnknownName):
+        vault.ask("What helps against numb thumbs?")
+    assert not vault.ledger.questions()

@@ -1,0 +1,107 @@
+"""Adding: nothing is lost, nothing comes twice, and a refusal comes before anything is written."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from discreet.errors import BadData, DiscreetError, NoSuchVault, StoreError
+from discreet.reading.identity import id_by_text
+from discreet.reading.units import UnitRules
+from discreet.retrieval.documents import Document
+from discreet.vault import Vault
+
+Write = Callable[[Sequence[dict[str, object]], str], Path]
+SAME: list[dict[str, object]] = [{"patient": who, "text": "Stable."} for who in ("Ada", "Ben", "Ada")]
+
+
+def test_one_text_of_two_patients_is_two_documents_and_comes_once(vault: Vault, write_jsonl: Write) -> None:
+    path = write_jsonl(SAME, "n.jsonl")
+    first = vault.add(path)
+    assert (first.added, first.repeated, first.batch, first.bad) == (3, 1, 1, ())
+    again = vault.add(path)
+    assert (again.added, again.unchanged, again.batch) == (0, 3, 0)
+    assert vault.store.count_units() == 2
+    elsewhere = vault.add(write_jsonl(SAME[:2], "copy.jsonl"))
+    assert (elsewhere.added, elsewhere.unchanged) == (0, 2)
+
+
+def test_what_an_old_vault_holds_is_not_added_again(vault: Vault, write_jsonl: Write) -> None:
+    """There a document without an id was named by its text alone, and one without a unit by its id."""
+    old = [Document(id_by_text("Stable."), "ben", "Stable."), Document(id_by_text("x"), id_by_text("x"), "x", True)]
+    vault.add_documents(old)
+    path = write_jsonl([*SAME, {"text": "x"}], "n.jsonl")
+    rules = UnitRules(each_record=True)
+    assert (vault.add(path, units=rules).added, vault.store.count_units()) == (2, 3)
+    assert vault.add(path, units=rules).added == 0
+
+
+def test_a_refusal_comes_before_anything_is_written(vault: Vault, write_jsonl: Write) -> None:
+    sound, wrong = write_jsonl(SAME, "a.jsonl"), write_jsonl([{"person": "Ada", "text": "x"}], "b.jsonl")
+    with pytest.raises(BadData, match=r"b\.jsonl"):
+        vault.add(sound, wrong)
+    assert vault.store.count_documents() == 0
+    assert vault.inventory.batches() == []
+
+
+def test_a_refusal_loads_no_embedder(tmp_path: Path, write_jsonl: Write) -> None:
+    vault = Vault.create(tmp_path / "v", epsilon=1, delta=1e-6, embedder="some/embedder")
+    with pytest.raises(BadData, match="unit-field"):
+        vault.add(write_jsonl(SAME, "a.jsonl"))
+    assert "embedder" not in vars(vault)
+    assert "store" not in vars(vault)
+    assert vault.intake(write_jsonl(SAME, "a.jsonl"), unit_field="patient").preview.units == 2
+    assert "embedder" not in vars(vault)
+
+
+def test_records_with_one_id_are_named_by_their_places(vault: Vault, write_jsonl: Write) -> None:
+    rows = [{"id": 1, "patient": f"P{n}", "text": f"Text {n}."} for n in range(3)]
+    found = vault.add(write_jsonl(rows, "n.jsonl"))
+    assert [bad.where for bad in found.bad] == ["n.jsonl line 2", "n.jsonl line 3"]
+    assert len({bad.reason for bad in found.bad}) == 1
+    assert "same id" in found.bad[0].reason
+    later = vault.add(write_jsonl([{"id": 1, "patient": "Zoe", "text": "Z."}], "later.jsonl"))
+    assert [bad.where for bad in later.bad] == ["later.jsonl line 1"]
+
+
+def test_who_was_erased_is_counted_and_named(vault: Vault, write_jsonl: Write) -> None:
+    path = write_jsonl(SAME, "n.jsonl")
+    vault.add(path)
+    vault.inventory.bury("Ada")
+    found = vault.add(path)
+    assert (found.added, found.buried, found.unchanged) == (0, 2, 1)
+    assert "'ada'" in found.bad[0].where
+
+
+def test_declared_fields_are_kept_with_documents(tmp_path: Path, write_jsonl: Write) -> None:
+    fields = {"seen": "date", "age": "number"}
+    Vault.create(tmp_path / "v", epsilon=1, delta=1e-6, embedder="hashing", fields=fields)
+    vault = Vault.open(tmp_path / "v")
+    assert vault.settings.fields == fields
+    rows = [
+        {"id": n, "unit": f"P{n}", "text": "x", "seen": "2026-01-31", "age": age} for n, age in enumerate((71, "?"))
+    ]
+    found = vault.add(write_jsonl(rows, "n.jsonl"))
+    assert [bad.where for bad in found.bad] == ["n.jsonl line 2"]
+    (entry,) = vault.inventory.documents()
+    assert (entry.fields, entry.source) == ({"age": 71.0, "seen": "2026-01-31"}, "n.jsonl")
+
+
+def test_a_vault_without_declared_fields_is_read_and_a_damaged_one_is_not(vault: Vault) -> None:
+    file = vault.path / "vault.json"
+    content = json.loads(file.read_text())
+    file.write_text(json.dumps({name: value for name, value in content.items() if name != "fields"}))
+    assert Vault.open(vault.path).settings.fields == {}
+    for wrong in (["age"], {"age": "numbr"}, {"age": ["number"]}, "age"):
+        file.write_text(json.dumps(content | {"fields": wrong}))
+        with pytest.raises(StoreError, match="fields"):
+            Vault.open(vault.path)
+
+
+@pytest.mark.parametrize("fields", [{"age": "numbr"}, {"": "date"}, {"unit": "category"}])
+def test_a_field_of_no_known_type_makes_no_vault(fields: dict[str, str], tmp_path: Path) -> None:
+    with pytest.raises(DiscreetError):
+        Vault.create(tmp_path / "v", epsilon=1, delta=1e-6, fields=fields)
+    with pytest.raises(NoSuchVault):
+        Vault.open(tmp_path / "v")
