@@ -24,6 +24,7 @@ Record = dict[str, object]
 THOROUGH = (
     *(
         "audit/",
+        "docs/test_howto.py",
         "fuzz/",
         "operations/",
         "statistical/",
