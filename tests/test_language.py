@@ -14,7 +14,6 @@ SOURCE = Path(__file__).parent.parent / "src" / "discreet"
 NOT_DONE = {
     "attacks",
     "audit",
-    "baselines",
     "cli",
     "config.py",
     "demo",
