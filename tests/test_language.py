@@ -24,7 +24,6 @@ NOT_DONE = {
     "operations",
     "parameters",
     "planning",
-    "privacy",
     "query",
     "reading",
     "retrieval",
