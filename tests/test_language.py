@@ -13,7 +13,6 @@ SOURCE = Path(__file__).parent.parent / "src" / "discreet"
 
 NOT_DONE = {
     "attacks",
-    "audit",
     "cli",
     "config.py",
     "demo",
