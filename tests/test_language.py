@@ -12,7 +12,6 @@ import pytest
 SOURCE = Path(__file__).parent.parent / "src" / "discreet"
 
 NOT_DONE = {
-    "attacks",
     "cli",
     "config.py",
     "demo",
