@@ -1,4 +1,4 @@
-"""KSA: DP-KSA without noise. It has no guarantee, and shows the answer of DP-KSA without its noise."""
+"""KSA: DP-KSA without noise, and without a guarantee. The comparison shows the effect of the noise."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -55,7 +55,13 @@ class ProjectedTexts:
 
 @dataclass(frozen=True, kw_only=True)
 class ProjectionRAG(Projected):
-    """Plain RAG that searches projected embeddings. Parameters: see `Projected` and `RAG`."""
+    """Plain RAG that searches projected embeddings. Parameters: those of `Projected`, and more.
+
+    Attributes:
+        units: the number of units whose passages are read.
+        max_tokens: the longest answer in tokens.
+        prefix: the first words of the answer.
+    """
 
     name: ClassVar[str] = "projection-rag"
 

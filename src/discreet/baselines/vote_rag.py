@@ -1,4 +1,4 @@
-"""VoteRAG: a vote without noise chooses each token. It has no guarantee, and shows DPVoteRAG without its noise."""
+"""VoteRAG: DPVoteRAG without noise, and without a guarantee. The comparison shows the effect of the noise."""
 
 from collections import Counter
 from collections.abc import Sequence
