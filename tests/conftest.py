@@ -50,7 +50,7 @@ THOROUGH = (
     "cli/test_progress.py::test_a_command_on_a_terminal_clears_what_it_showed",
     "retrieval/test_store_conformance.py::TestEmbeddedStore::test_history_does_not_show",
     "attacks/test_extraction.py::test_a_long_run_of_signs_is_read_at_once",
-    *("algorithms/test_multi.py::test_a_stream", "algorithms/test_multi.py::test_a_unit_that_may_take_part_twice"),
+    *("algorithms/test_multi.py::test_stream", "algorithms/test_multi.py::test_a_unit_that_may_take_part_twice"),
     *("algorithms/test_multi.py::test_the_broken_twin", "baselines/test_ksa.py::test_the_law_of_a_whole_answer"),
     "privacy/test_mechanisms.py::test_half_the_noise_is_caught",
     "testing/test_example_plugin.py::test_example_passes_its_own_tests",

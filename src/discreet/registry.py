@@ -1,4 +1,4 @@
-"""The algorithms by their names: those of this package, and those of other packages."""
+"""The algorithms by name: the algorithms of this package, and the plug-ins of other packages."""
 
 from dataclasses import fields, is_dataclass
 from typing import Any
@@ -50,7 +50,7 @@ BUILT_IN: dict[str, type[Algorithm]] = {
 
 
 def find_defect(name: str, kind: Any) -> str:
-    """Return why a plug-in cannot be an algorithm called `name`; empty if it can."""
+    """Return why a plug-in cannot be an algorithm called `name`; an empty string if it can."""
     if not (isinstance(kind, type) and issubclass(kind, Algorithm) and is_dataclass(kind)):
         return "it is not a dataclass that derives from discreet.Algorithm."
     if getattr(kind, "name", None) != name:
@@ -79,27 +79,28 @@ ALGORITHMS: dict[str, type[Algorithm]] = BUILT_IN | _load_plugins()
 """All algorithms: those of this package, and those that other packages declare (`discreet.algorithms`)."""
 
 
-_INSTEAD = (("epsilon", "uses"), ("private_tokens", "epsilon_token"))
-"""Parameters of which one is given instead of the other: of both, one would not be heard."""
+_EXCLUSIVE = (("epsilon", "uses"), ("private_tokens", "epsilon_token"))
+"""Pairs of parameters that exclude each other: the first determines the second."""
 
 
 def make_algorithm(name: str, options: dict[str, Any], *, strict: bool = True) -> Algorithm:
-    """The algorithm called `name`, with those of `options` that are not None.
+    """Return the algorithm called `name`, with those of `options` that are not None.
 
     Args:
         name: one of `ALGORITHMS`.
-        options: parameters by the names of its fields. For an algorithm that has another one answer: `inner`, by
-            name, and the parameters of that one.
-        strict: whether to refuse parameters that it does not have, or to leave them out.
+        options: parameters by the names of the fields. An algorithm that has a generation also accepts `inner`, the
+            name of the generation, and the generation's parameters.
+        strict: whether to refuse unknown parameters; if false, they are ignored.
 
     Raises:
-        UnknownName, UsageError: no such algorithm or parameter, or a value out of range.
+        UnknownName: if no algorithm has the name.
+        UsageError: if a parameter is unknown, or its value is out of range.
     """
     kind = _kind(name)
     given = {key: value for key, value in options.items() if value is not None}
-    for one, other in _INSTEAD:
+    for one, other in _EXCLUSIVE:
         if one in given and other in given:
-            raise UsageError(f"Give {one} or {other}, not both: each says what the other one follows from.")
+            raise UsageError(f"Give {one} or {other}, not both: each determines the other one.")
     known = {field.name for field in fields(kind)}
     inner: set[str] = set()
     if "inner" in known:
@@ -111,11 +112,11 @@ def make_algorithm(name: str, options: dict[str, Any], *, strict: bool = True) -
     strange = sorted(given.keys() - known)
     if strange and strict:
         own = sorted((known | inner) & options.keys() or known | inner)
-        raise UsageError(f"'{name}' has no {', '.join(strange)}. It has: {', '.join(own)}.{_who_has(strange[0])}")
+        raise UsageError(f"'{name}' has no {', '.join(strange)}. It has: {', '.join(own)}.{_find_owners(strange[0])}")
     return kind(**{key: value for key, value in given.items() if key in known})
 
 
-def _who_has(parameter: str) -> str:
+def _find_owners(parameter: str) -> str:
     names = [name for name, kind in ALGORITHMS.items() if parameter in {field.name for field in fields(kind)}]
     return f" These have {parameter}: {', '.join(names)}." if names else ""
 

@@ -69,7 +69,7 @@ def answered(
 
 @pytest.mark.parametrize(("near", "voters"), [(0, 20), (22, 20), (41, 40), (77, 80), (120, 80)])
 @pytest.mark.parametrize("inner", [Consensus(epsilon=8), DPKSA(epsilon=8)], ids=["consensus", "dp-ksa"])
-def test_there_are_about_as_many_voters_as_units_near_the_question(
+def test_number_of_voters_follows_the_number_of_near_units(
     tmp_path: Path, near: int, voters: int, inner: VoterEnsemble
 ) -> None:
     corpus = corpus_of(tmp_path, many(near))
@@ -100,7 +100,7 @@ def test_the_count_is_in_the_plan_and_first_on_the_receipt(tmp_path: Path, inner
     assert plan.ceiling.spent(plan.max_cost) == pytest.approx(inner.epsilon, rel=0.01)
 
 
-def test_the_count_is_paid_before_anything_else_and_not_drawn_if_it_cannot_be(tmp_path: Path) -> None:
+def test_count_is_paid_first_and_not_drawn_if_unpaid(tmp_path: Path) -> None:
     corpus, ceiling = corpus_of(tmp_path, many(30)), Budget(2.0, 1e-5, 1e-7)
     poor = MemoryLedger(Budget(0.1, 1e-5, 1e-7))
     privacy = PrivacyFilter(poor, ceiling, "q", noise=InsecureSeededNoise(0))
@@ -226,7 +226,7 @@ def test_a_count_that_the_plan_forgot_is_refused(tmp_path: Path, monkeypatch: py
         answered(Adaptive(similarity=0.2), corpus_of(tmp_path, many(30)))
 
 
-def test_the_count_costs_no_more_than_a_selection_would_at_the_same_scale() -> None:
+def test_count_costs_at_most_a_selection_of_the_same_scale() -> None:
     """Why it is a count: the exponential mechanism over numbers, scores -|count - n|, has bounded range 2/scale."""
     for scale in (1.0, 5.0, 20.0):
         assert (Pure(1 / scale).curve <= BoundedRange(2 / scale).curve * (1 + 1e-9)).all()

@@ -85,7 +85,7 @@ def test_what_the_voters_agree_on_is_released_in_one_payment(corpus: SealedCorpu
     assert receipt.epsilon <= 2.0
 
 
-def test_the_sentence_holds_the_released_answer_and_nothing_else_of_the_documents(corpus: SealedCorpus) -> None:
+def test_sentence_holds_only_the_released_answer(corpus: SealedCorpus) -> None:
     say(corpus, "Winter Hand of Ada Lind", each=20)
     say(corpus, "It is Winter Hand", each=40)
     draft, _ = answer(Consensus(epsilon=4), corpus, ToyModel(default="say nothing"))
@@ -93,9 +93,7 @@ def test_the_sentence_holds_the_released_answer_and_nothing_else_of_the_document
 
 
 @pytest.mark.parametrize("phrases", [[f"word{n}" for n in range(40)], [""] * 1, ["..."]])
-def test_voters_that_do_not_agree_or_say_nothing_get_the_public_answer_and_pay(
-    corpus: SealedCorpus, phrases: list[str]
-) -> None:
+def test_public_answer_is_paid_if_voters_do_not_agree(corpus: SealedCorpus, phrases: list[str]) -> None:
     say(corpus, *phrases, each=40 // len(phrases))
     draft, privacy = answer(Consensus(), corpus, ToyModel(default="nobody knows"))
     assert (draft.text, draft.public_text.strip()) == ("", "nobody knows")
@@ -103,7 +101,7 @@ def test_voters_that_do_not_agree_or_say_nothing_get_the_public_answer_and_pay(
     assert len(privacy.receipt().charges) == 1
 
 
-def test_an_answer_that_the_model_gives_without_documents_is_marked(corpus: SealedCorpus) -> None:
+def test_answer_equal_to_the_public_one_is_marked(corpus: SealedCorpus) -> None:
     """Voters whose documents say nothing to the point all say what the model would say anyway."""
     say(corpus, "The treatment is Zebro", each=40)
     for default, same in (("It is zebro.", True), ("nobody knows", False)):
@@ -200,7 +198,7 @@ def test_lists_will_do_for_choices(corpus: SealedCorpus) -> None:
     assert answer(made, corpus, ToyModel())[0].text == "no"
 
 
-def test_an_answer_that_leaves_no_room_for_a_sentence_is_not_lost() -> None:
+def test_answer_without_room_for_a_sentence_is_kept() -> None:
     model = ToyModel()
     model.context_length = 10
     assert phrase(model, "why " * 20, "winter hand", "", 4) == "Winter hand"

@@ -153,7 +153,7 @@ def test_broken_twins_are_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("choices", [(), ("x", "y")])
-def test_an_answer_that_cannot_be_read_shows_only_as_one_that_says_nothing(
+def test_unreadable_answer_counts_as_an_empty_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, choices: tuple[str, ...]
 ) -> None:
     """The twin lets the error be seen: it tells for certain, and for nothing, whether somebody says "b"."""

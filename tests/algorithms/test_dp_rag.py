@@ -72,7 +72,7 @@ def test_the_units_near_the_question_write_the_answer_and_end_it(tmp_path: Path)
     assert 0 < privacy.receipt().epsilon < 8
 
 
-def test_a_threshold_by_weight_lets_more_write_where_more_are_near(tmp_path: Path) -> None:
+def test_threshold_by_weight_admits_more_if_more_are_near(tmp_path: Path) -> None:
     """By number, one that sixty pass is worse than one that nobody does; by weight it is the other way around."""
     levels, written = (0.4, 0.3, 0.2), {}
     by_weight, by_number = (
@@ -87,7 +87,7 @@ def test_a_threshold_by_weight_lets_more_write_where_more_are_near(tmp_path: Pat
     assert (written["weight"][0], written["number"][0]) == (" zibber drops", " who knows")
 
 
-def test_with_nobody_above_any_threshold_the_public_model_answers_and_all_is_paid(tmp_path: Path) -> None:
+def test_public_answer_is_paid_if_no_unit_is_above_a_threshold(tmp_path: Path) -> None:
     draft, privacy = answered(DPRAG(levels=(0.99, 0.98)), corpus_of(tmp_path, notes(5)))
     assert (draft.text, draft.stopped) == (" who knows", "end")
     assert len(privacy.receipt().charges) == 4
@@ -132,7 +132,7 @@ def test_only_what_releases_nothing_at_all_is_refused() -> None:
     question_budget(DPRAG(epsilon=refused.value.would_fit), BUDGET, Spending.of(BoundedRange(9.0)), 1000)
 
 
-def test_a_ledger_that_cannot_pay_is_asked_first_and_nothing_is_drawn(tmp_path: Path) -> None:
+def test_nothing_is_drawn_if_the_ledger_cannot_pay(tmp_path: Path) -> None:
     with pytest.raises(BudgetExhausted):
         answered(DPRAG(epsilon=3), corpus_of(tmp_path, {}), ledger=Budget(0.01, 1e-5))
     pure = share_out(DPRAG(epsilon=3), BUDGET.delta)
@@ -141,10 +141,10 @@ def test_a_ledger_that_cannot_pay_is_asked_first_and_nothing_is_drawn(tmp_path: 
     assert (draft.text, draft.stopped) == (" who knows", "budget")  # another process spent the rest
 
 
-def test_a_model_that_tells_no_logits_is_refused_before_anything_is_paid(tmp_path: Path) -> None:
+def test_model_without_logits_is_refused_before_payment(tmp_path: Path) -> None:
     ledger = MemoryLedger(BUDGET)
     account = account_over(PrivacyFilter(ledger, BUDGET, "q"))
-    with pytest.raises(UsageError, match="how likely"):
+    with pytest.raises(UsageError, match="probability of each token"):
         DPRAG().run(Query("fever"), corpus_of(tmp_path, {}), CachingModel(ToyModel()), account)
     assert not ledger.charges
 

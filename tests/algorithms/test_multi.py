@@ -85,7 +85,7 @@ def losses(
     return found
 
 
-def test_a_stream_of_murag_costs_no_unit_more_than_its_budget(tmp_path: Path) -> None:
+def test_stream_of_murag_stays_within_each_budget(tmp_path: Path) -> None:
     found = losses(tmp_path, MuRAG(inner=INNER, similarity=-1.0, uses=1))
     assert max(found) <= PURE.epsilon * (1 + 1e-9)
     assert max(found) >= 0.49 * PURE.epsilon  # one voter that turns reaches half of the range
@@ -101,7 +101,7 @@ def test_when_everybody_pays_the_budget_holds_too(tmp_path: Path) -> None:
     assert 0.49 * PURE.epsilon <= max(found) <= PURE.epsilon * (1 + 1e-9)
 
 
-def test_a_stream_of_murag_ada_costs_no_unit_more_than_its_budget(tmp_path: Path) -> None:
+def test_stream_of_murag_ada_stays_within_each_budget(tmp_path: Path) -> None:
     algorithm = MuRAGAda(inner=INNER, epsilon_threshold=1.5, highest=0.9, lowest=-0.9, bins=2, enough=1, uses=1)
     assert 0.7 * PURE.epsilon <= max(losses(tmp_path, algorithm, questions=1)) <= PURE.epsilon * (1 + 1e-9)
 
@@ -172,7 +172,7 @@ def test_what_was_not_spent_is_returned(corpus: SealedCorpus) -> None:
     assert 0 < paid.pure < 0.35 * most.pure
 
 
-def test_a_threshold_nobody_reaches_gives_the_public_answer_and_says_so(corpus: SealedCorpus) -> None:
+def test_unreached_threshold_gives_the_public_answer(corpus: SealedCorpus) -> None:
     ledger = MemoryLedger(Budget(60.0, 1e-5))
     privacy = UnitAccount(ledger, "q", noise=InsecureSeededNoise(0))
     algorithm = MuRAG(inner=INNER_40, similarity=1.0, uses=1)
@@ -196,7 +196,7 @@ def test_a_unit_is_in_one_bin(corpus: SealedCorpus) -> None:
     assert unit_key("u1", SECRET) in keys
 
 
-def test_a_unit_is_in_one_bin_though_documents_come_while_bins_are_visited(corpus: SealedCorpus) -> None:
+def test_unit_is_in_one_bin_if_documents_are_added_meanwhile(corpus: SealedCorpus) -> None:
     """Counting places instead of units would give a unit that was pushed down by a new one to two bins."""
     found = []
     for number, part in enumerate(corpus.bins("fever", [0.5, 0.3, 0.0, -1.0])):
@@ -213,7 +213,7 @@ ALL_BINS = MuRAGAda(inner=DPSparseVoteRAG(voters=5, private_tokens=4), highest=0
     "algorithm", [ALL_BINS, MuRAG(inner=ALL_BINS.inner, similarity=-1.0), NaiveMultiRAG(inner=ALL_BINS.inner)]
 )
 @pytest.mark.parametrize("used_up", [0, 60])
-def test_a_question_reads_the_vectors_once_and_texts_of_dealt_units_alone(
+def test_question_reads_vectors_once_and_only_dealt_texts(
     algorithm: PrivateRAG, used_up: int, corpus: SealedCorpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However many relevant units have used up their budget: what the store does tells nothing about that."""
@@ -237,7 +237,7 @@ def test_a_question_reads_the_vectors_once_and_texts_of_dealt_units_alone(
     assert len(asked) <= 5 + 10  # two transactions, and the look whether anything changed
 
 
-def test_a_unit_that_is_erased_after_it_was_found_leaves_its_place_empty(corpus: SealedCorpus) -> None:
+def test_unit_erased_after_the_search_leaves_an_empty_slot(corpus: SealedCorpus) -> None:
     found = corpus.above("fever", 0.3)
     corpus._store.remove_unit("u7")
     corpus.index([Document("new", "new", "fever say: another hand .")])  # may have the row of u7
@@ -279,7 +279,7 @@ def test_the_ledger_does_not_learn_names() -> None:
     assert unit_key("Ada Lind", SECRET) != unit_key("Ada Lind", b"t" * 32)
 
 
-def test_a_threshold_is_tuned_so_that_about_as_many_units_are_relevant_as_wanted(corpus: SealedCorpus) -> None:
+def test_tuned_threshold_admits_about_the_wanted_units(corpus: SealedCorpus) -> None:
     ledger = MemoryLedger(Budget(30.0, 1e-5))
     privacy = UnitAccount(ledger, "q", noise=InsecureSeededNoise(1))
     tuning = Tuning(epsilon=20.0, wanted=55, bins=MuRAGAda(highest=0.95, lowest=0.05, bins=9))

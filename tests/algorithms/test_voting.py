@@ -53,7 +53,7 @@ def test_voters_that_agree_are_heard(corpus: SealedCorpus) -> None:
         assert (draft.text.split(), draft.stopped) == (["the", "winter", "hand"], "end"), algorithm.name
 
 
-def test_the_sparse_vector_pays_only_where_the_public_model_does_not_know(corpus: SealedCorpus) -> None:
+def test_sparse_vector_pays_only_for_unknown_tokens(corpus: SealedCorpus) -> None:
     say(corpus, "the disease is winter hand")
     model = ToyModel(default="the disease is a mystery")
     draft, privacy = answer(DPSparseVoteRAG(voters=30, epsilon=60, private_tokens=3), corpus, model)
@@ -163,7 +163,7 @@ def test_unknown_names_and_options_are_explained() -> None:
         DPVoteRAG(selection="best")
 
 
-def test_a_document_that_breaks_the_tokenizer_is_a_voter_without_one(corpus: SealedCorpus) -> None:
+def test_document_that_breaks_the_tokenizer_is_left_out(corpus: SealedCorpus) -> None:
     class Fragile(ToyModel):
         def encode(self, text: str) -> list[int]:
             if "poison" in text:

@@ -49,7 +49,7 @@ def gaussian_delta(epsilon: float, distance: float) -> float:
     return float(upper - math.exp(epsilon) * lower)
 
 
-def test_gaussian_noise_is_bounded_from_below_by_nearly_what_is_exact() -> None:
+def test_bound_for_gaussian_noise_is_close_to_the_exact_loss() -> None:
     """With delta, and an event that a half-line holds."""
     delta = 0.01
     exact = next(e for e in np.arange(0.0, 4.0, 0.001) if gaussian_delta(float(e), 1.0) <= delta)
@@ -60,7 +60,7 @@ def test_gaussian_noise_is_bounded_from_below_by_nearly_what_is_exact() -> None:
     assert found.trials == 50_000
 
 
-def test_outcomes_without_an_order_are_ranked_by_how_often_they_came_up() -> None:
+def test_unordered_outcomes_are_ranked_by_frequency() -> None:
     """Eight outcomes of which four are twice as likely on one side; none of them by itself shows as much as all."""
     chooser = np.random.default_rng(3)
     heavy = np.array([2, 1] * 4) / 12
@@ -81,14 +81,14 @@ def test_no_draws_show_nothing() -> None:
     assert epsilon_at_least([], [], 0.0, DOUBT).epsilon == 0.0
 
 
-def test_of_numbers_that_never_come_again_a_threshold_shows_what_sets_do_not() -> None:
+def test_threshold_bounds_unique_numbers_where_sets_fail() -> None:
     first, second = np.random.default_rng(5).normal([[2.0], [0.0]], 1.0, (2, 1000)).tolist()
     assert epsilon_at_least(first, second, 0.0, DOUBT).epsilon == 0
     assert epsilon_by_threshold(first, second, 0.0, DOUBT).epsilon > 2
     assert epsilon_by_threshold(first, first[::-1], 0.0, DOUBT).epsilon == 0
 
 
-def test_a_bound_by_a_threshold_is_above_the_truth_no_more_often_than_it_says() -> None:
+def test_threshold_bound_has_its_stated_confidence() -> None:
     chooser, wrong = np.random.default_rng(6), 0
     for _ in range(200):
         first, second = chooser.laplace([[1.0], [0.0]], 2.0, (2, 400)).tolist()

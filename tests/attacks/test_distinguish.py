@@ -26,7 +26,7 @@ def test_a_hundred_trials_look_the_same_but_show_less() -> None:
     assert not found.refuted
 
 
-def test_where_all_lengths_are_nearly_one_the_theorem_claims_next_to_nothing_and_the_attack_wins_all_the_same() -> None:
+def test_projection_attack_succeeds_if_the_claim_is_near_zero() -> None:
     """Embeddings of length one, as most embedders make them."""
     assert ProjectionClaim(gamma=1, delta=1.0001).epsilon < 1e-3
     found = distinguish(rows=33, dimension=32, k=8, gamma=1, longest=1.0001, trials=1000)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.attacks.membership import GO_ON, MOST, Suspect, likeness, read_suspects, told_apart
+from discreet.attacks.membership import GO_ON, MOST, Suspect, likeness, measure_membership, read_suspects
 from discreet.attacks.rates import Auc
 from discreet.errors import BadData
 from discreet.evaluation.metrics import bleu
@@ -47,7 +47,7 @@ def test_likeness_by_each_measure() -> None:
 
 
 def test_told_apart() -> None:
-    found = told_apart([[0.9], [0.8], [0.1], [0.2]], [[True], [True], [False], [False]])
+    found = measure_membership([[0.9], [0.8], [0.1], [0.2]], [[True], [True], [False], [False]])
     assert (found.auc.value, found.scores) == (1, 4)
     assert {rate: each.count for rate, each in found.found.items()} == {0.01: 2, 0.001: 2}
 
@@ -55,10 +55,10 @@ def test_told_apart() -> None:
 def test_told_apart_from_oneself() -> None:
     """Of two copies each person is in one: their two scores are a pair, whichever copy that is."""
     inside = [[True, False], [False, True], [True, False]]
-    found = told_apart([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]], inside)
+    found = measure_membership([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]], inside)
     assert (found.auc, found.scores) == (Auc.of_pairs([0.9, 0.8, 0.7], [0.1, 0.2, 0.3]), 6)
     assert found.auc.value == 1
-    alike = told_apart([[0.9, 0.9], [0.2, 0.2], [0.7, 0.7]], inside)
+    alike = measure_membership([[0.9, 0.9], [0.2, 0.2], [0.7, 0.7]], inside)
     assert (alike.auc.value, alike.found[0.01].count) == (0.5, 0)
 
 

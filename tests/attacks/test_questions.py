@@ -16,7 +16,7 @@ def prompts(own: list[tuple[str, str]], attack: Attack | None = None) -> list[At
     return Questions.of(attack or Attack(targets=("rag",)), TRIAL, make_canaries(3, seed=0), own).prompts
 
 
-def test_documents_without_strings_are_asked_for_whatever_was_read() -> None:
+def test_documents_without_strings_get_untargeted_prompts() -> None:
     asked = prompts([("ann", "one two three four")])
     assert {prompt.target for prompt in asked} == {UNTARGETED}
     assert {prompt.text for prompt in asked} >= set(COMMANDS)

@@ -40,7 +40,7 @@ def test_the_interval_covers_the_area_as_often_as_it_says() -> None:
 @pytest.mark.parametrize(
     ("shift", "alike"), [(0.0, 0.0), (0.0, 0.9), (1.0, 0.0), (2.0, 0.9)], ids=["noise", "texts", "leak", "sure leak"]
 )
-def test_the_interval_of_pairs_covers_the_area_as_often_as_it_says(shift: float, alike: float) -> None:
+def test_interval_of_pairs_has_its_stated_coverage(shift: float, alike: float) -> None:
     """Scores of the same people in and out, which have `alike` in common and differ by `shift`."""
     draw, truth = np.random.default_rng(7), stats.norm.cdf(shift / math.sqrt(2))
     covered = []
@@ -53,7 +53,7 @@ def test_the_interval_of_pairs_covers_the_area_as_often_as_it_says(shift: float,
     assert np.mean(covered) > 0.94
 
 
-def test_what_nobodys_presence_changes_is_known_far_better_from_pairs() -> None:
+def test_pairs_narrow_the_interval_if_presence_has_no_effect() -> None:
     scores = np.random.default_rng(2).normal(size=100).tolist()
     pairs, apart = Auc.of_pairs(scores, scores), Auc.of(scores, scores)
     assert pairs.value == apart.value == 0.5
@@ -80,7 +80,7 @@ def test_nothing_is_compared_with_itself() -> None:
     assert Auc.of((noise + 1e-9).tolist(), noise.tolist()).value > 0.51
 
 
-def test_pairs_that_vary_more_than_they_should_excuse_what_they_measure() -> None:
+def test_larger_error_of_pairs_excuses_a_larger_area() -> None:
     """Scores in are high where scores out are low: the error is larger than that of independent ones."""
     outs = np.linspace(-1, 1, 40)
     found = Auc.of_pairs((1 - outs).tolist(), outs.tolist())

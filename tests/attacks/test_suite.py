@@ -82,9 +82,7 @@ def test_plain_rag_tells_members_and_secrets_and_votes_do_not(findings: Findings
     assert private.target.price(2) == (20, 2e-5)
 
 
-def test_the_second_copy_is_made_after_the_first_is_gone_and_asked_about_people_alone(
-    notes: Vault, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_second_copy_is_made_later_and_asked_about_people(notes: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     asked, steps, real = [], [], targets.ask_all
 
     def noted(copy: Vault, attacked: Sequence[Target], texts: Sequence[str], *rest: Any) -> Any:
@@ -131,7 +129,7 @@ def test_copies_are_removed_after_an_error(
 
 @pytest.mark.usefixtures("signals_heard")
 @pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGHUP])
-def test_copies_are_for_their_owner_and_go_when_the_program_is_told_to_end(told: signal.Signals) -> None:
+def test_copies_are_private_and_removed_after_a_signal(told: signal.Signals) -> None:
     made: list[Path] = []
 
     def work() -> None:
@@ -224,11 +222,11 @@ def test_canaries_that_are_in_the_vault_already(notes: Vault) -> None:
     found = run_attack(notes, Attack(targets=("rag",), canaries=CANARIES, planted=2))
     assert found.results[0].canaries.whole.count == found.results[0].canaries.whole.of == 2
     notes.add_documents([CANARIES[1].document])
-    with pytest.raises(BadData, match="should not be planted"):
+    with pytest.raises(BadData, match="control canary"):
         run_attack(notes, Attack(targets=("rag",), canaries=CANARIES))
 
 
-def test_a_canary_that_is_in_the_vault_already_is_no_string_to_extract(notes: Vault) -> None:
+def test_canary_in_the_vault_is_no_string_to_extract(notes: Vault) -> None:
     """Its person would be asked about by name, and what came out be counted twice."""
     text = f"{CANARIES[0].document.text} Ring (519) 555-0199 ."
     canaries = (replace(CANARIES[0], document=replace(CANARIES[0].document, text=text)), *CANARIES[1:])
@@ -244,7 +242,7 @@ def test_a_canary_called_as_a_document_is_takes_nobodys_place(notes: Vault) -> N
     assert found.results[0].one["bleu"].auc.value == 1
 
 
-def test_one_copy_may_have_everybody_who_is_tried_and_the_other_nobody(vault: Vault) -> None:
+def test_one_copy_may_have_all_tried_people(vault: Vault) -> None:
     """As coins may fall; then the other copy holds canaries alone."""
     vault.model = ToyModel(size=2000)
     vault.add_documents([note(0), note(1)])
@@ -266,9 +264,9 @@ def test_a_note_on_one_copy_alone_says_so() -> None:
     assert suite._named([full]).label == "dp-facts, epsilon 1"
 
 
-def test_a_canary_with_the_name_of_somebody_who_says_something_else(notes: Vault) -> None:
+def test_canary_with_the_name_of_another_unit_is_refused(notes: Vault) -> None:
     notes.add_documents([Document("x", CANARIES[0].document.unit, "Something else.")])
-    with pytest.raises(BadData, match="name of its own"):
+    with pytest.raises(BadData, match="another name"):
         run_attack(notes, Attack(targets=("rag",), canaries=CANARIES))
 
 

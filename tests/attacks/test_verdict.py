@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from discreet.attacks.membership import told_apart
+from discreet.attacks.membership import measure_membership
 from discreet.attacks.rates import most_auc
 from discreet.attacks.verdict import Comparison
 
@@ -16,11 +16,13 @@ PEOPLE = 600
 
 def compared(ins: NDArray[np.float64], outs: NDArray[np.float64], epsilon: float, delta: float = 0.0) -> Comparison:
     """People who are in the first copy alone."""
-    return Comparison("x", told_apart(np.stack([ins, outs], axis=1), [[True, False]] * len(ins)), (epsilon, delta))
+    return Comparison(
+        "x", measure_membership(np.stack([ins, outs], axis=1), [[True, False]] * len(ins)), (epsilon, delta)
+    )
 
 
 @pytest.mark.parametrize("turned", [False, True])
-def test_a_few_who_are_told_for_sure_are_seen_where_the_area_is_allowed(turned: bool) -> None:
+def test_few_certain_members_are_detected_within_the_area(turned: bool) -> None:
     rng = np.random.default_rng(0)
     ins, outs = rng.random((2, PEOPLE))
     ins[rng.random(PEOPLE) < 0.3] += 1  # no threshold above 1 has a false positive

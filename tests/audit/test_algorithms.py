@@ -88,7 +88,7 @@ def test_whoever_goes_or_comes_is_heard(pair: Pair) -> None:
     assert set(pair.comes) <= set(after)
 
 
-def test_some_have_paid_for_another_question_and_others_answer_the_next() -> None:
+def test_units_that_paid_before_are_left_out_of_the_next() -> None:
     """Nobody can pay twice, and the pair's fourth and third unit are not asked before the second question."""
     setting, pair = SETTINGS["murag"], PAIRS[-1]
     model = ToyModel(WORDS.split(), default="who knows", size=VOCABULARY)
@@ -110,7 +110,7 @@ def transcripts(name: str, pair: Pair, seed: int) -> tuple[list[object], list[ob
     return list(first), list(second)
 
 
-def test_a_transcript_is_all_that_an_analyst_sees_and_the_same_again_from_the_same_seed() -> None:
+def test_transcript_has_all_outputs_and_repeats_with_the_seed() -> None:
     first, second = transcripts("murag", THREE, 7)
     assert (first, second) == transcripts("murag", THREE, 7)
     seen = json.loads(str(first[0]))
@@ -125,7 +125,7 @@ def test_a_refusal_is_part_of_the_transcript() -> None:
     assert "used up the budget" in seen[2]
 
 
-def test_a_unit_that_becomes_another_is_two_steps_where_units_pay() -> None:
+def test_replaced_unit_counts_twice_in_per_unit_payment() -> None:
     pair = next(pair for pair in PAIRS if pair.steps == 2)
     assert AlgorithmCase("murag", SETTINGS["murag"], pair).claim == (4.0, 0.0)
     assert AlgorithmCase("consensus", SETTINGS["consensus"], pair).claim == (2.0, 0.01)

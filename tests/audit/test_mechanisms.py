@@ -69,7 +69,7 @@ def test_the_operating_systems_noise_is_audited_too() -> None:
     cases: list[Case] = [*mechanism_cases(1.0, ["noisy-count"])]
     told: list[int] = []
     # This mechanism loses all that it claims: at 0.95, one of a thousand runs would bound it above its claim.
-    found = run(cases, SystemNoise(), draws=2000, confidence=1 - 1e-6, drawn=told.append)
+    found = run(cases, SystemNoise(), draws=2000, confidence=1 - 1e-6, on_progress=told.append)
     assert [finding.violated for finding in found] == [False, False]
     assert sum(told) == 2 * 2 * 2000
     assert found[0].describe()["trials"] == 1000

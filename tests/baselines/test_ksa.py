@@ -105,7 +105,7 @@ def test_the_split_asks_for_a_smaller_gap_than_one_tenth_does(
     assert needed == {0.39: ours, 0.1: specified}
 
 
-def test_no_other_split_is_much_better_though_it_is_found_without_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_choice_share_is_nearly_optimal_for_each_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
     for epsilon in (1.0, 8.0):
         needed = []
         for share in (None, *(n / 20 for n in range(1, 20))):
@@ -193,7 +193,7 @@ def paid(privacy: PrivacyFilter) -> list[str]:
     return [charge.mechanism.split(",")[0] for charge in privacy.receipt().charges]
 
 
-def test_words_that_voters_have_in_common_are_released_and_the_public_model_answers_with_them(
+def test_common_words_are_released_and_used_in_the_answer(
     corpus: SealedCorpus,
 ) -> None:
     say(corpus, "it is the Winter Hand", each=30)
@@ -206,7 +206,7 @@ def test_words_that_voters_have_in_common_are_released_and_the_public_model_answ
     assert privacy.receipt().delta == DELTA
 
 
-def test_voters_that_say_it_in_other_words_still_agree_on_keywords(corpus: SealedCorpus) -> None:
+def test_voters_with_other_wordings_agree_on_keywords(corpus: SealedCorpus) -> None:
     say(corpus, "the disease is Winter Hand", "Winter Hand", "likely winter hand !", each=14)
     draft, _ = answer(DPKSA(voters=42, epsilon=10), corpus, Heard())
     assert draft.released == ("hand", "winter")
@@ -217,9 +217,7 @@ def test_voters_that_say_it_in_other_words_still_agree_on_keywords(corpus: Seale
     [[f"word{n} other{n}" for n in range(30)], [". ."], ["the of and"]],
     ids=["all different", "empty", "stop"],
 )
-def test_voters_that_do_not_agree_leave_the_public_answer_and_both_mechanisms_are_paid(
-    corpus: SealedCorpus, phrases: list[str]
-) -> None:
+def test_both_mechanisms_are_paid_if_voters_do_not_agree(corpus: SealedCorpus, phrases: list[str]) -> None:
     say(corpus, *phrases, each=30 // len(phrases))
     for seed in range(5):
         draft, privacy = answer(
@@ -239,7 +237,7 @@ def test_a_single_voice_is_not_heard(corpus: SealedCorpus) -> None:
         assert not {"ada", "lind"} & set(draft.released)
 
 
-def test_voters_without_a_document_have_no_keywords_and_pay_all_the_same(corpus: SealedCorpus) -> None:
+def test_voters_without_documents_pay_and_have_no_keywords(corpus: SealedCorpus) -> None:
     draft, privacy = answer(DPKSA(voters=30, epsilon=8), corpus, Heard())
     assert (draft.public_text.split(), draft.stopped, draft.released) == (["who", "knows"], "public", ())
     assert len(paid(privacy)) == 2
@@ -252,7 +250,7 @@ def test_voters_that_never_end_are_cut(corpus: SealedCorpus) -> None:
     assert (draft.stopped, draft.tokens) == ("length", 5)
 
 
-def test_words_of_the_question_and_of_the_beginning_do_not_count_unless_they_are_wanted(corpus: SealedCorpus) -> None:
+def test_words_of_question_and_prefix_count_only_on_request(corpus: SealedCorpus) -> None:
     say(corpus, "Winter Hand", each=30)
     ask = {"corpus": corpus, "model": Heard(), "question": "fever : winter or summer ?"}
     assert answer(DPKSA(voters=30, epsilon=8), **ask)[0].released == ("hand",)  # type: ignore[arg-type]
@@ -282,7 +280,7 @@ def test_ksa_with_nothing_to_say_says_what_the_public_model_does(corpus: SealedC
     assert (draft.text.split(), draft.released) == (["who", "knows"], ())
 
 
-def test_what_the_ledger_cannot_pay_gives_the_public_answer_and_costs_nothing(corpus: SealedCorpus) -> None:
+def test_unpayable_release_gives_the_free_public_answer(corpus: SealedCorpus) -> None:
     say(corpus, "Winter Hand", each=30)
     algorithm, model = DPKSA(voters=30, epsilon=8), Heard()
     ceiling = algorithm.plan(Budget(1.0, DELTA), model.vocabulary_size).ceiling

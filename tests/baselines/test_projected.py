@@ -112,7 +112,7 @@ class TestDatastore:
         (tmp_path / "d" / file).write_bytes(b"{}")
         with pytest.raises(BadData, match="damaged"):
             opened(tmp_path / "d", TOY, PLAIN)
-        with pytest.raises(BadData, match="no datastore"):
+        with pytest.raises(BadData, match="is missing"):
             opened(tmp_path / "nowhere", TOY, PLAIN)
 
 
@@ -245,7 +245,7 @@ def test_a_matrix_is_drawn_once_and_documents_are_projected_once(accepting: Vaul
     assert made == [2]
 
 
-def test_what_was_drawn_for_a_simulation_is_not_used_for_a_question(accepting: Vault) -> None:
+def test_simulated_draws_are_not_used_for_a_question(accepting: Vault) -> None:
     accepting.simulate("What helps?", ProjectionRAG(max_tokens=1), noise=InsecureSeededNoise(0))
     assert [path.name for path in (accepting.path / "claims").rglob("*.npy")] == ["matrix-1024-64.npy"]
     assert not (accepting.path / "claims" / "matrix-1024-64.npy").exists()
@@ -267,7 +267,7 @@ def test_knn_lm_over_the_packaged_model(accepting: Vault, protection: str) -> No
 
 
 def test_a_model_that_shows_no_states_is_refused(accepting: Vault) -> None:
-    with pytest.raises(UsageError, match="shows its hidden states"):
+    with pytest.raises(UsageError, match="returns its hidden states"):
         accepting.simulate("What helps?", KnnLM(), model=ToyModel())
 
 

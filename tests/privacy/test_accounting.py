@@ -46,9 +46,7 @@ def test_golden_curves() -> None:
     ("epsilon_token", "epsilon", "spec"),
     [(0.5, 10, 43), (0.5, 20, 137), (1, 5, 5), (1, 10, 14), (1, 20, 37), (2, 10, 5), (2, 20, 12)],
 )
-def test_private_tokens_are_never_fewer_than_the_specification_has_them(
-    epsilon_token: float, epsilon: float, spec: int
-) -> None:
+def test_private_tokens_are_at_least_the_specified_number(epsilon_token: float, epsilon: float, spec: int) -> None:
     """A token is a run of the sparse vector and a selection, each of half its epsilon."""
     token = Together((Pure(epsilon_token / 2), BoundedRange(epsilon_token / 2)))
     assert budget_for(token, epsilon, 1e-5).affordable(token) >= spec
@@ -71,7 +69,7 @@ def test_the_bounded_range_curve_is_the_worst_two_point_pair(epsilon: float) -> 
 
 
 @given(st.floats(1e-9, 50.0))
-def test_curves_grow_with_the_order_and_stay_below_their_simple_bounds(epsilon: float) -> None:
+def test_curves_grow_with_the_order_below_simple_bounds(epsilon: float) -> None:
     for cost, rho in ((Pure(epsilon), epsilon**2 / 2), (BoundedRange(epsilon), epsilon**2 / 8)):
         assert (np.diff(cost.curve) >= -1e-12).all()
         assert (cost.curve[:-1] <= ORDERS[:-1] * rho * (1 + 1e-9)).all()

@@ -59,7 +59,7 @@ def test_a_count_costs_what_it_claims_and_no_less(epsilon: float) -> None:
 
 
 @pytest.mark.parametrize("change", [ADD_REMOVE, REPLACE])
-def test_a_count_costs_no_more_by_rounding_than_was_put_by_for_it(change: Change) -> None:
+def test_calibrated_count_costs_at_most_epsilon(change: Change) -> None:
     """One billionth more, and the question would end after its units have paid."""
     for thousandths in range(1, 2001):
         epsilon = thousandths / 1000
@@ -141,7 +141,7 @@ def test_a_choice_by_weight_costs_what_it_claims(weights: tuple[float, ...], cha
         assert reached > 0.5
 
 
-def test_a_choice_by_weight_charged_as_if_nothing_were_replaced_is_caught() -> None:
+def test_add_remove_price_of_a_share_choice_is_caught() -> None:
     choice = ShareChoice.calibrated(2.0, (1.0, 1.0, 1.0), 0.5, ADD_REMOVE)
     ranges = []
     for first, second in neighbours(4, 5, REPLACE.relation):

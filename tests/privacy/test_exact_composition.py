@@ -26,7 +26,7 @@ TABLE = [
 
 
 @pytest.mark.parametrize(("token", "spec"), TABLE)
-def test_the_papers_accounting_is_as_specified_and_ours_never_less(
+def test_paper_accounting_is_as_specified_and_ours_not_below(
     token: tuple[float, float], spec: tuple[int, int, int]
 ) -> None:
     assert (plain(*token), advanced(*token, DELTA)) == spec[:2]
@@ -34,7 +34,7 @@ def test_the_papers_accounting_is_as_specified_and_ours_never_less(
 
 
 @pytest.mark.parametrize(("token", "spec"), TABLE[1:])
-def test_the_reading_under_which_the_specification_has_its_numbers(
+def test_specified_numbers_follow_from_the_stated_reading(
     token: tuple[float, float], spec: tuple[int, int, int]
 ) -> None:
     """Tight curves, pure and bounded range of half a token each, and half of delta kept for failures.
@@ -63,7 +63,7 @@ def exact_epsilon(pair: tuple[float, float], losses: tuple[float, float], count:
 
 
 @pytest.mark.parametrize(("epsilon", "count"), [(0.2, 50), (0.5, 40), (1.0, 20), (2.0, 10)])
-def test_bounded_range_bounds_every_pair_with_that_range_and_one_of_them_closely(epsilon: float, count: int) -> None:
+def test_bounded_range_curve_bounds_all_pairs_tightly(epsilon: float, count: int) -> None:
     bound = Spending.of(BoundedRange(epsilon), count).epsilon(DELTA)
     worst = 0.0
     for t in np.linspace(0, epsilon, 21)[1:-1]:
@@ -73,7 +73,7 @@ def test_bounded_range_bounds_every_pair_with_that_range_and_one_of_them_closely
 
 
 @pytest.mark.parametrize(("epsilon", "count"), [(0.1, 50), (0.5, 40), (1.0, 20)])
-def test_pure_agrees_with_a_binomial_and_with_a_loss_distribution(epsilon: float, count: int) -> None:
+def test_pure_curve_agrees_with_two_other_computations(epsilon: float, count: int) -> None:
     p = 1 / (1 + math.exp(-epsilon))
     exact = exact_epsilon((p, 1 - p), (epsilon, -epsilon), count, DELTA)
     single = privacy_loss_distribution.from_privacy_parameters(
@@ -91,7 +91,7 @@ def test_gaussians_lie_above_their_loss_distribution_and_close(sd: float, count:
 
 
 @pytest.mark.parametrize(("scale", "count"), [(2.0, 20), (4.0, 40)])
-def test_laplace_charged_as_pure_costs_no_less_than_laplace_itself(scale: float, count: int) -> None:
+def test_pure_curve_is_an_upper_bound_for_laplace(scale: float, count: int) -> None:
     oracle = rdp.RdpAccountant(list(ORDERS[:-1]), privacy_accountant.NeighboringRelation.ADD_OR_REMOVE_ONE)
     oracle.compose(dp_event.LaplaceDpEvent(scale), count)
     charged = Spending.of(Pure(1 / scale), count).epsilon(DELTA)

@@ -64,7 +64,7 @@ def test_nothing_is_drawn_when_ceiling_or_ledger_refuses(ceiling: Budget, grant:
     assert privacy.receipt().charges == ()
 
 
-def test_the_cost_follows_from_what_can_change_and_not_from_what_is_said() -> None:
+def test_cost_follows_from_the_change_of_the_value() -> None:
     scale = vote_scale(CHANGE, 1.0)
     for relation, epsilon in ((Relation.REPLACE, 1.0), (Relation.ADD_REMOVE, 0.5)):
         ledger = MemoryLedger(LARGE)
@@ -147,7 +147,7 @@ def test_a_refusal_says_asked_and_left() -> None:
     assert refusal.value.asked == pytest.approx(0.6)
 
 
-def test_a_question_that_was_paid_and_drawn_for_is_not_drawn_again() -> None:
+def test_paid_question_is_not_drawn_again() -> None:
     ledger = MemoryLedger(LARGE)
     PrivacyFilter(ledger, LARGE, "q").release(Recording(Pure(1.0)), sealed())
     again = Recording(Pure(1.0))

@@ -157,7 +157,7 @@ def test_the_papers_noise_is_caught() -> None:
         choice_check(GapChoice(1, 3, ours.scale / 2), ours.cost(REPLACE), REPLACE)
 
 
-def test_the_scale_of_adding_on_shares_that_are_replaced_is_caught() -> None:
+def test_add_remove_scale_on_replaced_shares_is_caught() -> None:
     cheap = GapChoice.calibrated(1.0, 1, 3, ADD_REMOVE)
     with pytest.raises(AssertionError):
         choice_check(cheap, cheap.cost(ADD_REMOVE), REPLACE)
@@ -191,7 +191,7 @@ def test_a_stable_set_costs_what_it_claims(size: int, relation: Relation) -> Non
     assert failed <= DELTA
 
 
-def test_what_neighbours_disagree_on_is_released_nearly_as_often_as_delta_allows() -> None:
+def test_failure_probability_is_close_to_delta() -> None:
     for delta in (0.0145, 0.0025):  # where whole numbers leave little over
         failed = set_check(StableSet(SIGMA, delta).draw, ZeroConcentrated(1 / (2 * SIGMA**2), delta))
         assert 0.8 * delta < failed <= delta
@@ -211,7 +211,7 @@ def test_the_probability_of_failure_is_never_above_delta() -> None:
     assert largest_share > 0.95
 
 
-def test_released_words_are_in_alphabetical_order_and_ties_go_by_the_word() -> None:
+def test_released_words_are_in_alphabetical_order() -> None:
     class Far:
         def gaussian(self, scale: float) -> int:
             return 100
@@ -335,7 +335,7 @@ def test_without_the_maximum_nothing_breaks() -> None:
     set_check(twin(floor=-100), CLAIM)
 
 
-def test_both_laws_leave_no_outcome_to_one_neighbour_alone_where_the_set_is_stable() -> None:
+def test_stable_set_has_no_outcome_of_one_neighbour_alone() -> None:
     law = law_of(StableSet(SIGMA, DELTA, 2).draw)
     first, second = (frozenset("ab"),) * 7, (*(frozenset("ab"),) * 6, frozenset("c"))
     assert law(first).keys() == law(second).keys() == {None, ("a", "b")}

@@ -158,7 +158,7 @@ def test_rows_in_the_order_of_the_shares_are_caught() -> None:
     assert np.linalg.norm(bare(twin, held) - bare(twin, held[1:])) > 2 * twin.reach
 
 
-def test_a_row_that_goes_to_the_last_who_claims_it_costs_more_than_to_nobody() -> None:
+def test_row_of_the_last_claimant_costs_more_than_an_empty_row() -> None:
     """One share that takes another's row: its own is emptied, and the other's turned into its opposite."""
     twin, real = (kind(MATRIX, 2, 1000, 1.0) for kind in (Overwritten, NoisyVectors))
     direction = np.trunc(np.linalg.svd(MATRIX.astype(float))[0][:, 0] * 999).astype(np.int64)

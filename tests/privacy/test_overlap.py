@@ -101,7 +101,7 @@ def bool_of(share: object) -> bool:
     return share is not None
 
 
-def test_what_a_cluster_draws_does_not_follow_from_when_others_draw() -> None:
+def test_draws_of_a_cluster_do_not_depend_on_other_clusters() -> None:
     """Nor from whether they do: the same seed gives the same, one after the other and at once."""
     count, ledger = NoisyCount(100.0), MemoryLedger(Budget(100.0, 1e-5))
     each = InEachCluster("texts", ((count, 20),), overlap=1)
@@ -135,9 +135,9 @@ def test_a_budget_that_is_too_small_pays_for_no_cluster() -> None:
 
 
 def test_units_that_are_replaced_make_no_clusters_and_leave_none() -> None:
-    with pytest.raises(DiscreetError, match="come or go"):
+    with pytest.raises(DiscreetError, match="added or removed"):
         partition_by_cluster(Private([(0,)], REPLACE_ONE), lambda unit: unit, 1, 1, **FREELY)
-    with pytest.raises(PrivateValueError, match="comes or goes"):
+    with pytest.raises(PrivateValueError, match="is added or removed"):
         Private([1, 2], REPLACE_ONE).keep(lambda share: share > 1)
     assert unseal(Private([1, 2, 3], ADD_REMOVE_ONE).keep(lambda share: share > 1), list) == [2, 3]
 

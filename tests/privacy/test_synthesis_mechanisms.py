@@ -174,7 +174,7 @@ def test_a_token_costs_what_it_claims_and_no_less(clip: float) -> None:
 
 
 @pytest.mark.parametrize("omega", [1.0, 2.0**37, 2.0**53, 1.44e17])
-def test_a_token_costs_what_it_claims_whatever_is_made_of_the_public_model(omega: float) -> None:
+def test_token_has_its_claimed_cost_for_any_public_model(omega: float) -> None:
     """With weights of 2^53 a double holds no sums of opinions: one share then moved the whole by a step of its own."""
 
     class Seen:

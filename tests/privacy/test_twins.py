@@ -84,7 +84,7 @@ class TestSelections:
         with pytest.raises(AssertionError):
             check(law, cost, change, votes=8)
 
-    def test_the_price_of_adding_on_data_that_changes_by_replacement_is_caught(self, make: Maker) -> None:
+    def test_add_remove_price_on_replaced_shares_is_caught(self, make: Maker) -> None:
         cost, law = make(ADD_REMOVE, 1.0)
         with pytest.raises(AssertionError):
             check(law, cost, REPLACE, votes=8)
@@ -164,7 +164,7 @@ def test_sparse_vector_charged_for_the_wrong_relation_is_caught() -> None:
     assert max(losses) <= float(cheap.cost(REPLACE).curve[-1])
 
 
-def test_textbook_scales_on_short_sequences_lose_what_the_specification_measured() -> None:
+def test_textbook_scales_lose_the_specified_epsilon() -> None:
     """At most 0.688 of 1 (privacy-spec, part 3); the bound itself is reached by longer and wider ones."""
     p, q = (sparse_vector_law(counts, 3, 2.0, 4.0) for counts in ((3, 3), (2, 4)))
     assert max(largest_loss(p, q), largest_loss(q, p)) <= 0.688
@@ -193,7 +193,7 @@ def two_firings(first: Votes, second: Votes, mechanism: SparseVector, *, fresh: 
     return {(a, b): p * q for a, p in alone[0].items() for b, q in alone[1].items()}
 
 
-def test_a_reused_threshold_costs_less_than_two_runs_but_more_than_one() -> None:
+def test_reused_threshold_costs_between_one_and_two_runs() -> None:
     """Two firings with one threshold lose at most eps_threshold + 2 eps_queries: above one price, below two.
 
     Privacy-spec, part 3, wants fresh noise: composition of runs is what the ledger adds up, and it needs independent
@@ -245,6 +245,6 @@ def test_a_very_high_bottom_has_a_cost() -> None:
     assert ObservedSelection(0.01, 1000.0).cost(REPLACE).delta == 0.0
 
 
-def test_limited_domain_refuses_more_votes_than_it_was_priced_for() -> None:
+def test_limited_domain_refuses_more_votes_than_calibrated() -> None:
     with pytest.raises(ValueError, match="at most 3 votes"):
         LimitedDomain(1.0, 0.01, domain=3, votes=3).draw([1, 2, 3, 4], None)  # type: ignore[arg-type]

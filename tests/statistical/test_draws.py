@@ -138,7 +138,7 @@ def lower_bound(first: Callable[[], object], second: Callable[[], object], event
     return float(np.log(low / high))
 
 
-def test_an_audit_of_one_private_token_finds_no_more_than_its_cost_and_catches_half_the_noise() -> None:
+def test_audit_of_one_private_token_catches_half_the_noise() -> None:
     """One run of the sparse vector and one selection, together epsilon 2, on neighbouring votes."""
     noise = InsecureSeededNoise(5)
 

@@ -80,7 +80,7 @@ def test_a_price_that_is_not_left_and_what_makes_no_sense_is_refused(method: typ
             method(**wrong)
     with pytest.raises(UsageError):
         DPSynth(subsets=0)
-    with pytest.raises(UsageError, match="no shape"):
+    with pytest.raises(UsageError, match="Unknown shape"):
         DPSynth(shape="round")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="shared out"):
         DPSynth(shape="difference")

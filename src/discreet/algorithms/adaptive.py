@@ -1,12 +1,12 @@
-"""Adaptive: as many voters for a question as there are units near it.
+"""Adaptive: the number of voters follows the number of units near the question.
 
-The future work of DP-KSA (Tang et al. 2026, Section 7: "a more adaptive scheme for selecting the number of ensembles").
-The units above a public similarity are counted, with noise; a unit is there or not, so it moves the count by one.
-The noisy count is public; another algorithm then answers with so many voters. Every unit pays for both. Units that
-cannot pay are neither counted nor read.
+This is the future work of DP-KSA (Tang et al. 2026, Section 7: "a more adaptive scheme for selecting the number of
+ensembles"). A noisy count gives the number of units above a public similarity. One unit moves the count by at most one
+(add or remove). The noisy count is public. Another algorithm then answers with the corresponding number of voters.
+Every unit pays for the count and the answer. Units that cannot pay are neither counted nor read.
 
-A noisy count, rather than a selection among the numbers with scores -|count - n|: at the same scale both cost the
-same zCDP, and the count half the pure epsilon (privacy-spec, parts 1 and 8).
+The alternative is a selection among the numbers with scores -|count - n|. At the same scale both cost the same zCDP,
+and the count costs half the pure epsilon (privacy-spec, parts 1 and 8).
 """
 
 from dataclasses import dataclass, field, replace
@@ -28,20 +28,21 @@ from discreet.privacy.partition import ADD_REMOVE_ONE
 from discreet.retrieval.sealed_corpus import SealedCorpus
 
 COUNT_SHARE = 0.1
-"""The count's part of a question's epsilon: noise of scale 10/epsilon, small beside steps of 20 voters.
+"""The count's part of a question's epsilon. The noise has scale 10/epsilon, small against steps of 20 voters.
 
-Of a consensus it is a tenth of the epsilon; of dp-ksa about a fifth of the zCDP.
+It is a tenth of the epsilon of a consensus, and about a fifth of the zCDP of dp-ksa.
 """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Adaptive(Algorithm):
-    """Parameters.
+    """Parameters of an answer with an adaptive number of voters.
 
     Attributes:
-        inner: how the question is answered, and what it may cost with the count. Its own `voters` are not used.
-        similarity: a unit is counted if its best passage is at least so similar to the question: public.
-        numbers: the numbers of voters to choose from: public.
+        inner: the algorithm that answers. Its epsilon is the most that the answer and the count may cost together. Its
+            own `voters` are not used.
+        similarity: the public threshold. A unit is counted if the similarity of its best passage reaches it.
+        numbers: the public numbers of voters to choose from.
     """
 
     name: ClassVar[str] = "adaptive"
@@ -54,36 +55,36 @@ class Adaptive(Algorithm):
     numbers: tuple[int, ...] = (20, 40, 60, 80)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "numbers", tuple(sorted(set(self.numbers))))  # a list will do
+        object.__setattr__(self, "numbers", tuple(sorted(set(self.numbers))))  # accepts a list, too
         if not self.numbers:
-            raise UsageError("There is at least one number of voters to choose from. Try 20, 40, 60 and 80.")
+            raise UsageError("numbers is empty; at least one number of voters is required. Try 20, 40, 60 and 80.")
         if not -1 <= self.similarity <= 1:
             raise UsageError(f"A similarity lies between -1 and 1, not {self.similarity}.")
         for number in self.numbers:
-            self.having(number)  # refuses what would be refused after the count was paid
+            self.having(number)  # refuse a wrong number before the count is paid
 
     @property
     def epsilon(self) -> float:
-        """What the question may cost in all."""
+        """The most that the question may cost in total."""
         return self.inner.epsilon
 
     @property
     def count(self) -> NoisyCount:
-        """How the units near the question are counted."""
+        """The mechanism that counts the units near the question."""
         return NoisyCount.calibrated(COUNT_SHARE * self.epsilon, ADD_REMOVE_ONE)
 
     def having(self, voters: int) -> VoterEnsemble:
-        """What answers with so many voters."""
+        """Return the generation with `voters` voters."""
         return replace(self.inner, voters=voters)
 
     def plan(self, budget: Budget, vocabulary: int) -> Plan:
-        """Return the most that a question may cost: the count, and the answer. The number of voters changes neither."""
+        """Return the most that a question may cost, the count included. The number of voters does not change it."""
         rounds = self.calibrate(budget, vocabulary)
         self.having(self.numbers[-1]).check(rounds)
         return rounds.plan
 
     def calibrate(self, budget: Budget, vocabulary: int) -> RoundBudget:
-        """Split what the count leaves of the total into rounds."""
+        """Split the total without the cost of the count into rounds."""
         return calibrate_to_epsilon(self.inner, self.inner.delta or budget.delta, vocabulary, 1 / self.count.scale)
 
     def scaled_to(self, epsilon: float) -> Self:
@@ -91,30 +92,34 @@ class Adaptive(Algorithm):
         return replace(self, inner=self.inner.scaled_to(epsilon))
 
     def prepare(self, question: str, model: LanguageModel) -> None:
-        """Check that the generation can answer."""
+        """Check that the generation can answer.
+
+        Raises:
+            UsageError: if it cannot.
+        """
         self.inner.prepare(question, model)
 
     @property
     def required(self) -> frozenset[Capability]:
-        """What the generation requires."""
+        """The capabilities that the generation requires."""
         return self.inner.required
 
     @property
     def public_choices(self) -> tuple[str, ...]:
-        """Those of the generation."""
+        """The public choices of the generation."""
         return self.inner.public_choices
 
     @property
     def releases_shares(self) -> bool:
-        """Whether the generation does."""
+        """Whether the generation releases shares of the vote."""
         return self.inner.releases_shares
 
     def number(self, counted: int) -> int:
-        """The number of voters nearest to what was counted; the smaller of two."""
+        """Return the number of voters nearest to the noisy count; the smaller one of two equally near."""
         return min(self.numbers, key=lambda number: abs(number * self.inner.units_per_voter - counted))
 
     def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
-        """Count, choose a number of voters, and have so many answer."""
+        """Count the units near the question, choose the number of voters, and answer with them."""
         rounds = self.calibrate(account.budget, model.vocabulary_size)
         paying = account.charge_every_unit(rounds.plan.max_cost)
         near = paying.among(corpus.above(query.text, self.similarity)).map(lambda _: True)

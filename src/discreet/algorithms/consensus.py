@@ -1,8 +1,8 @@
-"""Consensus: pay once, for the whole short answer.
+"""Consensus: one payment for the whole short answer.
 
-Every voter writes an answer of its own; answers that are the same in canonical form are votes for one; the winner
-is released by one selection (privacy-spec, part 5). Where the voters agree, that buys a complete answer for what a
-token or two cost otherwise. With public choices it is a selection among those, which never fails.
+Each voter writes an answer. Answers with the same canonical form are votes for one candidate. One selection releases
+the winner (privacy-spec, part 5). If the voters agree, the whole answer costs as much as one or two tokens of a vote on
+tokens. With public choices the selection is among these choices, and it never fails.
 """
 
 import math
@@ -33,9 +33,9 @@ from discreet.retrieval.documents import Passage
 
 FALLBACKS = ("keywords", "sparse")
 MOST_CHOICES = 10_000
-# So many choices are written under the question; more would leave no room for it.
+# The prompt lists at most so many choices. More would leave no room for the question.
 _NAMED_IN_PROMPT = 20
-# A budget is refused if not even what all voters say would be released so often.
+# A budget is refused if even a unanimous answer would be released with a smaller probability.
 _HOPELESS = 0.01
 
 
@@ -44,19 +44,19 @@ class Consensus(VoterEnsemble):
     """Parameters: those of `VoterEnsemble`, and more.
 
     Attributes:
-        choices: the public answers to choose among; none: whatever the voters say.
-        flip: choose among them by permute-and-flip, which never picks worse but composes worse than the exponential
-            mechanism.
-        vote_shares: also release how many voters there are for each choice, with noise, for half of epsilon.
-        unsaid: the choice of a voter that has no document, or names no choice; empty: it abstains. It keeps the model
-            from answering a question for which there is no document.
-        grounded: whether a voter votes yes or no by its own documents and its answer to the open question,
-            not by what the model thinks of yes and no. The choices are yes, no, and `unsaid`.
-        fallback: what to try with what is left if the voters do not agree, in order: "keywords" (dp-ksa, on
-            the same answers), "sparse" (votes on tokens). Each stage that runs is paid, and no other.
-        fallback_share: the part of epsilon that is kept for the fallback, in equal parts, if there is one.
-        private_tokens: how many private tokens the stage "sparse" should afford.
-        sentence: whether the released answer is put into a sentence, by the public model and for nothing.
+        choices: the public answers to choose among. If empty, the candidates are the answers of the voters.
+        flip: whether to choose by permute-and-flip. Its error is never larger than that of the exponential mechanism,
+            but it composes worse.
+        vote_shares: whether to release the noisy number of votes for each choice as well, for half of epsilon.
+        unsaid: the choice of a voter that has no document or names no choice. If empty, such a voter abstains. It keeps
+            the model from answering a question for which no document exists.
+        grounded: whether a voter votes yes or no by its own documents and its answer to the open question, and not by
+            the model's own yes or no. The choices are yes, no, and `unsaid`.
+        fallback: the stages to try in order with the remaining budget if the voters do not agree: "keywords" (dp-ksa,
+            on the same answers), "sparse" (votes on tokens). Only stages that run are paid.
+        fallback_share: the part of epsilon for the fallback, in equal parts for its stages. Unused without a fallback.
+        private_tokens: the number of private tokens that the stage "sparse" should afford.
+        sentence: whether the public model puts the released answer into a sentence. This costs nothing.
     """
 
     name: ClassVar[str] = "consensus"
@@ -74,7 +74,7 @@ class Consensus(VoterEnsemble):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("choices", "fallback"):  # a list will do
+        for name in ("choices", "fallback"):  # accepts a list, too
             if isinstance(getattr(self, name), str):
                 raise UsageError(f"{name} is a sequence of texts, not one text.")
             object.__setattr__(self, name, tuple(getattr(self, name)))
@@ -82,7 +82,7 @@ class Consensus(VoterEnsemble):
             if stage not in FALLBACKS:
                 raise UnknownName("fallback", stage, FALLBACKS)
         if len(set(self.fallback)) < len(self.fallback):
-            raise UsageError("A fallback is tried once. Name each once.")
+            raise UsageError(f"A fallback is named twice: {', '.join(self.fallback)}. Name each once.")
         if not 0 < self.fallback_share < 1:
             raise UsageError(f"fallback_share lies between 0 and 1, not {self.fallback_share}.")
         if self.choices:
@@ -90,9 +90,11 @@ class Consensus(VoterEnsemble):
             if len(self.choices) > MOST_CHOICES:
                 raise UsageError(f"{len(self.choices)} choices are more than {MOST_CHOICES:,}.")
             if self.fallback:
-                raise UsageError("One of the choices is always released; there is nothing to fall back to.")
+                raise UsageError(
+                    "With choices, one of them is always released, so a fallback never runs. Leave out one of both."
+                )
             if self.unsaid and self.unsaid not in self.choices:
-                raise UsageError(f"'{self.unsaid}' (unsaid) is none of the choices. Add it to them.")
+                raise UsageError(f"'{self.unsaid}' (unsaid) is not among the choices. Add it to them.")
             if self.grounded and (not self.unsaid or set(self.choices) != {YES, NO, self.unsaid}):
                 raise UsageError(f"Grounded votes are '{YES}', '{NO}' and `unsaid`. Make these the choices.")
         elif self.vote_shares or self.flip or self.unsaid or self.grounded:
@@ -101,15 +103,26 @@ class Consensus(VoterEnsemble):
             )
 
     def failures(self, delta: float) -> float:
-        """All of a delta that is given for the question: one release of bounded range needs none for conversion."""
+        """Return the part of a question's delta that the mechanisms may use.
+
+        If the question has a delta of its own, it is all of it: one release of bounded range needs none for conversion.
+        A fallback needs the other half.
+        """
         if self.delta is None:
             return super().failures(delta)
         return 0.5 * delta if self.fallback else delta
 
     def mechanisms(self, epsilon: float, delta: float, change: Change, vocabulary: int) -> Sequence[Priced]:
-        """The selection of the answer; then what the fallbacks may run."""
+        """Return the mechanisms of a question: the selection of the answer, and then those of the fallbacks.
+
+        Raises:
+            UsageError: if there are no public choices, and delta is 0.
+        """
         if not self.choices and not 0 < delta < 1:
-            raise UsageError("A consensus fails with a small probability: it needs a delta above 0, or public choices.")
+            raise UsageError(
+                f"Without public choices, consensus needs a delta between 0 and 1, not {delta:g}. "
+                "Raise delta, or give choices."
+            )
         found = self._stages(epsilon, delta, change)
         for stage in self.fallback:
             inner, share = self._fallback(stage)
@@ -117,18 +130,22 @@ class Consensus(VoterEnsemble):
         return found
 
     def check(self, rounds: RoundBudget) -> None:
-        """Refuse a budget with which not even an answer of all voters would be released."""
+        """Refuse a budget that would not release even a unanimous answer.
+
+        Raises:
+            UsageError: if the budget is too small. The message names the epsilon or the number of voters that suffices.
+        """
         selection = self._stages(rounds.epsilon, rounds.delta, REPLACE_ONE)[0]
         if isinstance(selection, ObservedSelection) and selection.chance(self.voters) < _HOPELESS:
             raise UsageError(
                 f"Too little for any answer: with {self.voters} voter{'s' * (self.voters != 1)}, epsilon "
-                f"{rounds.epsilon:.3g} for the vote and a chance of {rounds.delta:.2g} to fail, even an answer that "
-                f"all of them give would not be released. It takes epsilon {self._needed(rounds):.2g}, or "
+                f"{rounds.epsilon:.3g} for the vote and a failure probability of {rounds.delta:.2g}, even a unanimous "
+                f"answer would not be released. It takes epsilon {self._needed(rounds):.2g}, or "
                 f"{self._voters_needed(selection)} voters."
             )
 
     def asked(self, question: str) -> str:
-        """The question, with the choices if they are few; the open question, if votes are grounded."""
+        """Return the question for the voters: with few choices, or the open question for grounded votes."""
         if self.grounded:
             return claim_of(question).open or question
         if 0 < len(self.choices) <= _NAMED_IN_PROMPT:
@@ -137,17 +154,17 @@ class Consensus(VoterEnsemble):
 
     @property
     def required(self) -> frozenset[Capability]:
-        """Votes on tokens as well, if they are a fallback."""
+        """The required capabilities: votes on tokens as well, if they are a fallback."""
         return self.requires | ({Capability.VOTES} if "sparse" in self.fallback else set())
 
     @property
     def public_choices(self) -> tuple[str, ...]:
-        """The choices."""
+        """The public choices; empty if any answer can be released."""
         return self.choices
 
     @property
     def releases_shares(self) -> bool:
-        """Whether `vote_shares` are released."""
+        """Whether noisy numbers of votes are released."""
         return self.vote_shares
 
     def with_choices(self, choices: tuple[str, ...], unsaid: str) -> Self:
@@ -165,7 +182,7 @@ class Consensus(VoterEnsemble):
         rounds: RoundBudget,
         known: str = "",
     ) -> GeneratedAnswer:
-        """Answer with what most voters say, if enough do."""
+        """Return the answer that most voters gave, if enough voters agree."""
         if self.grounded:
             return self._choose(self._grounded(question, documents, model, known), model, privacy, rounds)
         voters = self.start_voters(question, documents, model, known)
@@ -176,7 +193,7 @@ class Consensus(VoterEnsemble):
         votes = answers.read(lambda answer: canonical(self.prefix + answer, question) or None, otherwise=None)
         winner = privacy.release(selection, votes)
         if winner is not None:
-            # Compared after the release, with a text that was made without documents: both are public.
+            # The comparison is post-processing: `winner` is released, and `public` was written without documents.
             same = winner == canonical(self.prefix + public, question)
             return self._said(question, winner, model, public if same else "")
         draft = GeneratedAnswer.unreleased(self.prefix + public, len(model.encode(public)))
@@ -192,14 +209,14 @@ class Consensus(VoterEnsemble):
         return draft
 
     def _named(self, question: str, answer: str) -> str | None:
-        """The choice that an answer names."""
+        """Return the choice that `answer` names; None if it names no choice."""
         number = choice(self.prefix + answer, self.choices, question)
         return None if number is None else self.choices[number]
 
     def _grounded(
         self, question: str, documents: Private[tuple[Passage, ...]], model: LanguageModel, known: str
     ) -> Private[str | None]:
-        """Yes, no, or nothing: what each voter makes of the claim. The model is asked only if the claim needs it."""
+        """Return each voter's vote on the claim: yes, no, or None. The model is called only if the claim needs it."""
         claim = claim_of(question)
         if not claim.open:
             return documents.read(lambda own: vote(claim, [passage.text for passage in own]) or None, None)
@@ -209,7 +226,7 @@ class Consensus(VoterEnsemble):
     def _choose(
         self, named: Private[str | None], model: LanguageModel, privacy: PrivacyFilter, rounds: RoundBudget
     ) -> GeneratedAnswer:
-        """Release the choice that most voters name, or `unsaid` for those that name none."""
+        """Release the choice that most voters name. A voter that names no choice votes for `unsaid`."""
         other = self.choices.index(self.unsaid) if self.unsaid else -1  # -1: an abstention
         votes = named.map(lambda one: other if one is None else self.choices.index(one))
         selection, *others = self._stages(rounds.epsilon, rounds.delta, named.change)
@@ -225,7 +242,7 @@ class Consensus(VoterEnsemble):
         return GeneratedAnswer(text, "end", len(model.encode(text)), released=(winner,), public_text=public)
 
     def _stages(self, epsilon: float, delta: float, change: Change) -> list[Any]:
-        """The selection of the answer, and the shares of the vote if they are wanted."""
+        """Return the selection of the answer, and the histogram of votes if `vote_shares` is set."""
         if not self.choices:
             share = 1 - self.fallback_share if self.fallback else 1.0
             return [ObservedSelection.calibrated(share * epsilon, share * delta, change)]
@@ -235,7 +252,7 @@ class Consensus(VoterEnsemble):
         return [selection, *([NoisyHistogram.calibrated(epsilon, len(self.choices), change)] * self.vote_shares)]
 
     def _fallback(self, stage: str) -> tuple[DPKSA | DPSparseVoteRAG, float]:
-        """The algorithm of a stage, and which part of epsilon and delta each of its rounds has."""
+        """Return the algorithm of a stage, and the part of epsilon and delta that each of its rounds has."""
         same: dict[str, Any] = {"voters": self.voters, "max_tokens": self.max_tokens, "prefix": self.prefix}
         share = self.fallback_share / len(self.fallback)
         if stage == "keywords":
@@ -244,7 +261,7 @@ class Consensus(VoterEnsemble):
         return sparse, share / sparse.rounds
 
     def _needed(self, rounds: RoundBudget) -> float:
-        """The least epsilon of a question with which an answer of all voters is released nine times in ten."""
+        """Return the least epsilon of a question that releases a unanimous answer with probability 0.9."""
         share = 1 - self.fallback_share if self.fallback else 1.0
         wanted = math.log(1 / (share * rounds.delta) - 1) + math.log(9)
         return 2 * wanted / max(self.voters - 1, 1) / share + rounds.plan.selection_epsilon

@@ -1,9 +1,9 @@
-"""DP-KSA: each voter writes an answer; the words that most of them use are released, and the public model answers.
+"""DP-KSA: the words that most voters use are released, and the public model answers with them.
 
-Tang, Flemings, Wang and Annavaram, "Differentially Private Retrieval-Augmented Generation" (2026), Algorithm 1; the
-mechanisms are Algorithms 3 and 2. Ours differs where privacy-spec, part 4, corrects it: the choice of k has twice the
-paper's noise, the words are a set without order, and retrieval is exact. Words of the question are left out: they are
-public, and would compete with those of the answer.
+Tang, Flemings, Wang and Annavaram, "Differentially Private Retrieval-Augmented Generation" (2026), Algorithm 1. The
+mechanisms are Algorithms 3 and 2. This version differs where privacy-spec, part 4, corrects the paper: the choice of k
+has twice the paper's noise, the words are a set without order, and retrieval is exact. Words of the question are left
+out. They are public, and would compete with the words of the answer.
 """
 
 import math
@@ -25,7 +25,7 @@ from discreet.privacy.private import Private
 from discreet.retrieval.documents import Passage
 
 TEST_SHARE = 0.5
-"""Of a question's own delta, this part is for the test; the rest is for conversion."""
+"""The part of a question's own delta for the test; the rest is for conversion."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,11 +35,17 @@ class DPKSA(KeywordConfig, VoterEnsemble):
     name: ClassVar[str] = "dp-ksa"
 
     def failures(self, delta: float) -> float:
-        """Half of the question's own delta; of the vault's, what every algorithm gets."""
+        """Return the delta for the test: half of the question's own, or the default part of the vault's."""
         return super().failures(delta) if self.delta is None else TEST_SHARE * delta
 
     def mechanisms(self, epsilon: float, delta: float, change: Change, vocabulary: int) -> tuple[GapChoice, StableSet]:
-        """The choice of k and the test, which share epsilon^2/8-zCDP: as much as one selection of that epsilon."""
+        """Return the choice of k and the test.
+
+        Together they cost epsilon^2/8-zCDP, as much as one selection of that epsilon.
+
+        Raises:
+            UsageError: if delta is out of range.
+        """
         if not 0 < delta <= LARGEST_DELTA:
             raise UsageError(
                 f"dp-ksa fails with a small probability: a part of delta above 0 and up to {LARGEST_DELTA}, "
@@ -61,7 +67,7 @@ class DPKSA(KeywordConfig, VoterEnsemble):
         rounds: RoundBudget,
         known: str = "",
     ) -> GeneratedAnswer:
-        """Answer from the words that voters have in common, or else as the public model does."""
+        """Answer from the words that voters have in common; without such words, leave the answer unreleased."""
         answers, public = self.start_voters(question, documents, model, known).answers()  # lines 2-4
         return self.decide(question, answers, public, model, privacy, rounds, known)
 
@@ -75,7 +81,17 @@ class DPKSA(KeywordConfig, VoterEnsemble):
         rounds: RoundBudget,
         known: str = "",
     ) -> GeneratedAnswer:
-        """Answer from what voters wrote; `public` is what the model wrote without documents."""
+        """Release the words that `answers` have in common, and answer with them.
+
+        Args:
+            question: the question.
+            answers: the answers of the voters.
+            public: the model's answer without documents.
+            model: the language model.
+            privacy: the filter that pays for the releases.
+            rounds: the budget of the one round.
+            known: the text that the public prompt reads in place of a document.
+        """
         choice, test = self.mechanisms(rounds.epsilon, rounds.delta, answers.change, model.vocabulary_size)
         alone = GeneratedAnswer.unreleased(self.prefix + public, len(model.encode(public)))
         if not privacy.fits([choice, test], answers.change):
@@ -90,16 +106,20 @@ class DPKSA(KeywordConfig, VoterEnsemble):
 
 @lru_cache(maxsize=128)
 def choice_share(choices: int, delta: float) -> float:
-    """The part of a round's zCDP for the choice of k; the rest is for the test.
+    """Return the part of a round's zCDP for the choice of k; the rest is for the test.
 
-    It is the part, in hundredths, with which the smallest gap is both chosen and passes with probability 1/2, when all
-    other numbers of words have gap 0. Gaps far above 2 scale with 1/sqrt(rho), whatever the part: so the best one does
-    not depend on epsilon, and more epsilon makes both more precise. (docs/algorithms.md compares it with 10 %.)
+    The part is optimized in hundredths. Its criterion is the smallest gap that is both chosen and passes with
+    probability 1/2, when all other numbers of words have gap 0. Gaps far above 2 scale with 1/sqrt(rho) for every part.
+    So the best part does not depend on epsilon, and more epsilon makes both mechanisms more precise.
+    (docs/algorithms.md compares it with 10 %.)
     """
     quantile, normal = NormalDist().inv_cdf(delta), NormalDist()
 
     def chance(gap: float, share: float) -> float:
-        """That it is chosen and passes, at rho = 1: the choice has epsilon sqrt(8 share), the test sd 2 sigma."""
+        """Return the probability that a gap is chosen and passes, at rho = 1.
+
+        The choice has epsilon sqrt(8 share), the test a standard deviation of 2 sigma.
+        """
         chosen = 1 / (1 + (choices - 1) * math.exp(-gap * math.sqrt(8 * share) / 4))
         return chosen * normal.cdf(gap * math.sqrt((1 - share) / 2) + quantile)
 

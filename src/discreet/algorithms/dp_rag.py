@@ -1,12 +1,13 @@
-"""DP-RAG: the documents above a private threshold write the answer together, one paid token after the other.
+"""DP-RAG: the documents above a private threshold write the answer together, and each token is paid.
 
-Grislain, "RAG with Differential Privacy" (2024): a threshold of similarity by the exponential mechanism, and then
-private prediction from all documents above it. Ours differs from the public code in two ways (privacy-spec, part 8):
+Grislain, "RAG with Differential Privacy" (2024). The exponential mechanism chooses a threshold of similarity. All
+documents above it then take part in private prediction. This version differs from the public code in two ways
+(privacy-spec, part 8):
 
-- **No cap on the number of documents.** With one, another unit moves up when one goes: replacement, which costs twice
-  as much for every token. Above a released threshold a unit is there or not, whoever else is.
-- **Nothing is filtered after the sum.** A library's default of sampling among the best 50 tokens of private sums
-  lets one unit decide which tokens are possible at all.
+- **The number of documents has no cap.** With a cap, the removal of one unit admits another unit. That is a
+  replacement, which costs twice as much for each token. Without a cap, one unit's removal does not affect the others.
+- **The sum is not filtered.** A library's default of sampling among the best 50 tokens of private sums lets one unit
+  decide which tokens are possible.
 """
 
 import math
@@ -37,7 +38,7 @@ from discreet.retrieval.sealed_corpus import Found, SealedCorpus
 from discreet.retrieval.store import Hit
 
 THRESHOLD_SHARE = 0.1
-"""Of a question's zCDP, for the threshold; the rest is for the tokens, in equal parts."""
+"""The part of a question's zCDP for the threshold; the rest is for the tokens, in equal parts."""
 LEVELS = tuple(round(0.8 - 0.02 * level, 2) for level in range(31))
 """The thresholds of similarity to choose from: 0.80, 0.78, ... 0.20."""
 
@@ -52,23 +53,23 @@ class Near:
 
 @dataclass(frozen=True, kw_only=True)
 class DPRAG(Algorithm):
-    """Parameters.
+    """Parameters of DP-RAG.
 
     Attributes:
         epsilon: the most that the question may cost.
-        delta: its delta; the vault's if not given.
-        wanted: about how many units should be above the threshold; unless `share` is given.
-        share: p of top-p: the threshold is one above which lies about this share of the weight of all units above the
-            lowest; none if 0. Where many units are near the question, many write.
-        falloff: a unit that is so much further than the highest level weighs e times less (alpha of top-p).
-        levels: the thresholds of similarity to choose from, the highest first: public. Units below the last one
-            never take part.
+        delta: the question's delta; the vault's if None.
+        wanted: the target number of units above the threshold. Used unless `share` is given.
+        share: p of top-p: about this share of the weight of all units above the lowest level lies above the threshold;
+            0 turns it off. With many units near the question, many units write.
+        falloff: the distance from the highest level at which a unit's weight falls by the factor e (alpha of top-p).
+        levels: the public thresholds of similarity to choose from, the highest first. Units below the last one never
+            take part.
         omega: the weight of the public model's log-probabilities in the sum.
-        shape: how a unit's opinion of the next token is brought into bounds (`logit_sum`). Of "difference", each
-            unit's is divided by `wanted`.
-        max_tokens: the longest answer; the price is shared out among so many.
-        prefix: how the answer begins: public, and free.
-        document_tokens: public length to which a passage is cut or padded; a default if 0.
+        shape: how a unit's weights for the next token are brought into bounds (`logit_sum`). With "difference", each
+            unit's weights are divided by `wanted`.
+        max_tokens: the longest answer in tokens. The budget is divided among so many tokens.
+        prefix: the first words of the answer: public and free.
+        document_tokens: the public length in tokens to which a passage is cut or padded; 0 for the default.
     """
 
     name: ClassVar[str] = "dp-rag"
@@ -96,13 +97,13 @@ class DPRAG(Algorithm):
             if getattr(self, name) < 1:
                 raise UsageError(f"{name} is at least 1, not {getattr(self, name)}.")
         if not 0 <= self.share < 1:
-            raise UsageError(f"A share of the weight lies between 0 and 1, not {self.share}. Try 0.5; 0 is by number.")
+            raise UsageError(f"share lies between 0 and 1, not {self.share}. Try 0.5, or 0 to choose by number.")
         check_number("falloff", self.falloff)
         if self.document_tokens < 0:
             raise UsageError(f"document_tokens is at least 1, or 0 for a default, not {self.document_tokens}.")
-        object.__setattr__(self, "levels", tuple(sorted(set(self.levels), reverse=True)))  # a list will do
+        object.__setattr__(self, "levels", tuple(sorted(set(self.levels), reverse=True)))  # accepts a list, too
         if not self.levels or not all(-1 <= level <= 1 for level in self.levels):
-            raise UsageError("There is at least one threshold to choose from, and all lie between -1 and 1.")
+            raise UsageError("levels is a sequence of at least one threshold, and all lie between -1 and 1.")
         if not (math.isfinite(self.omega) and self.omega >= 0):
             raise UsageError(f"omega is a finite number of at least 0, not {self.omega}. Try 1.")
         check_prefix(self.prefix)
@@ -110,10 +111,10 @@ class DPRAG(Algorithm):
             raise UnknownName("shape", self.shape, SHAPES)
 
     def plan(self, budget: Budget, vocabulary: int) -> Plan:
-        """What a question may cost: the threshold, and as many tokens as an answer can have.
+        """Return the most that a question may cost: the threshold, and the longest answer.
 
         Raises:
-            UsageError: so little that no document could be heard at all.
+            UsageError: if the budget is so small that no document could change a token.
         """
         return share_out(self, self.delta or budget.delta).plan
 
@@ -122,7 +123,7 @@ class DPRAG(Algorithm):
         return replace(self, epsilon=epsilon)
 
     def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
-        """Release a threshold; have the units above it write."""
+        """Release a threshold, and let the units above it write the answer."""
         self.prepare(query.text, model)
         assert isinstance(model, ScoringModel)
         steps = share_out(self, self.delta or account.budget.delta)
@@ -136,16 +137,19 @@ class DPRAG(Algorithm):
         return self.write(writers, model, paying.paid, steps.token.clip)
 
     def by_level(self, question: str, corpus: SealedCorpus, paying: PayingUnits) -> Private[Near]:
-        """Return every paying unit above the lowest level, with the first level that it passes: of that unit alone."""
+        """Return all paying units above the lowest level, each with the first level that it passes.
+
+        A unit's level depends on that unit alone.
+        """
         bins = corpus.bins(question, self.levels)
         return together([paying.among(found).map(partial(_near, level)) for level, found in enumerate(bins)])
 
     def above(self, units: Private[Near], chosen: int) -> Private[Near]:
-        """All units that pass a released level: a cap on their number would make removal into replacement."""
+        """Return all units that pass a released level. A cap on their number would turn removal into replacement."""
         return units.keep(lambda unit: unit.level <= chosen)
 
     def write(self, writers: Writers, model: ScoringModel, privacy: PrivacyFilter, clip: float) -> GeneratedAnswer:
-        """One token after the other, each paid as it is drawn."""
+        """Write the answer token by token. Each token is paid before it is sampled."""
         answer: list[int] = []
         stopped: Stopped = "length"
         for _ in range(self.max_tokens):
@@ -165,12 +169,12 @@ class DPRAG(Algorithm):
 
 @dataclass(frozen=True)
 class Steps:
-    """What runs, and what it may cost.
+    """The mechanisms of a question, and the most that they may cost.
 
     Attributes:
         threshold: the choice of the threshold.
-        token: the price of a token, which says its clip.
-        plan: of the question: one round, which is the whole answer.
+        token: the price of a token, which states its clip.
+        plan: the plan of the question: one round, which is the whole answer.
     """
 
     threshold: ThresholdChoice | ShareChoice
@@ -180,15 +184,15 @@ class Steps:
 
 @lru_cache(maxsize=128)
 def share_out(asked: DPRAG, delta: float) -> Steps:
-    """Share a question's epsilon out between the threshold and the tokens; both as precise as it allows.
+    """Divide a question's epsilon between the threshold and the tokens; both are as precise as it allows.
 
     Raises:
-        UsageError: no document could be heard at all.
+        UsageError: if no document could change a token.
     """
     tokens = asked.max_tokens
 
     def steps(rho: float) -> Steps:
-        # Bounded range e costs e^2/8: the threshold's e is its price, a token's 2c (privacy-spec, part 8).
+        # Bounded range e costs e^2/8. The threshold's e is its price, a token's is 2c (privacy-spec, part 8).
         spread = math.sqrt(8 * THRESHOLD_SHARE * rho)
         threshold = choice(asked, spread)
         token = TokenPrice(math.sqrt(2 * (1 - THRESHOLD_SHARE) * rho / tokens))
@@ -203,16 +207,17 @@ def share_out(asked: DPRAG, delta: float) -> Steps:
     found = steps(largest(fits, 1e-12, highest))
     if not found.token.clip * ONE >= 1:
         raise UsageError(
-            f"Too little for anything: of epsilon {asked.epsilon:g}, shared out among {tokens} tokens, no document "
-            "could move a token by the least that is counted. Raise epsilon, or lower max_tokens."
+            f"Too little for any answer: with epsilon {asked.epsilon:g} divided among {tokens} tokens, no document "
+            "could change a token. Raise epsilon, or lower max_tokens."
         )
     return found
 
 
 def choice(asked: DPRAG, epsilon: float) -> ThresholdChoice | ShareChoice:
-    """How the threshold is chosen: by number (top-k of the report), or by weight (its top-p).
+    """Return the choice of the threshold: by number (top-k of the report), or by weight (its top-p).
 
-    A unit weighs exp((s - highest) / falloff), s the level that it passes: of that unit and public numbers alone.
+    A unit weighs exp((s - highest) / falloff), where s is the level that it passes. The weight depends on that unit and
+    on public numbers alone.
     """
     if not asked.share:
         return ThresholdChoice.calibrated(epsilon, len(asked.levels), asked.wanted, ADD_REMOVE_ONE)

@@ -1,8 +1,9 @@
 """DP-RAG for a single question, in pure differential privacy.
 
-MuRAG ("Privacy-Preserving Retrieval-Augmented Generation for multiple questions"), Algorithm 5: DPSparseVoteRAG with
-the exponential mechanism over the whole vocabulary, which cannot fail, in place of LimitedDomain. As printed, all
-runs of the sparse vector share one noisy threshold (line 2); here each has its own, without which the proof fails.
+MuRAG ("Privacy-Preserving Retrieval-Augmented Generation for multiple questions"), Algorithm 5. It is DPSparseVoteRAG
+with the exponential mechanism over the whole vocabulary in place of LimitedDomain. The exponential mechanism cannot
+fail. In the paper, all runs of the sparse vector share one noisy threshold (line 2). Here each run has its own, which
+the proof needs.
 """
 
 from dataclasses import dataclass
@@ -26,5 +27,5 @@ class DPRAGPure(DPSparseVoteRAG):
             raise UsageError("'dp-rag-pure' selects from the whole vocabulary and has no delta. Leave both out.")
 
     def ceiling(self, cost: Cost, delta: float, failures: float) -> Budget:
-        """Pure epsilon, with no delta at all."""
+        """Return the budget in pure epsilon, with delta 0."""
         return Budget(self.epsilon, 0.0, accountant="pure")

@@ -1,8 +1,8 @@
-"""DPSparseVoteRAG: pay only for the tokens that need the documents.
+"""DPSparseVoteRAG: only the tokens that need the documents are paid.
 
-Koga, Wu and Chaudhuri, "Privacy-Preserving Retrieval-Augmented Generation with Differential Privacy",
-Algorithm 3. Ours differs where privacy-spec corrects it (see `dp_vote_rag`), and in how a token's budget is split
-between the sparse vector and the selection: the second has bounded range and composes at a quarter of the price.
+Koga, Wu and Chaudhuri, "Privacy-Preserving Retrieval-Augmented Generation with Differential Privacy", Algorithm 3. This
+version differs where privacy-spec corrects the paper (see `dp_vote_rag`). It also splits a token's budget differently
+between the sparse vector and the selection: the selection has bounded range, and composes at a quarter of the price.
 """
 
 from dataclasses import dataclass
@@ -25,12 +25,12 @@ from discreet.retrieval.documents import Passage
 
 @dataclass(frozen=True, kw_only=True)
 class DPSparseVoteRAG(TokenVoting):
-    """Algorithm 3. Parameters: see `TokenVoting`, and two more.
+    """Algorithm 3. Parameters: those of `TokenVoting`, and two more.
 
     Attributes:
-        threshold: the private vote is held if no more voters than this agree with the public token (tau); half of
-            the voters if not given.
-        selection_share: the part of a token's epsilon that the selection gets (the paper: 1/2).
+        threshold: the private vote is held if at most so many voters agree with the public token (tau); half of the
+            voters if None.
+        selection_share: the part of a token's epsilon for the selection (the paper: 1/2).
     """
 
     name: ClassVar[str] = "dp-sparse-vote-rag"
@@ -48,7 +48,7 @@ class DPSparseVoteRAG(TokenVoting):
     def mechanisms(
         self, epsilon: float, delta: float, change: Change, vocabulary: int
     ) -> tuple[SparseVector, Majority]:
-        """A private token is one run of the sparse vector and one selection (line 2)."""
+        """Return the mechanisms of a private token: one run of the sparse vector and one selection (line 2)."""
         threshold = self.voters // 2 if self.threshold is None else self.threshold
         return (
             SparseVector.calibrated((1 - self.selection_share) * epsilon, threshold, change),
@@ -64,7 +64,7 @@ class DPSparseVoteRAG(TokenVoting):
         rounds: RoundBudget,  # lines 2-3
         known: str = "",
     ) -> GeneratedAnswer:
-        """Answer with the public model's tokens where the voters agree with them, by private votes elsewhere."""
+        """Answer with the public model's tokens where the voters agree with them, and with private votes elsewhere."""
         return self.vote(self.start_voters(question, documents, model, known), documents, model, privacy, rounds)
 
     def vote(
@@ -75,7 +75,7 @@ class DPSparseVoteRAG(TokenVoting):
         privacy: PrivacyFilter,
         rounds: RoundBudget,
     ) -> GeneratedAnswer:
-        """Have voters that have begun continue one answer."""
+        """Continue the answer of voters that have already started."""
         disagreement, majority = round_ = self.mechanisms(
             rounds.epsilon, rounds.delta, documents.change, model.vocabulary_size
         )
@@ -83,7 +83,7 @@ class DPSparseVoteRAG(TokenVoting):
         paid, run = 0, None
         stopped: Stopped = "length"
         for _ in range(self.max_tokens):  # line 8
-            if run is None:  # lines 4, 20: a new run, with a threshold of its own
+            if run is None:  # lines 4, 20: a new run, with a new noisy threshold
                 if not privacy.fits(round_, documents.change):
                     stopped = "budget"  # line 25
                     break
@@ -100,7 +100,8 @@ class DPSparseVoteRAG(TokenVoting):
             answer.append(token)
             voters.append(token)
         text = self.prefix + model.decode(answer)
-        # A voter without a document always agrees with the public token: that all tokens are public says nothing.
+        # A voter without a document always agrees with the public token, so an answer of public tokens carries no
+        # evidence.
         return (
             GeneratedAnswer(text, stopped, len(answer), paid) if paid else GeneratedAnswer.unreleased(text, len(answer))
         )

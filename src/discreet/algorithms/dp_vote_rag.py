@@ -1,8 +1,8 @@
-"""DPVoteRAG: every token by a private vote.
+"""DPVoteRAG: a private vote chooses each token.
 
-Koga, Wu and Chaudhuri, "Privacy-Preserving Retrieval-Augmented Generation with Differential Privacy",
-Algorithm 2. Ours differs where privacy-spec corrects it: top-k retrieval makes one unit replace another, so the
-selection is calibrated for replacement, and the number of tokens comes from a Rényi filter.
+Koga, Wu and Chaudhuri, "Privacy-Preserving Retrieval-Augmented Generation with Differential Privacy", Algorithm 2. This
+version differs where privacy-spec corrects the paper. Top-k retrieval lets one unit replace another, so the selection
+is calibrated for replacement. A Rényi filter determines the number of tokens.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class DPVoteRAG(TokenVoting):
     name: ClassVar[str] = "dp-vote-rag"
 
     def mechanisms(self, epsilon: float, delta: float, change: Change, vocabulary: int) -> tuple[Majority]:
-        """A token is one selection."""
+        """Return the mechanism of a token: one selection."""
         return (self.majority(epsilon, delta, change, vocabulary),)
 
     def respond(
@@ -37,7 +37,7 @@ class DPVoteRAG(TokenVoting):
         rounds: RoundBudget,  # line 1
         known: str = "",
     ) -> GeneratedAnswer:
-        """Answer by private votes."""
+        """Answer by private votes on all tokens."""
         voters = self.start_voters(question, documents, model, known)
         (majority,) = self.mechanisms(rounds.epsilon, rounds.delta, documents.change, model.vocabulary_size)
         answer: list[int] = []

@@ -1,11 +1,11 @@
 """MuRAG: only units that are relevant to a question pay for it.
 
-"Privacy-Preserving Retrieval-Augmented Generation for multiple questions", Algorithm 1: retrieval above
-a threshold. The threshold is public, so that whether a unit pays depends on that unit alone.
+"Privacy-Preserving Retrieval-Augmented Generation for multiple questions", Algorithm 1: retrieval above a threshold.
+The threshold is public, so a unit's payment depends on that unit alone.
 
 The algorithm, as numbered in the paper:
 
-    2-5  every relevant unit that can pay, pays           `retrieve`
+    2-5  all relevant units that can pay, pay             `retrieve`
     6    the nearest of them are dealt to voters          `PrivateRAG.run`
     7    the voters answer                                `inner.respond`
 """
@@ -26,11 +26,11 @@ from discreet.retrieval.sealed_corpus import Found, SealedCorpus
 
 @dataclass(frozen=True, kw_only=True)
 class MuRAG(PrivateRAG):
-    """Algorithm 1. Parameters: see `PrivateRAG`, and one more.
+    """Algorithm 1. Parameters: those of `PrivateRAG`, and one more.
 
     Attributes:
-        similarity: a unit is relevant if its best passage is at least so similar to the question (tau): public, or
-            released privately (`discreet tune`).
+        similarity: the threshold (tau). A unit is relevant if the similarity of its best passage to the question
+            reaches it. It is public, or released privately (`discreet tune`).
     """
 
     name: ClassVar[str] = "murag"
@@ -45,6 +45,6 @@ class MuRAG(PrivateRAG):
     def retrieve(
         self, query: Query, corpus: SealedCorpus, rounds: RoundBudget, account: Account
     ) -> tuple[Private[Found], PrivacyFilter]:
-        """Select the relevant units that can pay; all of them pay (lines 2-5). Lines 6-7 are `PrivateRAG.run`."""
-        relevant = corpus.above(query.text, self.similarity)  # line 3, but for who can pay
+        """Select the relevant units that can pay, and charge all of them (lines 2-5)."""
+        relevant = corpus.above(query.text, self.similarity)  # line 3, without the condition on budgets
         return account.admit(relevant, rounds.plan.max_cost)  # lines 2-5

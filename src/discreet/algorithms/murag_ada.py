@@ -1,8 +1,9 @@
-"""MuRAG-Ada: as MuRAG, with a threshold of its own for every question.
+"""MuRAG-Ada: MuRAG with an adaptive threshold for each question.
 
 "Privacy-Preserving Retrieval-Augmented Generation for multiple questions", Algorithm 2: retrieval by noisy bins.
-Similarities are cut into public bins, visited from the top. Noisy counts of the units that could pay to be counted are
-summed until there are enough. A unit is in one bin, so its count costs the same however many bins are visited.
+Similarities are cut into public bins, which are visited from the top. A noisy count of each bin covers the units that
+can pay to be counted. The visit stops when the sum of the counts is large enough. A unit is in one bin, so its count
+costs the same for any number of visited bins.
 
 The algorithm, as numbered in the paper:
 
@@ -31,13 +32,14 @@ from discreet.retrieval.sealed_corpus import Found, SealedCorpus
 
 @dataclass(frozen=True, kw_only=True)
 class MuRAGAda(PrivateRAG):
-    """Algorithm 2. Parameters: see `PrivateRAG`, and more.
+    """Algorithm 2. Parameters: those of `PrivateRAG`, and more.
 
     Attributes:
-        epsilon_threshold: what being counted costs a unit (epsilon_thr).
-        highest, lowest: between these similarities lie the bins; units below the lowest never take part.
-        bins: how many bins there are, of equal width; the first one also has all above it.
-        enough: bins are visited until so many units were counted (K); the number of places if 0.
+        epsilon_threshold: the epsilon that the count costs a unit (epsilon_thr).
+        highest, lowest: the similarities between which the bins lie. Units below the lowest never take part.
+        bins: the number of bins of equal width. The first one also has all similarities above it.
+        enough: the visit stops when more than so many units were counted (K); 0 for the number of units that voters
+            read.
     """
 
     name: ClassVar[str] = "murag-ada"
@@ -56,7 +58,7 @@ class MuRAGAda(PrivateRAG):
 
     @property
     def selection_epsilon(self) -> float:
-        """What it costs a unit to be counted."""
+        """The epsilon that the count costs a unit."""
         return self.epsilon_threshold
 
     @property
@@ -68,7 +70,7 @@ class MuRAGAda(PrivateRAG):
     def retrieve(
         self, query: Query, corpus: SealedCorpus, rounds: RoundBudget, account: Account
     ) -> tuple[Private[Found], PrivacyFilter]:
-        """Visit bins until enough units were counted; those that can pay take part (lines 2-11, 14-15)."""
+        """Visit bins until enough units were counted. The units that can pay take part (lines 2-11, 14-15)."""
         count = NoisyCount.calibrated(self.epsilon_threshold, ADD_REMOVE_ONE)
         price = Spending.of(Pure(self.epsilon_threshold))
         enough, counted, visited = self.enough or self.units_read, 0, []

@@ -1,11 +1,11 @@
-"""Naive multi-question RAG: every unit of the vault pays for every question.
+"""Naive multi-question RAG: all units of the vault pay for all questions.
 
-MuRAG, Algorithm 4: the single-question algorithm, composed: retrieval by rank. With it a vault of epsilon 10 answers a
-handful of questions; the others are measured against it.
+MuRAG, Algorithm 4: the composition of the single-question algorithm, with retrieval by rank. A vault of epsilon 10
+answers only a few questions with it. It is the reference for the other algorithms.
 
 The algorithm, as numbered in the paper:
 
-    1-2  for each question, every unit pays, and the nearest units that can are dealt to voters, who answer
+    1-2  for each question, all units pay; the nearest units that can pay are dealt to voters, who answer
 """
 
 from dataclasses import dataclass
@@ -30,11 +30,11 @@ class NaiveMultiRAG(PrivateRAG):
     def retrieve(
         self, query: Query, corpus: SealedCorpus, rounds: RoundBudget, account: Account
     ) -> tuple[Private[Found], PrivacyFilter]:
-        """Charge every unit, and select the nearest that can pay (line 2)."""
+        """Charge all units, and select the nearest units that can pay (line 2)."""
         paying = account.charge_every_unit(rounds.plan.max_cost)
         return paying.nearest(partial(corpus.nearest, query.text), self.units_read), paying.paid
 
     @property
     def label(self) -> str:
-        """The name alone: the price of a question is the same for every unit."""
+        """The name alone: the price of a question is the same for all units."""
         return self.name

@@ -1,1 +1,1 @@
-"""Attacks: what somebody can find out, measured. For simulations and the custodian; no vault pays for them."""
+"""Attacks: measurements of what an attacker can learn. For simulations and the custodian; no unit pays for them."""

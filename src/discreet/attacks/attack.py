@@ -1,4 +1,4 @@
-"""What an attack tries: which targets, about whom, with what secrets and prompts."""
+"""The parameters of an attack: its targets, the people that are tried, the secrets and the prompts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,20 +15,22 @@ from discreet.errors import UsageError
 
 @dataclass(frozen=True, kw_only=True)
 class Attack:
-    """What is tried.
+    """The parameters of an attack.
 
     Attributes:
-        targets: what is attacked, by name.
-        epsilons: of one question, for each private target.
-        members: how many people are tried that are in, and how many that are not: without `suspects` the same people.
-        questions: how many questions are asked about each.
-        suspects: texts to try, from a file; if empty, people of the vault, each in one copy of it and out of another.
-        canaries: to plant, and their control; made up if empty.
-        planted: how many canaries are planted at most.
-        prompts: of extraction; those of `extraction.PROMPTS` if None.
+        targets: the names of the targets.
+        epsilons: the epsilons of one question, for each private target.
+        members: the number of people in the vault, and of people outside, that are tried. Without `suspects` both are
+            the same people.
+        questions: the number of questions about each person.
+        suspects: the texts to try, from a file. If empty, people of the vault are tried, each in one copy of it and out
+            of another.
+        canaries: the canaries to plant, and their control; invented if empty.
+        planted: the largest number of planted canaries.
+        prompts: the prompts of extraction; `extraction.PROMPTS` if None.
         corpus: a synthetic corpus that was made from the whole vault.
-        options: parameters of algorithms.
-        seed: of every choice.
+        options: the parameters of algorithms.
+        seed: the seed of all choices.
     """
 
     targets: tuple[str, ...]
@@ -48,11 +50,13 @@ class Attack:
         for epsilon in self.epsilons:
             check_number("epsilon", epsilon)
         if self.suspects and all(suspect.member for suspect in self.suspects):
-            raise UsageError("Texts to try need some that are outside the vault, to compare members with.")
+            raise UsageError("All texts to try are members. Add texts from outside the vault, to compare members with.")
         if self.corpus is not None and not self.suspects:
             raise UsageError(
-                "A corpus that is there was made from everybody in the vault, so nobody can be left out of it: name "
-                "documents of others, --non-members FILE. Or have one made: --target dp-facts."
+                "An existing corpus was made from all units of the vault, so none can be left out of it. Give "
+                "documents of others with --non-members FILE, or let the attack make a corpus with --target dp-facts."
             )
         if (CORPUS in self.targets) != (self.corpus is not None):
-            raise UsageError("The target 'corpus' is a file of `discreet synthesize`: name both, --corpus FILE.")
+            raise UsageError(
+                "The target 'corpus' and --corpus FILE (of `discreet synthesize`) need each other. Give both or none."
+            )

@@ -1,9 +1,9 @@
-"""How much two random outcomes differ at least: a lower bound on epsilon from draws alone.
+"""Lower bounds of epsilon from draws of two random outcomes.
 
 (epsilon, delta) holds if P(S) <= e^epsilon Q(S) + delta for every set S of outcomes, and the same with P and Q
-exchanged. So one set for which it fails refutes it. The set is chosen on one half of the draws: outcomes are ranked by
-how much more often they came up on one side, and the first so many of them are taken. On the other half, which had no
-say in the choice, it is counted, and Clopper and Pearson's intervals bound both rates.
+exchanged. So one set that violates the inequality refutes the claim. One half of the draws chooses the set: outcomes
+are ranked by the ratio of their frequencies, and the set is a prefix of the ranking. The other half, which is
+independent of the choice, is counted. Clopper and Pearson's intervals bound both rates.
 """
 
 from collections import Counter
@@ -21,20 +21,20 @@ from discreet.attacks.rates import lower_bound
 
 Key = Hashable
 Event = Callable[[Key], bool]
-"""Whether an outcome is in a set."""
+"""Returns whether an outcome is in a set."""
 Orders = Callable[[Counter[Any], Counter[Any]], Iterator[tuple[list[Key], Callable[[int], Event]]]]
-"""Orders of the outcomes that were counted on either side, each with what makes an event of its first n + 1."""
+"""Yields orders of the counted outcomes, each with a function that returns the event of its first n + 1 outcomes."""
 
 
 @dataclass(frozen=True)
 class Bound:
-    """What one set of outcomes shows.
+    """The bound from one set of outcomes.
 
     Attributes:
-        epsilon: a privacy loss below which nothing explains the counts; 0 if they show none.
-        likely: how many of `trials` draws fell into the set, of the input on which it is likelier.
+        epsilon: a lower bound of the privacy loss; 0 if the counts show none.
+        likely: how many of `trials` draws were in the set, for the input on which it is likelier.
         rare: the same for the other input.
-        trials: the draws that were counted, of each input.
+        trials: the number of counted draws of each input.
     """
 
     epsilon: float
@@ -44,21 +44,22 @@ class Bound:
 
 
 def epsilon_at_least(first: Sequence[Key], second: Sequence[Key], delta: float, doubt: float) -> Bound:
-    """The larger of the bounds in either direction.
+    """Return the larger of the bounds in both directions.
 
     Args:
-        first: outcomes of independent draws on an input; numbers, or anything else.
-        second: the same on a neighbouring input.
-        delta: of the claim that is looked at.
-        doubt: the probability, at most, that the bound is above the truth. Each direction has half of it.
+        first: outcomes of independent draws on an input; numbers, or any other values.
+        second: outcomes of independent draws on a neighbouring input.
+        delta: the delta of the claim.
+        doubt: an upper bound of the probability that the bound is above the true loss. Each direction has half of it.
     """
     return _either_way(first, second, delta, doubt, _orders)
 
 
 def epsilon_by_threshold(first: Sequence[float], second: Sequence[float], delta: float, doubt: float) -> Bound:
-    """The same, with all that is above or below a threshold for a set: where hardly a number comes up twice.
+    """Return the larger of the bounds in both directions, with events above or below a threshold.
 
-    Of such numbers, sets of single ones look best on the half that chooses, and catch nothing on the other.
+    Use it for outcomes in which few numbers occur twice. Sets of such numbers look best on the half that chooses, and
+    have no draws on the other half.
     """
     return _either_way(first, second, delta, doubt, _thresholds)
 
@@ -78,7 +79,7 @@ def _one_way(likely: Sequence[Key], rare: Sequence[Key], delta: float, doubt: fl
 def _best_event(
     likely: Counter[Key], rare: Counter[Key], trials: int, delta: float, doubt: float, orders: Orders
 ) -> Event:
-    """The set that would show most, by these draws, among those that are worth a try."""
+    """Return the event with the largest bound on these draws, among the candidates."""
     found = (
         (score, event)
         for order, events in orders(likely, rare)
@@ -88,9 +89,9 @@ def _best_event(
 
 
 def _orders(likely: Counter[Key], rare: Counter[Key]) -> Iterator[tuple[list[Key], Callable[[int], Event]]]:
-    """By how much more often they came up; numbers also as they are."""
+    """Yield the orders by ratio of frequencies, and for numbers also by value."""
     keys = likely.keys() | rare.keys()
-    # Half a draw is added on both sides, so that what came up once by chance is not ranked first.
+    # Half a draw is added on both sides, so that an outcome that occurred once by chance is not ranked first.
     ranked = sorted(keys, key=lambda key: ((rare[key] + 0.5) / (likely[key] + 0.5), repr(key)))
     yield ranked, lambda last: partial(_among, frozenset(ranked[: last + 1]))
     if all(isinstance(key, int | float) for key in keys):
@@ -108,7 +109,7 @@ def _among(keys: frozenset[Key], key: Key) -> bool:
 
 
 def _half_line(ordered: Sequence[Key], beyond: Callable[[Any, Any], bool], last: int) -> Event:
-    # Also holds what lies further out than any draw of the first half.
+    # The event includes values beyond all draws of the first half.
     return lambda key: beyond(key, ordered[last])
 
 
@@ -121,7 +122,7 @@ def _scores(
     delta: float,
     doubt: float,
 ) -> Iterable[tuple[float, Event]]:
-    """The best beginning of an order, with what it would show: by Wilson's interval, which is quick, and close."""
+    """Return the best prefix of an order, with its bound by Wilson's interval, a fast approximation."""
     if not order:
         return []
     z = NormalDist().inv_cdf(1 - doubt / 2)

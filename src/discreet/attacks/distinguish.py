@@ -1,10 +1,9 @@
-"""Telling two neighbouring collections apart by their projected embeddings.
+"""An attack that distinguishes two neighbouring collections by their projected embeddings.
 
-Privacy-spec, part 7. The attacker sees all projected rows D R (whoever keeps the vectors does) and knows every
-document but one, of which there are two candidates. All rows share one matrix R. Known rows that span the space
-determine it, R = pinv(D without the row) (D R without it), and then the candidates are told apart exactly: whichever
-one R takes to the row that is seen. Theorem 1 of Yao and Li looks at that row by itself, as if R were drawn for it
-alone.
+Privacy-spec, part 7. The attacker sees all projected rows D R, as the holder of the vectors does. The attacker knows
+all documents except one, for which there are two candidates. All rows share one matrix R. Known rows that span the
+space determine it: R = pinv(D without the row) (D R without it). Then R maps exactly one of the candidates to the
+observed row. Theorem 1 of Yao and Li analyses that row on its own, as if R were drawn for it alone.
 """
 
 from dataclasses import dataclass
@@ -20,17 +19,17 @@ from discreet.retrieval.projection import check_size
 
 Matrix = NDArray[np.float64]
 MOST_NUMBERS = 10**8
-"""Of known documents: almost a gigabyte, several times over while it is inverted."""
+"""The largest size of the known documents: almost a gigabyte, several times during the inversion."""
 
 
 @dataclass(frozen=True)
 class Distinguished:
-    """How often the attacker said "the first candidate", where it was and where it was not.
+    """The number of times the attacker chose the first candidate, for each true candidate.
 
     Attributes:
-        true_positives, false_positives: counts.
-        trials: of each kind.
-        epsilon: a lower bound on the privacy loss at `delta`, right with probability `confidence`.
+        true_positives, false_positives: the counts.
+        trials: the number of trials for each true candidate.
+        epsilon: a lower bound of the privacy loss at `delta`, correct with probability `confidence`.
         claimed: the epsilon of the paper.
         delta, confidence: see epsilon.
     """
@@ -45,7 +44,7 @@ class Distinguished:
 
     @property
     def refuted(self) -> bool:
-        """Whether what was claimed is below what was measured."""
+        """Whether the claim is below the measured loss."""
         return self.epsilon > self.claimed
 
 
@@ -60,13 +59,13 @@ def distinguish(
     trials: int = 1000,
     seed: int = 0,
 ) -> Distinguished:
-    """Run the experiment: so many times with the first candidate in the collection, and as often with the second.
+    """Run the experiment: `trials` times with the first candidate in the collection, and as often with the second.
 
-    Everything is drawn from a seed: the collections are made up, and no vault is touched. The known documents and the
-    candidates are the same in all trials; each has a matrix of its own.
+    All values are drawn from a seed. The collections are artificial, and no vault is touched. The known documents and
+    the candidates are the same in all trials; each trial has its own matrix.
 
     Raises:
-        UsageError: a parameter is out of range, or there are fewer known rows than dimensions.
+        UsageError: if a parameter is out of range, or there are fewer known rows than dimensions.
     """
     check_bounds(gamma, longest)
     check_size(dimension, k)
@@ -77,12 +76,13 @@ def distinguish(
         )
     if rows * dimension > MOST_NUMBERS:
         raise UsageError(
-            f"The known documents may hold {MOST_NUMBERS:,} numbers. Take fewer rows, or fewer dimensions."
+            f"The known documents have {rows * dimension:,} numbers; {MOST_NUMBERS:,} are allowed. Take fewer rows, or "
+            "fewer dimensions."
         )
     choose = InsecureSeededNoise(seed)
     known = _embeddings(choose, rows - 1, dimension, gamma, longest)
     candidates = _embeddings(choose, 2, dimension, gamma, longest)
-    # Each candidate as a sum of known documents; its projection is the same sum of what is seen of them.
+    # Each candidate is a sum of known documents. Its projection is the same sum of their observed rows.
     sums = candidates @ np.linalg.pinv(known)  # (2, rows - 1)
     said = [0, 0]
     for kind, truth in enumerate(candidates):
@@ -94,7 +94,7 @@ def distinguish(
 
 
 def _embeddings(choose: InsecureSeededNoise, count: int, dimension: int, gamma: float, longest: float) -> Matrix:
-    """Vectors of uniform direction, with lengths uniform between the bounds."""
+    """Return vectors of uniform direction, with lengths uniform between the bounds."""
     drawn = choose.normals(count, dimension)
     lengths = gamma + (longest - gamma) * np.array([[choose.below(2**32) / 2**32] for _ in range(count)])
     return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True) * lengths, dtype=np.float64)

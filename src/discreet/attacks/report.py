@@ -12,8 +12,8 @@ from discreet.attacks.suite import Findings
 from discreet.attacks.verdict import ceiling, exceeded, most_shown
 
 NOTICE = (
-    "For the custodian only: nothing here was paid for. It was measured on a simulation; the vault's budget was not "
-    "touched."
+    "For the custodian only: no unit paid for these figures. They were measured on a simulation, without the budget of "
+    "the vault."
 )
 HEADINGS = (
     "target",
@@ -27,7 +27,7 @@ _SIZE = 320
 
 
 def describe(findings: Findings) -> dict[str, Any]:
-    """Everything as plain data: the keys are those of `discreet attack --json`."""
+    """Return the findings as plain data, with the keys of `discreet attack --json`."""
     return {
         "notice": NOTICE,
         "documents": findings.documents,
@@ -83,7 +83,10 @@ def _rate(rate: Rate) -> dict[str, float]:
 
 
 def membership_rows(findings: Findings) -> list[tuple[str, ...]]:
-    """Areas under the curve, in the order of `HEADINGS`; "most" is what epsilon allows, with so many questions."""
+    """Return areas under the curve, in the order of `HEADINGS`.
+
+    "most" is the area that the epsilon of the questions allows.
+    """
     rows = []
     for result in findings.results:
         one, many = (
@@ -96,11 +99,11 @@ def membership_rows(findings: Findings) -> list[tuple[str, ...]]:
 
 
 def true_positive_rows(findings: Findings) -> list[tuple[str, ...]]:
-    """True positives at few false ones, by BLEU with one question, in the order of `TRUE`."""
+    """Return true positives at few false positives, by BLEU with one question, in the order of `TRUE`."""
     rows = []
     for result in findings.results:
         found, price = result.one["bleu"].found, result.target.price(1)
-        # With fewer others than 1 / rate what is measured is not at that rate, and not to be compared.
+        # With fewer others than 1 / rate, the measurement is not at that rate, and cannot be compared.
         most = [
             "-" if price is None or findings.others < 1 / rate else f"{most_true_positives(rate, *price):.2f}"
             for rate in FALSE_POSITIVES
@@ -110,7 +113,7 @@ def true_positive_rows(findings: Findings) -> list[tuple[str, ...]]:
 
 
 def secret_rows(findings: Findings) -> list[tuple[str, ...]]:
-    """Canaries and extracted strings, in the order of `SECRETS`."""
+    """Return canaries and extracted strings, in the order of `SECRETS`."""
     rows = []
     for result in findings.results:
         c, e = result.canaries, result.extracted
@@ -128,7 +131,7 @@ def _share(rate: Rate) -> str:
 
 
 def _below_one(value: float | None) -> str:
-    """Rounded down, so that a bound below one is not shown as one."""
+    """Return a number rounded down, so that a bound below one is not shown as one."""
     if value is None:
         return "-"
     digits = 2 if value < 0.99 else 5
@@ -136,7 +139,7 @@ def _below_one(value: float | None) -> str:
 
 
 def summary(findings: Findings) -> str:
-    """One sentence on what was attacked."""
+    """Return a sentence that describes the attacked copies."""
     size = f"{findings.documents} documents of {findings.units} units"
     if findings.left_out:
         what = f"Two copies of the vault were attacked, the first with {size}"
@@ -148,37 +151,37 @@ def summary(findings: Findings) -> str:
 
 
 def warnings(findings: Findings) -> list[str]:
-    """What a reader must know about the figures."""
-    told = []
+    """Return the warnings that a reader of the figures needs."""
+    found = []
     if not findings.left_out:
-        told.append(
-            "The others come from a file: they may differ from members in more than being outside. What non-rag, which "
-            "reads no document, tells apart is such a difference, and no leak."
+        found.append(
+            "The others come from a file: they may differ from members in more than being outside. The algorithm "
+            "non-rag reads no document, so a difference that it shows is no leak."
         )
-    told += [
-        f"{label} tells more about members than its epsilon allows. That is a bug of discreet: please report it."
+    found += [
+        f"{label} reveals more about members than its epsilon allows. That is a bug of discreet: please report it."
         for label in exceeded(findings)
     ]
-    return told
+    return found
 
 
 def _shown(findings: Findings) -> str:
-    """What so few people cannot show."""
+    """Return a sentence on the largest epsilon that so few people can show; empty if no comparison was made."""
     most = most_shown(findings)
     return "" if most is None else f"Rates of so few people can show an epsilon of {most:.2f} at most."
 
 
 def markdown(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table for a page."""
+    """Return a table in Markdown."""
     return "\n".join("| " + " | ".join(line) + " |" for line in (headings, ["---"] * len(headings), *rows))
 
 
 def page(findings: Findings, name: str) -> str:
-    """The report as one HTML file, which loads nothing.
+    """Return the report as one HTML file, which loads no other file.
 
     Args:
-        findings: what came out.
-        name: of the vault.
+        findings: the findings.
+        name: the name of the vault.
     """
     return "\n".join(_page(findings, name)) + "\n"
 
@@ -211,24 +214,24 @@ _STYLE = (
     ".plots{display:flex;flex-wrap:wrap;gap:2em}svg{font:11px system-ui,sans-serif}"
 )
 _MEMBERSHIP = (
-    "S2MIA: whoever knows a document asks with its first half and compares the answer with the second. Area under the "
-    "curve of true against false positives (0.5 is guessing, 1 is certainty), with an interval of confidence 0.95. "
-    "People of the vault are each in one copy and out of another: scores in are compared with scores out, and the "
-    "interval is one of pairs; others from a file are in no copy. By BLEU, ROUGE-L and similarity of embeddings; with "
-    'one question about each person, and with many. "most": the largest area that the epsilon of these questions '
-    'allows, whatever the attack. "private answers": to how many of all questions voters released something; to the '
-    "others the model answered without documents."
+    "S2MIA: the attacker knows a document, asks with its first half, and compares the answer with the second half. "
+    "The table has the area under the curve of true against false positives (0.5 is guessing, 1 is certainty), with an "
+    "interval of confidence 0.95. People of the vault are each in one copy and out of another: scores in are compared "
+    "with scores out, and the interval is one of pairs. Others from a file are in no copy. The measures are BLEU, "
+    'ROUGE-L and similarity of embeddings, with one question about each person, and with many. "most": the largest '
+    'area that the epsilon of these questions allows for any attack. "private answers": the number of questions for '
+    "which voters released a value. The model answered the others without documents."
 )
 _FEW = (
-    "By BLEU, with one question, and Clopper and Pearson's interval of confidence 0.95. With fewer than 100 others "
-    'the first column is that without a false positive, with fewer than 1000 the second. "most": what '
-    "(epsilon, delta) allows at that rate, where it was measured; the threshold is chosen on the same others, so that "
-    "the rate of false positives behind it is somewhat higher."
+    "The measure is BLEU with one question, with Clopper and Pearson's interval of confidence 0.95. With fewer than "
+    "100 others, the first column is the rate without a false positive. With fewer than 1000 others, so is the second. "
+    '"most": the rate that (epsilon, delta) allows at that rate of false positives, if it was measured. The '
+    "threshold is chosen on the same others, so the true rate of false positives is somewhat higher."
 )
 _SECRETS = (
-    "Planted documents with secrets that stand nowhere else: the first copy is asked for them by name, and a secret "
-    "counts as out if any answer holds it. The control are secrets of the same form that were never planted, and that "
-    "nobody is asked for: what comes out of those is chance. "
+    "Canaries are planted documents with unique secrets. The first copy is asked for them by name, and a secret counts "
+    "as out if any answer contains it. The control has secrets of the same form that were never planted and that no "
+    "question asks for. They come out only by chance. "
     '"strings": e-mail addresses, links and phone numbers of documents that prompts brought out.'
 )
 
@@ -240,7 +243,7 @@ def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _areas_plot(findings: Findings) -> str:
-    """A line for each target: the area by BLEU with its interval, and what epsilon allows."""
+    """Return a plot with a line for each target: the area by BLEU, its interval, and the area that epsilon allows."""
     step, left = 26, 190
     height = step * len(findings.results) + 46
     parts = [_text(left, 14, "Area under the curve, BLEU, one question")]
@@ -262,7 +265,7 @@ def _areas_plot(findings: Findings) -> str:
 
 
 def _curves_plot(findings: Findings) -> str:
-    """True against false positives."""
+    """Return a plot of true against false positives."""
     left, top = 40, 22
     parts = [
         _text(left, 14, "True positives against false positives, BLEU, one question"),

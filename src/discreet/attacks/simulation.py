@@ -1,4 +1,4 @@
-"""A copy of a vault to be attacked: with people left out, and canaries planted. The vault itself is only read."""
+"""Copies of a vault for attacks, without some units and with planted canaries. The vault itself is only read."""
 
 import contextlib
 import signal
@@ -22,11 +22,11 @@ AT_ONCE = 256
 
 @dataclass(frozen=True)
 class Stored:
-    """A document as a vault has it.
+    """A document as stored in a vault.
 
     Attributes:
-        unit: whose it is.
-        chunks: its pieces, in order.
+        unit: the unit of the document.
+        chunks: its chunks, in order.
     """
 
     unit: str
@@ -34,26 +34,29 @@ class Stored:
 
     @property
     def texts(self) -> list[str]:
-        """The text of each piece."""
+        """The text of each chunk."""
         return [chunk.text for chunk in self.chunks]
 
 
 def documents_of(vault: Vault) -> list[Stored]:
-    """The documents of a vault, in an order that is fixed for it."""
+    """Return the documents of a vault, in an order that is fixed for it."""
     grouped = groupby(vault.store.texts(), key=lambda chunk: (chunk.unit, chunk.tag))
     return [Stored(unit, tuple(chunks)) for (unit, _), chunks in grouped]
 
 
 @contextmanager
 def private_folder() -> Iterator[Path]:
-    """A temporary folder that its owner alone may read; gone afterwards, also if the program is told to end."""
+    """Yield a temporary folder that only its owner may read.
+
+    It is removed afterwards, also after a signal to terminate.
+    """
     with tempfile.TemporaryDirectory(prefix="discreet-attack-") as folder, _ended_in_order():
         yield Path(folder)
 
 
 @contextmanager
 def _ended_in_order() -> Iterator[None]:
-    """SIGTERM and SIGHUP (a session that is closed) interrupt like Ctrl-C, so that copies are removed."""
+    """Make SIGTERM and SIGHUP (the end of a session) interrupt like Ctrl-C, so that copies are removed."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -61,7 +64,7 @@ def _ended_in_order() -> Iterator[None]:
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    # What is ignored stays so: nohup ignores SIGHUP.
+    # Ignored signals stay ignored: nohup ignores SIGHUP.
     heeded = [n for n in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(n) is not signal.SIG_IGN]
     before = {number: signal.signal(number, interrupt) for number in heeded}
     try:
@@ -73,9 +76,9 @@ def _ended_in_order() -> Iterator[None]:
 
 @contextmanager
 def copied(vault: Vault, folder: Path, documents: Sequence[Stored], planted: Sequence[Document]) -> Iterator[Vault]:
-    """A vault of the same settings in `folder`, with these documents and those planted. It pays for nothing.
+    """Yield a vault of the same settings in `folder`, with these documents and the planted ones. No unit pays.
 
-    Vectors are taken over as they are; only what is planted is embedded.
+    Vectors are copied; only planted documents are embedded.
     """
     with _beside(vault, folder) as copy:
         scale = copy.store.scale
@@ -84,14 +87,14 @@ def copied(vault: Vault, folder: Path, documents: Sequence[Stored], planted: Seq
                 for number, stored in enumerate(documents[start : start + AT_ONCE], start):
                     pieces = [Piece(c.text, np.asarray(c.vector / scale, np.float32)) for c in stored.chunks]
                     copy.store.put(Document(f"d{number}", stored.unit, "\n".join(stored.texts)), pieces)
-        # Under names of their own: that of a canary in a file may be that of somebody's document here.
+        # They get new ids, since a canary in a file may have the id of a document in this copy.
         copy.add_documents(replace(document, id=f"planted {n}") for n, document in enumerate(planted))
         yield copy
 
 
 @contextmanager
 def rewritten(vault: Vault, folder: Path, documents: Sequence[tuple[str, str]]) -> Iterator[Vault]:
-    """A vault of the same settings in `folder`, with other texts: (unit, text)."""
+    """Yield a vault of the same settings in `folder`, with other texts: (unit, text)."""
     with _beside(vault, folder) as copy:
         copy.add_documents(Document(f"d{number}", unit, text) for number, (unit, text) in enumerate(documents))
         yield copy
@@ -110,7 +113,7 @@ def _beside(vault: Vault, folder: Path) -> Iterator[Vault]:
         history=False,
         accept_claims=settings.accept_claims,
     )
-    # Loaded once for all copies.
+    # The model and the embedder are loaded once for all copies.
     copy.model, copy.embedder = vault.model, vault.embedder
     with contextlib.closing(copy.store):
         yield copy

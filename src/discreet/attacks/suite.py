@@ -1,6 +1,6 @@
-"""All attacks on one vault: copies are made, every target is asked the same questions, and what came out is counted.
+"""All attacks on one vault: make copies, ask each target the same questions, and count the results.
 
-The attacker may choose any questions, and has the answers. Who is tried, and in which copy they are, is in `trial`.
+The attacker may choose any questions, and sees the answers. `trial` chooses the people, and the copies that have them.
 """
 
 import time
@@ -35,22 +35,22 @@ from discreet.synthesis.runner import METHODS, Told
 from discreet.vault import Vault
 
 AGAIN = "the other copy: "
-"""Before the steps of the second copy."""
+"""The prefix of the steps of the second copy."""
 
 
 @dataclass(frozen=True)
 class Findings:
-    """What came out of all targets.
+    """The findings on all targets.
 
     Attributes:
-        results: one a target.
-        documents, units: how many were in the copy that was attacked; in the first, if there were two.
-        members, others: how many people were tried that were in, and how many that were not.
-        left_out: whether they are the vault's own people, each in one copy and out of the other; if not, members may
-            differ from the others in more than being inside.
-        strings: how many e-mail addresses, links and phone numbers the documents hold.
-        seconds: how long it took.
-        settings: what was attacked with what, by name: for the report.
+        results: one for each target.
+        documents, units: the number of documents and units in the attacked copy; in the first of two.
+        members, others: the number of tried people who were in, and who were not.
+        left_out: whether they are the vault's own people, each in one copy and out of the other. If not, members may
+            differ from the others in more than their membership.
+        strings: the number of e-mail addresses, links and phone numbers in the documents.
+        seconds: the duration in seconds.
+        settings: the settings of the attack by name, for the report.
     """
 
     results: list[Result]
@@ -66,11 +66,11 @@ class Findings:
 
 @dataclass(frozen=True)
 class _Copy:
-    """What a copy of the vault holds.
+    """The content of a copy of the vault.
 
     Attributes:
-        kept, planted: its own documents, and canaries.
-        noise: of corpora: other draws in each copy, since one speaks for everybody in it.
+        kept, planted: the vault's documents in the copy, and canaries.
+        noise: the noise of corpora. It differs between copies, since one corpus speaks for all units of its copy.
     """
 
     kept: list[Stored] = field(repr=False)
@@ -83,16 +83,16 @@ class _Copy:
         return _texts(self.kept, self.planted)
 
 
-def run_attack(vault: Vault, attack: Attack, told: Told = lambda *_: None) -> Findings:
-    """Attack copies of the vault. Nothing is paid, and nothing in the vault's folder is touched.
+def run_attack(vault: Vault, attack: Attack, on_progress: Told = lambda *_: None) -> Findings:
+    """Attack copies of the vault; return the findings. No unit pays, and the vault's folder is only read.
 
     Raises:
-        BadData: there are too few documents, or a file does not fit the vault.
-        MissingPart: redaction is a target and not installed.
-        UsageError: a target's parameters are out of range.
+        BadData: if there are too few documents, or a file does not fit the vault.
+        MissingPart: if redaction is a target, and is not installed.
+        UsageError: if a target's parameters are out of range.
     """
     begin = time.perf_counter()
-    check_installed()  # first, as the redactor: nothing else takes longer to fail
+    check_installed()  # first, like the redactor: a missing package must show before long work
     redactor = Redactor() if REDACTED in attack.targets else None
     documents = documents_of(vault)
     canaries = choose_canaries(attack, documents)
@@ -103,13 +103,13 @@ def run_attack(vault: Vault, attack: Attack, told: Told = lambda *_: None) -> Fi
         _Copy([each for each in documents if each.unit not in out], planted, noise.beside()) for out in trial.without
     ]
     first = copies[0].texts
-    secret = {canary.document.unit for canary in canaries}  # in the vault already, perhaps: counted by themselves
+    secret = {canary.document.unit for canary in canaries}  # perhaps in the vault already; counted separately
     questions = Questions.of(
         attack, trial, canaries, _texts([each for each in copies[0].kept if each.unit not in secret], [])
     )
-    redacted = _redacted(redactor, _texts(documents, planted), told) if redactor else None
-    asked = [_asked(vault, attack, copies[0], [*questions.about, *questions.rest], redacted, told)]
-    asked += [_asked(vault, attack, copy, questions.about, redacted, _again(told)) for copy in copies[1:]]
+    redacted = _redacted(redactor, _texts(documents, planted), on_progress) if redactor else None
+    asked = [_asked(vault, attack, copies[0], [*questions.about, *questions.rest], redacted, on_progress)]
+    asked += [_asked(vault, attack, copy, questions.about, redacted, _again(on_progress)) for copy in copies[1:]]
     results = [
         questions.judged(vault, _named([target for target, _ in same]), [said for _, said in same], canaries)
         for same in zip(*asked, strict=True)
@@ -128,30 +128,35 @@ def run_attack(vault: Vault, attack: Attack, told: Told = lambda *_: None) -> Fi
 
 
 def _asked(
-    vault: Vault, attack: Attack, copy: _Copy, texts: Sequence[str], redacted: Mapping[str, str] | None, told: Told
+    vault: Vault,
+    attack: Attack,
+    copy: _Copy,
+    texts: Sequence[str],
+    redacted: Mapping[str, str] | None,
+    on_progress: Told,
 ) -> list[tuple[Target, Said]]:
-    """What is attacked in a copy of the vault, which is gone afterwards, and what each target answers."""
+    """Return the targets in a temporary copy of the vault, each with its answers."""
     with ExitStack() as stack:
         folder = stack.enter_context(private_folder())
         made = stack.enter_context(copied(vault, folder / "copy", copy.kept, copy.planted))
-        targets = list(_targets(vault, made, attack, copy.noise, folder, told))
+        targets = list(_targets(vault, made, attack, copy.noise, folder, on_progress))
         if redacted is not None:
             hidden = [(unit, redacted[text]) for unit, text in copy.texts]
             found = finder(stack.enter_context(rewritten(vault, folder / "redacted", hidden)))
             targets = [replace(target, find=found) if target.name == REDACTED else target for target in targets]
-        count = _counted("asking", len(texts) * len(targets), told)
+        count = _counted("asking", len(texts) * len(targets), on_progress)
         return list(zip(targets, ask_all(made, targets, texts, attack.options, attack.seed, count), strict=True))
 
 
 def _named(copies: Sequence[Target]) -> Target:
-    """A target, with what must be known of it in any copy."""
+    """Return a target with the note of any of its copies."""
     noted = [target.note for target in copies if target.note]
     some = f"in one copy {noted[0]}" if 0 < len(noted) < len(copies) else "".join(noted[:1])
     return replace(copies[0], note=some)
 
 
-def _again(told: Told) -> Told:
-    return lambda step, done, total: told(AGAIN + step, done, total)
+def _again(on_progress: Told) -> Told:
+    return lambda step, done, total: on_progress(AGAIN + step, done, total)
 
 
 def _settings(vault: Vault, attack: Attack) -> dict[str, str | float]:
@@ -168,38 +173,42 @@ def _settings(vault: Vault, attack: Attack) -> dict[str, str | float]:
 
 
 def _texts(kept: Sequence[Stored], planted: Sequence[Document]) -> list[tuple[str, str]]:
-    """The unit and the text of each document."""
+    """Return the unit and the text of each document."""
     own = [(document.unit, "\n".join(document.texts)) for document in kept]
     return [*own, *((document.unit, document.text) for document in planted)]
 
 
-def _redacted(redactor: Redactor, documents: Sequence[tuple[str, str]], told: Told) -> dict[str, str]:
-    """Each text, redacted: once for all copies, since it takes long."""
+def _redacted(redactor: Redactor, documents: Sequence[tuple[str, str]], on_progress: Told) -> dict[str, str]:
+    """Return each text with its redacted form. Redaction is slow, so it runs once for all copies."""
     texts = list(dict.fromkeys(text for _, text in documents))
-    count = _counted("redacting", len(texts), told)
+    count = _counted("redacting", len(texts), on_progress)
     return dict(zip(texts, redactor.redact(texts, lambda: count(1)), strict=True))
 
 
-def _counted(step: str, total: int, told: Told) -> Callable[[int], None]:
+def _counted(step: str, total: int, on_progress: Told) -> Callable[[int], None]:
     done = 0
 
     def count(more: int) -> None:
         nonlocal done
         done += more
-        told(step, done, total)
+        on_progress(step, done, total)
 
-    told(step, 0, total)
+    on_progress(step, 0, total)
     return count
 
 
-def _targets(vault: Vault, copy: Vault, attack: Attack, noise: Noise, folder: Path, told: Told) -> Iterator[Target]:
+def _targets(
+    vault: Vault, copy: Vault, attack: Attack, noise: Noise, folder: Path, on_progress: Told
+) -> Iterator[Target]:
     for name in attack.targets:
         if name == CORPUS:
             assert attack.corpus is not None
             yield Target(name, find=reading(PublicTexts.read(attack.corpus, vault.embedder)), once=True)
         elif name in METHODS:
-            yield from (made_corpus(copy, name, epsilon, folder, noise.beside(), told) for epsilon in attack.epsilons)
+            yield from (
+                made_corpus(copy, name, epsilon, folder, noise.beside(), on_progress) for epsilon in attack.epsilons
+            )
         elif name == REDACTED:
-            yield Target(name)  # how it finds what it reads is known when it is there
+            yield Target(name)  # `find` follows when the redacted copy exists
         else:
             yield from algorithms_called(name, attack.epsilons, dict(attack.options), vault)

@@ -1,4 +1,4 @@
-"""What is attacked, and how it is asked many questions: nothing is paid, and noise is seeded."""
+"""The targets of attacks, and their answers to many questions: no unit pays, and noise is seeded."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,25 +21,25 @@ from discreet.vault import Vault
 
 REDACTED, CORPUS = "redacted", "corpus"
 NAMES = (*ALGORITHMS, REDACTED, *METHODS, CORPUS)
-"""Algorithms; plain RAG over redacted documents; methods of making a synthetic corpus; a corpus that is there."""
+"""The targets: algorithms; plain RAG over redacted documents; methods of synthesis; an existing synthetic corpus."""
 ROWS = 16
-"""So many questions to plain RAG are answered at once."""
+"""The number of questions to plain RAG in a batch."""
 PLAIN = frozenset((RAG.name, NonRAG.name))
-"""Algorithms that are answered so."""
+"""The algorithms that are answered in batches."""
 Find = Callable[[str], list[Passage]]
 
 
 @dataclass(frozen=True)
 class Target:
-    """What is attacked.
+    """A target of an attack.
 
     Attributes:
         name: one of `NAMES`.
-        epsilon, delta: what one question costs, or the whole corpus; None without a guarantee.
-        algorithm: answers by voters and the like.
-        find: or else, how plain RAG finds what it reads.
+        epsilon, delta: the cost of one question, or of the whole corpus; None without a guarantee.
+        algorithm: the algorithm that answers.
+        find: without an algorithm, the function with which plain RAG finds its passages.
         once: whether the price is for all questions together.
-        note: what a reader of its figures must know.
+        note: a remark that a reader of the figures needs.
     """
 
     name: str
@@ -52,12 +52,12 @@ class Target:
 
     @property
     def label(self) -> str:
-        """What it is called in a table."""
+        """The name in a table."""
         label = self.name if self.epsilon is None else f"{self.name}, epsilon {self.epsilon:g}"
         return f"{label} ({self.note})" if self.note else label
 
     def price(self, questions: int) -> tuple[float, float] | None:
-        """What so many questions cost, by adding up; None without a guarantee."""
+        """Return the cost of `questions` questions by basic composition; None without a guarantee."""
         if self.epsilon is None or self.delta is None:
             return None
         times = 1 if self.once else questions
@@ -65,10 +65,10 @@ class Target:
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Nothing, if there are such targets.
+    """Check the names of targets.
 
     Raises:
-        UnknownName: there is none of that name.
+        UnknownName: if no target has a name.
     """
     for name in names:
         if name not in NAMES:
@@ -76,7 +76,7 @@ def check_names(names: Sequence[str]) -> None:
 
 
 def algorithms_called(name: str, epsilons: Sequence[float], options: dict[str, Any], vault: Vault) -> list[Target]:
-    """An algorithm at several epsilons, if it has one."""
+    """Return the targets of an algorithm, one for each epsilon; a single one if it has no epsilon."""
     made = {make_algorithm(name, {**options, "epsilon": epsilon}, strict=False): epsilon for epsilon in epsilons}
     targets = []
     for algorithm, epsilon in made.items():
@@ -88,34 +88,34 @@ def algorithms_called(name: str, epsilons: Sequence[float], options: dict[str, A
     return targets
 
 
-def made_corpus(copy: Vault, method: str, epsilon: float, folder: Path, noise: Noise, told: Told) -> Target:
-    """Plain RAG over a synthetic corpus of a simulation, made with seeded noise."""
+def made_corpus(copy: Vault, method: str, epsilon: float, folder: Path, noise: Noise, on_progress: Told) -> Target:
+    """Return the target of plain RAG over a synthetic corpus, which is made with seeded noise."""
     delta = copy.settings.delta
     parameters = METHODS[method](epsilon=epsilon, delta=delta)
-    # Plans fill a budget of their own; the order at which this one adds up costs a little more.
+    # The grant is above the plan's own budget, since the plan's cost adds up to slightly more at the grant's order.
     ledger = MemoryLedger(Budget(1.5 * epsilon, delta, 0.5 * delta), simulation=True)
     shop = copy.workshop(noise, ledger)
     file = folder / f"{method}-{epsilon:g}.jsonl"
     try:
-        make_corpus(shop, file, parameters, only_new=False, force=False, told=told)
+        make_corpus(shop, file, parameters, only_new=False, force=False, told=on_progress)
         texts = PublicTexts.read(file, copy.embedder)
-    except BadData:  # too few documents, or nothing was common enough: there is nothing to read
+    except BadData:  # too few documents, or no common value: the corpus has no text
         return Target(method, epsilon, delta, find=_nothing, once=True, note="it has no text")
     return Target(method, epsilon, delta, find=reading(texts), once=True)
 
 
 def reading(texts: PublicTexts) -> Find:
-    """How plain RAG finds what it reads in a public corpus."""
+    """Return the function with which plain RAG finds passages in a public corpus."""
     return lambda asked: texts.unsealed_passages(asked, 1)
 
 
 @dataclass(frozen=True)
 class Said:
-    """What a target answered.
+    """The answers of a target.
 
     Attributes:
-        texts: one answer a question.
-        private: to how many questions voters released something; None where there are no voters.
+        texts: one answer for each question.
+        private: the number of questions for which voters released a value; None without voters.
     """
 
     texts: list[str]
@@ -128,15 +128,15 @@ def ask_all(
     questions: Sequence[str],
     options: Mapping[str, Any],
     seed: int = 0,
-    progress: Callable[[int], None] = lambda _: None,
+    on_progress: Callable[[int], None] = lambda _: None,
 ) -> list[Said]:
-    """The answers of every target to all questions, in their order.
+    """Return the answers of every target to all questions, in their order.
 
-    Private algorithms are asked one after the other, so that at several epsilons a document is read once.
+    Private algorithms run one after the other, so that a document is read once for several epsilons.
     """
     reader = RAG(max_tokens=options.get("max_tokens") or RAG.max_tokens, prefix=options.get("prefix") or "")
     voting = [target.algorithm for target in targets if target.algorithm and target.algorithm.name not in PLAIN]
-    answers = _voted(copy, voting, questions, seed, progress)
+    answers = _voted(copy, voting, questions, seed, on_progress)
     found = []
     for target in targets:
         if target.algorithm is not None and target.algorithm in answers:
@@ -145,12 +145,12 @@ def ask_all(
         find = target.find or (
             _nothing if target.algorithm is not None and target.algorithm.private else finder(copy, reader.units)
         )
-        found.append(Said(read_all(copy.model, reader, questions, find, progress)))
+        found.append(Said(read_all(copy.model, reader, questions, find, on_progress)))
     return found
 
 
 def finder(copy: Vault, units: int = 1) -> Find:
-    """How plain RAG finds what it reads in a vault."""
+    """Return the function with which plain RAG finds passages in a vault."""
     return lambda asked: copy.corpus.unsealed_passages(asked, units)
 
 
@@ -163,10 +163,10 @@ def _voted(
     algorithms: Sequence[Algorithm],
     questions: Sequence[str],
     seed: int,
-    progress: Callable[[int], None],
+    on_progress: Callable[[int], None],
 ) -> dict[Algorithm, Said]:
     asked = [Question(f"{seed}|{number}", text, ()) for number, text in enumerate(questions)]
-    outcomes = run_answers(copy, asked, algorithms, 1, lambda: progress(1))
+    outcomes = run_answers(copy, asked, algorithms, 1, lambda: on_progress(1))
     found = {}
     for algorithm, groups in outcomes.items():
         answers = [answer for answer, *_ in groups]
@@ -180,12 +180,12 @@ def read_all(
     reader: RAG,
     questions: Sequence[str],
     find: Find,
-    progress: Callable[[int], None] = lambda _: None,
+    on_progress: Callable[[int], None] = lambda _: None,
 ) -> list[str]:
-    """What plain RAG answers to many questions, some at once: the same as one by one, up to rounding."""
+    """Return the answers of plain RAG to many questions, in batches. Up to rounding they equal single answers."""
     answers = []
     for start in range(0, len(questions), ROWS):
         asked = [(question, find(question)) for question in questions[start : start + ROWS]]
         answers += [draft.text for draft in reader.read_all(asked, model)]
-        progress(len(asked))
+        on_progress(len(asked))
     return answers

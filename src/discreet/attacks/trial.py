@@ -1,10 +1,10 @@
-"""Who is tried: each person is in one copy of the vault and out of the other, and a coin decides in which.
+"""The people that are tried: each is in one copy of the vault and out of the other, as a coin decides.
 
-So answers about everybody with their documents are compared with answers to the same questions without. What a text
-tells by itself tells nobody's presence, and the noise of mechanisms comes from the same seeds in both. For each person
-the others in the copy with them and in that without are chosen alike, by coins, so the guarantee for one unit bounds
-the rates of true and false positives (`rates.most_true_positives`). People of a file are in or out of a single copy, as
-the file says.
+So answers with a person's documents are compared with answers to the same questions without them. The text of a
+question alone reveals no membership, and the noise of mechanisms has the same seeds in both copies. For each person,
+coins choose the others in the copy with them and in the copy without them from the same law. So the guarantee for one
+unit bounds the rates of true and false positives (`rates.most_true_positives`). People of a file are in or out of a
+single copy, as the file states.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,12 +21,12 @@ from discreet.retrieval.documents import Document, canonical_name, chunk
 from discreet.vault import Vault
 
 FEWEST = 2
-"""So many people must be tried."""
+"""The least number of people to try."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """Who is tried, in which copies of a vault.
+    """The people that are tried, and the copies of the vault that have them.
 
     Attributes:
         suspects: the people.
@@ -43,10 +43,10 @@ class Trial:
 
 
 def choose_people(vault: Vault, attack: Attack, documents: Sequence[Stored], canaries: Sequence[Canary]) -> Trial:
-    """Who is tried: people of the vault, or those of a file.
+    """Return the people to try: people of the vault, or those of a file.
 
     Raises:
-        BadData: there are too few, or a file does not fit the vault.
+        BadData: if there are too few, or a file does not fit the vault.
     """
     noise, taken = InsecureSeededNoise(attack.seed), {canary.document.unit for canary in canaries}
     people = {
@@ -62,8 +62,8 @@ def choose_people(vault: Vault, attack: Attack, documents: Sequence[Stored], can
         inside = _some(members or fit, "in the vault", attack.members, noise)
         return Trial([*inside, *_some(others, "outside it, in the file", attack.members, noise)], (frozenset(),))
     drawn = _some(fit, "in the vault", attack.members, noise)
-    # A coin for each, in place of exact halves: then a person's presence is all that differs between in and out. With
-    # halves somebody else would be out in their place. All may fall alike.
+    # A coin for each person, not exact halves: then only a person's presence differs between in and out. With halves,
+    # another person would be out in their place. All coins may fall alike.
     first = frozenset(suspect.id for suspect in drawn if noise.below(2) == 0)
     return Trial(drawn, (frozenset(suspect.id for suspect in drawn) - first, first))
 
@@ -78,11 +78,15 @@ def _some(suspects: Sequence[Suspect], where: str, most: int, noise: Noise) -> l
 
 
 def _check(vault: Vault, members: list[Suspect], others: list[Suspect], documents: Sequence[Stored]) -> None:
-    """Nothing, if members are in the vault and others are not."""
+    """Check that members are in the vault, and others are not.
+
+    Raises:
+        BadData: if a member is missing, or another document is in the vault.
+    """
     known = vault.store.digests([canonical_name(suspect.id) for suspect in members])
     missing = sum(canonical_name(suspect.id) not in known for suspect in members)
     if missing:
-        raise BadData(f"{missing} documents that are marked as members are not in the vault, by their ids.")
+        raise BadData(f"{missing} documents that are marked as members are not in the vault. Correct their ids.")
     inside = {text for document in documents for text in document.texts}
     wrong = sum(any(piece in inside for piece in chunk(suspect.text)) for suspect in others)
     if wrong:
@@ -90,25 +94,25 @@ def _check(vault: Vault, members: list[Suspect], others: list[Suspect], document
 
 
 def choose_canaries(attack: Attack, documents: Sequence[Stored]) -> list[Canary]:
-    """Those to plant, at most so many, and as many that are not.
+    """Return the canaries: at most `attack.planted` to plant, and at most as many control canaries.
 
     Raises:
-        BadData: one that should not be planted is in the vault.
+        BadData: if a control canary is in the vault.
     """
     units = {document.unit for document in documents}
     if not attack.canaries:
         return make_canaries(attack.planted, attack.seed, units)
     if any(not canary.planted for canary in attack.canaries if canary.document.unit in units):
-        raise BadData("A canary that should not be planted is a person of the vault. Mark it as a member, or leave it.")
+        raise BadData("A control canary has the name of a unit of the vault. Mark it as a member, or leave it out.")
     kinds = ([c for c in attack.canaries if c.planted is planted] for planted in (True, False))
     return [canary for kind in kinds for canary in kind[: attack.planted]]
 
 
 def to_plant(canaries: Sequence[Canary], documents: Sequence[Stored]) -> list[Document]:
-    """The canaries to plant that are not in the vault already.
+    """Return the documents of the canaries to plant that are not in the vault already.
 
     Raises:
-        BadData: one has the name of a person who says something else.
+        BadData: if a canary has the name of a unit whose documents do not contain its secret.
     """
     texts = {unit: "\n".join(text for d in group for text in d.texts) for unit, group in _by_unit(documents)}
     missing = []
@@ -118,8 +122,8 @@ def to_plant(canaries: Sequence[Canary], documents: Sequence[Stored]) -> list[Do
             missing.append(canary.document)
         elif not all(secret in held for secret in canary.secrets):
             raise BadData(
-                "A canary has the name of a person of the vault, whose documents do not hold its secret. Give it a "
-                "name of its own."
+                "A canary has the name of a unit of the vault whose documents do not contain its secret. Give it "
+                "another name."
             )
     return missing
 

@@ -1,8 +1,8 @@
-"""Whether a target tells more about members than its epsilon allows, by two looks at the same scores.
+"""The test whether a target reveals more about members than its epsilon allows, by two statistics of the same scores.
 
-The area under the curve takes all scores together. The other look is that of an audit (`bounds`): a threshold is chosen
-on half of the people, and true and false positives are counted on the rest. It sees what shows at few false positives,
-where the area hardly moves; but only where epsilon is small (`most_shown`).
+The area under the curve uses all scores together. The other statistic is that of an audit (`bounds`): one half of the
+people chooses a threshold, and true and false positives are counted on the other half. It detects a leak at few false
+positives, where the area hardly changes; but only if epsilon is small (`most_shown`).
 """
 
 from collections.abc import Iterator
@@ -24,9 +24,9 @@ class Comparison:
     price: tuple[float, float]
 
     def exceeded(self, doubt: float) -> bool:
-        """Whether more was told, but with this probability at most where it was not.
+        """Return whether the claim is violated; `doubt` bounds the probability of a false alarm.
 
-        Each look has half of the doubt; where rates cannot show so much, the area has all of it.
+        Each statistic has half of the doubt. If rates cannot show so large an epsilon, the area has all of it.
         """
         most = most_auc(*self.price)
         if self.price[0] >= self.showable(doubt / 2):
@@ -34,20 +34,20 @@ class Comparison:
         return self.found.auc.more_than(most, doubt / 2) or self.shown(doubt / 2) > self.price[0]
 
     def shown(self, doubt: float) -> float:
-        """The epsilon that true and false positives show at least."""
+        """Return the lower bound of epsilon from true and false positives."""
         return epsilon_by_threshold(self.found.ins, self.found.outs, self.price[1], doubt).epsilon
 
     def showable(self, doubt: float) -> float:
-        """The epsilon that they would show of so many people if all were told apart."""
+        """Return the epsilon that rates of so many people would show if all were distinguished."""
         half = len(self.found.ins) // 2
-        return lower_bound(half, 0, half, self.price[1], 1 - doubt / 2)  # scores are read either way
+        return lower_bound(half, 0, half, self.price[1], 1 - doubt / 2)  # scores are read in either direction
 
 
 def exceeded(findings: Findings) -> list[str]:
-    """The targets that surely tell more about members than their epsilon allows: each would be a bug.
+    """Return the targets that reveal more about members than their epsilon allows. Each would be a bug.
 
-    Sure at confidence 0.95 for all comparisons together. Of members from a file nothing can be said: they may differ
-    from the others by themselves.
+    The confidence is 0.95 for all comparisons together. Members from a file are not compared: they may differ from the
+    others in more than their membership.
     """
     compared = list(_comparisons(findings))
     doubt = _doubt(len(compared))
@@ -55,13 +55,13 @@ def exceeded(findings: Findings) -> list[str]:
 
 
 def most_shown(findings: Findings) -> float | None:
-    """The epsilon that rates would show of so few people if all were told apart; None if nothing is compared."""
+    """Return the epsilon that rates of so few people would show if all were distinguished; None without comparisons."""
     compared = list(_comparisons(findings))
     return max((each.showable(_doubt(len(compared)) / 2) for each in compared), default=None)
 
 
 def ceiling(result: Result, questions: int) -> float | None:
-    """The largest area that the price of so many questions allows; None without a guarantee."""
+    """Return the largest area that the price of `questions` questions allows; None without a guarantee."""
     price = result.target.price(questions)
     return None if price is None else most_auc(*price)
 

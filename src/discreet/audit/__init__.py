@@ -1,1 +1,1 @@
-"""Audits: what many draws on neighbouring inputs show about a privacy loss, beside what is claimed (docs/audit.md)."""
+"""Audits: lower bounds of the privacy loss from draws on neighbouring inputs, beside the claim (docs/audit.md)."""

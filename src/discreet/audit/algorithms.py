@@ -1,9 +1,11 @@
-"""Every algorithm, from the store to the receipt, on two neighbouring vaults; the whole transcript is what is audited.
+"""Audits of all algorithms, from the store to the receipt, on two neighbouring vaults.
 
-The vaults are real ones in a temporary folder, marked as simulations, with a toy language model that says what its
-prompt tells it to say. The second vault is made of the first by removing and adding units, as a custodian would. A
-transcript is every answer with its text, reason for stopping, number of tokens and receipt, every refusal, and what is
-left to everybody: all that an analyst sees. Answers that were released are remembered, as a vault does, and used again.
+The outcome is the whole transcript.
+The vaults are real ones in a temporary folder, marked as simulations. A toy language model gives the answer that its
+prompt states. The second vault is derived from the first by removing and adding units, as a custodian would do it.
+
+A transcript has all that an analyst sees: each answer with its text, reason for stopping, number of tokens and receipt,
+each refusal, and the budget that is left for every unit. Released answers are stored and reused, as in a vault.
 """
 
 import json
@@ -14,7 +16,7 @@ from discreet.algorithms.common.algorithm import Algorithm
 from discreet.algorithms.common.ensemble import calibrate_to_epsilon
 from discreet.algorithms.naive_multi_rag import NaiveMultiRAG
 from discreet.attacks.bounds import Key
-from discreet.audit.case import DELTA, FAILURE, Told
+from discreet.audit.case import DELTA, FAILURE, ProgressCallback
 from discreet.audit.pairs import Pair
 from discreet.errors import BudgetExhausted
 from discreet.generation.toy import ToyModel
@@ -40,10 +42,10 @@ from discreet.retrieval.sealed_corpus import SealedCorpus
 from discreet.vault import Vault
 
 WORDS = "x y z w who knows"
-"""What the model can say. A prompt without a document says "who knows"."""
+"""The words of the model. Its answer to a prompt without a document is "who knows"."""
 VOCABULARY = 8
 QUESTIONS = ("fever", "fever again", "fever once more", "fever at last", "fever after all")
-"""Everybody with a document about fever is near to each of them."""
+"""The questions. Each unit with a document about fever is near to each of them."""
 
 PAIRS = (
     Pair(
@@ -89,7 +91,7 @@ PAIRS = (
             "u3": ["fever say: z ."],
             "u4": ["fever say: x ."],
             "u5": ["fever say: z ."],
-            "u6": ["fever say: y ."],  # of equally near ones the first, with the key that such vaults have (pairs.py)
+            "u6": ["fever say: y ."],  # of equally near units the first, with the fixed key of these vaults (pairs.py)
         },
         goes="u6",
     ),
@@ -116,13 +118,13 @@ PAIRS = (
 
 @dataclass(frozen=True)
 class Setting:
-    """An algorithm as it is audited.
+    """An algorithm with the parameters of its audit.
 
     Attributes:
-        algorithm: with its parameters.
-        budget: what the ledger grants for all questions together, which is what is claimed.
-        crowd: so many more units say x: what is released only if many agree needs them.
-        replacing: whether a unit that becomes another costs no more than one that goes.
+        algorithm: the algorithm, with its parameters.
+        budget: the ledger's grant for all questions together, which is the claim.
+        crowd: the number of further units that say x. An answer that needs the agreement of many units needs them.
+        replacing: whether a replaced unit costs no more than a removed one.
     """
 
     algorithm: Algorithm
@@ -136,11 +138,11 @@ class AlgorithmCase:
     """An algorithm and two neighbouring vaults.
 
     Attributes:
-        name: of the algorithm, as the command line knows it.
-        setting, pair: what runs, and on what.
-        corpus: how documents are searched; as the vault does, but in a broken twin.
-        ledger: who pays; as it should be, but in a broken twin.
-        draws: how many transcripts of each vault, unless told otherwise.
+        name: the algorithm's name on the command line.
+        setting, pair: the algorithm, and its two inputs.
+        corpus: the class that searches documents; another one than the vault's in a mutant.
+        ledger: the class that records payments; another one in a mutant.
+        draws: the default number of transcripts of each vault.
     """
 
     name: str
@@ -152,31 +154,31 @@ class AlgorithmCase:
 
     @property
     def inputs(self) -> str:
-        """The pair."""
+        """The name of the pair."""
         return self.pair.name
 
     @property
     def claim(self) -> tuple[float, float]:
-        """What the ledger grants; for a unit that becomes another where that is two steps, by the group property."""
+        """The ledger's grant. If a replaced unit counts as two steps, the group property gives the claim."""
         granted = self.setting.budget.epsilon, self.setting.budget.delta
         return granted if self.setting.replacing else self.pair.claim(*granted)
 
-    def sample(self, draws: int, noise: Noise, told: Told) -> tuple[list[Key], list[Key]]:
-        """So many transcripts of each vault."""
+    def sample(self, draws: int, noise: Noise, on_progress: ProgressCallback) -> tuple[list[Key], list[Key]]:
+        """Return `draws` transcripts of each vault."""
         crowd = {f"crowd {n}": ["fever say: x ."] for n in range(self.setting.crowd)}
-        return self.pair.sample(crowd, lambda vault: self._transcripts(vault, draws, noise, told))
+        return self.pair.sample(crowd, lambda vault: self._transcripts(vault, draws, noise, on_progress))
 
-    def _transcripts(self, vault: Vault, draws: int, noise: Noise, told: Told) -> list[Key]:
+    def _transcripts(self, vault: Vault, draws: int, noise: Noise, on_progress: ProgressCallback) -> list[Key]:
         vault.corpus = self.corpus(vault.store, vault.embedder, vault.corpus.secret)
         model = ToyModel(WORDS.split(), default="who knows", size=VOCABULARY)
         found: list[Key] = []
         for _ in range(draws):
             found.append(self._transcript(vault, model, noise))
-            told(1)
+            on_progress(1)
         return found
 
     def _transcript(self, vault: Vault, model: ToyModel, noise: Noise) -> str:
-        """All that an analyst sees."""
+        """Return all that an analyst sees, as JSON."""
         ledger, seen = self.ledger(self.setting.budget), list[object]()
         history = _new_history(vault)
         for question in self.pair.asked:
@@ -192,14 +194,14 @@ class AlgorithmCase:
 
 
 def _new_history(vault: Vault) -> AnswerCache:
-    """One without any answer."""
+    """Return an answer cache without any answer."""
     path = vault.path / "audited.jsonl"
     path.unlink(missing_ok=True)
     return AnswerCache(path, vault.embedder)
 
 
 def algorithm_cases(epsilon: float, names: Sequence[str] = ()) -> list[AlgorithmCase]:
-    """All cases of the named algorithms (all if none is named), each for a total of `epsilon`."""
+    """Return all cases of the named algorithms (all if none is named), each for a total of `epsilon`."""
     return [
         AlgorithmCase(name, setting, pair)
         for name, setting in settings(epsilon).items()
@@ -209,12 +211,12 @@ def algorithm_cases(epsilon: float, names: Sequence[str] = ()) -> list[Algorithm
 
 
 def settings(epsilon: float) -> dict[str, Setting]:
-    """Every algorithm that promises something, for a total of `epsilon`."""
+    """Return all algorithms with a guarantee, by name, for a total of `epsilon`."""
     votes = {"voters": 3, "max_tokens": 2, "private_tokens": 1}
     converted, failing = Budget(epsilon, DELTA), Budget(epsilon, FAILURE, FAILURE)
     pure = Budget(epsilon, 0.0, accountant="pure")
     token = DPVoteRAG(voters=3, private_tokens=1, max_tokens=1)
-    about_it = {"similarity": 0.05}  # a document without a word of the question has 0
+    about_it = {"similarity": 0.05}  # a document without a common word with the question has 0
     found: dict[str, Setting] = {
         "dp-vote-rag": _alone(DPVoteRAG(epsilon=epsilon, **votes), converted),  # type: ignore[arg-type]
         "dp-sparse-vote-rag": _alone(DPSparseVoteRAG(epsilon=epsilon, **votes), converted),  # type: ignore[arg-type]
@@ -240,13 +242,16 @@ def settings(epsilon: float) -> dict[str, Setting]:
 
 
 def _alone(algorithm: Algorithm, granted: Budget, crowd: int = 0, *, replacing: bool = True) -> Setting:
-    """One that everybody pays for: what it plans to spend is all that there is."""
+    """Return the setting of an algorithm that every unit pays for. Its grant is its plan's ceiling."""
     plan = algorithm.plan(granted, VOCABULARY)
     return Setting(algorithm, plan.ceiling if plan else granted, crowd, replacing)
 
 
 def _agreeing(algorithm: Consensus | DPKSA, granted: Budget) -> Setting:
-    """One that releases what many agree on: with a crowd that, with two or three more, is heard half of the time."""
+    """Return the setting of an algorithm that releases common values.
+
+    Its crowd, with two or three more units, reaches a release half of the time.
+    """
     rounds = calibrate_to_epsilon(algorithm, FAILURE, VOCABULARY)
     *_, last = algorithm.mechanisms(rounds.epsilon, rounds.delta, REPLACE_ONE, VOCABULARY)
     if isinstance(last, StableSet):

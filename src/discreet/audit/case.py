@@ -1,4 +1,4 @@
-"""What is audited, and what came of it."""
+"""The cases and findings of an audit."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,36 +10,36 @@ from discreet.privacy.costs import Cost
 from discreet.privacy.noise import Noise
 
 CONFIDENCE = 0.95
-"""That no bound of a whole audit is above the truth."""
+"""The probability that no bound of a whole audit is above the true loss."""
 DELTA = 1e-3
-"""At which claims are looked at that need a delta to be converted: large enough to matter among some thousand draws."""
+"""The delta for claims that need a conversion: large enough to matter in some thousand draws."""
 FAILURE = 0.01
-"""The delta of what may fail: large enough to be seen."""
-Told = Callable[[int], None]
-"""Told how many more draws were made."""
+"""The failure probability for mechanisms that can fail: large enough to be observed."""
+ProgressCallback = Callable[[int], None]
+"""Receives the number of further draws that were made."""
 
 
 class Case(Protocol):
-    """A pair of neighbouring inputs of one mechanism or algorithm, and what is claimed of it."""
+    """A pair of neighbouring inputs of one mechanism or algorithm, with the claim."""
 
     @property
     def name(self) -> str:
-        """Of the mechanism or algorithm."""
+        """The name of the mechanism or algorithm."""
 
     @property
     def inputs(self) -> str:
-        """The pair, in words."""
+        """A description of the pair."""
 
     @property
     def claim(self) -> tuple[float, float]:
-        """(epsilon, delta), as the accounting says."""
+        """(epsilon, delta) by the accounting."""
 
     @property
     def draws(self) -> int:
-        """How many draws of each input are enough, and do not take too long."""
+        """The number of draws of each input that suffices in acceptable time."""
 
-    def sample(self, draws: int, noise: Noise, told: Told) -> tuple[Sequence[Key], Sequence[Key]]:
-        """What came out of so many independent draws on each of the two inputs."""
+    def sample(self, draws: int, noise: Noise, on_progress: ProgressCallback) -> tuple[Sequence[Key], Sequence[Key]]:
+        """Return the outcomes of `draws` independent draws on each of the two inputs."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +47,12 @@ class Finding:
     """One row of an audit.
 
     Attributes:
-        name, inputs: of the case.
-        claimed: epsilon, as the accounting says.
-        delta: of the claim, and of the bound.
-        bound: what the draws show at least.
-        draws: of each input; half of them chose the set of outcomes, the other half was counted.
-        confidence: that no bound of the audit is above the truth.
+        name, inputs: the name and inputs of the case.
+        claimed: epsilon by the accounting.
+        delta: the delta of the claim and of the bound.
+        bound: the lower bound from the draws.
+        draws: the number of draws of each input. One half chose the event, and the other half was counted.
+        confidence: the probability that no bound of the audit is above the true loss.
     """
 
     name: str
@@ -65,16 +65,16 @@ class Finding:
 
     @property
     def violated(self) -> bool:
-        """Whether more is lost than is claimed."""
+        """Whether the measured loss is above the claim."""
         return self.bound.epsilon > self.claimed
 
     @property
     def tight(self) -> float:
-        """The part of the claim that was shown to be lost."""
+        """The ratio of the measured loss to the claim."""
         return self.bound.epsilon / self.claimed
 
     def describe(self) -> dict[str, Any]:
-        """The row as plain data."""
+        """Return the row as plain data."""
         return {
             "name": self.name,
             "inputs": self.inputs,
@@ -94,34 +94,34 @@ def run(
     *,
     draws: int | None = None,
     confidence: float = CONFIDENCE,
-    told: Callable[[Finding], None] = lambda _: None,
-    drawn: Told = lambda _: None,
+    on_finding: Callable[[Finding], None] = lambda _: None,
+    on_progress: ProgressCallback = lambda _: None,
 ) -> list[Finding]:
-    """Audit every case. The doubt is shared out among them, so that all bounds hold together with `confidence`.
+    """Audit every case; return the findings. All bounds hold together with `confidence`, by a union bound.
 
     Args:
-        cases: what is audited.
-        noise: from which outcomes are drawn.
-        draws: how many of each input; what each case takes for enough if not given.
-        confidence: that no bound is above the truth.
-        told: told each finding as it is made.
-        drawn: told how many draws were made.
+        cases: the cases to audit.
+        noise: the source of randomness of the draws.
+        draws: the number of draws of each input; the default of each case if None.
+        confidence: the probability that no bound is above the true loss.
+        on_finding: receives each finding when it is complete.
+        on_progress: receives the number of further draws that were made.
     """
     found = []
     for case in cases:
         claimed, delta = case.claim
-        first, second = case.sample(draws or case.draws, noise, drawn)
+        first, second = case.sample(draws or case.draws, noise, on_progress)
         bound = epsilon_at_least(first, second, delta, (1 - confidence) / len(cases))
         found.append(Finding(case.name, case.inputs, claimed, delta, bound, len(first), confidence))
-        told(found[-1])
+        on_finding(found[-1])
     return found
 
 
 def claim_of(cost: Cost) -> tuple[float, float]:
-    """(epsilon, delta) that a cost amounts to.
+    """Return the (epsilon, delta) of a cost.
 
-    What fails with a probability but loses no more than a certain epsilon otherwise is looked at at that probability;
-    what has no such epsilon, at `DELTA` more.
+    A cost with a finite epsilon outside its failures is evaluated at its failure probability. Any other cost is
+    evaluated at `DELTA` more.
     """
     spent = Spending.of(cost)
     bounded = bool(spent.curve[-1] < float("inf"))

@@ -1,8 +1,8 @@
-"""Every method of making a synthetic corpus, from the store to the file, on two neighbouring vaults.
+"""Audits of all methods of synthesis, from the store to the file, on two neighbouring vaults.
 
-As with algorithms (algorithms.py), the vaults are real ones in a temporary folder, with a toy language model. What is
-audited is all that leaves the vault: every text that was written, kept or not, the receipt, and what is left to
-everybody.
+As for algorithms (algorithms.py), the vaults are real ones in a temporary folder, with a toy language model. The
+outcome is all that leaves the vault: every text that was written, kept or not, the receipt, and the budget that is left
+for every unit.
 """
 
 import json
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.attacks.bounds import Key
-from discreet.audit.case import FAILURE, Told
+from discreet.audit.case import FAILURE, ProgressCallback
 from discreet.audit.pairs import Pair
 from discreet.generation.toy import LOUD, ToyModel
 from discreet.privacy.accounting import Budget, Spending
@@ -27,13 +27,13 @@ from discreet.synthesis.runner import METHODS
 from discreet.vault import Vault
 
 WORDS = "x y z who knows"
-"""What the model can say. A prompt without a document says "who knows"."""
+"""The words of the model. Its answer to a prompt without a document is "who knows"."""
 VOCABULARY = 16
 GLOOP = "gloopgloopgloop say: {} ."
-"""A document, whose longest word is what it is about."""
+"""A document. Its longest word is its topic."""
 RASH = "rashrashrashrash say: {} ."
 OTHERS = {"other": ["other say: z ."], "somebody": ["somebody say: z ."]}
-"""With them there are always enough units to begin."""
+"""Further units, so that there are always enough to begin."""
 
 PAIRS = (
     Pair("one of those that agree goes", {"u1": [GLOOP.format("x")]}, goes="u1"),
@@ -53,11 +53,11 @@ class CorpusCase:
     """A method and two neighbouring vaults.
 
     Attributes:
-        name: of the method.
-        method: with its parameters.
-        crowd: so many more units agree: what is released only if many agree needs them.
-        pair: on what it runs.
-        draws: how many corpora of each vault, unless told otherwise.
+        name: the name of the method.
+        method: the method, with its parameters.
+        crowd: the number of further units that agree. A value that needs the agreement of many units needs them.
+        pair: the two inputs.
+        draws: the default number of corpora of each vault.
     """
 
     name: str
@@ -68,30 +68,30 @@ class CorpusCase:
 
     @property
     def inputs(self) -> str:
-        """The pair."""
+        """The name of the pair."""
         return self.pair.name
 
     @property
     def claim(self) -> tuple[float, float]:
-        """What the steps of the plan cost together, at the delta that was asked for."""
+        """The cost of all steps of the plan together, at the requested delta."""
         delta = _granted(self.method).delta
         return self.pair.claim(Spending.of(_plan(self.method).cost).epsilon(delta), delta)
 
-    def sample(self, draws: int, noise: Noise, told: Told) -> tuple[list[Key], list[Key]]:
-        """So many corpora of each vault."""
+    def sample(self, draws: int, noise: Noise, on_progress: ProgressCallback) -> tuple[list[Key], list[Key]]:
+        """Return the outcomes of `draws` corpora of each vault."""
         crowd = {f"crowd {n}": [GLOOP.format("x")] for n in range(self.crowd)}
-        return self.pair.sample({**crowd, **OTHERS}, lambda vault: self._corpora(vault, draws, noise, told))
+        return self.pair.sample({**crowd, **OTHERS}, lambda vault: self._corpora(vault, draws, noise, on_progress))
 
-    def _corpora(self, vault: Vault, draws: int, noise: Noise, told: Told) -> list[Key]:
+    def _corpora(self, vault: Vault, draws: int, noise: Noise, on_progress: ProgressCallback) -> list[Key]:
         vault.model = ToyModel(WORDS.split(), default="who knows", size=VOCABULARY)
         found: list[Key] = []
         for _ in range(draws):
             found.append(self._corpus(vault, noise))
-            told(1)
+            on_progress(1)
         return found
 
     def _corpus(self, vault: Vault, noise: Noise) -> str:
-        """All that leaves the vault."""
+        """Return all that leaves the vault, as JSON."""
         ledger = MemoryLedger(_granted(self.method), simulation=True)
         shop = vault.workshop(noise, ledger)
         made = shop.make(self.method)
@@ -101,7 +101,7 @@ class CorpusCase:
 
 
 def corpus_cases(epsilon: float, names: Sequence[str] = ()) -> list[CorpusCase]:
-    """All cases of the named methods (all if none is named), each for a price of `epsilon`."""
+    """Return all cases of the named methods (all if none is named), each for a price of `epsilon`."""
     return [
         CorpusCase(name, method, crowd, pair)
         for name, (method, crowd) in corpora(epsilon).items()
@@ -111,17 +111,20 @@ def corpus_cases(epsilon: float, names: Sequence[str] = ()) -> list[CorpusCase]:
 
 
 def corpora(epsilon: float) -> dict[str, tuple[SynthesisAlgorithm[Any], int]]:
-    """Every method for a price of `epsilon`, with so many units that what they say is heard about half of the time."""
+    """Return all methods for a price of `epsilon`, each with the size of its crowd.
+
+    The crowd is so large that its common value is released about half of the time.
+    """
     price: dict[str, Any] = {"epsilon": epsilon, "delta": FAILURE}
     facts = DPFacts(**price, keywords=1, facts=1, tokens=4, text_tokens=16)
     synrag = DPSynRAG(**price, keywords=1, tokens=2, wanted=2, text_tokens=16)
-    # So hot that the toy model's texts differ.
+    # A temperature so high that the toy model's texts differ.
     evolving = AugPE(**price, about="a cure", texts=3, variations=5, generations=2, tokens=3, temperature=9.0)
     alone = DPSynth(**price, subsets=1, tokens=2, text_tokens=16)
     found: dict[str, tuple[SynthesisAlgorithm[Any], int]] = {
         "dp-synrag": (synrag, _plan(synrag).counts.threshold - 1),
         "dp-facts": (facts, _plan(facts).counts.threshold - 1),
-        # As many as outweigh what the toy model says by itself, but for one.
+        # One unit fewer than outweigh the toy model's own answer.
         "dp-synth": (alone, round(LOUD / (2 * _plan(alone).clip)) - 1),
         "aug-pe": (evolving, 4),
     }
@@ -134,6 +137,6 @@ def _plan(method: SynthesisAlgorithm[Any]) -> Any:
 
 
 def _granted(method: SynthesisAlgorithm[Any]) -> Budget:
-    """A plan fills a budget of its own; the order at which this one adds up costs a little more."""
+    """Return a grant above the plan's own budget. The plan's cost adds up to slightly more at the grant's order."""
     assert method.delta is not None
     return Budget(2 * method.epsilon + 1, method.delta, 0.5 * method.delta)

@@ -1,7 +1,7 @@
-"""Every mechanism on inputs that differ in one share, chosen so that much of what it may lose is lost often.
+"""Audits of all mechanisms on inputs that differ in one share.
 
-The worst pair of all loses what is claimed in an event so rare that no number of draws would see it. These pairs make
-it a few times in a hundred. What is claimed is computed from the mechanism and the change, as a filter does.
+The worst pair loses the claimed epsilon in an event too rare to observe. The pairs here lose much of the claim in
+events of a few per cent. The claim is computed from the mechanism and the change, as in a filter.
 """
 
 import math
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from discreet.attacks.bounds import Key
-from discreet.audit.case import DELTA, FAILURE, Told, claim_of
+from discreet.audit.case import DELTA, FAILURE, ProgressCallback, claim_of
 from discreet.privacy.accounting import largest, zcdp_epsilon
 from discreet.privacy.change import Change, Relation
 from discreet.privacy.costs import Cost
@@ -33,23 +33,23 @@ from discreet.privacy.mechanisms.threshold_choice import ThresholdChoice
 from discreet.privacy.noise import Noise
 
 LEAN = 2.0
-"""By how much the likelier of two outcomes is ahead, in nats: so the other comes up about once in ten times."""
+"""The log-ratio of two outcomes, in nats: the less likely one occurs about once in ten draws."""
 CHANGES = (Change(1, Relation.REPLACE), Change(1, Relation.ADD_REMOVE))
 
 
 @dataclass(frozen=True)
 class MechanismCase:
-    """A mechanism, two neighbouring inputs, and what is looked at.
+    """A mechanism with two neighbouring inputs, and a view of the outcome.
 
     Attributes:
-        name: of the mechanism, as the command line knows it.
-        pair: how the inputs differ, in words.
-        mechanism: what is drawn from.
-        change: what its cost is computed for.
+        name: the mechanism's name on the command line.
+        pair: a description of the difference between the inputs.
+        mechanism: the mechanism.
+        change: the change for which its cost is computed.
         first, second: the shares.
-        see: what is looked at in an outcome: all of it, or fewer and larger classes of it. Looking at less never shows
-            more than is there.
-        draws: how many of each input, unless told otherwise.
+        see: maps an outcome to itself, or to a larger class of outcomes. By post-processing, a class never shows more
+            loss than the outcome.
+        draws: the default number of draws of each input.
     """
 
     name: str
@@ -68,25 +68,25 @@ class MechanismCase:
 
     @property
     def claim(self) -> tuple[float, float]:
-        """What the mechanism's own cost amounts to."""
+        """(epsilon, delta) of the mechanism's own cost."""
         return claim_of(self.mechanism.cost(self.change))
 
-    def sample(self, draws: int, noise: Noise, told: Told) -> tuple[list[Key], list[Key]]:
-        """So many draws of each."""
+    def sample(self, draws: int, noise: Noise, on_progress: ProgressCallback) -> tuple[list[Key], list[Key]]:
+        """Return the outcomes of `draws` draws of each input."""
         found: tuple[list[Key], list[Key]] = ([], [])
         for shares, outcomes in zip((self.first, self.second), found, strict=True):
             for _ in range(draws):
                 outcomes.append(self.see(self.mechanism.draw(shares, noise)))
-            told(draws)
+            on_progress(draws)
         return found
 
 
 Pairs = Iterator[tuple[str, Any, Sequence[Any], Sequence[Any], Callable[[Any], Key]]]
-"""How the inputs differ, the mechanism, the inputs, and what is looked at."""
+"""The difference of the inputs, the mechanism, the inputs, and the view of the outcome."""
 
 
 def mechanism_cases(epsilon: float, names: Sequence[str] = ()) -> list[MechanismCase]:
-    """All cases of the named mechanisms (all if none is named), each mechanism calibrated to `epsilon`."""
+    """Return all cases of the named mechanisms (all if none is named), each mechanism calibrated to `epsilon`."""
     return [
         MechanismCase(name, pair, mechanism, change, first, second, see)
         for name, make in MECHANISMS.items()
@@ -97,13 +97,13 @@ def mechanism_cases(epsilon: float, names: Sequence[str] = ()) -> list[Mechanism
 
 
 def all_of_it(outcome: Any) -> Key:
-    """The whole outcome."""
+    """Return the whole outcome."""
     found: Key = outcome
     return found
 
 
 def near(*expected: int) -> Callable[[Sequence[int]], Key]:
-    """On which side of what was expected each count lies, and whether by more than two."""
+    """Return a view of counts: the difference of each count to the expected one, clipped to 3 in both directions."""
     return lambda counts: tuple(max(-3, min(3, c - e)) for c, e in zip(counts, expected, strict=True))
 
 
@@ -111,12 +111,12 @@ def near(*expected: int) -> Callable[[Sequence[int]], Key]:
 
 
 def _lean(scale: float, by: int = 0) -> int:
-    """How many votes are `LEAN` nats at a scale, and some."""
+    """Return the number of votes that are `LEAN` nats at a scale, plus `by`."""
     return round(LEAN * scale) + by
 
 
 def _votes(ahead: int, behind: int, change: Change) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Votes for 0 and 1, and the same with a vote more for 1: in place of one for 0, or besides."""
+    """Return votes for 0 and 1, and a neighbour with one more vote for 1: in place of one for 0, or added."""
     first = (0,) * ahead + (1,) * behind
     return first, (first[1:] if change.relation is Relation.REPLACE else first) + (1,)
 
@@ -135,7 +135,7 @@ def _flip(epsilon: float, change: Change) -> Pairs:
 
 def _observed(epsilon: float, change: Change) -> Pairs:
     made = ObservedSelection.calibrated(epsilon, FAILURE, change)
-    high = math.ceil(made.bottom + 10 * made.scale)  # so that the bottom plays no part
+    high = math.ceil(made.bottom + 10 * made.scale)  # so high that the bottom has no effect
     first, second = _votes(high + _lean(made.scale), high, change)
     yield "a vote turns to the weaker value", made, first, second, all_of_it
     alone = () if change.relation is Relation.ADD_REMOVE else (1,)
@@ -155,7 +155,7 @@ def _limited(epsilon: float, change: Change) -> Pairs:
 
 def _threshold(epsilon: float, change: Change) -> Pairs:
     made = ThresholdChoice.calibrated(epsilon, 2, 0, change)
-    short = _lean(made.scale, 1)  # so many too few pass the first threshold; just enough the second
+    short = _lean(made.scale, 1)  # the first threshold lacks so many shares; the second has exactly enough
     made = ThresholdChoice(2, short + 1, made.scale)
     first = (0,) + (1,) * short
     yield (
@@ -169,8 +169,8 @@ def _threshold(epsilon: float, change: Change) -> Pairs:
 
 def _share(epsilon: float, change: Change) -> Pairs:
     made = ShareChoice.calibrated(epsilon, (1.0, 1.0, 1.0), 0.05, change)
-    # A twentieth of the weight is wanted. Nobody passes the first threshold; one too many pass the second. Whoever
-    # passes both makes the first, which is behind, better, and the second worse.
+    # A twentieth of the weight is wanted. No share passes the first threshold; one too many pass the second. A share
+    # that passes both makes the first one, which is behind, better, and the second one worse.
     second = _lean(made.scale, 2)
     common = (1,) * second + (2,) * (20 * (second - 1) - second - 1)
     kept = common if change.relation is Relation.REPLACE else (*common, 2)
@@ -180,7 +180,7 @@ def _share(epsilon: float, change: Change) -> Pairs:
 def _gap(epsilon: float, change: Change) -> Pairs:
     made = GapChoice.calibrated(epsilon, 1, 2, change)
     behind = _lean(made.scale)
-    if change.relation is Relation.REPLACE:  # the gap after the first grows by 2, that after the second falls by 2
+    if change.relation is Relation.REPLACE:  # the gap after the first grows by 2, the gap after the second falls by 2
         common = [frozenset("ab")] * (behind + 1) + [frozenset("c")] * 2 + [frozenset("a")]
         yield "both gaps move by two", made, (*common, frozenset("b")), (*common, frozenset("ac")), all_of_it
     else:
@@ -225,7 +225,7 @@ def _keywords(epsilon: float, change: Change) -> Pairs:
 
 
 def _lead(counts: dict[str, int]) -> int:
-    """Of the words a and b over c and d: the direction in which the two inputs differ."""
+    """Return the lead of the words a and b over c and d: the direction in which the two inputs differ."""
     return sum(count if word in "ab" else -count for word, count in counts.items())
 
 
@@ -246,14 +246,14 @@ def _sum(epsilon: float, change: Change) -> Pairs:
     made = NoisySum.calibrated(rho_of(epsilon), 2, 100, change)
     vector = np.array([60, 80])
     first = [-vector] if change.relation is Relation.REPLACE else []
-    # An eighth of the noise's scale is fine enough.
+    # Bins of an eighth of the noise's scale are fine enough.
     step = made.sigma * made.length / 8
     yield "a vector as long as may be", made, first, [vector], lambda total: int((total @ (0.6, 0.8)) // step)
 
 
 def _vectors(epsilon: float, change: Change) -> Pairs:
     matrix = np.array([[18, -8], [24, 6]], dtype=np.int64)
-    vector = np.array([60, 80], dtype=np.int64)  # which the matrix lengthens most, along its first column
+    vector = np.array([60, 80], dtype=np.int64)  # the matrix lengthens this vector most, along its first column
     made = NoisyVectors.calibrated(rho_of(epsilon), matrix, 2, 100, change)
     first = [(0, -vector)] if change.relation is Relation.REPLACE else []
     step = made.sigma * made.reach / 8
@@ -261,7 +261,7 @@ def _vectors(epsilon: float, change: Change) -> Pairs:
 
 
 def rho_of(epsilon: float) -> float:
-    """The zCDP that amounts to `epsilon` at `DELTA`."""
+    """Return the zCDP that corresponds to `epsilon` at `DELTA`."""
     return largest(lambda rho: zcdp_epsilon(rho, DELTA) <= epsilon, 1e-6, 1e3)
 
 
@@ -270,19 +270,20 @@ def rho_of(epsilon: float) -> float:
 
 @dataclass(frozen=True)
 class Stream:
-    """A run of the sparse vector, asked until it fires or there are no more questions.
+    """A run of the sparse vector, queried until it fires or the queries end.
 
-    A share says yes or no to each question. What comes out is the number of the question at which it fired.
+    A share is a sequence of yes or no, one for each query. The outcome is the index of the query at which the run
+    fired.
     """
 
     sparse: SparseVector
 
     def cost(self, change: Change) -> Cost:
-        """Of the run."""
+        """Return the cost of the run."""
         return self.sparse.cost(change)
 
     def draw(self, shares: Sequence[Sequence[bool]], noise: Noise) -> int:
-        """Ask everything, in order; one past the last question if it never fires."""
+        """Make all queries in order; return the index of the one that fired, or their number if none did."""
         ask = self.sparse.start(noise)
         for number, answers in enumerate(zip(*shares, strict=True)):
             if ask(answers)[0]:
@@ -291,7 +292,7 @@ class Stream:
 
 
 SILENT = 6
-"""So many questions at which the run hardly fires come before one at which it may."""
+"""The number of queries at which the run rarely fires, before the one at which it may fire."""
 
 
 def _sparse(epsilon: float, change: Change) -> Pairs:
@@ -325,4 +326,4 @@ MECHANISMS: dict[str, Callable[[float, Change], Pairs]] = {
     "noisy-vectors": _vectors,
     "sparse-vector": _sparse,
 }
-"""The cases of each mechanism, by the names that the command line uses."""
+"""The cases of each mechanism, by the names of the command line."""

@@ -1,7 +1,7 @@
-"""BROKEN on purpose: mechanisms and algorithms with one mistake each, which an audit must flag. None is private.
+"""BROKEN on purpose: mechanisms and algorithms with one mistake each, which an audit must flag.
 
-Each is a mistake that was made somewhere, in a paper, in a library or in a first draft. Each claims what the sound one
-claims. Nothing but the audit and its tests imports this file, and nothing of it has a name in a vault.
+None of them is private. Each mistake was made before, in a paper, a library or a first draft. Each mutant has the
+claim of the sound version. Only the audit and its tests import this file, and no vault can name its content.
 """
 
 from collections import Counter
@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet.attacks.bounds import Key
 from discreet.audit.algorithms import PAIRS, QUESTIONS, AlgorithmCase, Setting, settings
-from discreet.audit.case import DELTA, Case, Told
+from discreet.audit.case import DELTA, Case, ProgressCallback
 from discreet.audit.corpora import PAIRS as CORPUS_PAIRS
 from discreet.audit.corpora import CorpusCase, corpora
 from discreet.audit.mechanisms import CHANGES, MechanismCase, Stream, mechanism_cases, rho_of
@@ -40,45 +40,45 @@ from discreet.synthesis.dp_facts import Plan as FactsPlan
 
 REPLACE, ADD_REMOVE = CHANGES
 MORE = {"threshold-choice": 40_000}
-"""So many draws show too little noise of these, whatever the seed."""
+"""The number of draws for cases in which fewer draws would show the missing noise only for some seeds."""
 QUIET, STILL = 1 / 3, 1 / 10
-"""The part of its noise that a twin of a mechanism, or of an algorithm, has."""
+"""The part of the noise that a mutant of a mechanism, or of an algorithm, has."""
 
 
 @dataclass(frozen=True)
 class BrokenNoise:
-    """BROKEN: noise of a part of the scale that was asked for."""
+    """BROKEN: noise of a part of the requested scale."""
 
     noise: Noise
     part: float
     secure = False
 
     def laplace(self, scale: float) -> int:
-        """Too little."""
+        """Return too little noise."""
         return self.noise.laplace(self.part * scale)
 
     def gaussian(self, scale: float) -> int:
-        """Too little."""
+        """Return too little noise."""
         return self.noise.gaussian(self.part * scale)
 
     def gaussians(self, scale: float, count: int) -> Whole:
-        """Too little."""
+        """Return too little noise."""
         return self.noise.gaussians(self.part * scale, count)
 
     def select(self, scores: Sequence[float], scale: float) -> int:
-        """Too little."""
+        """Return a selection with too little noise."""
         return self.noise.select(scores, self.part * scale)
 
     def permute_and_flip(self, scores: Sequence[float], scale: float) -> int:
-        """Too little."""
+        """Return a selection with too little noise."""
         return self.noise.permute_and_flip(scores, self.part * scale)
 
     def below(self, bound: int) -> int:
-        """As it is."""
+        """Return a uniformly random integer."""
         return self.noise.below(bound)
 
     def beside(self) -> "BrokenNoise":
-        """Another one like it."""
+        """Return a source with the same mistake."""
         return BrokenNoise(self.noise.beside(), self.part)
 
 
@@ -91,79 +91,79 @@ class Quiet:
 
     @property
     def name(self) -> str:
-        """As of the sound one."""
+        """The name of the sound case."""
         return self.case.name
 
     @property
     def inputs(self) -> str:
-        """As of the sound one."""
+        """The inputs of the sound case, with the part of its noise."""
         return f"{self.part:.0%} of its noise ({self.case.inputs})"
 
     @property
     def claim(self) -> tuple[float, float]:
-        """As of the sound one."""
+        """The claim of the sound case."""
         return self.case.claim
 
     @property
     def draws(self) -> int:
-        """As of the sound one, or more where chance would decide whether it is seen."""
+        """The draws of the sound case, or more if chance would decide whether the mutant is flagged."""
         return max(self.case.draws, MORE.get(self.name, 0))
 
-    def sample(self, draws: int, noise: Noise, told: Told) -> tuple[Sequence[Key], Sequence[Key]]:
-        """With too little noise."""
-        return self.case.sample(draws, BrokenNoise(noise, self.part), told)
+    def sample(self, draws: int, noise: Noise, on_progress: ProgressCallback) -> tuple[Sequence[Key], Sequence[Key]]:
+        """Return outcomes with too little noise."""
+        return self.case.sample(draws, BrokenNoise(noise, self.part), on_progress)
 
 
 # -- mechanisms ------------------------------------------------------------------------------------------------------
 
 
 class BrokenRelation(ExponentialMechanism):
-    """BROKEN: charged as if a vote came or went, where one turns into another."""
+    """BROKEN: charged for an added or removed vote, although a vote is replaced."""
 
     def cost(self, change: Change) -> Cost:
-        """Half of what it is."""
+        """Return half of the true cost."""
         return super().cost(ADD_REMOVE)
 
 
 class BrokenLimitedDomain(LimitedDomain):
-    """BROKEN: charged as its theorem says, which is for a vote that comes or goes; the voters' votes turn."""
+    """BROKEN: charged by its theorem, which is for an added or removed vote, although votes are replaced."""
 
     def cost(self, change: Change) -> Cost:
-        """Half of what it is."""
+        """Return half of the true cost."""
         return super().cost(ADD_REMOVE)
 
 
 class BrokenGap(GapChoice):
-    """BROKEN: as DP-KSA prints it, with Gumbel(2/epsilon): one gap may rise by two while another falls by two."""
+    """BROKEN: as printed for DP-KSA, with Gumbel(2/epsilon): one gap may rise by two while another falls by two."""
 
     def cost(self, change: Change) -> Cost:
-        """Half of what it is."""
+        """Return half of the true cost."""
         return BoundedRange(gap_sensitivity(change) / self.scale)
 
 
 class BrokenOrder(StableSet):
-    """BROKEN: the words by how many voters have each, which is as private as the counts."""
+    """BROKEN: the words in the order of their counts, which is as private as the counts."""
 
     def draw(self, shares: Sequence[Words], noise: Noise) -> tuple[str, ...] | None:
-        """In the order of the counts."""
+        """Return the words in the order of the counts."""
         found = super().draw(shares, noise)
         return found and tuple(word for word, _ in by_count(shares)[: self.size])
 
 
 class BrokenDomain(KeywordCounts):
-    """BROKEN: noise on the words that occur, and all of them released: that a word is there tells who has it."""
+    """BROKEN: all words that occur are released, with noisy counts; a word's presence reveals a unit that has it."""
 
     def draw(self, shares: Sequence[Any], noise: Noise) -> dict[str, int]:
-        """Without a threshold."""
+        """Return noisy counts without a threshold."""
         counts = Counter(word for share in shares for word in sorted(set(share))[: self.words])
         return {word: counts[word] + noise.gaussian(self.sigma) for word in sorted(counts)}
 
 
 class BrokenTies(KeywordCounts):
-    """BROKEN: noisy counts, the largest first; of equal ones the word that came first into the store."""
+    """BROKEN: noisy counts, the largest first; ties are in the order of insertion into the store."""
 
     def draw(self, shares: Sequence[Any], noise: Noise) -> dict[str, int]:
-        """In the order of insertion, where counts tie."""
+        """Return noisy counts; ties are in the order of insertion."""
         released = super().draw(shares, noise)
         arrival = list(dict.fromkeys(word for share in shares for word in share))
         ordered = sorted(released, key=lambda word: (-released[word], arrival.index(word)))
@@ -171,10 +171,10 @@ class BrokenTies(KeywordCounts):
 
 
 class BrokenRestart(Stream):
-    """BROKEN: whenever the sparse vector fires it starts anew, and nothing is paid for that."""
+    """BROKEN: the sparse vector restarts whenever it fires, without payment."""
 
     def draw(self, shares: Sequence[Sequence[bool]], noise: Noise) -> int:
-        """At how many more of the first half of the questions it fired than of the second."""
+        """Return how many more of the first half of the queries fired than of the second half."""
         ask, fired = self.sparse.start(noise), []
         for answers in zip(*shares, strict=True):
             fired.append(ask(answers)[0])
@@ -194,7 +194,7 @@ def _mechanism_twins(epsilon: float) -> Iterator[MechanismCase]:
         first=votes,
         second=(*votes[1:], 1),
     )
-    half = round(20 / epsilon)  # so many votes that the bottom plays no part
+    half = round(20 / epsilon)  # so many votes that the bottom has no effect
     yield broken(
         "limited-domain",
         "as printed, on votes that turn",
@@ -252,7 +252,7 @@ def _words(counts: dict[str, int]) -> Key:
 
 
 def _first_of_equal(counts: dict[str, int]) -> Key:
-    """The order of two words that have the same count."""
+    """Return the order of two words with the same count."""
     return "".join(counts) if len(set(counts.values())) == 1 else ""
 
 
@@ -263,7 +263,7 @@ class BrokenIndex(SealedCorpus):
     """BROKEN: searches the nearer of two lists, whose centres are trained on the vault (IVF with its own centroids)."""
 
     def nearest(self, question: str, count: int) -> Private[Found]:
-        """The nearest in one of the lists: one unit moves a centre, and with it the lists of all."""
+        """Return the nearest units in one list. One unit moves a centre, and so changes the lists of all units."""
         hits = sorted(self.scored(question).nearest(10**6), key=lambda hit: hit.unit)
         vectors = self._embedder.embed([near.text for near in self._store.passages(hits) if near])
         centres = vectors[[0, -1]]
@@ -276,29 +276,29 @@ class BrokenIndex(SealedCorpus):
 
 
 class BrokenDeal(SealedCorpus):
-    """BROKEN: units are dealt to voters by rank, so that without the first all others move up by one."""
+    """BROKEN: units are dealt to voters by rank. Without the first unit, all others move up by one."""
 
     _question = ""
 
     def nearest(self, question: str, count: int) -> Private[Found]:
-        """Find the nearest units, and remember the question."""
+        """Find the nearest units, and store the question."""
         self._question = question
         return super().nearest(question, count)
 
     def partition_to_voters(
         self, found: Private[Found], voters: int, units_per_voter: int
     ) -> Private[tuple[Passage, ...]]:
-        """Deal the first unit to the first voter, and so on."""
+        """Deal the units to the voters in order of rank."""
         ranked = self.unsealed_passages(self._question, voters * units_per_voter)
         each = range(0, voters * units_per_voter, units_per_voter)
         return Private([tuple(ranked[start : start + units_per_voter]) for start in each], REPLACE_ONE)
 
 
 class BrokenPayment(MemoryLedger):
-    """BROKEN: of those that are relevant only the first pays; if it goes, another pays in its place."""
+    """BROKEN: only the first of the relevant units pays. If it is removed, another one pays in its place."""
 
     def reserve(self, question: str, part: int, most: Spending, units: Sequence[bytes]) -> frozenset[bytes]:
-        """All that could pay take part, and one of them pays."""
+        """Return all units that could pay, although only one of them pays."""
         price = self.budget.filter_state(most)
         able = [unit for unit in units if self.budget.admits_state(self._units.get(unit, FilterState()) + price)]
         super().reserve(question, part, most, able[:1])
@@ -350,10 +350,10 @@ def _named(pair: Pair, name: str) -> Pair:
 
 
 class BrokenFacts(DPFacts):
-    """BROKEN: a fact is released, with a noisy count, however few state it."""
+    """BROKEN: a fact is released with a noisy count, regardless of the number of units that state it."""
 
     def steps(self, rho: float, delta: float, dimension: int, length: int) -> FactsPlan:
-        """Without a threshold."""
+        """Return steps without a threshold."""
         plan = super().steps(rho, delta, dimension, length)
         counts = plan.stated
         return replace(plan, stated=BrokenDomain(counts.words, counts.sigma, counts.delta, counts.of))
@@ -369,14 +369,14 @@ def _corpus_twins(epsilon: float) -> Iterator[CorpusCase]:
 
 
 def twins_of_mechanisms(epsilon: float, names: Sequence[str] = ()) -> list[Case]:
-    """Of each of the named mechanisms (all if none is named) one with too little noise, and those with a mistake."""
+    """Return mutants of each named mechanism (all if none): one with too little noise, and those with a mistake."""
     loudest = {case.name: case for case in reversed(mechanism_cases(epsilon, names))}
     found: list[Case] = [Quiet(case, QUIET) for case in reversed(loudest.values())]
     return found + [case for case in _mechanism_twins(epsilon) if not names or case.name in names]
 
 
 def twins_of_algorithms(epsilon: float, names: Sequence[str] = ()) -> list[Case]:
-    """The same of algorithms."""
+    """Return mutants of each named algorithm (all if none is named)."""
     found: list[Case] = [
         Quiet(AlgorithmCase(name, setting, PAIRS[LOUDEST.get(name, 1)], draws=2000), STILL)
         for name, setting in settings(epsilon).items()
@@ -386,7 +386,7 @@ def twins_of_algorithms(epsilon: float, names: Sequence[str] = ()) -> list[Case]
 
 
 def twins_of_corpora(epsilon: float, names: Sequence[str] = ()) -> list[Case]:
-    """The same of methods of making a corpus."""
+    """Return mutants of each named method of synthesis (all if none is named)."""
     found: list[Case] = [
         Quiet(CorpusCase(name, method, crowd, CORPUS_PAIRS[LOUDEST.get(name, 0)]), STILL)
         for name, (method, crowd) in corpora(epsilon).items()
@@ -396,4 +396,4 @@ def twins_of_corpora(epsilon: float, names: Sequence[str] = ()) -> list[Case]:
 
 
 LOUDEST = {"aug-pe": 1, "dp-rag": 6, "dp-ksa": 3, "consensus": 3, "murag-ada": 2}
-"""On which of the pairs too little noise shows most, if not on the second."""
+"""The index of the pair that shows too little noise best, if it is not the default."""

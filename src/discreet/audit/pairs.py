@@ -1,4 +1,4 @@
-"""Two vaults that differ in one unit, on which algorithms and corpora are audited."""
+"""Pairs of vaults that differ in one unit, for audits of algorithms and corpora."""
 
 import math
 import tempfile
@@ -22,11 +22,11 @@ class Pair:
     """Two neighbouring vaults.
 
     Attributes:
-        name: how they differ, in words.
-        units: those of the first vault.
-        goes: the unit that the second vault lacks; none if empty.
-        comes: the unit that the second vault has besides.
-        asked: the questions, one after the other.
+        name: a description of the difference.
+        units: the units of the first vault.
+        goes: the unit that the second vault lacks; empty for none.
+        comes: the units that the second vault has in addition.
+        asked: the questions, in order.
     """
 
     name: str
@@ -37,15 +37,21 @@ class Pair:
 
     @property
     def steps(self) -> int:
-        """How many units come or go."""
+        """The number of units that are added or removed."""
         return bool(self.goes) + len(self.comes)
 
     def claim(self, epsilon: float, delta: float) -> tuple[float, float]:
-        """What a claim for one unit that comes or goes says of this pair, by the group property."""
+        """Return the claim for this pair by the group property.
+
+        The given claim is for one added or removed unit.
+        """
         return (epsilon, delta) if self.steps < 2 else (2 * epsilon, (1 + math.exp(epsilon)) * delta)
 
     def sample(self, others: Units, draw: Callable[[Vault], list[Key]]) -> tuple[list[Key], list[Key]]:
-        """What is drawn on each of the two vaults, with other units in both; the second is made of the first."""
+        """Return the outcomes of `draw` on each of the two vaults, which share `others`.
+
+        The second vault is derived from the first.
+        """
         with tempfile.TemporaryDirectory() as folder:
             vault = _vault(Path(folder) / "vault", {**others, **self.units})
             first = draw(vault)
@@ -58,8 +64,8 @@ class Pair:
 def _vault(path: Path, units: Units) -> Vault:
     vault = Vault.create(path, epsilon=1.0, delta=DELTA, embedder="hashing", model="toy")
     vault.store.close()
-    # Which of equally near units comes first follows from a key that is drawn when a store is made. Here it is always
-    # the same, so that a table can be printed again.
+    # The order of equally near units follows from a key that is drawn when a store is created. Here the key is
+    # constant, so that a table can be reproduced.
     replace_key(path / "store", bytes(32))
     opened = Vault.open(path)
     opened.add_documents(_documents(units))

@@ -1,4 +1,4 @@
-"""Tables of audits, for a person and for a page."""
+"""Tables of audits, for a terminal and for a page."""
 
 from collections.abc import Sequence
 
@@ -10,14 +10,14 @@ HEADINGS = ("audited", "neighbouring inputs", "draws of each", "delta", "claimed
 
 
 def verdict(finding: Finding, *, twin: bool = False) -> str:
-    """In a word. A broken twin is flagged, or it was missed; what is sound shows nothing, which proves nothing."""
+    """Return the verdict. A mutant is flagged or missed. A sound case without a violation is no proof."""
     if twin:
         return "flagged" if finding.violated else "MISSED"
     return "VIOLATION" if finding.violated else "no violation found"
 
 
 def cells(finding: Finding, *, twin: bool = False) -> tuple[str, ...]:
-    """A row as text, in the order of `HEADINGS`."""
+    """Return a row as text, in the order of `HEADINGS`."""
     return (
         finding.name,
         finding.inputs,
@@ -30,7 +30,7 @@ def cells(finding: Finding, *, twin: bool = False) -> tuple[str, ...]:
 
 
 def table(findings: Sequence[Finding], *, twin: bool = False) -> Table:
-    """The rows for a terminal."""
+    """Return the rows as a table for a terminal."""
     made = Table(*HEADINGS)
     for finding in findings:
         made.add_row(*cells(finding, twin=twin))
@@ -38,6 +38,6 @@ def table(findings: Sequence[Finding], *, twin: bool = False) -> Table:
 
 
 def markdown(findings: Sequence[Finding], *, twin: bool = False) -> str:
-    """The rows for a page."""
+    """Return the rows as a table in Markdown."""
     lines = [HEADINGS, ("---",) * len(HEADINGS), *(cells(finding, twin=twin) for finding in findings)]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)

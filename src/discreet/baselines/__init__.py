@@ -1,1 +1,1 @@
-"""Baselines WITHOUT a guarantee: an answer may repeat any document."""
+"""Baselines without a privacy guarantee: an answer may repeat any document."""

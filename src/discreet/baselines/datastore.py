@@ -1,13 +1,13 @@
-"""What kNN-LM looks up: for each place in each text, the model's state there and the token that comes next.
+"""The datastore of kNN-LM: for each position of each text, the model's hidden state and the next token.
 
-Khandelwal et al. (2019), Section 2; the states are projected as Yao and Li do (Algorithm 1, lines 3 to 5). In a
-folder it is kept as
+Khandelwal et al. (2019), Section 2. The states are projected as in Yao and Li (Algorithm 1, lines 3 to 5). The files of
+a stored datastore:
 
 keys.f32      the states, transformed, float32 (entries, size), read through a memory map
 tokens.i32    the next tokens
-about.json    what it was made with: another model, matrix or collection is noticed by its fingerprint
+about.json    fingerprints of the model, the matrix and the texts, to detect a change
 
-which is as private as the documents.
+The folder is as private as the documents.
 """
 
 import hashlib
@@ -30,9 +30,9 @@ from discreet.retrieval.projection import Transform
 
 Tokens = NDArray[np.int32]
 ENTRIES, TEXT_TOKENS = 500_000, 512
-"""The most entries (the paper's n), and to how many tokens a text is cut."""
+"""The largest number of entries (the paper's n), and the length in tokens to which a text is cut."""
 _ROWS = 32
-"""Texts read at once."""
+"""The number of texts in a batch."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,9 +40,9 @@ class Datastore:
     """States and next tokens.
 
     Attributes:
-        transform: what was done to the states.
-        keys: the states, to be searched.
-        tokens: what comes next, shape (entries,).
+        transform: the transform that was applied to the states.
+        keys: the states, in a search index.
+        tokens: the next tokens, shape (entries,).
     """
 
     transform: Transform
@@ -60,7 +60,7 @@ def build(
     entries: int = ENTRIES,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Datastore:
-    """A datastore in memory: of the first `entries` places of the texts, in their order."""
+    """Return a datastore in memory, from the first `entries` positions of the texts, in order."""
     parts = list(_parts(texts, model, transform, entries, progress))
     keys = np.concatenate([np.empty((0, transform.size), np.float32), *(keys for keys, _ in parts)])
     tokens = np.concatenate([np.empty(0, np.int32), *(tokens for _, tokens in parts)])
@@ -70,11 +70,11 @@ def build(
 def kept(
     folder: Path, texts: Sequence[str], model: ContextModel, transform: Transform, entries: int = ENTRIES
 ) -> Datastore:
-    """The datastore in `folder`; it is built there if there is none, or if the texts have changed.
+    """Load the datastore in `folder`. Build it there if it is missing, or if the texts have changed.
 
     Raises:
-        BadData: what is there was made with another model or another matrix, or is damaged.
-        StoreError: it cannot be written.
+        BadData: if it was built with another model or matrix, or is damaged.
+        StoreError: if it cannot be written.
     """
     about = _about(texts, model, transform, entries)
     if (folder / "about.json").exists():
@@ -100,22 +100,22 @@ def kept(
 
 
 def opened(folder: Path, model: ContextModel, transform: Transform) -> Datastore:
-    """The datastore in `folder`.
+    """Load the datastore in `folder`.
 
     Raises:
-        BadData: it was made with another model or another matrix, or is damaged.
+        BadData: if it was built with another model or matrix, or is damaged.
     """
     about = _read_about(folder)
     for what, wanted in (("model", _model(model)), ("matrix", _digest(transform.fingerprint))):
         if about[what] != wanted:
             raise BadData(
-                f"The datastore at {folder} was built with another {what}: its states mean something else. Open it "
-                "with the one that it was built with, or remove the folder and ask again to build it anew."
+                f"The datastore at {folder} was built with another {what}, so its states cannot be compared. "
+                f"Use that {what}, or remove the folder and ask again to rebuild it."
             )
     count, size = int(about["entries"]), transform.size
     files = (folder / "keys.f32", count * size * 4), (folder / "tokens.i32", count * 4)
     if not all(file.exists() and file.stat().st_size == length for file, length in files):
-        raise BadData(f"The datastore at {folder} is damaged. Remove the folder and ask again to build it anew.")
+        raise BadData(f"The datastore at {folder} is damaged. Remove the folder and ask again to rebuild it.")
     if not count:
         return Datastore(transform, Neighbours.of(np.empty((0, size), np.float32)), np.empty(0, np.int32))
     keys = np.memmap(files[0][0], dtype=np.float32, mode="r", shape=(count, size))
@@ -123,19 +123,19 @@ def opened(folder: Path, model: ContextModel, transform: Transform) -> Datastore
 
 
 def forget(folder: Path) -> None:
-    """Remove all datastores below a folder: somebody was erased.
+    """Remove all datastores below a folder, after the erasure of a unit.
 
     Raises:
-        StoreError: one could not be removed, and is named.
+        StoreError: if a datastore could not be removed. The message names it.
     """
     for kept_there in list(folder.rglob("datastore-*")):
         try:
             shutil.rmtree(kept_there)
         except FileNotFoundError:
-            continue  # another process was first
+            continue  # another process removed it first
         except OSError as error:
             raise StoreError(
-                f"{kept_there} holds what was made of documents, and could not be removed: {error.strerror}. Remove "
+                f"{kept_there} contains data of documents, and could not be removed: {error.strerror}. Remove "
                 "it, and run the command again."
             ) from error
 
@@ -147,7 +147,7 @@ def _parts(
     entries: int,
     progress: Callable[[int], None],
 ) -> Iterator[tuple[Vectors, Tokens]]:
-    """Keys and tokens, batch by batch, until there are `entries`: the first of the texts, in batches of like length."""
+    """Yield keys and tokens batch by batch, for the first `entries` positions. A batch has texts of similar length."""
     most = min(TEXT_TOKENS, model.context_length)
     read: list[list[int]] = []
     total = 0
@@ -158,13 +158,13 @@ def _parts(
             total += len(tokens) - 1
         if total >= entries:
             break
-    for room, places in length_buckets([len(tokens) for tokens in read], most, _ROWS):
-        batch = [read[place] for place in places]
+    for room, rows in length_buckets([len(tokens) for tokens in read], most, _ROWS):
+        batch = [read[row] for row in rows]
         prompts = [Prompt((model.pad_token,) * (room - len(t)) + tuple(t), room - len(t)) for t in batch]
         states = model.hidden_states(prompts)
         # The state after all but the last token predicts the next one.
-        rows = [states[row, room - len(t) : -1] for row, t in enumerate(batch)]
-        yield transform.documents(np.concatenate(rows)), np.array([n for t in batch for n in t[1:]], dtype=np.int32)
+        keys = [states[row, room - len(t) : -1] for row, t in enumerate(batch)]
+        yield transform.documents(np.concatenate(keys)), np.array([n for t in batch for n in t[1:]], dtype=np.int32)
         progress(len(batch))
 
 
@@ -195,6 +195,6 @@ def _read_about(folder: Path) -> dict[str, Any]:
             raise ValueError
     except (OSError, ValueError, TypeError, RecursionError) as error:
         raise BadData(
-            f"There is no datastore at {folder}, or it is damaged. Remove the folder and ask again."
+            f"The datastore at {folder} is missing or damaged. Remove the folder and ask again to rebuild it."
         ) from error
     return about

@@ -5,8 +5,8 @@ Khandelwal et al. (2019), Equation 3, with the projection of Yao and Li (Algorit
     p(y | x) = lambda p_kNN(y | x) + (1 - lambda) p_LM(y | x),
     p_kNN(y | x) proportional to the sum of exp(-d(f(x), k_i)) over those of the K nearest entries whose token is y.
 
-f is the state of the model's last layer, d the squared Euclidean distance, of projected states if they are. What is
-released follows from the documents' tokens without noise.
+f is the state of the model's last layer. d is the squared Euclidean distance, of projected states if a projection is
+used. The released tokens follow from the documents' tokens without noise.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from discreet.algorithms.common.algorithm import Query
 from discreet.algorithms.common.answer import GeneratedAnswer, Stopped
 from discreet.baselines.datastore import ENTRIES, Datastore, Tokens, build, kept
-from discreet.baselines.projected import Projected, place
+from discreet.baselines.projected import Projected, storage_folder
 from discreet.errors import UsageError
 from discreet.generation.capabilities import Capability
 from discreet.generation.model import ContextModel, LanguageModel, Logits, Prompt, States
@@ -33,14 +33,14 @@ Probabilities = NDArray[np.float32]
 
 @dataclass(frozen=True, kw_only=True)
 class KnnLM(Projected):
-    """Greedy decoding with the mixture. Parameters: see `Projected`.
+    """Greedy decoding with the mixture. Parameters: those of `Projected`, and more.
 
     Attributes:
-        weight: of the neighbours, the paper's lambda.
-        neighbours: how many entries are looked at, the paper's K.
-        entries: the most that the datastore has, the paper's n.
-        max_tokens: the longest answer.
-        prefix: how the answer begins.
+        weight: the weight of the neighbours (lambda).
+        neighbours: the number of entries that are looked up (K).
+        entries: the largest number of entries of the datastore (n).
+        max_tokens: the longest answer in tokens.
+        prefix: the first words of the answer.
     """
 
     name: ClassVar[str] = "knn-lm"
@@ -55,18 +55,18 @@ class KnnLM(Projected):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0 <= self.weight <= 1:
-            raise UsageError(f"The weight of the neighbours lies between 0 and 1, not at {self.weight:g}. Try 0.1.")
+            raise UsageError(f"weight lies between 0 and 1, not {self.weight:g}. Try 0.1.")
         if self.neighbours < 1 or self.entries < 1:
             raise UsageError("kNN-LM needs at least one neighbour and one entry. The paper takes 1024 of 465,026.")
 
     def plan(self, budget: Budget, vocabulary: int) -> None:
-        """Return None: nothing is paid, and nothing is promised."""
+        """Return None: the algorithm charges nothing, and gives no guarantee."""
 
     def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
-        """Continue the question's text, with the answer's prefix, if there is one, on a line of its own."""
+        """Continue the question's text. The answer's prefix, if any, stands on a line of its own."""
         model = with_contexts(model)
         transform = self.transform(model.state_size, account.noise, corpus.folder)
-        folder = place(corpus.folder, account.noise) / self._called() if corpus.folder else None
+        folder = storage_folder(corpus.folder, account.noise) / self._called() if corpus.folder else None
 
         def made(texts: list[StoredText]) -> Datastore:
             read = [text.text for text in texts]
@@ -90,7 +90,7 @@ class KnnLM(Projected):
     def continue_all(
         self, datastore: Datastore, model: ContextModel, prompts: Sequence[Sequence[int]]
     ) -> list[tuple[list[int], Stopped]]:
-        """Continue prompts, all at once, each by its best tokens; why each stopped."""
+        """Continue all prompts greedily in one batch; return the tokens of each, and why it stopped."""
         length = max(len(prompt) for prompt in prompts)
         padded = [Prompt((model.pad_token,) * (length - len(p)) + tuple(p), length - len(p)) for p in prompts]
         decoding = model.start_with_states(padded, self.max_tokens)
@@ -108,7 +108,7 @@ class KnnLM(Projected):
         return [(tokens, "end" if over else "length") for tokens, over in zip(written, ended, strict=True)]
 
     def mixed(self, datastore: Datastore, states: States, logits: Logits) -> Probabilities:
-        """The mixture, shape (rows, vocabulary)."""
+        """Return the probabilities of the mixture, shape (rows, vocabulary)."""
         rows = np.arange(len(states))[:, None]
         shifted = np.exp(logits - logits.max(axis=1, keepdims=True))
         model_says = shifted / shifted.sum(axis=1, keepdims=True)
@@ -120,18 +120,18 @@ class KnnLM(Projected):
         return np.asarray(mixture, dtype=np.float32)
 
     def looked_up(self, datastore: Datastore, states: States) -> tuple[Tokens, Probabilities]:
-        """The tokens of the nearest entries and what each weighs, both of shape (rows, neighbours)."""
-        distances, places = datastore.keys.nearest(datastore.transform.questions(states), self.neighbours)
+        """Return the tokens of the nearest entries and their weights, both of shape (rows, neighbours)."""
+        distances, entries = datastore.keys.nearest(datastore.transform.questions(states), self.neighbours)
         weights = np.exp(distances[:, :1] - distances)
-        return datastore.tokens[places], np.asarray(weights / weights.sum(axis=1, keepdims=True), dtype=np.float32)
+        return datastore.tokens[entries], np.asarray(weights / weights.sum(axis=1, keepdims=True), dtype=np.float32)
 
 
 def with_contexts(model: LanguageModel) -> ContextModel:
-    """The model, which shows its states.
+    """Return the model as one that returns its hidden states.
 
     Raises:
-        UsageError: it does not.
+        UsageError: if it does not.
     """
     if not isinstance(model, ContextModel):
-        raise UsageError(f"kNN-LM looks contexts up by the model's states, which '{model.name}' does not show.")
+        raise UsageError(f"kNN-LM needs the model's hidden states, which '{model.name}' does not return.")
     return model

@@ -1,4 +1,4 @@
-"""KSA: DP-KSA without noise. No guarantee; what DP-KSA would answer if it released the words as they are."""
+"""KSA: DP-KSA without noise, and without a guarantee. The comparison shows the effect of the noise."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,17 +19,17 @@ from discreet.retrieval.sealed_corpus import SealedCorpus
 
 @dataclass(frozen=True)
 class LargestGap:
-    """The most frequent words up to the largest gap of counts, as they are; of equal gaps, the first."""
+    """The most frequent words up to the largest gap of counts, without noise; of equal gaps, the first."""
 
     least: int
     most: int
 
     def cost(self, change: Change) -> Cost:
-        """None that could be bounded."""
+        """Return a cost without a bound."""
         return NonPrivate()
 
     def draw(self, shares: Sequence[Words], noise: Noise) -> tuple[str, ...]:
-        """The words in alphabetical order."""
+        """Return the words in alphabetical order."""
         ranked = by_count(shares)
         size = max(range(self.least, self.most + 1), key=lambda size: gap_after(size, ranked))
         return tuple(sorted(word for word, _ in ranked[:size]))
@@ -37,17 +37,21 @@ class LargestGap:
 
 @dataclass(frozen=True, kw_only=True)
 class KSA(KeywordConfig, Algorithm):
-    """The baseline of Tang et al. (2026): DP-KSA with the true counts. Parameters: see `KeywordConfig`."""
+    """The baseline of Tang et al. (2026): DP-KSA with the exact counts. Parameters: see `KeywordConfig`."""
 
     name: ClassVar[str] = "ksa"
     guarantee: ClassVar[Guarantee] = Guarantee.NONE
     payment: ClassVar[Payment] = Payment.NOTHING
 
     def plan(self, budget: Budget, vocabulary: int) -> None:
-        """Return None: nothing is paid, and nothing is promised."""
+        """Return None: the algorithm charges nothing, and gives no guarantee."""
 
     def prepare(self, question: str, model: LanguageModel) -> None:
-        """Check that `model` has room for `question`."""
+        """Check that `model` has room for `question`.
+
+        Raises:
+            UsageError: if it has not.
+        """
         super().prepare(question, model)
         self.check_fits(question, model)
 

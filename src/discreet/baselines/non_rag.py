@@ -1,4 +1,4 @@
-"""Non-RAG: the public model alone. Free, and the bar that a private answer has to clear."""
+"""Non-RAG: the public model without documents. It is free, and the lower reference for private answers."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -18,8 +18,8 @@ class NonRAG(Algorithm):
     """Greedy decoding of the question without documents.
 
     Attributes:
-        max_tokens: the longest answer.
-        prefix: how the answer begins.
+        max_tokens: the longest answer in tokens.
+        prefix: the first words of the answer.
     """
 
     name: ClassVar[str] = "non-rag"
@@ -30,9 +30,9 @@ class NonRAG(Algorithm):
     prefix: str = ""
 
     def plan(self, budget: Budget, vocabulary: int) -> None:
-        """Return None: nothing is paid."""
+        """Return None: the algorithm charges nothing."""
 
     def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
-        """Answer without looking at any document."""
+        """Answer without documents."""
         laid_out = layout(model, query.text, prefix=self.prefix, document_tokens=0, max_tokens=self.max_tokens)
         return write(model, laid_out.shared, laid_out.prompt(), self.prefix, self.max_tokens)

@@ -1,8 +1,8 @@
-"""What the two algorithms on projected vectors have in common: their parameters, and that they are no more than claims.
+"""The common parameters of the two algorithms on projected vectors, and their published claim.
 
 Yao and Li, "Differentially private retrieval augmented generation with random projection", Algorithm 1. Their bound
-does not cover what is released (`privacy/claims.py`), so a vault runs these only if it was made to accept claims, and
-each question must say that it does without a guarantee.
+does not cover the released text (`privacy/claims.py`). So a vault runs these algorithms only if it was created to
+accept claims, and each question must accept an answer without a guarantee.
 """
 
 from collections.abc import Sequence
@@ -28,33 +28,33 @@ _NOISY_CAVEAT = (
 
 @dataclass(frozen=True)
 class Opened:
-    """Opens what was made of all documents, as it is: under a published claim, or none."""
+    """The release of values from all documents without noise, under a published claim or none."""
 
     claim: Claimed | None
 
     def cost(self, change: Change) -> Cost:
-        """What is claimed; nothing that a budget takes."""
+        """Return the claimed cost. It is not charged to a budget."""
         return self.claim or NonPrivate()
 
     def draw(self, shares: Sequence[Any], noise: Noise) -> Any:
-        """The one share."""
+        """Return the one share."""
         (made,) = shares
         return made
 
 
 @dataclass(frozen=True, kw_only=True)
 class Projected(Algorithm):
-    """The paper's parameters.
+    """Parameters of the paper.
 
     Attributes:
-        protection: what is done to vectors: "projection" (the paper's), "dp-rp-g" (its baseline), "none".
-        k: to how many numbers a vector is projected.
-        gamma, norm: between which lengths vectors are brought first (gamma and Delta).
+        protection: the transform of vectors: "projection" (the paper's), "dp-rp-g" (its baseline), "none".
+        k: the number of dimensions after the projection.
+        gamma, norm: the bounds of a vector's length before the projection (gamma and Delta).
         sigma: the standard deviation of the matrix's entries.
 
     Raises:
-        UnknownName: there is no such protection.
-        UsageError: 0 < gamma < Delta does not hold, or k or sigma is not positive.
+        UnknownName: if no protection has the name.
+        UsageError: if 0 < gamma < Delta does not hold, or k or sigma is not positive.
     """
 
     guarantee: ClassVar[Guarantee] = Guarantee.CLAIMED
@@ -72,7 +72,7 @@ class Projected(Algorithm):
         ProjectionClaim(self.k, self.gamma, self.norm)
 
     def opening(self) -> Opened:
-        """What opens documents, with what is claimed for it."""
+        """Return the release of documents, with its published claim."""
         if self.protection == "none":
             return Opened(None)
         if self.protection == "dp-rp-g":
@@ -80,19 +80,19 @@ class Projected(Algorithm):
         return Opened(ProjectionClaim(self.k, self.gamma, self.norm).cost())
 
     def transform(self, dimension: int, noise: Noise, folder: Path | None) -> Transform:
-        """What is done to vectors of this dimension; its matrix is drawn once and kept in `folder`, if there is one.
+        """Return the transform of vectors of this dimension. Its matrix is drawn once, and stored in `folder` if given.
 
         Raises:
-            UsageError: k is above the dimension.
-            BadData: the matrix that was kept is damaged.
+            UsageError: if k is above the dimension.
+            BadData: if the stored matrix is damaged.
         """
         if self.protection == "none":
             return Untouched(dimension)
-        file = place(folder, noise) / f"matrix-{dimension}-{self.k}.npy" if folder else None
+        file = storage_folder(folder, noise) / f"matrix-{dimension}-{self.k}.npy" if folder else None
         base = Projection(kept_matrix(file, dimension, self.k, noise), self.gamma, self.norm, self.sigma)
         return NoisyProjection(base, noise) if self.protection == "dp-rp-g" else base
 
 
-def place(folder: Path, noise: Noise) -> Path:
-    """Where things are kept: those that were made with insecure noise are apart."""
+def storage_folder(folder: Path, noise: Noise) -> Path:
+    """Return the folder for stored values. Values from insecure noise have a folder of their own."""
     return folder if noise.secure else folder / "simulated"

@@ -1,7 +1,8 @@
-"""Direct prompting over projected embeddings. A claim, not a guarantee: the answer may repeat what is found.
+"""Direct prompting over projected embeddings: a claim without a guarantee. The answer may repeat the passages.
 
-Yao and Li, Algorithm 1, with direct prompting for M (their Section 4.1): the documents' embeddings are projected once
-and each question's by the same matrix; the nearest passages in the projected space go into the prompt as they are.
+Yao and Li, Algorithm 1, with direct prompting for M (their Section 4.1). The documents' embeddings are projected once,
+and each question's embedding by the same matrix. The prompt contains the nearest passages in the projected space,
+unchanged.
 """
 
 from collections.abc import Sequence
@@ -33,19 +34,19 @@ class ProjectedTexts:
 
     @staticmethod
     def of(texts: Sequence[StoredText], transform: Transform) -> "ProjectedTexts":
-        """Project all of them (lines 4 and 5 of Algorithm 1).
+        """Project all passages (lines 4 and 5 of Algorithm 1).
 
         Raises:
-            BadData: an embedding is zero.
+            BadData: if an embedding is zero.
         """
         passages = [Passage(text.unit, text.text) for text in texts]
         return ProjectedTexts(transform, passages, Neighbours.of(transform.documents(_of_length_one(texts, transform))))
 
     def nearest(self, vector: Vectors, units: int) -> list[Passage]:
-        """The nearest passages of different units to a question's vector (line 7)."""
-        _, places = self.keys.nearest(self.transform.questions(vector[None]), len(self.passages))
+        """Return the passages nearest to a question's vector, at most one of each unit (line 7)."""
+        _, ranked = self.keys.nearest(self.transform.questions(vector[None]), len(self.passages))
         found: dict[str, Passage] = {}
-        for number in places[0].tolist():
+        for number in ranked[0].tolist():
             if len(found) == units:
                 break
             found.setdefault(self.passages[number].unit, self.passages[number])
@@ -54,7 +55,13 @@ class ProjectedTexts:
 
 @dataclass(frozen=True, kw_only=True)
 class ProjectionRAG(Projected):
-    """Plain RAG that searches projected embeddings. Parameters: see `Projected`, and `RAG`."""
+    """Plain RAG that searches projected embeddings. Parameters: those of `Projected`, and more.
+
+    Attributes:
+        units: the number of units whose passages are read.
+        max_tokens: the longest answer in tokens.
+        prefix: the first words of the answer.
+    """
 
     name: ClassVar[str] = "projection-rag"
 
@@ -63,7 +70,7 @@ class ProjectionRAG(Projected):
     prefix: str = ""
 
     def plan(self, budget: Budget, vocabulary: int) -> None:
-        """Return None: nothing is paid, and nothing is promised."""
+        """Return None: the algorithm charges nothing, and gives no guarantee."""
 
     def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
         """Answer from the passages that are nearest in the projected space."""

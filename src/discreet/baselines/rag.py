@@ -20,9 +20,9 @@ class RAG(Algorithm):
     """Greedy decoding with documents in the prompt.
 
     Attributes:
-        units: how many units' passages are read.
-        max_tokens: the longest answer.
-        prefix: how the answer begins.
+        units: the number of units whose passages are read.
+        max_tokens: the longest answer in tokens.
+        prefix: the first words of the answer.
     """
 
     name: ClassVar[str] = "rag"
@@ -34,20 +34,20 @@ class RAG(Algorithm):
     prefix: str = ""
 
     def plan(self, budget: Budget, vocabulary: int) -> None:
-        """Return None: nothing is paid, and nothing is promised."""
+        """Return None: the algorithm charges nothing, and gives no guarantee."""
 
     def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
         """Answer from the nearest passages."""
-        account.unpaid()  # refuses where answers must be paid
+        account.unpaid()  # refuses if answers must be paid
         return self.read(query.text, corpus.unsealed_passages(query.text, self.units), model)
 
     def read(self, question: str, passages: Sequence[Passage], model: LanguageModel) -> GeneratedAnswer:
-        """Answer from passages."""
+        """Answer from `passages`."""
         shared, prompt = self.laid_out(question, passages, model)
         return write(model, shared, prompt, self.prefix, self.max_tokens)
 
     def read_all(self, asked: Sequence[tuple[str, Sequence[Passage]]], model: LanguageModel) -> list[GeneratedAnswer]:
-        """Answer many questions, each from its passages, several at once."""
+        """Answer many questions in batches, each from its own passages."""
         prompts = [self.laid_out(question, passages, model) for question, passages in asked]
         written = write_all(model, prompts, self.max_tokens)
         return [
@@ -58,7 +58,7 @@ class RAG(Algorithm):
     def laid_out(
         self, question: str, passages: Sequence[Passage], model: LanguageModel
     ) -> tuple[tuple[int, ...], Prompt]:
-        """What the model reads: its beginning, which is public, and the rest."""
+        """Return the prompt in two parts: the public beginning, and the rest."""
         laid_out = layout(
             model,
             question,

@@ -1,4 +1,4 @@
-"""VoteRAG: every token by a plain vote. No guarantee; what DPVoteRAG would say without noise."""
+"""VoteRAG: DPVoteRAG without noise, and without a guarantee. The comparison shows the effect of the noise."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -19,35 +19,39 @@ from discreet.retrieval.sealed_corpus import SealedCorpus
 
 @dataclass(frozen=True)
 class Plurality:
-    """The most frequent vote, as it is; of equal ones, the lowest."""
+    """The most frequent vote, without noise; of equally frequent ones, the lowest."""
 
     def cost(self, change: Change) -> Cost:
-        """None that could be bounded."""
+        """Return a cost without a bound."""
         return NonPrivate()
 
     def draw(self, shares: Sequence[int], noise: Noise) -> int:
-        """The most frequent vote."""
+        """Return the most frequent vote."""
         return min(Counter(shares).items(), key=lambda item: (-item[1], item[0]))[0]
 
 
 @dataclass(frozen=True, kw_only=True)
 class VoteRAG(VoterConfig, Algorithm):
-    """The baseline of Koga, Wu and Chaudhuri: DPVoteRAG with a plain vote. Parameters: see `VoterConfig`."""
+    """The baseline of Koga, Wu and Chaudhuri: DPVoteRAG without noise. Parameters: see `VoterConfig`."""
 
     name: ClassVar[str] = "vote-rag"
     guarantee: ClassVar[Guarantee] = Guarantee.NONE
     payment: ClassVar[Payment] = Payment.NOTHING
 
     def plan(self, budget: Budget, vocabulary: int) -> None:
-        """Return None: nothing is paid, and nothing is promised."""
+        """Return None: the algorithm charges nothing, and gives no guarantee."""
 
     def prepare(self, question: str, model: LanguageModel) -> None:
-        """Check that `model` has room for `question`."""
+        """Check that `model` has room for `question`.
+
+        Raises:
+            UsageError: if it has not.
+        """
         super().prepare(question, model)
         self.check_fits(question, model)
 
     def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
-        """Answer by plain votes."""
+        """Answer by votes without noise."""
         documents = corpus.top_units(query.text, self.voters, self.units_per_voter)
         voters = self.start_voters(query.text, documents, model)
         answer: list[int] = []

@@ -47,7 +47,7 @@ def audit(
     noise = SystemNoise() if seed is None else InsecureSeededNoise(seed)
     outcomes = sum(2 * (draws or case.draws) for case in cases)
     with doing(f"Drawing outcomes for {len(cases)} audits", outcomes) as drawn:
-        found = run(cases, noise, draws=draws, drawn=drawn)
+        found = run(cases, noise, draws=draws, on_progress=drawn)
     source = "the operating system's noise" if seed is None else f"seeded noise ({seed}), which is for tables like this"
     bad = [finding for finding in found if finding.violated != twins]
     if as_json:

@@ -1,1 +1,1 @@
-"""The mathematics of privacy: no documents, no models, no stores, no files."""
+"""The mathematics of privacy, without documents, models, stores and files."""

@@ -1,12 +1,12 @@
-"""Who pays for a question: the payment policy, which is here and in `unit_account` alone.
+"""The payment policy: which units pay for a question. It is in this module and in `unit_account` alone.
 
-An algorithm asks an account for units that have paid and for a filter that spends the payment. It does not know who
-pays. There are four accounts:
+An algorithm asks an account for units that have paid, and for a filter that spends the payment. It does not know which
+units pay. There are four accounts:
 
     CorpusAccount   every unit of the vault pays for every release, when it is drawn
     UnitAccount     each unit pays for the questions in which it takes part (`unit_account`)
-    FreeAccount     nothing is opened and nothing is paid
-    UnpaidAccount   nothing is paid and nothing is promised: for baselines
+    FreeAccount     opens no value, charges no unit
+    UnpaidAccount   opens values without payment and without a guarantee: for baselines
 """
 
 from collections.abc import Callable
@@ -25,12 +25,12 @@ S = TypeVar("S")
 
 
 class Payment(StrEnum):
-    """How an algorithm pays. An algorithm that does not declare one is refused.
+    """The payment of an algorithm. An algorithm that does not declare one is refused.
 
     Attributes:
-        EVERY_UNIT: it charges every unit alike (`Account.charge_every_unit`). It runs in every vault.
-        EACH_UNIT: it charges the units that take part (`Account.admit`). It runs where units pay for themselves.
-        NOTHING: it charges nothing: it reads no document, or it gives no guarantee.
+        EVERY_UNIT: it charges all units alike (`Account.charge_every_unit`). It runs in every vault.
+        EACH_UNIT: it charges the units that take part (`Account.admit`). It runs in vaults with per-unit payment.
+        NOTHING: it charges no unit, since it reads no document or gives no guarantee.
     """
 
     EVERY_UNIT = "every unit"
@@ -41,7 +41,7 @@ class Payment(StrEnum):
 class PayingUnits:
     """The units that pay when every unit is charged, and the filter that spends their payment.
 
-    A unit whose balance is too small does not pay. Its documents are not used: `among` and `nearest` leave it out.
+    A unit whose balance is too small does not pay. `among` and `nearest` leave out its documents.
 
     Attributes:
         paid: the filter.
@@ -51,31 +51,31 @@ class PayingUnits:
         self.paid, self._unable = paid, unable
 
     def among(self, members: Private[Member[S]]) -> Private[Member[S]]:
-        """Return the members that pay. Each is judged by its own balance.
+        """Return the members that pay. Each is admitted by its own balance alone.
 
         Raises:
-            PrivateValueError: if `members` are chosen by rank; `nearest` fills the places of those that cannot pay.
+            PrivateValueError: if `members` are chosen by rank. `nearest` replaces those that cannot pay.
         """
         unable = self._unable
         return members.keep(lambda member: member.key not in unable) if unable else members
 
-    def nearest(self, find: Callable[[int], Private[Member[S]]], places: int) -> Private[Member[S]]:
-        """Return the nearest members that pay, nearest first: at most `places`.
+    def nearest(self, find: Callable[[int], Private[Member[S]]], count: int) -> Private[Member[S]]:
+        """Return the nearest members that pay, nearest first: at most `count`.
 
         Args:
             find: returns the given number of nearest members, nearest first.
-            places: the number of members that are wanted, public.
+            count: the public number of members to return.
         """
         unable = self._unable
         found = unseal(
-            find(places + len(unable)),
-            lambda members: [member for member in members if member.key not in unable][:places],
+            find(count + len(unable)),
+            lambda members: [member for member in members if member.key not in unable][:count],
         )
         return Private(found, REPLACE_ONE)
 
 
 class Account(Protocol):
-    """Charges the units of a vault for one question."""
+    """The interface of accounts: an account charges the units of a vault for one question."""
 
     @property
     def budget(self) -> Budget:
@@ -93,17 +93,17 @@ class Account(Protocol):
         Args:
             members: chosen unit by unit, by public values: above a threshold, never by rank.
             most: the most that this part of the question may cost a unit.
-            disjoint: whether no unit is in two parts with this mark. A unit then pays for the dearest of them.
+            disjoint: whether no unit is in two parts with this mark. A unit then pays for the dearest of its parts.
 
         Raises:
-            DiscreetError: if units do not pay for themselves here.
+            DiscreetError: if units do not pay individually in this vault.
         """
 
     def charge_every_unit(self, most: Spending) -> PayingUnits:
         """Charge every unit of the vault up to `most`; return those that pay and the filter that spends it.
 
         Raises:
-            BudgetExhausted: if not even a unit that took part in no question could pay. That is public.
+            BudgetExhausted: if even a unit without earlier payments could not pay. This fact is public.
         """
 
     def unpaid(self) -> PrivacyFilter:
@@ -114,14 +114,14 @@ class Account(Protocol):
         """
 
     def settle(self) -> None:
-        """Return to the units what was reserved and not spent. Called once, when the question is over."""
+        """Return to the units what was reserved and not spent. Call it once, when the question is over."""
 
     def receipt(self) -> Receipt:
         """Return what the question cost any one unit at most."""
 
 
 class CorpusAccount:
-    """Every unit of the vault pays for every release, within the question's own budget.
+    """The account of a question for which every unit of the vault pays, within the question's own budget.
 
     Args:
         ledger: the record of all charges.
@@ -150,27 +150,29 @@ class CorpusAccount:
     def admit(
         self, members: Private[Member[S]], most: Spending, *, disjoint: bool = False
     ) -> tuple[Private[Member[S]], PrivacyFilter]:
-        """Refuse: no unit has a balance of its own."""
-        raise DiscreetError("In this vault every unit pays for every question. Use an algorithm that charges them all.")
+        """Refuse: units have no balance of their own in this vault."""
+        raise DiscreetError(
+            "In this vault every unit pays for every question. Use an algorithm that charges all units."
+        )
 
     def charge_every_unit(self, most: Spending) -> PayingUnits:
         """Return all units. They pay for each release when it is drawn; `most` is not reserved."""
         return PayingUnits(self._filter)
 
     def unpaid(self) -> PrivacyFilter:
-        """Refuse: an algorithm with a guarantee pays."""
+        """Refuse: an algorithm with a guarantee must pay."""
         raise must_pay()
 
     def settle(self) -> None:
         """Do nothing: nothing was reserved."""
 
     def receipt(self) -> Receipt:
-        """Return what the question cost every unit."""
+        """Return the cost of the question for every unit."""
         return self._filter.receipt()
 
 
 class FreeAccount(CorpusAccount):
-    """Nothing is opened and nothing is paid: for an algorithm with a guarantee that reads no document."""
+    """The account of an algorithm with a guarantee that reads no document: it opens no value and charges no unit."""
 
     def charge_every_unit(self, most: Spending) -> PayingUnits:
         """Refuse: the algorithm declares that it charges nothing."""
@@ -178,7 +180,7 @@ class FreeAccount(CorpusAccount):
 
 
 class UnpaidAccount:
-    """Nothing is paid and nothing is promised; the receipt says so. Parameters: see `CorpusAccount`."""
+    """The account of a baseline, without payment and guarantee. Parameters: see `CorpusAccount`."""
 
     def __init__(
         self, ledger: Ledger, ceiling: Budget, question: str, *, unit: str = "document", noise: Noise | None = None
@@ -188,7 +190,7 @@ class UnpaidAccount:
 
     @property
     def budget(self) -> Budget:
-        """The budget of the vault, of which nothing is spent."""
+        """The budget of the vault. Nothing of it is spent."""
         return self._ledger.budget
 
     @property
@@ -214,15 +216,15 @@ class UnpaidAccount:
         """Do nothing: nothing was paid."""
 
     def receipt(self) -> Receipt:
-        """Return a receipt that promises nothing."""
+        """Return a receipt without a guarantee."""
         return self._filter.receipt()
 
 
 def must_pay() -> DiscreetError:
-    """Return the refusal to open a private value without payment."""
+    """Return the error for opening a private value without payment."""
     return DiscreetError("An algorithm with a guarantee must pay before it opens a private value. Charge the account.")
 
 
 def pays_nothing() -> DiscreetError:
-    """Return the refusal to charge for an algorithm that has no guarantee."""
+    """Return the error for charging units for an algorithm without a guarantee."""
     return DiscreetError("An algorithm without a guarantee charges nothing. Use `account.unpaid()`.")

@@ -1,9 +1,9 @@
-"""Adding costs up, converting them to (epsilon, delta), and fitting them into a budget.
+"""Sums of costs, their conversion to (epsilon, delta), and their admission to a budget.
 
-`Spending` is a sum of costs. It is kept in integers rounded up (billionths of a nat for the curve, 1e-18 for
-delta), so that sums are exact and do not depend on order, in memory as in a ledger.
+`Spending` is a sum of costs in integers, rounded up (billionths of a nat for the curve, 1e-18 for delta). So sums are
+exact and independent of order, in memory as in a ledger.
 
-`Budget` is what may be spent: the rule by which a filter admits a cost or refuses it (Feldman and Zrnic 2021).
+`Budget` is a limit: the rule by which a filter admits or refuses a cost (Feldman and Zrnic 2021).
 """
 
 import math
@@ -19,15 +19,15 @@ from discreet.privacy.costs import ORDERS, Cost, Curve, Times, Together
 
 NANO = 10**9
 ATTO = 10**18
-# A curve is cut here (a million nats), far above any budget: sums of two still fit into 64 bits.
+# A curve is cut here (a million nats), far above any budget. Sums of two cut values fit into 64 bits.
 _CAP = 10**15
 CUT = _CAP
-"""Where readings are cut, in billionths: one that large says no more than "at least a million nats"."""
+"""The cap of filter states, in billionths. A state at the cap means "at least a million nats"."""
 
 
 @dataclass(frozen=True, eq=False)
 class Spending:
-    """A sum of costs, in whole numbers.
+    """A sum of costs, in integers.
 
     Attributes:
         loss_nano: the Renyi divergence at each of `ORDERS`. Unit: 1e-9 nat.
@@ -39,22 +39,26 @@ class Spending:
 
     @staticmethod
     def nothing() -> "Spending":
-        """Nothing spent."""
+        """Return the empty sum."""
         return Spending(np.zeros(len(ORDERS), dtype=np.int64), 0)
 
     @staticmethod
     def of(cost: Cost, times: int = 1) -> "Spending":
-        """`times` releases that cost `cost` each; the parts of a round are rounded one by one, as they are paid.
+        """Return the sum of `times` releases that cost `cost` each.
+
+        The parts of a round are rounded one by one, as in the payments.
 
         Raises:
-            ValueError: the cost is not one: a curve of another length, or something that is not a number >= 0.
+            ValueError: if the curve has another length, or a value is not a number of at least 0.
         """
         if isinstance(cost, Together):
             return sum((Spending.of(part, times) for part in cost.costs), Spending.nothing())
         if isinstance(cost, Times):
             return Spending.of(cost.cost, cost.times * times)
         if cost.curve.shape != ORDERS.shape or not (cost.curve >= 0).all() or not cost.delta >= 0 or times < 0:
-            raise ValueError("A cost has a curve of numbers of at least 0 at every order, and such a delta.")
+            raise ValueError(
+                "A cost has numbers of at least 0: a curve with one number for each order, a delta, and times."
+            )
         nano = np.minimum(np.ceil(np.minimum(cost.curve, _CAP / NANO) * NANO), _CAP).astype(np.int64)
         atto = math.ceil(cost.delta * ATTO)
         return Spending(nano, atto).times(times)
@@ -65,25 +69,28 @@ class Spending:
         )
 
     def times(self, times: int) -> "Spending":
-        """So many times the same."""
+        """Return `times` times this sum."""
         if times == 1:
             return self
         nano = np.minimum(self.loss_nano.astype(object) * times, _CAP).astype(np.int64)
         return Spending(nano, min(self.failure_atto * times, ATTO))
 
     def __sub__(self, other: "Spending") -> "Spending":
-        """What is left when `other`, a part of this, is taken back. What was cut stays cut: its size is forgotten."""
+        """Return the rest after `other`, a part of this sum, is taken back.
+
+        Capped values stay capped, since their size is unknown.
+        """
         return Spending(
             np.where(self.loss_nano >= _CAP, _CAP, self.loss_nano - other.loss_nano),
             self.failure_atto - other.failure_atto,
         )
 
     def or_more(self, other: "Spending") -> "Spending":
-        """The larger of two sums at every order: what bounds either."""
+        """Return the larger of two sums at every order: an upper bound of both."""
         return Spending(np.maximum(self.loss_nano, other.loss_nano), max(self.failure_atto, other.failure_atto))
 
     def within(self, most: "Spending") -> bool:
-        """Whether this is no more than `most`, at every order and in failures."""
+        """Return whether this is at most `most`, at every order and in failures."""
         return bool((self.loss_nano <= most.loss_nano).all()) and self.failure_atto <= most.failure_atto
 
     def __eq__(self, other: object) -> bool:
@@ -97,7 +104,7 @@ class Spending:
 
     @property
     def curve(self) -> Curve:
-        """The curve in nats; infinite where it was cut."""
+        """The curve in nats; infinite where it was capped."""
         return np.where(self.loss_nano >= _CAP, np.inf, self.loss_nano / NANO)
 
     @property
@@ -106,7 +113,7 @@ class Spending:
         return self.failure_atto / ATTO
 
     def epsilon(self, delta: float) -> float:
-        """The smallest epsilon at `delta` over all orders, for costs that were fixed in advance."""
+        """Return the smallest epsilon at `delta` over all orders, for costs that were fixed in advance."""
         left = delta - self.delta
         if left < 0:
             return math.inf
@@ -114,7 +121,7 @@ class Spending:
 
 
 def compose(costs: Iterable[Cost]) -> Spending:
-    """The sum of costs. Valid for costs chosen adaptively, as long as their number and sizes are not."""
+    """Return the sum of costs. The costs may be chosen adaptively if their number and sizes are not."""
     total = Spending.nothing()
     for cost in costs:
         total += Spending.of(cost)
@@ -122,7 +129,7 @@ def compose(costs: Iterable[Cost]) -> Spending:
 
 
 def conversion(delta: float) -> Curve:
-    """What to add to a curve, at each of `ORDERS`, to get epsilon at `delta`.
+    """Return the difference between epsilon at `delta` and the curve, at each of `ORDERS`, in nats.
 
     `ln((a-1)/a) - (ln delta + ln a)/(a-1)` (Canonne, Kamath and Steinke 2020); 0 at order infinity.
     """
@@ -132,7 +139,7 @@ def conversion(delta: float) -> Curve:
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
-    """The smallest epsilon at `delta` of rho-zCDP, over all real orders (not only those of the grid)."""
+    """Return the smallest epsilon at `delta` of rho-zCDP, over all real orders (not only those of the grid)."""
     if rho == 0 or math.isinf(rho):
         return rho
     if delta <= 0:
@@ -144,10 +151,10 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
 
 @dataclass(frozen=True)
 class FilterState:
-    """The state of a privacy filter for one unit: three whole numbers, which a database can add.
+    """The state of a privacy filter for one unit: three integers, which a database can add.
 
     Attributes:
-        curve: the divergence at the budget's finite order (or, of a zCDP budget, rho), in billionths.
+        curve: the divergence at the budget's finite order (or rho, for a zCDP budget), in billionths.
         pure: the divergence at order infinity, in billionths of a nat.
         failures: the sum of failure probabilities, in 1e-18.
     """
@@ -164,7 +171,10 @@ class FilterState:
         )
 
     def __sub__(self, other: "FilterState") -> "FilterState":
-        """What is left when `other`, a part of this, is taken back. What was cut stays cut: its size is forgotten."""
+        """Return the rest after `other`, a part of this state, is taken back.
+
+        Capped values stay capped, since their size is unknown.
+        """
         return FilterState(
             _CAP if self.curve >= _CAP else self.curve - other.curve,
             _CAP if self.pure >= _CAP else self.pure - other.pure,
@@ -177,21 +187,21 @@ Accountant = Literal["renyi", "zcdp", "pure"]
 
 @dataclass(frozen=True)
 class Budget:
-    """What may be spent: `epsilon` at `delta`, with `failures` of delta kept for costs that can fail.
+    """A limit of spending: `epsilon` at `delta`, with `failures` of delta for costs that can fail.
 
-    A filter may not pick the best order after the fact: with costs that depend on released values, the order at
-    which the sum happens to be smallest depends on them too. So a budget looks at two orders fixed in advance: one
-    finite, and infinity. They may be combined freely, since order infinity bounds the loss for certain and needs
-    no delta of its own (docs/privacy-details.md, "The filter").
+    A filter must not pick the best order afterwards. If costs depend on released values, the order of the smallest sum
+    depends on them too. So a budget uses two orders fixed in advance: a finite one, and infinity. They may be combined
+    freely, since order infinity bounds the loss with certainty and needs no delta of its own (docs/privacy-details.md,
+    "The filter").
 
     Attributes:
-        epsilon: the largest loss, over everything admitted.
+        epsilon: the largest loss of all admitted costs together.
         delta: the probability that the loss is larger, failures included.
         failures: the part of `delta` that costs may use up as failure probabilities.
         order: the finite order; by default the best one for Gaussian-like costs that fill the budget.
-        accountant: which filter it is (Feldman and Zrnic 2021; Whitehouse et al. 2023). "renyi" looks at the
-            divergence at `order`; "zcdp" at the smallest rho that bounds the curve at every order; "pure" at
-            nothing but the sum of epsilons. All of them admit what order infinity alone admits.
+        accountant: the kind of filter (Feldman and Zrnic 2021; Whitehouse et al. 2023). "renyi" uses the divergence at
+            `order`; "zcdp" the smallest rho that bounds the curve at every order; "pure" the sum of epsilons alone. All
+            of them also admit what order infinity alone admits.
     """
 
     epsilon: float
@@ -218,7 +228,7 @@ class Budget:
 
     @cached_property
     def limit(self) -> FilterState:
-        """The largest readings that are admitted; the curve's is below 0 if that reading admits nothing."""
+        """The largest state that is admitted. Its curve is below 0 if the finite order admits nothing."""
         if self.accountant == "pure":
             curve = -1
         elif self.accountant == "zcdp":
@@ -229,7 +239,7 @@ class Budget:
         return FilterState(min(curve, _CAP - 1), min(pure, _CAP - 1), round(self.failures * ATTO))
 
     def filter_state(self, spending: Spending) -> FilterState:
-        """Return what `spending` adds to the filter state of a unit."""
+        """Return the change that `spending` makes to the filter state of a unit."""
         if self.accountant == "zcdp":
             curve = math.ceil(float(np.max(spending.loss_nano[:-1] / ORDERS[:-1])))
         else:
@@ -237,12 +247,12 @@ class Budget:
         return FilterState(curve, int(spending.loss_nano[-1]), spending.failure_atto)
 
     def admits_state(self, state: FilterState) -> bool:
-        """Whether a unit with this state has stayed within the budget."""
+        """Return whether a unit with this state has stayed within the budget."""
         limit = self.limit
         return state.failures <= limit.failures and (state.curve <= limit.curve or state.pure <= limit.pure)
 
     def spent_state(self, state: FilterState) -> float:
-        """Return the epsilon that a state amounts to; infinity if the failures exceed their limit."""
+        """Return the epsilon that corresponds to a state; infinity if the failures exceed their limit."""
         if state.failures > self.limit.failures:
             return math.inf
         pure, curve = (value / NANO if value < _CAP else math.inf for value in (state.pure, state.curve))
@@ -253,15 +263,15 @@ class Budget:
         return min(pure, max(0.0, curve + self._offset))
 
     def spent(self, spending: Spending) -> float:
-        """The epsilon that `spending` amounts to under this budget; infinite if it failed too often."""
+        """Return the epsilon that corresponds to `spending`; infinity if the failures exceed their limit."""
         return self.spent_state(self.filter_state(spending))
 
     def admits(self, spending: Spending) -> bool:
-        """Whether `spending` as a whole stays within the budget."""
+        """Return whether `spending` as a whole stays within the budget."""
         return self.admits_state(self.filter_state(spending))
 
     def left(self, spending: Spending) -> float:
-        """The epsilon not yet spent."""
+        """Return the epsilon not yet spent."""
         return max(0.0, self.epsilon - self.spent(spending))
 
     def left_state(self, state: FilterState) -> float:
@@ -269,7 +279,7 @@ class Budget:
         return max(0.0, self.epsilon - self.spent_state(state))
 
     def affordable(self, cost: Cost, spent: Spending | None = None, most: int = 100_000) -> int:
-        """How many releases of `cost` fit on top of `spent`; at most `most`."""
+        """Return the number of releases of `cost` that fit on top of `spent`; at most `most`."""
         start = spent or Spending.nothing()
 
         def fits(times: int) -> bool:
@@ -279,7 +289,7 @@ class Budget:
 
 
 def budget_for(cost: Cost, epsilon: float, delta: float, failures: float = 0.0) -> Budget:
-    """The budget whose finite order affords most releases of `cost`: public, fixed before anything is drawn."""
+    """Return the budget whose finite order affords most releases of `cost`. It is public, and fixed before any draw."""
     spent = Spending.of(cost)
     offsets = conversion(delta - failures)[:-1]
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -288,7 +298,7 @@ def budget_for(cost: Cost, epsilon: float, delta: float, failures: float = 0.0) 
 
 
 def gaussian_order(epsilon: float, delta: float) -> float:
-    """The order at which zCDP costs that fill (epsilon, delta) are converted best."""
+    """Return the order with the best conversion of zCDP costs that fill (epsilon, delta)."""
     if delta <= 0:
         return float(ORDERS[-2])
     # The largest rho that an order affords is (epsilon - conversion) / order.
@@ -297,7 +307,7 @@ def gaussian_order(epsilon: float, delta: float) -> float:
 
 
 def largest(fits: Callable[[float], bool], low: float, high: float) -> float:
-    """The largest number in [low, high] that fits, or nearly; `low` if none does."""
+    """Return the largest number in [low, high] that fits, by bisection; `low` if none does."""
     if fits(high):
         return high
     for _ in range(40):
@@ -307,15 +317,15 @@ def largest(fits: Callable[[float], bool], low: float, high: float) -> float:
 
 
 def _largest_rho(epsilon: float, delta: float) -> float:
-    """The largest rho that stays within (epsilon, delta) at one of the orders; -1 if none does.
+    """Return the largest rho that stays within (epsilon, delta) at one of the orders; -1 if none does.
 
-    The order is the same for every sum, so that this is a filter at an order fixed in advance.
+    The order is the same for every sum, so this is a filter at an order fixed in advance.
     """
     return float(np.max((epsilon - conversion(delta)[:-1]) / ORDERS[:-1], initial=-1.0))
 
 
 def _rho_epsilon(rho: float, delta: float) -> float:
-    """The epsilon of a rho that holds at `ORDERS`."""
+    """Return the epsilon of a rho that holds at `ORDERS`."""
     return max(0.0, float(np.min(rho * ORDERS[:-1] + conversion(delta)[:-1])))
 
 
@@ -326,7 +336,7 @@ def _convert(orders: Curve | np.float64, delta: float) -> Curve:
 
 
 def _minimum(function: Callable[[float], float], low: float, high: float) -> float:
-    """The least value of a function with one valley, by golden section."""
+    """Return the minimum of a unimodal function, by golden section."""
     ratio = (math.sqrt(5) - 1) / 2
     for _ in range(200):
         left, right = high - ratio * (high - low), low + ratio * (high - low)
@@ -335,12 +345,12 @@ def _minimum(function: Callable[[float], float], low: float, high: float) -> flo
 
 
 def _whole(epsilon: float) -> int:
-    """In billionths, rounded down; the largest reading for what is beyond all of them, and may be infinite there."""
+    """Return epsilon in billionths, rounded down and at most the cap. Epsilon may be infinite."""
     return math.floor(min(epsilon * NANO, float(_CAP)))
 
 
 def _last(fits: Callable[[int], bool], most: int) -> int:
-    """The largest whole number up to `most` that fits, where every smaller one fits too; 0 if none does."""
+    """Return the largest integer up to `most` that fits; 0 if none does. `fits` must be monotone."""
     if fits(most):
         return most
     low, high = 0, most

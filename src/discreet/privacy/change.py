@@ -1,8 +1,8 @@
-"""How two neighbouring inputs of a mechanism differ.
+"""The difference between two neighbouring inputs of a mechanism.
 
-A *privacy unit* is one individual with all documents that carry its name. Two vaults are neighbours when one
-unit is present in one and absent in the other. What a mechanism sees of that is described here: how many of
-its shares may differ, and in which way.
+A *privacy unit* is one individual with all documents that carry its name. Two vaults are neighbours if one unit is
+present in one and absent in the other. A `Change` describes the effect on a mechanism's input: how many shares may
+differ, and in which way.
 """
 
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ class Relation(Enum):
     ADD_REMOVE = "add-remove"
     """The share is present in one input and absent in the other."""
     REPLACE = "replace"
-    """The share turns into any other value. Top-k retrieval makes a removal into this: the next unit moves up."""
+    """The share becomes any other value. Top-k retrieval turns a removal into this, since the next unit moves up."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """What one privacy unit can do to a sealed value: alter at most `shares` shares, in the way of `relation`."""
+    """The effect of one privacy unit on a sealed value: at most `shares` shares differ, by `relation`."""
 
     shares: int
     relation: Relation

@@ -1,8 +1,8 @@
-"""What a release costs: a Rényi curve on a fixed grid of orders, and a probability of failure.
+"""The cost of a release: a Rényi curve on a fixed grid of orders, and a probability of failure.
 
-Every cost is described by `curve`, the Rényi divergence at each of `ORDERS` (the last order is infinity, that is
-pure epsilon), and by `delta`, the probability of an event that must be removed before the curve holds (Bun and
-Steinke 2016). Costs are plain frozen data: what ran, and with which noise. Formulas: privacy-spec, part 1.
+The attribute `curve` is the Rényi divergence at each of `ORDERS`. The last order is infinity, that is pure epsilon. The
+attribute `delta` is the probability of an event that must be removed before the curve holds (Bun and Steinke 2016).
+Costs are frozen data: the mechanism's kind, and its noise. Formulas: privacy-spec, part 1.
 """
 
 import math
@@ -24,26 +24,26 @@ ORDERS: Curve = np.concatenate(
         [np.inf],
     ]
 ).astype(np.float64)
-"""The orders at which curves are kept. The last one is infinity."""
+"""The orders of all curves. The last one is infinity."""
 
-# Below this epsilon the closed forms lose their digits to cancellation, and their simple upper bounds, which
-# differ from them by a factor of 1 + O(epsilon), are used instead.
+# Below this epsilon the closed forms lose precision by cancellation. Their simple upper bounds are used instead, which
+# differ by a factor of 1 + O(epsilon).
 _SMALL = 1e-3
 
 
 class Cost(Protocol):
-    """What one release costs."""
+    """The cost of one release."""
 
     @property
     def curve(self) -> Curve:
-        """Rényi divergence at each of `ORDERS`, in nats."""
+        """The Rényi divergence at each of `ORDERS`, in nats."""
 
     @property
     def delta(self) -> float:
-        """Probability of the event outside which the curve holds."""
+        """The probability of the event outside which the curve holds."""
 
     def describe(self) -> dict[str, float | str]:
-        """The cost as plain data, for a receipt."""
+        """Return the cost as plain data, for a receipt."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Pure:
         return pure_curve(self.epsilon)
 
     def describe(self) -> dict[str, float | str]:
-        """The cost as plain data."""
+        """Return the cost as plain data."""
         return {"kind": "pure", "epsilon": self.epsilon, "delta": self.delta}
 
 
@@ -70,7 +70,7 @@ class Pure:
 class BoundedRange:
     """Bounded range: all log-ratios of output probabilities lie within an interval of length `epsilon`.
 
-    Implies epsilon-DP and epsilon^2/8-zCDP (Cesar and Rogers 2021). What the exponential mechanism has.
+    It implies epsilon-DP and epsilon^2/8-zCDP (Cesar and Rogers 2021). The exponential mechanism has it.
     """
 
     epsilon: float
@@ -81,17 +81,17 @@ class BoundedRange:
 
     @property
     def curve(self) -> Curve:
-        """The largest divergence of any pair of outputs with that range."""
+        """The largest divergence of any pair of distributions with that range."""
         return bounded_range_curve(self.epsilon).copy()
 
     def describe(self) -> dict[str, float | str]:
-        """The cost as plain data."""
+        """Return the cost as plain data."""
         return {"kind": "bounded-range", "epsilon": self.epsilon, "delta": self.delta}
 
 
 @dataclass(frozen=True)
 class ZeroConcentrated:
-    """rho-zCDP: divergence at most rho times the order (Bun and Steinke 2016)."""
+    """rho-zCDP: a divergence of at most rho times the order (Bun and Steinke 2016)."""
 
     rho: float
     delta: float = 0.0
@@ -101,17 +101,17 @@ class ZeroConcentrated:
 
     @property
     def curve(self) -> Curve:
-        """A line through the origin; unbounded at order infinity unless rho is 0."""
+        """A line through the origin; infinite at order infinity unless rho is 0."""
         return self.rho * ORDERS if self.rho > 0 else np.zeros_like(ORDERS)
 
     def describe(self) -> dict[str, float | str]:
-        """The cost as plain data."""
+        """Return the cost as plain data."""
         return {"kind": "zCDP", "rho": self.rho, "delta": self.delta}
 
 
 @dataclass(frozen=True)
 class NonPrivate:
-    """No bound at all: for baselines. Every budget refuses it."""
+    """A cost without a bound, for baselines. Every budget refuses it."""
 
     @property
     def curve(self) -> Curve:
@@ -120,21 +120,21 @@ class NonPrivate:
 
     @property
     def delta(self) -> float:
-        """The curve, being infinite, always holds."""
+        """The failure probability: 0, since an infinite curve always holds."""
         return 0.0
 
     def describe(self) -> dict[str, float | str]:
-        """The cost as plain data."""
+        """Return the cost as plain data."""
         return {"kind": "not private", "epsilon": math.inf, "delta": 0.0}
 
 
 @dataclass(frozen=True)
 class Claimed:
-    """A published bound that is no guarantee for what is released. Every budget refuses it, whatever it claims.
+    """A published bound that is no guarantee for the released value. Every budget refuses it, regardless of its size.
 
     Attributes:
-        cost: what is claimed.
-        caveat: why it does not hold; printed on receipts.
+        cost: the claimed cost.
+        caveat: why the claim does not hold; printed on receipts.
     """
 
     cost: Cost
@@ -142,16 +142,16 @@ class Claimed:
 
     @property
     def curve(self) -> Curve:
-        """Infinite at every order: what is claimed was not shown."""
+        """Infinite at every order, since the claim is not proved."""
         return np.full_like(ORDERS, np.inf)
 
     @property
     def delta(self) -> float:
-        """The curve, being infinite, always holds."""
+        """The failure probability: 0, since an infinite curve always holds."""
         return 0.0
 
     def describe(self) -> dict[str, float | str]:
-        """The cost as plain data; what is claimed is under `claimed`, not where a guarantee would be."""
+        """Return the cost as plain data. The claim is under `claimed`, and not under the keys of a guarantee."""
         claimed = ", ".join(f"{name} {value}" for name, value in self.cost.describe().items())
         return {"kind": "claim", "claimed": claimed, "caveat": self.caveat}
 
@@ -173,35 +173,35 @@ class Together:
         return sum(cost.delta for cost in self.costs)
 
     def describe(self) -> dict[str, float | str]:
-        """The cost as plain data."""
+        """Return the cost as plain data."""
         return {"kind": "together", "costs": "; ".join(str(cost.describe()) for cost in self.costs)}
 
 
 @dataclass(frozen=True)
 class Times:
-    """The same release, so many times over."""
+    """The same release, `times` times."""
 
     cost: Cost
     times: int
 
     @property
     def curve(self) -> Curve:
-        """So many times the curve."""
+        """The curve of all releases."""
         return np.asarray(self.cost.curve * self.times, dtype=np.float64)
 
     @property
     def delta(self) -> float:
-        """So many times the failure probability."""
+        """The failure probability of all releases."""
         return self.cost.delta * self.times
 
     def describe(self) -> dict[str, float | str]:
-        """The cost as plain data."""
+        """Return the cost as plain data."""
         return self.cost.describe() | {"times": self.times}
 
 
 @lru_cache(maxsize=256)
 def pure_curve(epsilon: float) -> Curve:
-    """Divergence of randomised response at each of `ORDERS` (privacy-spec, part 1)."""
+    """Return the divergence of randomised response at each of `ORDERS`, in nats (privacy-spec, part 1)."""
     finite = ORDERS[:-1]
     simple = np.minimum(epsilon, finite * epsilon**2 / 2)
     if epsilon < _SMALL:
@@ -216,12 +216,11 @@ def pure_curve(epsilon: float) -> Curve:
 
 @lru_cache(maxsize=256)
 def bounded_range_curve(epsilon: float) -> Curve:
-    """Largest divergence of a pair with bounded range `epsilon`, at each of `ORDERS`.
+    """Return the largest divergence of a pair with bounded range `epsilon`, at each of `ORDERS`, in nats.
 
     By convexity the worst pair has two outcomes, with log-ratios t and t - epsilon. Its moment of order a is
-    proportional to `A x^(a-1) - B x^a` with x = e^t, A = 1 - e^(-a epsilon), B = e^(-epsilon) - e^(-a epsilon),
-    which is largest at x = (a-1)A / (aB); there it equals x^(a-1) A / a, and the factor left out is
-    1 / (1 - e^(-epsilon)).
+    proportional to `A x^(a-1) - B x^a` with x = e^t, A = 1 - e^(-a epsilon), B = e^(-epsilon) - e^(-a epsilon). It is
+    largest at x = (a-1)A / (aB), where it equals x^(a-1) A / a. The omitted factor is 1 / (1 - e^(-epsilon)).
     """
     finite = ORDERS[:-1]
     simple = np.minimum(epsilon, finite * epsilon**2 / 8)
@@ -235,7 +234,7 @@ def bounded_range_curve(epsilon: float) -> Curve:
 
 
 def _fixed(curve: Curve) -> Curve:
-    """What is remembered can only be read."""
+    """Make a cached curve read-only, and return it."""
     curve.setflags(write=False)
     return curve
 

@@ -1,7 +1,7 @@
-"""The only door to a private value: pay, durably, and only then draw.
+"""The only access to a private value: a durable payment first, and the draw afterwards.
 
-`PrivacyFilter` belongs to one question. It has a budget of its own (the question's ceiling) and pays into a
-ledger, which has the vault's. Both must admit a charge.
+`PrivacyFilter` belongs to one question. It has a budget of its own (the question's ceiling), and charges a ledger with
+the vault's budget. Both must admit a charge.
 """
 
 import math
@@ -25,43 +25,43 @@ R_out = TypeVar("R_out", covariant=True)
 
 
 class Mechanism(Protocol[S_in, R_out]):
-    """A random function of shares, whose cost follows from what may change in them. `str()` of it is public."""
+    """A random function of shares, whose cost follows from the change of the shares. Its `str()` is public."""
 
     def cost(self, change: Change) -> Cost:
-        """The cost of one draw, when neighbouring shares differ by `change`."""
+        """Return the cost of one draw, if neighbouring shares differ by `change`."""
 
     def draw(self, shares: Sequence[S_in], noise: Noise) -> R_out:
-        """One draw."""
+        """Make one draw, and return it."""
 
 
 class Interactive(Protocol[S_in, R_out]):
-    """A mechanism that is paid once and asked until it stops."""
+    """A mechanism that is paid once, and queried until it stops."""
 
     def cost(self, change: Change) -> Cost:
-        """The cost of one whole run."""
+        """Return the cost of one whole run."""
 
     def start(self, noise: Noise) -> Callable[[Sequence[S_in]], tuple[R_out, bool]]:
-        """Begin a run: a function from shares to (answer, whether the run is over)."""
+        """Begin a run; return a function from shares to (answer, whether the run is over)."""
 
 
 class Priced(Protocol):
-    """Anything with a cost."""
+    """An object with a cost."""
 
     def cost(self, change: Change) -> Cost:
-        """The cost under `change`."""
+        """Return the cost under `change`."""
 
 
 class Run(Generic[S, R]):
-    """A paid run of an interactive mechanism. Once over, it refuses."""
+    """A paid run of an interactive mechanism. After its end it refuses queries."""
 
     def __init__(self, ask: Callable[[Sequence[S]], tuple[R, bool]], change: Change) -> None:
         self._ask, self._change, self._over = ask, change, False
 
     def ask(self, private: Private[S]) -> R:
-        """Ask about shares that change no more than those the run was paid for.
+        """Query the run with shares that change no more than the shares it was paid for.
 
         Raises:
-            PrivateValueError: the run is over, or the shares may change in another way.
+            PrivateValueError: if the run is over, or the shares may change in another way.
         """
         if self._over:
             raise PrivateValueError("This run is over; start and pay for a new one.")
@@ -73,23 +73,23 @@ class Run(Generic[S, R]):
 
 @dataclass(frozen=True)
 class Receipt:
-    """What an answer cost, and what that means.
+    """The cost of an answer, and its meaning.
 
     Attributes:
-        epsilon, delta: the loss that the charges amount to. (0, 0) if nothing was charged.
-        relation: how neighbouring vaults differ; always the presence of one unit.
-        unit: what a unit is.
-        charges: every payment, in order.
-        each: how many of them any one unit made at most; of payments by units without one in common, a unit made one.
-        accountant: how the charges were added up.
-        noise: where the noise came from.
-        private: False if the answer has no guarantee at all.
+        epsilon, delta: the loss that corresponds to the charges; (0, 0) if nothing was charged.
+        relation: the relation of neighbouring vaults; always the presence of one unit.
+        unit: the word for a privacy unit.
+        charges: all payments, in order.
+        each: the largest number of charges that any one unit paid. Of charges on disjoint units, a unit paid one.
+        accountant: the rule that added up the charges.
+        noise: the source of the noise.
+        private: false if the answer has no guarantee.
         payment: who paid: every unit of the vault, or each unit that took part.
-        reused: on how many answers it rests that were released before; if `payment` is "nobody", it is one of them.
-        public_corpus: the SHA-256 of the public corpus of which a text stood in the public prompt; empty if none did.
-        caveat: why a published bound that was relied on is no guarantee; empty if none was.
-        assumed: what the guarantee takes for granted without a check, such as a property of a language model.
-        spending: what any one unit paid at most, as the ledger counts it, to be added to that of other receipts.
+        reused: the number of earlier answers that the answer depends on. If no unit paid, the answer is one of them.
+        public_corpus: the SHA-256 of the public corpus with a text in the public prompt; empty if no text was used.
+        caveat: why a published bound behind the answer is no guarantee; empty if no such bound was used.
+        assumed: the unchecked assumptions of the guarantee, such as a property of a language model.
+        spending: the most that any one unit paid, in the ledger's integers, for sums with other receipts.
     """
 
     epsilon: float
@@ -109,7 +109,7 @@ class Receipt:
     spending: Spending | None = field(default=None, repr=False, compare=False)
 
     def describe(self) -> dict[str, Any]:
-        """Return the receipt as plain data; equal charges are one entry, which says how many times it was made."""
+        """Return the receipt as plain data. Equal charges are one entry, with their number."""
         return {
             "epsilon": self.epsilon if self.private else None,
             "delta": self.delta if self.private else None,
@@ -129,7 +129,7 @@ class Receipt:
 
 
 def grouped(charges: Sequence[Charge]) -> list[dict[str, Any]]:
-    """Return charges as plain data, each kind once, in order of its first one, with `times`, the number of its kind."""
+    """Return charges as plain data, each kind once, in order of first occurrence, with its number (`times`)."""
     groups: dict[str, dict[str, Any]] = {}
     for charge in charges:
         described = charge.describe()
@@ -138,17 +138,20 @@ def grouped(charges: Sequence[Charge]) -> list[dict[str, Any]]:
 
 
 def released_before(unit: str) -> Receipt:
-    """The receipt of an answer that was released before: it costs nothing anew."""
+    """Return the receipt of an answer that was released before. It has no new cost."""
     return Receipt(0.0, 0.0, "add-remove", unit, (), "none", "none", payment="nobody", reused=1)
 
 
 def public_texts(unit: str) -> Receipt:
-    """The receipt of an answer from texts that were released before: it costs nothing anew."""
+    """Return the receipt of an answer from texts that were released before. It has no new cost."""
     return Receipt(0.0, 0.0, "add-remove", unit, (), "none", "none", payment="nobody")
 
 
 class PrivacyFilter:
-    """Lets mechanisms open private values, after payment, within a question's ceiling and a ledger's budget."""
+    """The filter of one question: it lets mechanisms open private values after payment.
+
+    Its ceiling and the ledger's budget must both admit a payment.
+    """
 
     def __init__(
         self,
@@ -160,22 +163,22 @@ class PrivacyFilter:
         noise: Noise | None = None,
         again: bool = False,
     ) -> None:
-        """For one question.
+        """Create the filter of one question.
 
         Args:
-            ledger: who has paid what.
+            ledger: the record of all charges.
             ceiling: the question's own budget.
-            question: its id.
-            unit: what a unit is called.
-            noise: the operating system's, unless this is a simulation.
-            again: whether charges of this question that are in the ledger already may be these. For work that was
-                interrupted, of which every draw is kept before anything is made of it: what was drawn and not kept
-                never left the process, and what was kept is not drawn again.
+            question: the question's id.
+            unit: the word for a privacy unit.
+            noise: the operating system's if None; seeded noise needs a ledger of a simulation.
+            again: whether earlier charges of this question in the ledger may stand for the same charges now. This is
+                for interrupted work that stores every draw before its use. A draw that was not stored never left the
+                process, and a stored draw is not drawn again.
         """
         self._again = again
         self._noise = noise or SystemNoise()
         if not (self._noise.secure or ledger.simulation):
-            raise DiscreetError("Insecure noise is for simulations; a real vault draws from the operating system.")
+            raise DiscreetError("Insecure noise is for simulations; a real vault needs `SystemNoise`.")
         self._ledger, self.ceiling, self._question, self._unit = ledger, ceiling, question, unit
         self._charges: list[Charge] = []
         self._spent = Spending.nothing()
@@ -186,10 +189,10 @@ class PrivacyFilter:
         return self._noise
 
     def release(self, mechanism: Mechanism[S, R], private: Private[S]) -> R:
-        """Pay for one draw of `mechanism`, then make it.
+        """Pay for one draw of `mechanism`, then make it, and return it.
 
         Raises:
-            BudgetExhausted: the ceiling or the ledger refuses. Nothing was charged or drawn.
+            BudgetExhausted: if the ceiling or the ledger refuses. Nothing was charged or drawn.
         """
         self._pay(mechanism, private.change)
         return unseal(private, lambda shares: mechanism.draw(shares, self._noise))
@@ -198,36 +201,37 @@ class PrivacyFilter:
         """Pay for one run of `mechanism` on values made from `over`, then begin it.
 
         Raises:
-            BudgetExhausted: the ceiling or the ledger refuses. Nothing was charged or drawn.
+            BudgetExhausted: if the ceiling or the ledger refuses. Nothing was charged or drawn.
         """
         self._pay(mechanism, over.change)
         return Run(mechanism.start(self._noise), over.change)
 
     def pay(self, priced: Priced, change: Change) -> Spending:
-        """Pay for what will be drawn through filters of its own (`within`). Returns what was paid.
+        """Pay for draws that are made later through filters of their own (`within`). Return the payment.
 
         Raises:
-            BudgetExhausted: the ceiling or the ledger refuses. Nothing was charged.
+            BudgetExhausted: if the ceiling or the ledger refuses. Nothing was charged.
         """
         self._pay(priced, change)
         return Spending.of(priced.cost(change))
 
     def within(self, most: Spending, noise: Noise | None = None) -> "PrivacyFilter":
-        """A filter that spends no more than `most`, which was paid before; it draws from `noise`, or as this one does.
+        """Return a filter that spends at most `most`, which was paid before.
 
-        It writes to no ledger, and so may be spent in a thread of its own, if nobody else draws from its noise.
+        It draws from `noise`, or from this filter's noise if None. It writes to no ledger. So it may be used in another
+        thread, if no other thread draws from its noise.
         """
         paid = Reservation(most, self._ledger.budget, simulation=self._ledger.simulation)
         return PrivacyFilter(paid, self._ledger.budget, self._question, unit=self._unit, noise=noise or self._noise)
 
     def fits(self, mechanisms: Sequence[Priced], change: Change) -> bool:
-        """Whether all of `mechanisms` can be paid for now, so that a round is not begun in vain."""
+        """Return whether all of `mechanisms` can be paid for now. A round is begun only if it can be completed."""
         costs = [Spending.of(mechanism.cost(change)) for mechanism in mechanisms]
         extra = sum(costs, Spending.nothing())
         return self.ceiling.admits(self._spent + extra) and self._ledger.affords(extra)
 
     def receipt(self) -> Receipt:
-        """What was paid so far."""
+        """Return the receipt of all payments so far."""
         paid = bool(self._charges)
         return Receipt(
             epsilon=self.ceiling.spent(self._spent) if paid else 0.0,
@@ -247,17 +251,17 @@ class PrivacyFilter:
         if not self.ceiling.admits(total):
             raise exhausted(self.ceiling, self._spent, total)
         if not self._ledger.charge(charge) and not self._again:
-            # Drawing again for one payment would average the noise away.
-            raise LedgerError("This question was paid and drawn for before; it is not drawn again. Ask a new one.")
+            # A second draw for one payment would average the noise away.
+            raise LedgerError("This question was paid before, and its noise is not drawn again. Ask a new question.")
         self._charges.append(charge)
         self._spent = total
 
 
 class NotPrivateFilter(PrivacyFilter):
-    """Opens private values without paying: for baselines that have no guarantee, and say so on their receipt."""
+    """A filter that opens private values without payment: for baselines, which have no guarantee."""
 
     def receipt(self) -> Receipt:
-        """A receipt that promises nothing."""
+        """Return a receipt without a guarantee."""
         caveats = dict.fromkeys(charge.cost.caveat for charge in self._charges if isinstance(charge.cost, Claimed))
         return replace(
             super().receipt(),

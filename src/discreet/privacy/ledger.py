@@ -1,6 +1,6 @@
-"""Who has paid what: the seam between a filter and the place where charges are kept.
+"""The interface between a filter and the record of charges.
 
-A charge must be durable before noise is drawn: a crash may lose an answer, never an entry.
+A charge must be durable before noise is drawn. A crash may lose an answer, but never an entry.
 """
 
 from collections import Counter
@@ -19,12 +19,12 @@ class Charge:
     """One payment.
 
     Attributes:
-        question: id of the question that pays.
-        number: position among the question's charges, from 0. (question, number) is charged once, however often
-            it is asked for.
-        mechanism: what ran, with its public parameters.
-        change: what a neighbouring vault could alter in its input.
-        cost: what it costs.
+        question: the id of the question that pays.
+        number: the rank among the question's charges, from 0. (question, number) is charged once, regardless of the
+            number of requests.
+        mechanism: the mechanism that ran, with its public parameters.
+        change: the change that a neighbouring vault could make to its input.
+        cost: the cost of the draw.
     """
 
     question: str
@@ -34,96 +34,97 @@ class Charge:
     cost: Cost
 
     def describe(self) -> dict[str, object]:
-        """The charge as plain data, for a receipt."""
+        """Return the charge as plain data, for a receipt."""
         return {"mechanism": self.mechanism, "change": str(self.change), "cost": self.cost.describe()}
 
 
 class Ledger(Protocol):
-    """A record of charges against one budget, which every unit shares (corpus-wide payment)."""
+    """A record of charges against one budget that all units share (corpus-wide payment)."""
 
     @property
     def budget(self) -> Budget:
-        """What was granted, once and for all."""
+        """The grant; it never changes."""
 
     @property
     def simulation(self) -> bool:
         """Whether this is a copy for experiments, in which insecure noise is allowed."""
 
     def spent(self) -> Spending:
-        """Everything charged so far."""
+        """Return the sum of all charges so far."""
 
     def affords(self, extra: Spending) -> bool:
-        """Whether `extra` could be charged now."""
+        """Return whether `extra` could be charged now."""
 
     def charge(self, charge: Charge) -> bool:
-        """Record a charge durably, or refuse it; nothing in between. Idempotent under (question, number).
+        """Record a charge durably, or refuse it, atomically. The call is idempotent under (question, number).
 
-        Returns whether it is new: False means that it was paid, and drawn for, before.
+        Return whether the charge is new. False means that it was paid, and perhaps drawn, before.
 
         Raises:
-            BudgetExhausted: the sum would exceed the budget. Nothing was recorded.
-            LedgerError: units pay by themselves here, or the ledger cannot be written. Nothing was recorded.
+            BudgetExhausted: if the sum would exceed the budget. Nothing was recorded.
+            LedgerError: if units pay individually in this vault, or the ledger cannot be written. Nothing was recorded.
         """
 
 
 APART = 1_000_000
-"""Parts of a question from this number on have no unit in common: they cost any unit what the dearest of them does."""
+"""Parts with this number or a larger one have no unit in common. They cost any unit as much as the dearest of them."""
 
 
 class UnitLedger(Ledger, Protocol):
-    """A ledger that also knows what single units have paid (per-unit payment; Feldman and Zrnic 2021).
+    """A ledger that also records the payments of single units (per-unit payment; Feldman and Zrnic 2021).
 
-    A unit is named by a key that tells nothing about it (a keyed hash). It has spent what everybody has (`spent`)
-    and what it has paid by itself. Who can pay is decided for each unit by itself; nothing here may make it depend
-    on another unit. What one unit has paid, and who was admitted, is private.
+    A unit is named by a keyed hash, which reveals nothing about the unit. Its spending is the common spending of all
+    units (`spent`) plus its own payments. Each unit's ability to pay is decided by its own balance alone. No operation
+    may make it depend on another unit. The payments of one unit, and the set of admitted units, are private.
 
-    A question pays in parts, each reserved at its ceiling before noise is drawn, and settled when it is over.
+    A question pays in parts. Each part is reserved at its ceiling before noise is drawn, and settled when the question
+    is over.
     """
 
     def reserve(self, question: str, part: int, most: Spending, units: Sequence[bytes]) -> frozenset[bytes]:
-        """Have those of `units` pay `most` that can, durably. Returns them; the others pay nothing.
+        """Charge `most` durably to those of `units` that can pay it. Return them; the others pay nothing.
 
         Raises:
-            LedgerError: this part of the question was reserved before, or the ledger cannot be written.
+            LedgerError: if this part of the question was reserved before, or the ledger cannot be written.
         """
 
     def payers(self, question: str, part: int) -> frozenset[bytes] | None:
-        """The units that pay for a part that was reserved before; None if it was not, or everybody pays."""
+        """Return the units that pay for a part that was reserved before; None if it was not, or every unit pays."""
 
     def reserve_all(self, question: str, part: int, most: Spending) -> frozenset[bytes]:
-        """Have everybody pay `most`, durably, those included who join later. Returns the units that cannot.
+        """Charge `most` durably to all units, also to those added later. Return the units that cannot pay.
 
         Raises:
-            BudgetExhausted: not even a unit that never paid by itself could pay (public). Nothing was recorded.
-            LedgerError: this part of the question was reserved before, or the ledger cannot be written.
+            BudgetExhausted: if even a unit without payments of its own could not pay (public). Nothing was recorded.
+            LedgerError: if this part of the question was reserved before, or the ledger cannot be written.
         """
 
     def settle(self, question: str, part: int, spent: Spending, charges: Sequence[Charge] = ()) -> None:
-        """Return to all who paid for a part what was reserved beyond `spent`; keep what was charged.
+        """Return to all payers of a part the reserved amount beyond `spent`, and record the charges.
 
-        `spent` must follow from released values alone. Settling again with the same `spent` changes nothing. It
-        need not be durable: if it is lost, more counts as spent than was.
+        `spent` must follow from released values alone. A second call with the same `spent` changes nothing. The call
+        need not be durable: if it is lost, the ledger counts too much as spent, never too little.
 
         Raises:
-            LedgerError: the part was never reserved, was settled with another sum, or spent more than reserved.
+            LedgerError: if the part was never reserved, was settled with another sum, or spent more than reserved.
         """
 
     def merge(self, pairs: Sequence[tuple[bytes, bytes]]) -> int:
-        """Have what the first of each pair of units paid count as paid by the second; durably, all or none.
+        """Move the payments of the first of each pair of units to the second, durably and atomically.
 
-        The first is a name that no unit has any more: its balance is moved, and what it paid for can still be
-        settled. Merging again changes nothing. Returns how many balances were moved.
+        The first is a name that no unit has any more. Its parts can still be settled. A second call with the same pairs
+        changes nothing. Return the number of moved balances.
         """
 
     def unit_balances(self) -> Sequence[tuple[FilterState, int]]:
-        """What units have paid by themselves: (reading, how many units have it), for those that paid anything.
+        """Return the filter states of units with payments of their own: (state, number of units with it).
 
-        For the custodian alone.
+        The result is for the custodian alone.
         """
 
 
 class MemoryLedger:
-    """A ledger that forgets, for tests and simulations. Knows units, too."""
+    """A ledger in memory, for tests and simulations. It supports per-unit payment, too."""
 
     def __init__(self, budget: Budget, *, simulation: bool = True) -> None:
         self.budget = budget
@@ -135,11 +136,11 @@ class MemoryLedger:
         self._merged: dict[bytes, bytes] = {}
 
     def spent(self) -> Spending:
-        """Everything charged so far."""
+        """Return the sum of all charges so far."""
         return self._spent
 
     def affords(self, extra: Spending) -> bool:
-        """Whether `extra` could be charged now."""
+        """Return whether `extra` could be charged now."""
         return self.budget.admits(self._spent + extra)
 
     def charge(self, charge: Charge) -> bool:
@@ -158,11 +159,11 @@ class MemoryLedger:
         return True
 
     def reserve(self, question: str, part: int, most: Spending, units: Sequence[bytes]) -> frozenset[bytes]:
-        """Have those of `units` pay that can."""
+        """Charge those of `units` that can pay; return them."""
         self._new(question, part)
         cost = self.budget.filter_state(most)
-        everybody = self.budget.filter_state(self._spent) + cost
-        able = (u for u in units if self.budget.admits_state(everybody + self._units.get(u, FilterState())))
+        common = self.budget.filter_state(self._spent) + cost
+        able = (u for u in units if self.budget.admits_state(common + self._units.get(u, FilterState())))
         paying = frozenset(unit for unit in able if unit not in self._merged)
         for unit in paying:
             self._units[unit] = self._units.get(unit, FilterState()) + cost
@@ -170,23 +171,23 @@ class MemoryLedger:
         return paying
 
     def payers(self, question: str, part: int) -> frozenset[bytes] | None:
-        """Who pays for a part that was reserved."""
+        """Return the units that pay for a part that was reserved."""
         held = self._parts.get((question, part))
         return frozenset(map(self._current, held.paying)) if held and held.paying is not None else None
 
     def reserve_all(self, question: str, part: int, most: Spending) -> frozenset[bytes]:
-        """Have everybody pay."""
+        """Charge all units; return those that cannot pay."""
         self._new(question, part)
         total = self._spent + most
         if not self.budget.admits(total):
             raise exhausted(self.budget, self._spent, total)
         self._spent = total
         self._parts[question, part] = _Part(most, None)
-        everybody = self.budget.filter_state(total)
-        return frozenset(u for u, own in self._units.items() if not self.budget.admits_state(everybody + own))
+        common = self.budget.filter_state(total)
+        return frozenset(u for u, own in self._units.items() if not self.budget.admits_state(common + own))
 
     def settle(self, question: str, part: int, spent: Spending, charges: Sequence[Charge] = ()) -> None:
-        """Return what was reserved and not spent."""
+        """Return the reserved amount that was not spent."""
         held = self._parts.get((question, part))
         if held is None:
             raise never_reserved(question, part)
@@ -202,7 +203,7 @@ class MemoryLedger:
                 self._units[unit] = self._units[unit] - back
 
     def merge(self, pairs: Sequence[tuple[bytes, bytes]]) -> int:
-        """Have what the first of each pair paid count as paid by the second."""
+        """Move the payments of the first of each pair to the second; return the number of moved balances."""
         moved = 0
         for old, new in pairs:
             if old != new and old in self._units:
@@ -215,7 +216,7 @@ class MemoryLedger:
         return self._merged.get(unit, unit)
 
     def unit_balances(self) -> list[tuple[FilterState, int]]:
-        """What units have paid by themselves."""
+        """Return the filter states of units, with the number of units in each state."""
         return list(Counter(self._units.values()).items())
 
     def _new(self, question: str, part: int) -> None:
@@ -226,12 +227,16 @@ class MemoryLedger:
 @dataclass
 class _Part:
     most: Spending
-    paying: frozenset[bytes] | None  # None: everybody
+    paying: frozenset[bytes] | None  # None: every unit pays
     spent: Spending | None = None
 
 
 def check_settlement(most: Spending, settled: Spending | None, spent: Spending) -> None:
-    """Refuse to settle a part with more than was reserved, or with another sum than before."""
+    """Refuse to settle a part with more than was reserved, or with another sum than before.
+
+    Raises:
+        LedgerError: if the settlement is refused.
+    """
     if not spent.within(most):
         raise LedgerError("More was spent than reserved. Nothing was returned.")
     if settled is not None and settled != spent:
@@ -239,22 +244,24 @@ def check_settlement(most: Spending, settled: Spending | None, spent: Spending) 
 
 
 def units_pay() -> LedgerError:
-    """The refusal to charge everybody without asking who can pay, once single units have been asked to (public)."""
-    return LedgerError("Units pay by themselves in this vault. Nothing was charged or released; open it again.")
+    """Return the error for a charge to all units after single units were charged. The reason is public."""
+    return LedgerError(
+        "Units pay individually in this vault, so one charge cannot cover them all. Nothing was charged or released."
+    )
 
 
 def reserved_before(question: str, part: int) -> LedgerError:
-    """The refusal of a reservation that was made before: drawing again for it would average the noise away."""
+    """Return the error for a second reservation of a part. A second draw for it would average the noise away."""
     return LedgerError(f"Part {part} of the question {question} was reserved before. Ask a new question.")
 
 
 def never_reserved(question: str, part: int) -> LedgerError:
-    """The refusal to settle what was not reserved."""
+    """Return the error for settling a part that was not reserved."""
     return LedgerError(f"Part {part} of the question {question} was never reserved, so it cannot be settled.")
 
 
 def exhausted(budget: Budget, spent: Spending, total: Spending) -> BudgetExhausted:
-    """The refusal of a charge that would bring `spent` to `total`."""
+    """Return the error for a charge that would raise `spent` to `total`."""
     left, asked = budget.left(spent), budget.spent(total) - budget.spent(spent)
     return BudgetExhausted(
         f"The budget cannot pay: epsilon {asked:.4g} was asked, {left:.4g} of {budget.epsilon:.4g} is left.",

@@ -1,7 +1,7 @@
-"""Where randomness comes from.
+"""Sources of randomness.
 
-Real noise is drawn by OpenDP's samplers from the operating system: exact, free of floating-point leaks (Mironov
-2012), and not seedable. A seeded source exists for tests and simulations and says so in its name.
+OpenDP's samplers draw real noise from the operating system. Their draws are exact, free of floating-point leaks
+(Mironov 2012), and cannot be seeded. A seeded source, named as insecure, exists for tests and simulations.
 """
 
 import math
@@ -24,68 +24,71 @@ class Noise(Protocol):
     """Whether a real vault may use it."""
 
     def laplace(self, scale: float) -> int:
-        """A whole number z with probability proportional to exp(-|z| / scale)."""
+        """Return an integer z with probability proportional to exp(-|z| / scale)."""
 
     def gaussian(self, scale: float) -> int:
-        """A whole number z with probability proportional to exp(-z^2 / (2 scale^2))."""
+        """Return an integer z with probability proportional to exp(-z^2 / (2 scale^2))."""
 
     def gaussians(self, scale: float, count: int) -> Whole:
-        """So many independent draws of `gaussian`, shape (count,)."""
+        """Return `count` independent draws of `gaussian`, shape (count,)."""
 
     def select(self, scores: Sequence[float], scale: float) -> int:
-        """An index i with probability proportional to exp(scores[i] / scale)."""
+        """Return an index i with probability proportional to exp(scores[i] / scale)."""
 
     def permute_and_flip(self, scores: Sequence[float], scale: float) -> int:
-        """An index by permute-and-flip (McKenna and Sheldon 2020) at the given scale."""
+        """Return an index by permute-and-flip (McKenna and Sheldon 2020) at the given scale."""
 
     def below(self, bound: int) -> int:
-        """A uniformly random whole number in [0, bound)."""
+        """Return a uniformly random integer in [0, bound)."""
 
     def beside(self) -> "Noise":
-        """A source for one of several pieces of work: what it gives does not follow from what others draw, or when."""
+        """Return a source for one of several tasks. Its draws do not depend on other tasks' draws or timing."""
 
 
 class SystemNoise:
-    """Randomness of the operating system, through OpenDP's exact samplers. Any number of threads may draw at once."""
+    """Randomness of the operating system, through OpenDP's exact samplers. It is safe for concurrent threads."""
 
     secure = True
 
     def __init__(self) -> None:
-        _opendp()  # loaded before a question is looked at: when the first draw comes may follow from documents
+        _opendp()  # load now: the time of the first draw may depend on documents
 
     def laplace(self, scale: float) -> int:
-        """Discrete Laplace noise."""
+        """Return discrete Laplace noise."""
         return int(_laplace(scale)(0))
 
     def gaussian(self, scale: float) -> int:
-        """Discrete Gaussian noise (Canonne, Kamath and Steinke 2020)."""
+        """Return discrete Gaussian noise (Canonne, Kamath and Steinke 2020)."""
         return int(_gaussian(scale)(0))
 
     def gaussians(self, scale: float, count: int) -> Whole:
-        """Discrete Gaussian noise, by the same sampler; in one call a draw takes a fifth of the time."""
+        """Return discrete Gaussian noise, by the same sampler. A draw takes a fifth of the time of a single call."""
         return np.asarray(_gaussians(scale)(np.zeros(count, dtype=np.int64)), dtype=np.int64)
 
     def select(self, scores: Sequence[float], scale: float) -> int:
-        """The exponential mechanism: `make_noisy_max` under the zCDP measure (a frequency test keeps that so)."""
+        """Return an index by the exponential mechanism: `make_noisy_max` under the zCDP measure.
+
+        A frequency test checks that OpenDP keeps this meaning.
+        """
         return int(_selector(scale, "exponential")(np.asarray(scores, dtype=np.float64)))
 
     def permute_and_flip(self, scores: Sequence[float], scale: float) -> int:
-        """Permute-and-flip: `make_noisy_max` under the pure measure."""
+        """Return an index by permute-and-flip: `make_noisy_max` under the pure measure."""
         return int(_selector(scale, "flip")(np.asarray(scores, dtype=np.float64)))
 
     def below(self, bound: int) -> int:
-        """A uniformly random whole number."""
+        """Return a uniformly random integer."""
         return secrets.randbelow(bound)
 
     def beside(self) -> "SystemNoise":
-        """The same: no draw follows from another, and threads do not get into each other's way."""
+        """Return this source: its draws are independent, and threads do not interfere."""
         return self
 
 
 class InsecureSeededNoise:
     """Reproducible noise from a seed, for tests and simulations. A real vault refuses it.
 
-    What it gives follows from the order of the draws: it is for one thread. Others have one `beside` it.
+    Its draws depend on their order, so it is for one thread. Each other thread needs a source from `beside`.
     """
 
     secure = False
@@ -94,13 +97,13 @@ class InsecureSeededNoise:
         self._generator = np.random.default_rng(seed)
 
     def laplace(self, scale: float) -> int:
-        """Discrete Laplace noise, as the difference of two geometric draws."""
+        """Return discrete Laplace noise, as the difference of two geometric draws."""
         success = -math.expm1(-1 / scale)
         first, second = self._generator.geometric(success, size=2)
         return int(first - second)
 
     def gaussian(self, scale: float) -> int:
-        """Discrete Gaussian noise, by rejection (Canonne, Kamath and Steinke 2020, Algorithm 3)."""
+        """Return discrete Gaussian noise, by rejection (Canonne, Kamath and Steinke 2020, Algorithm 3)."""
         wide = math.floor(scale) + 1
         while True:
             drawn = self.laplace(wide)
@@ -109,7 +112,7 @@ class InsecureSeededNoise:
                 return drawn
 
     def gaussians(self, scale: float, count: int) -> Whole:
-        """The same rejection, for all draws at once."""
+        """Return discrete Gaussian noise, by the same rejection for all draws at once."""
         wide, success = math.floor(scale) + 1, -math.expm1(-1 / (math.floor(scale) + 1))
         found = np.zeros(count, dtype=np.int64)
         open_ = np.arange(count)
@@ -123,47 +126,47 @@ class InsecureSeededNoise:
         return found
 
     def normals(self, rows: int, columns: int) -> NDArray[np.float64]:
-        """Standard normal numbers, for made-up data and for attacks; they protect nobody."""
+        """Return standard normal numbers, shape (rows, columns), for artificial data and attacks, not for privacy."""
         return self._generator.standard_normal((rows, columns))
 
     def select(self, scores: Sequence[float], scale: float) -> int:
-        """The exponential mechanism, by adding Gumbel noise."""
+        """Return an index by the exponential mechanism, by adding Gumbel noise."""
         array = np.asarray(scores, dtype=np.float64)
         return int(np.argmax(array + self._generator.gumbel(0, scale, size=len(array))))
 
     def permute_and_flip(self, scores: Sequence[float], scale: float) -> int:
-        """Permute-and-flip, by adding exponential noise (Ding et al. 2021)."""
+        """Return an index by permute-and-flip, by adding exponential noise (Ding et al. 2021)."""
         array = np.asarray(scores, dtype=np.float64)
         return int(np.argmax(array + self._generator.exponential(scale, size=len(array))))
 
     def below(self, bound: int) -> int:
-        """A uniformly random whole number."""
+        """Return a uniformly random integer."""
         return int(self._generator.integers(bound))
 
     def beside(self) -> "InsecureSeededNoise":
-        """Another seed, which follows from this one and from how many were made before; nothing is drawn for it."""
+        """Return a source whose seed follows from this seed and the number of earlier calls. It makes no draw."""
         return InsecureSeededNoise(self._generator.spawn(1)[0])
 
 
 def sample(among: Sequence[T], count: int, noise: Noise) -> list[T]:
-    """So many of them, uniformly at random and in random order (Fisher and Yates)."""
+    """Return `count` elements, uniformly at random and in random order (Fisher and Yates)."""
     moved: dict[int, int] = {}
     found = []
     for step in range(count):
-        place = step + noise.below(len(among) - step)
-        found.append(among[moved.get(place, place)])
-        moved[place] = moved.get(step, step)
+        index = step + noise.below(len(among) - step)
+        found.append(among[moved.get(index, index)])
+        moved[index] = moved.get(step, step)
     return found
 
 
 @cache
 def _opendp() -> Any:
-    """OpenDP, loaded by the first that draws: a refusal need not wait for it."""
-    import opendp  # its prelude would load scikit-learn: seconds a command
+    """Load OpenDP at the first draw. An error before it need not wait for the import."""
+    import opendp  # not its prelude, which loads scikit-learn and takes seconds
     from opendp import domains, measurements, measures, metrics  # noqa: F401 - parts of it, once they are loaded
     from opendp.mod import enable_features
 
-    enable_features("contrib")  # laplace, gaussian and noisy-max samplers; our own tests check their frequencies
+    enable_features("contrib")  # for laplace, gaussian and noisy-max samplers; our own tests check their frequencies
     return opendp
 
 

@@ -1,6 +1,6 @@
-"""Clusters of units, a unit in at most L of them: all clusters together cost L times what one costs.
+"""Clusters of units with at most L clusters a unit: all clusters together cost L times the cost of one.
 
-DP-SynRAG, Theorem 1. Which clusters a unit is in is decided by `individual.clusters`.
+DP-SynRAG, Theorem 1. `partition.partition_by_cluster` decides which clusters a unit is in.
 """
 
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ from discreet.privacy.partition import ADD_REMOVE_ONE
 
 @dataclass(frozen=True)
 class InEachCluster:
-    """What is drawn in every cluster, as everybody pays for it.
+    """The draws in every cluster, as one cost for every unit.
 
     Attributes:
-        what: what it is, for the receipt.
-        drawn: what is drawn in one cluster, and how often.
-        overlap: in how many clusters a unit is at most.
+        what: the description for the receipt.
+        drawn: the mechanisms that run in one cluster, each with its number of draws.
+        overlap: the largest number of clusters of a unit.
     """
 
     what: str
@@ -30,21 +30,21 @@ class InEachCluster:
         return f"{self.what}, a unit in at most {self.overlap} cluster{'s' if self.overlap > 1 else ''}"
 
     def of_one(self, change: Change) -> Cost:
-        """What one cluster costs."""
+        """Return the cost of one cluster."""
         return Together(tuple(Times(priced.cost(change), times) for priced, times in self.drawn))
 
     def cost(self, change: Change) -> Cost:
-        """What all of them cost a unit."""
+        """Return the cost of all clusters for a unit."""
         return Times(self.of_one(change), self.overlap)
 
 
 def filters(privacy: PrivacyFilter, each: InEachCluster, count: int) -> list[PrivacyFilter]:
-    """Pay for all clusters, and give each a filter that can draw what was paid for one, with noise of its own.
+    """Pay for all clusters; return a filter for each, which can spend the cost of one cluster and has its own noise.
 
-    They may be spent at once: what one draws does not follow from when others do.
+    The filters may be used concurrently: the draws of one do not depend on the timing of the others.
 
     Raises:
-        BudgetExhausted: nothing was charged or drawn.
+        BudgetExhausted: if the budget refuses. Nothing was charged or drawn.
     """
     privacy.pay(each, ADD_REMOVE_ONE)
     most = Spending.of(each.of_one(ADD_REMOVE_ONE))

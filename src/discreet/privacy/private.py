@@ -1,8 +1,8 @@
-"""Private values: sealed, transformed share by share, opened by a mechanism alone.
+"""Private values: sealed, transformed share by share, and opened by a mechanism alone.
 
-A `Private[S]` holds one share a voter (or a document). It has no length, truth value, order, iterator, printable
-content or pickle, so that nothing about it can be read by accident. `unseal` is the one door; only the
-filters may use it, and a test looks for any other use.
+A `Private[S]` holds one share for each voter (or document). It has no length, truth value, order, iterator, printable
+content or pickle, so no part of it can be read by accident. `unseal` is the only access. Only the filters may use it,
+and a test searches for any other use.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,10 +16,10 @@ R = TypeVar("R")
 
 
 class Private(Generic[S]):
-    """Sealed shares, together with what one privacy unit can change in them.
+    """Sealed shares, together with the change that one privacy unit can make to them.
 
-    The number of shares should be public (the number of voters): a mechanism's time follows it. Where it is not, as
-    of the units above a threshold, docs/privacy-details.md says what the time tells.
+    The number of shares should be public (the number of voters), since a mechanism's time depends on it. For other
+    numbers, such as the units above a threshold, docs/privacy-details.md states what the time reveals.
     """
 
     __slots__ = ("__change", "__shares")
@@ -30,32 +30,32 @@ class Private(Generic[S]):
 
     @property
     def change(self) -> Change:
-        """What one privacy unit can do to these shares: public."""
+        """The change that one privacy unit can make to these shares: public."""
         return self.__change
 
     def map(self, transform: Callable[[S], R]) -> "Private[R]":
-        """Transform every share by itself.
+        """Transform each share on its own.
 
         Raises:
-            PrivateValueError: `transform` failed on some share. It names the type of the error and nothing else.
+            PrivateValueError: if `transform` failed on a share. The message has only the type of the error.
         """
         return self.map_batch(lambda shares: [transform(share) for share in shares])
 
     def read(self, transform: Callable[[S], R], otherwise: R) -> "Private[R]":
-        """Transform every share by itself; one on which `transform` fails becomes `otherwise`.
+        """Transform each share on its own; a share on which `transform` fails becomes `otherwise`.
 
-        For the reading of texts: that one voter's words are strange, long or deep must not show as an error.
+        This is for parsing texts: an unusual, long or deeply nested text of one voter must not show as an error.
         """
         return self.map(lambda share: _read(transform, share, otherwise))
 
     def map_batch(self, transform: Callable[[Sequence[S]], Sequence[R]]) -> "Private[R]":
-        """Transform all shares at once, for work that a batch makes faster.
+        """Transform all shares at once, for work that is faster in a batch.
 
-        `transform` must make of each share what it would make of it beside any other shares, bit for bit: the
-        sensitivity of everything that follows rests on it (privacy-spec, part 0).
+        The result for a share must not depend on the other shares, bit for bit. The sensitivity of all later steps
+        relies on it (privacy-spec, part 0).
 
         Raises:
-            PrivateValueError: `transform` failed, or returned another number of shares.
+            PrivateValueError: if `transform` failed, or returned another number of shares.
         """
         results, failure = _run(transform, self.__shares)
         if failure is not None:
@@ -63,15 +63,16 @@ class Private(Generic[S]):
         return Private(results, self.__change)
 
     def keep(self, test: Callable[[S], bool]) -> "Private[S]":
-        """The shares that pass a test, each judged by itself.
+        """Return the shares that pass a test, which is applied to each share on its own.
 
         Raises:
-            PrivateValueError: the test failed on some share; or shares may be replaced, not only come and go: one that
-                is left out would then stand against one that is not, and their number would be private.
+            PrivateValueError: if the test failed on a share, or if shares may be replaced rather than added or removed.
+                A replaced share could pass in one neighbour and fail in the other, and the number of shares would be
+                private.
         """
         if self.__change.relation is not Relation.ADD_REMOVE:
             raise PrivateValueError(
-                "Shares are left out only where a unit's share comes or goes, not where it changes."
+                f"Shares can be left out only if a unit's share is added or removed, not by {self.__change}."
             )
         passed = self.map(lambda share: (share, bool(test(share)))).__shares
         return Private([share for share, kept in passed if kept], self.__change)
@@ -95,13 +96,13 @@ def _read(transform: Callable[[S], R], share: S, otherwise: R) -> R:
 
 
 def unseal(private: Private[S], work: Callable[[tuple[S, ...]], R]) -> R:
-    """What `work` makes of the shares themselves. For the filters alone, after the charge is durable.
+    """Return the result of `work` on the open shares. Only the filters may call it, after the charge is durable.
 
     Raises:
-        DiscreetError: what `work` refused, as it said it.
-        PrivateValueError: `work` failed otherwise. It names the type of the error and nothing else.
+        DiscreetError: if `work` raised one; it is passed on unchanged.
+        PrivateValueError: if `work` failed otherwise. The message has only the type of the error.
 
-    No frame in which the shares lie open is in the traceback of either.
+    No frame with open shares is in the traceback of either.
     """
     result, failure = _worked(work, private)
     if failure is not None:
@@ -122,8 +123,8 @@ def _worked(work: Callable[[tuple[S, ...]], R], private: Private[S]) -> tuple[R 
 
 
 def _run(transform: Callable[[Sequence[S]], Sequence[R]], shares: tuple[S, ...]) -> tuple[tuple[R, ...], str | None]:
-    # Returning the failure, rather than raising it here, keeps this frame, which holds the shares and the results,
-    # out of the traceback.
+    # This function returns the failure and does not raise it. So this frame, which holds shares and results, is not in
+    # the traceback.
     try:
         results = tuple(transform(shares))
     except Exception as error:

@@ -1,4 +1,4 @@
-"""What was paid in advance, to be spent piece by piece."""
+"""An amount that was paid in advance, and is spent in several charges."""
 
 from discreet.errors import LedgerError
 from discreet.privacy.accounting import Budget, Spending
@@ -6,7 +6,7 @@ from discreet.privacy.ledger import Charge, exhausted
 
 
 class Reservation:
-    """What was reserved for a part of a question, as the ledger of the filter that spends it."""
+    """The amount reserved for a part of a question, as the ledger of the filter that spends it."""
 
     def __init__(self, most: Spending, budget: Budget, *, simulation: bool) -> None:
         self.most, self.budget, self.simulation = most, budget, simulation
@@ -14,21 +14,31 @@ class Reservation:
         self._spent = Spending.nothing()
 
     def spent(self) -> Spending:
-        """What was charged so far."""
+        """Return the sum of all charges so far."""
         return self._spent
 
     def kept(self) -> Spending:
-        """What counts as spent once the rest is returned: more than was charged where the reservation was cut."""
+        """Return the amount that counts as spent after settlement.
+
+        It is more than was charged if the reservation was capped.
+        """
         return self.most - (self.most - self._spent)
 
     def affords(self, extra: Spending) -> bool:
-        """Whether `extra` is left of what was reserved."""
+        """Return whether `extra` is left of the reserved amount."""
         return (self._spent + extra).within(self.most)
 
     def charge(self, charge: Charge) -> bool:
-        """Take a charge out of the reservation, which is durable already."""
+        """Take a charge out of the reservation, which is durable already.
+
+        Raises:
+            LedgerError: if the charge is out of order.
+            BudgetExhausted: if the reserved amount is too small.
+        """
         if charge.number != len(self.charges):
-            raise LedgerError("A charge was made twice, or left out. Nothing was released. Ask a new question.")
+            raise LedgerError(
+                f"Charge {charge.number} is out of order; {len(self.charges)} was expected. Nothing was released."
+            )
         total = self._spent + Spending.of(charge.cost)
         if not total.within(self.most):
             raise exhausted(self.budget, self._spent, total)

@@ -2,12 +2,12 @@
 
 Feldman and Zrnic, "Individual Privacy Accounting via a Renyi Filter" (2021), Corollary 3.3. It is sound because:
 
-- Who takes part is decided for each unit by itself, from public values and from what that unit has paid before: never
-  by rank, never by which other units are there. Without one unit, all others' payments, balances and admissions stay
-  the same.
-- **Every admitted unit pays, used or not**, and pays the question's ceiling, durably, before any noise is drawn. What
-  was not spent is returned afterwards; released values alone decide how much that is.
-- A unit that cannot pay is not admitted. Nothing stops, fails or is shown because of it.
+- Admission is decided for each unit on its own, from public values and the unit's earlier payments. It never depends on
+  rank or on the presence of other units. Without one unit, the payments, balances and admissions of all others are the
+  same.
+- **Every admitted unit pays, used or not.** It pays the question's ceiling, durably, before any noise is drawn. The
+  unspent part is returned afterwards; released values alone determine it.
+- A unit that cannot pay is not admitted. This stops, fails or shows nothing.
 
 `UnitAccount` belongs to one question, as `account.CorpusAccount` does where every unit pays.
 """
@@ -29,10 +29,10 @@ S = TypeVar("S")
 
 
 class UnitAccount:
-    """Admits units to a question, charges them, and lets mechanisms open their shares.
+    """The account of one question with per-unit payment.
 
-    A question may have several parts, each with its own admission. Disjoint parts cost any unit no more than the
-    dearest of them.
+    It admits and charges units, and lets mechanisms open their shares. A question may have several parts, each with its
+    own admission. Disjoint parts cost any unit no more than the dearest of them.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class UnitAccount:
         self._ceiling = ceiling or ledger.budget
         self.noise = noise or SystemNoise()
         if not (self.noise.secure or ledger.simulation):
-            raise DiscreetError("Insecure noise is for simulations; a real vault draws from the operating system.")
+            raise DiscreetError("Insecure noise is for simulations; a real vault needs `SystemNoise`.")
         self._ledger, self._question, self._unit = ledger, question, unit
         self._parts: dict[int, Reservation] = {}
         self._every_unit = False
@@ -75,31 +75,34 @@ class UnitAccount:
             members: chosen unit by unit, by public values; of each unit, the first counts.
             most: the most that this part of the question may cost a unit.
             disjoint: whether no unit of this part is in another part with this mark.
-            again: whether a part that was reserved before admits the units that paid for it then: for work that was
-                interrupted (see `PrivacyFilter`).
+            again: whether a part that was reserved before admits its earlier payers, for interrupted work (see
+                `PrivacyFilter`).
 
         Returns:
-            the admitted members, in the order of `members`, and the filter to spend `most` with.
+            the admitted members, in the order of `members`, and the filter that spends `most`.
+
+        Raises:
+            DiscreetError: if `members` are chosen by rank.
         """
         part = self._number(disjoint)
 
         def paying(found: Sequence[Member[S]]) -> list[Member[S]]:
-            # Each unit once: with two places, one unit would change two shares.
+            # Each unit counts once. A unit with two members could change two shares.
             once = {member.key: member for member in reversed(found)}
             before = self._ledger.payers(self._question, part) if again else None
             admitted = before if before is not None else self._ledger.reserve(self._question, part, most, list(once))
             return [member for member in found if member.key in admitted and once[member.key] is member]
 
         if members.change != ADD_REMOVE_ONE:
-            # Payment by rank: with one unit gone, another would pay in its place.
-            raise DiscreetError(f"Units are admitted from those above a threshold, not by {members.change}.")
+            # With payment by rank, the removal of one unit would make another unit pay.
+            raise DiscreetError(f"Only units above a threshold can be admitted, not values with {members.change}.")
         return Private(unseal(members, paying), ADD_REMOVE_ONE), self._part(part, most)
 
     def charge_every_unit(self, most: Spending) -> PayingUnits:
         """Charge every unit of the vault `most`, later ones included; return those that pay and the filter.
 
         Raises:
-            BudgetExhausted: if not even a unit that took part in no question could pay. That is public.
+            BudgetExhausted: if even a unit without earlier payments could not pay. This fact is public.
         """
         self._every_unit = True
         part = self._number(disjoint=False)
@@ -107,12 +110,12 @@ class UnitAccount:
         return PayingUnits(self._part(part, most), unable)
 
     def unpaid(self) -> PrivacyFilter:
-        """Refuse: an algorithm with a guarantee pays."""
+        """Refuse: an algorithm with a guarantee must pay."""
         raise must_pay()
 
     def settle(self) -> None:
-        """Return to the units what was reserved and not spent. Called once, when the question is over."""
-        # In reverse: a ledger writes less if no other part was settled in between.
+        """Return to the units what was reserved and not spent. Call it once, when the question is over."""
+        # The reverse order saves writes: a ledger writes less if no other part was settled in between.
         for part, reservation in reversed(self._parts.items()):
             self._ledger.settle(self._question, part, reservation.spent(), reservation.charges)
 

@@ -44,7 +44,7 @@ def test_votes(question: str, answer: str, said: str) -> None:
     assert vote(claim_of(question), [NOTE], answer) == said
 
 
-def test_a_voter_without_documents_says_nothing_and_one_of_several_is_enough() -> None:
+def test_voter_needs_one_of_its_documents_for_a_vote() -> None:
     claim = claim_of("Does Thunder Heart cause restless feet?")
     assert vote(claim, []) == ""
     assert vote(claim, ["Nothing of it.", NOTE]) == "yes"

@@ -42,7 +42,7 @@ def test_the_form(question: str, answer: str, form: str) -> None:
 
 
 @given(st.text(), st.text())
-def test_any_text_has_a_form_which_is_its_own_form_without_the_question(answer: str, question: str) -> None:
+def test_canonical_form_is_idempotent_without_the_question(answer: str, question: str) -> None:
     form = canonical(answer, question)
     assert form == form.strip()
     assert "\n" not in form

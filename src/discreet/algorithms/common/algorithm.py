@@ -1,12 +1,12 @@
-"""The seam that every way to answer a question fits: its guarantee, its price, how it pays, and what it runs.
+"""The interface of all algorithms that answer a question: guarantee, price, payment and run.
 
 A private algorithm has two parts that can be combined freely:
 
 - retrieval selects the units that take part: by rank, above a threshold, in noisy bins, or by a noisy count;
 - generation makes an answer of their documents: consensus, token votes, sparse votes, keywords (`ensemble`).
 
-`VoterEnsemble` retrieves by rank; `PrivateRAG` combines another retrieval with any ensemble. The names of the papers
-are such combinations, one file each.
+`VoterEnsemble` retrieves by rank. `PrivateRAG` combines another retrieval with any ensemble. Each algorithm of a paper
+is such a combination, in one file.
 """
 
 from abc import ABC, abstractmethod
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 
 class Guarantee(StrEnum):
-    """What an algorithm promises.
+    """The kinds of guarantee of an algorithm.
 
     Attributes:
         DP: differential privacy, with the epsilon and delta on the receipt.
-        CLAIMED: a published bound that does not cover what is released (`privacy.claims`).
-        NONE: nothing.
+        CLAIMED: a published bound that does not cover the released values (`privacy.claims`).
+        NONE: no guarantee.
     """
 
     DP = "differential privacy"
@@ -43,11 +43,11 @@ class Guarantee(StrEnum):
 
 @dataclass(frozen=True)
 class Query:
-    """A question as an algorithm reads it.
+    """A question for an algorithm.
 
     Attributes:
         text: the question.
-        public: what the public prompt reads in place of a document: earlier answers, a public text. Empty for none.
+        public: the text that the public prompt reads in place of a document, such as earlier answers; empty for none.
     """
 
     text: str
@@ -58,13 +58,13 @@ class Algorithm(ABC):
     """A way to answer a question. Subclasses are frozen dataclasses; their fields are the parameters.
 
     Attributes:
-        name: as in `discreet ask --algorithm`.
-        guarantee: what it promises.
-        payment: how it pays. A class without one is refused before anything is recorded.
-        requires: what the model must be able to do, checked before anything is paid.
+        name: the name for `discreet ask --algorithm`.
+        guarantee: the kind of guarantee.
+        payment: which units pay. A class without one is refused before anything is recorded.
+        requires: the capabilities that the model must have. They are checked before anything is paid.
         private: whether its answers have a guarantee; follows from `guarantee`.
         generates: whether it can be the generation of another algorithm (its `inner`).
-        decides: the parameters of its `inner` that it chooses itself.
+        decides: the parameters of its `inner` that the algorithm chooses itself.
     """
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
@@ -86,7 +86,7 @@ class Algorithm(ABC):
 
         Args:
             budget: the most that any unit may spend in all its questions.
-            vocabulary: the number of tokens that the model knows.
+            vocabulary: the number of tokens of the model's vocabulary.
 
         Raises:
             UsageError: if the budget is too small for any answer.
@@ -114,17 +114,17 @@ class Algorithm(ABC):
 
     @property
     def required(self) -> frozenset[Capability]:
-        """What the model must be able to do, with these parameters."""
+        """The capabilities that the model must have with these parameters."""
         return self.requires
 
     @property
     def label(self) -> str:
-        """The name, with the parameter that tells two of its kind apart in a table."""
+        """The name, with the parameter that distinguishes two instances in a table."""
         return self.name
 
     @property
     def question_epsilon(self) -> float | None:
-        """The epsilon that a question may cost, if it is a parameter."""
+        """The epsilon that a question may cost; None if it is no parameter."""
         return getattr(self, "epsilon", None)
 
     @property
@@ -134,22 +134,22 @@ class Algorithm(ABC):
 
     @property
     def shares_budget(self) -> bool:
-        """Whether a question's price is a share of what a unit may spend in all."""
+        """Whether a question's price is a share of a unit's whole budget."""
         return False
 
     @property
     def units_read(self) -> int:
-        """The number of units that an answer rests on at most; 0 if it is not fixed."""
+        """The largest number of units that an answer reads; 0 if it is not fixed."""
         return 0
 
     @property
     def public_choices(self) -> tuple[str, ...]:
-        """The public answers to choose from; none if any answer can be released."""
+        """The public answers to choose from; empty if any answer can be released."""
         return ()
 
     @property
     def releases_shares(self) -> bool:
-        """Whether it also releases noisy numbers of votes for each choice."""
+        """Whether the algorithm also releases noisy numbers of votes for each choice."""
         return False
 
     def with_choices(self, choices: tuple[str, ...], unsaid: str) -> Self:
@@ -157,15 +157,15 @@ class Algorithm(ABC):
 
         Args:
             choices: yes, no, and `unsaid`.
-            unsaid: the choice of a voter whose documents do not tell.
+            unsaid: the choice of a voter whose documents do not decide the question.
         """
         return self
 
     def count_votes(self, budget: Budget, vocabulary: int) -> "tuple[VoterEnsemble, RoundBudget] | None":
-        """Return the voters of one question and their budget; None if it does not count a fixed number of votes.
+        """Return the voters of one question and their budget; None if the number of votes is not fixed.
 
         Raises:
-            UsageError: if the budget is too small for it.
+            UsageError: if the budget is too small.
         """
         return None
 
@@ -173,8 +173,8 @@ class Algorithm(ABC):
 _NEEDS: dict[Capability, str] = {
     Capability.COMPLETIONS: "that completes prompts",
     Capability.VOTES: "that votes on each token",
-    Capability.LOGITS: "that tells how likely each token is",
-    Capability.STATES: "that shows its hidden states",
+    Capability.LOGITS: "that returns the probability of each token",
+    Capability.STATES: "that returns its hidden states",
 }
 
 

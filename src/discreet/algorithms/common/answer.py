@@ -1,4 +1,4 @@
-"""What an algorithm generates, and the answer with its receipt that an analyst gets."""
+"""The text that an algorithm generates, and the analyst's answer with its receipt."""
 
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
@@ -7,24 +7,24 @@ from discreet.privacy.filter import Receipt
 
 Stopped = Literal["end", "length", "budget", "undecided", "public"]
 SCHEMA = 1
-"""The version of an answer as plain data (schemas/answer.json). A new key keeps it; another meaning raises it."""
+"""The version of an answer as plain data (schemas/answer.json). A new key keeps it; a changed meaning raises it."""
 
 
 @dataclass(frozen=True)
 class GeneratedAnswer:
-    """What an algorithm wrote, before its receipt is attached.
+    """The output of an algorithm, before its receipt is attached.
 
     Attributes:
-        text: the answer, as it was released; empty if nothing was.
-        stopped: "end" (the model ended it), "length" (the maximum), "budget" (what was left could not pay for
+        text: the released answer; empty if nothing was released.
+        stopped: "end" (the model ended it), "length" (the maximum), "budget" (the remaining budget could not pay for
             another token), "undecided" (the voters did not agree on a token), "public" (nothing was released from
             documents).
-        tokens: how many tokens were written.
-        private_tokens: how many of them were paid for. Public: each payment is itself a released decision.
-        released: what was paid for as a whole: the short answer, or keywords in alphabetical order.
-        shares: noisy numbers of votes for each public choice, if they were asked and paid for.
-        public_text: what the model says without documents, and perhaps invented: if nothing was released, or if a
-            consensus released the same.
+        tokens: the number of tokens in the answer.
+        private_tokens: the number of tokens that were paid for. It is public: each payment is a released decision.
+        released: the values that were paid for as a whole: the short answer, or keywords in alphabetical order.
+        shares: noisy numbers of votes for each public choice, if they were requested and paid for.
+        public_text: the model's answer without documents, perhaps invented. Present if nothing was released, or if a
+            consensus released the same answer.
     """
 
     text: str
@@ -42,24 +42,24 @@ class GeneratedAnswer:
 
     @property
     def same_without_documents(self) -> bool:
-        """Whether the model says what a consensus released without documents, too: they may have had no part in it."""
+        """Whether the model gives the released answer without documents, too: they may have had no effect."""
         return self.stopped != "public" and bool(self.public_text.strip())
 
     @property
     def text_or_public(self) -> str:
-        """The answer; what the model says without documents if nothing was released. For comparisons, not readers."""
+        """The answer; if none was released, the model's own. For evaluation only, not for analysts."""
         return self.public_text if self.stopped == "public" else self.text
 
 
 @dataclass(frozen=True)
 class UnitCost:
-    """What an answer may have cost any one unit, under the vault's grant: public.
+    """The largest cost of an answer for any one unit, under the vault's grant: public.
 
     Attributes:
         epsilon: the most that the answer, by itself, may have cost any one unit.
         granted: the epsilon that all answers together may cost any one unit.
-        uses: in how many such questions one unit can take part, from its first one on, if each costs all that it may;
-            in more, if some cost less. None if it is not known.
+        uses: the number of such questions in which one unit can take part if each has the largest cost. If some cost
+            less, the unit can take part in more. None if unknown.
     """
 
     epsilon: float
@@ -69,16 +69,16 @@ class UnitCost:
 
 @dataclass(frozen=True)
 class Answer(GeneratedAnswer):
-    """An answer with its receipt, and what it cost.
+    """An answer with its receipt and its cost.
 
     Attributes:
         algorithm: the name of the algorithm.
-        receipt: what was paid, and what that means.
-        remaining: the epsilon that is left of the grant, where every unit pays for every question; None where units
-            pay by themselves, since what one unit has left is private.
-        cost: what the answer may have cost any one unit. None if nothing is known of a grant.
-        useless: why the released answer says nothing, by public rules; empty if it may say something.
-        kept: false if it should have been kept, to be given again for nothing, and could not be written.
+        receipt: the payment, and its meaning.
+        remaining: the remaining epsilon of the grant if every unit pays for every question. None if units pay
+            individually, since the remaining budget of one unit is private.
+        cost: the largest cost of the answer for any one unit. None if no grant is known.
+        useless: the reason, by public rules, why the released answer has no content; empty otherwise.
+        kept: false if the answer could not be stored for free repetition.
     """
 
     algorithm: str = ""
@@ -92,20 +92,20 @@ class Answer(GeneratedAnswer):
     def of(
         cls, generated: GeneratedAnswer, algorithm: str, receipt: Receipt, remaining: float | None = None
     ) -> "Answer":
-        """Return the answer that an algorithm generated, with its receipt."""
+        """Return the generated answer with its receipt."""
         parts = {field.name: getattr(generated, field.name) for field in fields(GeneratedAnswer)}
         return cls(**parts, algorithm=algorithm, receipt=receipt, remaining=remaining)
 
     @property
     def answer(self) -> str | None:
-        """The text, if something was released that says something; else None."""
+        """The text, if a useful answer was released; else None."""
         return None if self.stopped == "public" or self.useless else self.text
 
     def describe(self, show_public: bool = False) -> dict[str, Any]:
         """Return the answer as plain data: the object of `discreet ask --json` (docs/json.md).
 
         Args:
-            show_public: whether the object has `public_answer`, what the model says without documents.
+            show_public: whether the object has `public_answer`, the model's answer without documents.
         """
         released = self.released or ((self.text,) if self.useless else ())
         described: dict[str, Any] = {

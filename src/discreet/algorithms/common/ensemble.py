@@ -1,8 +1,8 @@
-"""Ensembles of voters: their parameters, their price, and how a total is split into rounds.
+"""Ensembles of voters: their parameters, their price, and the division of a total into rounds.
 
-Each voter reads documents of its own; mechanisms alone release what voters say. An answer is paid in rounds: a round is
-a private token, or the whole answer. An ensemble is a generation (`respond`), and a whole algorithm if the units are
-retrieved by rank (`run`). Docstrings give the papers' names of parameters.
+Each voter reads documents of its own. Only mechanisms release the voters' output. An answer is paid in rounds: a round
+is a private token, or the whole answer. An ensemble is a generation (`respond`). It is also a whole algorithm with
+retrieval by rank (`run`). Docstrings give the papers' names of parameters.
 """
 
 import math
@@ -30,7 +30,7 @@ from discreet.retrieval.documents import Passage
 from discreet.retrieval.sealed_corpus import SealedCorpus
 
 FAILURE_SHARE = 0.01
-"""Of a question's delta, this part is for the failure probabilities of its mechanisms; the rest is for conversion."""
+"""The part of a question's delta for the failure probabilities of its mechanisms; the rest is for conversion."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +39,7 @@ class VoterEnsemble(VoterConfig, Algorithm):
 
     Attributes:
         epsilon: the total privacy budget of the question (epsilon_total).
-        delta: its delta (delta_total); the vault's if not given.
+        delta: the question's delta (delta_total); the vault's if None.
     """
 
     guarantee: ClassVar[Guarantee] = Guarantee.DP
@@ -58,22 +58,22 @@ class VoterEnsemble(VoterConfig, Algorithm):
 
     @property
     def rounds(self) -> int:
-        """How many rounds the total should buy."""
+        """The number of rounds that the total should buy."""
         return 1
 
     @property
     def most_rounds(self) -> int:
-        """How many rounds an answer can have, if each has a price of its own."""
+        """The largest number of rounds of an answer if the price of a round is given."""
         return 1
 
     @property
     def price(self) -> float | None:
-        """The epsilon of a round, if it is given; otherwise it follows from the total."""
+        """The epsilon of a round, if it is given; None if it follows from the total."""
         return None
 
     @abstractmethod
     def mechanisms(self, epsilon: float, delta: float, change: Change, vocabulary: int) -> Sequence[Priced]:
-        """What one round of budget (epsilon, delta) runs, in order. More epsilon never costs less."""
+        """Return the mechanisms of one round of budget (epsilon, delta), in order. More epsilon never costs less."""
 
     @abstractmethod
     def respond(
@@ -85,17 +85,17 @@ class VoterEnsemble(VoterConfig, Algorithm):
         rounds: "RoundBudget",
         known: str = "",
     ) -> GeneratedAnswer:
-        """Answer from what each voter was dealt, with a budget for each round.
+        """Answer from the documents that each voter was dealt, with a budget for each round.
 
-        `known` is what the public prompt knows: answers that were released before.
+        `known` is the text in the public prompt: answers that were released before.
         """
 
     def failures(self, delta: float) -> float:
-        """The part of a question's delta that is for the failure probabilities of its mechanisms."""
+        """Return the part of a question's delta for the failure probabilities of its mechanisms."""
         return FAILURE_SHARE * delta
 
     def ceiling(self, cost: Cost, delta: float, failures: float) -> Budget:
-        """The budget of a question whose rounds cost `cost` each."""
+        """Return the budget of a question whose rounds cost `cost` each."""
         return budget_for(cost, self.epsilon, delta, failures)
 
     def calibrate(self, budget: Budget, vocabulary: int) -> "RoundBudget":
@@ -117,13 +117,17 @@ class VoterEnsemble(VoterConfig, Algorithm):
         return self
 
     def prepare(self, question: str, model: LanguageModel) -> None:
-        """Check that `model` can do what is required, and has room for `question`."""
+        """Check that `model` has the required capabilities, and room for `question`.
+
+        Raises:
+            UsageError: if it has not.
+        """
         super().prepare(question, model)
         self.check_fits(question, model)
 
     @property
     def units_read(self) -> int:
-        """One place for each unit of each voter."""
+        """The number of units that all voters read together."""
         return self.voters * self.units_per_voter
 
     def count_votes(self, budget: Budget, vocabulary: int) -> "tuple[VoterEnsemble, RoundBudget] | None":
@@ -131,14 +135,14 @@ class VoterEnsemble(VoterConfig, Algorithm):
         return self, self.calibrate(budget, vocabulary)
 
     def check(self, rounds: "RoundBudget") -> None:
-        """Refuse a budget that is too small for anything to be released.
+        """Refuse a budget that is too small for any release.
 
         Raises:
-            UsageError: says how much would be needed.
+            UsageError: if it is too small. The message states the budget that suffices.
         """
 
     def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
-        """Answer from the units that are nearest to the question; every unit pays."""
+        """Answer from the units that are nearest to the question. Every unit pays."""
         rounds = self.calibrate(account.budget, model.vocabulary_size)
         paying = account.charge_every_unit(rounds.plan.max_cost)
         nearest = paying.nearest(partial(corpus.nearest, query.text), self.units_read)
@@ -148,7 +152,7 @@ class VoterEnsemble(VoterConfig, Algorithm):
 
 @dataclass(frozen=True)
 class RoundBudget:
-    """How a total is split: the plan of the question, and (epsilon, delta) of one round."""
+    """The division of a total: the plan of the question, and (epsilon, delta) of one round."""
 
     plan: Plan
     epsilon: float
@@ -159,19 +163,19 @@ class RoundBudget:
 def calibrate_to_epsilon(
     ensemble: VoterEnsemble, delta: float, vocabulary: int, selection_epsilon: float = 0.0
 ) -> RoundBudget:
-    """Fit rounds into the total: as many as asked for, each as precise as possible.
+    """Fit rounds into the total: the requested number of rounds, each as precise as possible.
 
-    With the price of a round given, as many rounds as fit. Calibration finds the budget of a round by bisection.
-    `selection_epsilon` is pure epsilon that the question costs before its first round.
+    If the price of a round is given, the result has as many rounds as fit. Otherwise bisection finds the budget of a
+    round. `selection_epsilon` is the pure epsilon that the question costs before its first round.
 
     Raises:
-        UsageError: a round costs more than the total can pay once.
+        UsageError: if a round costs more than the total.
     """
     failures = ensemble.failures(delta)
     before = Spending.of(Pure(selection_epsilon)) if selection_epsilon else Spending.nothing()
 
     def split(epsilon: float, wanted: int) -> RoundBudget:
-        each = failures / wanted * (1 - 1e-9)  # so that their sum, rounded up, stays below
+        each = failures / wanted * (1 - 1e-9)  # keeps the rounded-up sum below `failures`
         mechanisms = ensemble.mechanisms(epsilon, each, REPLACE_ONE, vocabulary)
         cost = Together(tuple(mechanism.cost(REPLACE_ONE) for mechanism in mechanisms))
         ceiling = ensemble.ceiling(cost, delta, failures)
@@ -196,17 +200,17 @@ def calibrate_to_epsilon(
 def calibrate_to_uses(
     ensemble: VoterEnsemble, budget: Budget, uses: int, selection_epsilon: float, vocabulary: int
 ) -> RoundBudget:
-    """Share a unit's budget out among `uses` questions: each round as precise as that allows.
+    """Divide a unit's budget among `uses` questions, with rounds as precise as that allows.
 
     Args:
-        ensemble: how a question is answered.
-        budget: what a unit may spend in all.
-        uses: how many questions each unit may take part in (M).
-        selection_epsilon: pure epsilon that a question costs before its first round.
-        vocabulary: how many tokens the model knows.
+        ensemble: the generation.
+        budget: the most that a unit may spend in all its questions.
+        uses: the number of questions in which each unit may take part (M).
+        selection_epsilon: the pure epsilon that a question costs before its first round.
+        vocabulary: the number of tokens of the model's vocabulary.
 
     Raises:
-        UsageError: the budget cannot pay for so many.
+        UsageError: if the budget cannot pay for so many questions.
     """
     wanted = ensemble.rounds
     each = budget.failures / (uses * wanted) * (1 - 1e-9)
@@ -236,8 +240,12 @@ def calibrate_to_uses(
 
 
 def check_number(name: str, value: float) -> None:
-    """Refuse what is not a finite number above 0, or is beyond what can be worked with."""
+    """Refuse a value that is not a finite number above 0, or that is too large or too small for the arithmetic.
+
+    Raises:
+        UsageError: if the value is refused.
+    """
     if not (math.isfinite(value) and value > 0):
         raise UsageError(f"{name} is a finite number above 0, not {value}. Smaller is more private; try 1 to 10.")
-    if not 1e-12 <= value <= 1e12:  # of its square, and of one over it, nothing must overflow
-        raise UsageError(f"{name} lies between 1e-12 and 1e12, not at {value:g}. Smaller is more private; try 1 to 10.")
+    if not 1e-12 <= value <= 1e12:  # its square and its reciprocal must not overflow
+        raise UsageError(f"{name} lies between 1e-12 and 1e12, not {value:g}. Smaller is more private; try 1 to 10.")

@@ -1,4 +1,4 @@
-"""What DP-KSA and KSA share: the words that voters have in common, and the answer that a model makes of them."""
+"""The parameters and steps that DP-KSA and KSA share: common words of voters, and the answer from them."""
 
 from dataclasses import dataclass, replace
 
@@ -17,9 +17,10 @@ class KeywordConfig(VoterConfig):
     """Parameters: those of `VoterConfig`, and three more.
 
     Attributes:
-        most_keywords: how many words are released at most.
-        fewest_keywords: how many at least, if any are (both together are the paper's r(k)).
-        question_words: whether words of the question count too, as when it names the choices.
+        most_keywords: the largest number of released words.
+        fewest_keywords: the smallest number of released words, if any are released (both together are the paper's
+            r(k)).
+        question_words: whether words of the question count too, as when the question names the choices.
     """
 
     most_keywords: int = 20
@@ -35,14 +36,14 @@ class KeywordConfig(VoterConfig):
             )
 
     def new_words(self, question: str, answers: Private[str]) -> Private[frozenset[str]]:
-        """The keywords of each answer that were not heard before: in the prefix, or in the question."""
+        """Return the keywords of each answer that are neither in the prefix nor in the question."""
         heard = keywords(f"{self.prefix} {'' if self.question_words else question}")
         return answers.read(lambda answer: keywords(self.prefix + answer) - heard, otherwise=frozenset())
 
     def answer_with(
         self, found: tuple[str, ...], question: str, model: LanguageModel, known: str = ""
     ) -> GeneratedAnswer:
-        """What the public model answers with released keywords, and what was `known` before, in place of a record."""
+        """Return the public model's answer. Its prompt has the released keywords and `known` in place of a document."""
         laid_out = layout(
             model,
             question,

@@ -6,7 +6,7 @@ from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Cost, Pure
 
 ANY_VOCABULARY = 1000
-"""A size of vocabulary for plans that are made without a model: no cost depends on it."""
+"""A vocabulary size for plans without a model: no cost depends on it."""
 
 
 @dataclass(frozen=True)
@@ -16,8 +16,8 @@ class Plan:
     Attributes:
         ceiling: the question's own budget.
         round: the cost of one private token, or of the whole answer.
-        rounds: how many rounds the ceiling pays for.
-        selection_epsilon: pure epsilon that the selection of units costs, before the first round.
+        rounds: the number of rounds that the ceiling pays for.
+        selection_epsilon: the pure epsilon that the selection of units costs, before the first round.
     """
 
     ceiling: Budget

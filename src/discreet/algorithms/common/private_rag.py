@@ -1,4 +1,4 @@
-"""PrivateRAG: a retrieval combined with a generation, for many questions; each unit pays for its own part.
+"""PrivateRAG: a retrieval combined with a generation, for many questions. Each unit pays for its own part.
 
 A subclass is a retrieval: it selects the units that take part, and charges them. `inner` is the generation: any
 ensemble that is private for the units that it was dealt.
@@ -29,7 +29,7 @@ from discreet.privacy.private import Private
 from discreet.retrieval.sealed_corpus import Found, SealedCorpus
 
 PRICE = 2.5
-"""What a question costs a unit by default: enough for a consensus of 40 voters, and to find them."""
+"""The default epsilon of a question for a unit. It suffices for the retrieval and a consensus of 40 voters."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,11 +37,12 @@ class PrivateRAG(Algorithm):
     """Parameters of an algorithm in which each unit pays for the questions in which it takes part.
 
     Attributes:
-        inner: how a single question is answered: any algorithm that is private for the units it was dealt.
-        epsilon: what a question may cost a unit (epsilon_q).
-        uses: instead, in how many questions each unit may take part (M): its budget is shared out evenly among them.
+        inner: the generation: any algorithm that is private for the units that it was dealt.
+        epsilon: the epsilon that a question may cost a unit (epsilon_q).
+        uses: in place of `epsilon`, the number of questions in which each unit may take part (M). A unit's budget is
+            divided evenly among them.
 
-    With neither, a question costs `PRICE`, or all that a unit may spend if that is less.
+    With neither, a question costs `PRICE`, or a unit's whole budget if that is less.
     """
 
     guarantee: ClassVar[Guarantee] = Guarantee.DP
@@ -64,11 +65,11 @@ class PrivateRAG(Algorithm):
         """Select and charge the units that take part.
 
         Returns:
-            those that paid, the nearest first, and the filter that spends what the rounds may cost.
+            the units that paid, the nearest first, and the filter that spends the cost of the rounds.
         """
 
     def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
-        """Retrieve, deal the documents to voters, and have these answer."""
+        """Retrieve units, deal their documents to voters, and answer."""
         rounds = self.calibrate(account.budget, model.vocabulary_size)
         paying, paid = self.retrieve(query, corpus, rounds, account)
         documents = corpus.partition_to_voters(paying, self.inner.voters, self.inner.units_per_voter)
@@ -76,7 +77,7 @@ class PrivateRAG(Algorithm):
 
     @property
     def selection_epsilon(self) -> float:
-        """Pure epsilon that the retrieval costs a unit."""
+        """The pure epsilon that the retrieval costs a unit."""
         return 0.0
 
     def plan(self, budget: Budget, vocabulary: int) -> Plan:
@@ -86,7 +87,7 @@ class PrivateRAG(Algorithm):
         return rounds.plan
 
     def calibrate(self, budget: Budget, vocabulary: int) -> RoundBudget:
-        """Return the budget of a round, and how many there may be.
+        """Return the budget of a round, and the largest number of rounds.
 
         Raises:
             UsageError: if the question's delta is above the vault's, or its epsilon does not pay the retrieval.
@@ -98,11 +99,12 @@ class PrivateRAG(Algorithm):
             )
         if self.shares_budget and self.uses:
             return calibrate_to_uses(self.inner, budget, self.uses, self.selection_epsilon, vocabulary)
-        # Parts are rounded up, to billionths: of a small grant three are left, or the sum might not fit into it.
+        # Parts are rounded up to billionths. Three billionths are left, since the sum might else exceed a small grant.
         price = min(PRICE, budget.epsilon - 3 / NANO) if self.epsilon is None else self.epsilon
         if price <= self.selection_epsilon:
             raise UsageError(
-                f"Epsilon {price:g} does not pay the retrieval, which costs {self.selection_epsilon:g}. Raise epsilon."
+                f"Epsilon {price:g} does not pay for the retrieval, which costs {self.selection_epsilon:g}. "
+                "Raise epsilon."
             )
         rounds = calibrate_to_epsilon(replace(self.inner, epsilon=price - self.selection_epsilon), delta, vocabulary)
         return replace(rounds, plan=replace(rounds.plan, selection_epsilon=self.selection_epsilon))
@@ -112,7 +114,11 @@ class PrivateRAG(Algorithm):
         return replace(self, epsilon=epsilon, inner=self.inner.without_price())
 
     def prepare(self, question: str, model: LanguageModel) -> None:
-        """Check that the generation can answer."""
+        """Check that the generation can answer.
+
+        Raises:
+            UsageError: if it cannot.
+        """
         self.inner.prepare(question, model)
 
     def with_choices(self, choices: tuple[str, ...], unsaid: str) -> Self:
@@ -125,17 +131,17 @@ class PrivateRAG(Algorithm):
 
     @property
     def required(self) -> frozenset[Capability]:
-        """What the generation requires."""
+        """The capabilities that the generation requires."""
         return self.inner.required
 
     @property
     def label(self) -> str:
-        """The name, with the number of questions that a unit's budget is shared out among."""
+        """The name, with the number of questions among which a unit's budget is divided."""
         return f"{self.name}, M={self.uses}" if self.uses else self.name
 
     @property
     def least_epsilon(self) -> float:
-        """What the retrieval costs."""
+        """The epsilon that the retrieval costs."""
         return self.selection_epsilon
 
     @property
@@ -145,15 +151,15 @@ class PrivateRAG(Algorithm):
 
     @property
     def units_read(self) -> int:
-        """Those that the generation reads."""
+        """The number of units that the generation reads."""
         return self.inner.units_read
 
     @property
     def public_choices(self) -> tuple[str, ...]:
-        """Those of the generation."""
+        """The public choices of the generation."""
         return self.inner.public_choices
 
     @property
     def releases_shares(self) -> bool:
-        """Whether the generation does."""
+        """Whether the generation releases shares of the vote."""
         return self.inner.releases_shares

@@ -1,6 +1,6 @@
-"""What DPVoteRAG and DPSparseVoteRAG share: voters continue one answer, token by token.
+"""The parts that DPVoteRAG and DPSparseVoteRAG share: voters continue one answer, token by token.
 
-Parameters keep the names of the paper (Koga, Wu and Chaudhuri) in their docstrings.
+Docstrings give the paper's names of parameters (Koga, Wu and Chaudhuri).
 """
 
 from dataclasses import dataclass, replace
@@ -24,10 +24,10 @@ class TokenVoting(VoterEnsemble):
     """Parameters of an answer by votes on tokens: those of `VoterEnsemble`, and three more. A round is a private token.
 
     Attributes:
-        private_tokens: how many private tokens the total should buy; the budget of a token follows.
-        epsilon_token: the budget of a private token (epsilon_token), instead of `private_tokens`.
-        selection: how the token is chosen: "observed" (among the tokens that voters said, or none),
-            "limited-domain" (the paper's mechanism, charged for replacement), "vocabulary" (exponential mechanism
+        private_tokens: the number of private tokens that the total should buy; the budget of a token follows.
+        epsilon_token: the budget of a private token (epsilon_token), in place of `private_tokens`.
+        selection: the mechanism that chooses the token: "observed" (among the tokens of the voters, or none),
+            "limited-domain" (the paper's mechanism, charged for replacement), "vocabulary" (the exponential mechanism
             over all tokens: pure, never none).
     """
 
@@ -48,12 +48,12 @@ class TokenVoting(VoterEnsemble):
 
     @property
     def rounds(self) -> int:
-        """How many private tokens the total should buy."""
+        """The number of private tokens that the total should buy."""
         return min(self.private_tokens, self.max_tokens)
 
     @property
     def most_rounds(self) -> int:
-        """Every token may be a private one."""
+        """The largest number of private tokens: all tokens of an answer."""
         return self.max_tokens
 
     def without_price(self) -> Self:
@@ -62,11 +62,11 @@ class TokenVoting(VoterEnsemble):
 
     @property
     def price(self) -> float | None:
-        """The budget of a private token, if given."""
+        """The budget of a private token; None if it follows from the total."""
         return self.epsilon_token
 
     def majority(self, epsilon: float, delta: float, change: Change, vocabulary: int) -> Majority:
-        """The selection of one token that costs `epsilon` (and `delta`, if it can fail) under `change`."""
+        """Return the selection of one token that costs `epsilon` (and `delta`, if it can fail) under `change`."""
         if self.selection == "vocabulary":
             return ExponentialMechanism(vocabulary, vote_scale(change, epsilon))
         if self.selection == "limited-domain":

@@ -1,4 +1,4 @@
-"""How voters are set up: what all answers by voters have in common, private or not."""
+"""The configuration of voters, for all answers by voters, private or not."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from discreet.retrieval.documents import Passage
 
 MOST_VOTERS = 1000
 MOST_PREFIX = 1000
-"""Characters of how an answer begins. What is read of every answer begins with it, so it must not take long."""
+"""The largest prefix in characters. Each answer is parsed with its prefix, so a long prefix would take long."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,11 +19,12 @@ class VoterConfig:
     """Parameters of voters.
 
     Attributes:
-        voters: how many voters (m), each with documents of its own.
-        units_per_voter: how many units each voter reads (k).
-        max_tokens: the longest answer (T_max).
-        prefix: how the answer begins: public, and free.
-        document_tokens: public length to which a unit's passage is cut or padded; the model's default if 0.
+        voters: the number of voters (m), each with documents of its own.
+        units_per_voter: the number of units that each voter reads (k).
+        max_tokens: the longest answer in tokens (T_max).
+        prefix: the first words of the answer: public and free.
+        document_tokens: the public length in tokens to which a unit's passage is cut or padded; 0 for the model's
+            default.
     """
 
     voters: int = 40
@@ -41,14 +42,14 @@ class VoterConfig:
         check_prefix(self.prefix)
 
     def asked(self, question: str) -> str:
-        """What voters are asked."""
+        """Return the question that voters read."""
         return question
 
     def check_fits(self, question: str, model: LanguageModel) -> None:
-        """Refuse a question for which the model has no room, before anybody pays.
+        """Refuse a question that does not fit into the model's context, before anything is paid.
 
         Raises:
-            UsageError: it is too long, or the answer or the documents may be.
+            UsageError: if the question, the answer or the documents may be too long.
         """
         tokens = (self.document_tokens or DOCUMENT_TOKENS) * self.units_per_voter
         asked = self.asked(question)
@@ -57,7 +58,7 @@ class VoterConfig:
     def start_voters(
         self, question: str, documents: Private[tuple[Passage, ...]], model: LanguageModel, public: str = ""
     ) -> VoterBatch:
-        """One prompt a voter and the public prompt, in one batch."""
+        """Return one batch with a prompt for each voter and the public prompt."""
         texts = documents.map(lambda passages: tuple(passage.text for passage in passages))
         return VoterBatch(
             model,
@@ -72,10 +73,10 @@ class VoterConfig:
 
 
 def check_prefix(prefix: str) -> None:
-    """Refuse one that is longer than any beginning of an answer.
+    """Refuse a prefix that is longer than `MOST_PREFIX`.
 
     Raises:
-        UsageError: it is.
+        UsageError: if it is longer.
     """
     if len(prefix) > MOST_PREFIX:
-        raise UsageError(f"A prefix is how an answer begins: at most {MOST_PREFIX} characters, not {len(prefix)}.")
+        raise UsageError(f"A prefix has at most {MOST_PREFIX} characters, not {len(prefix)}. Shorten it.")

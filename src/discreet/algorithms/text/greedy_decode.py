@@ -1,4 +1,4 @@
-"""Greedy decoding of a prompt, or of many that have nothing to do with each other, for baselines without votes."""
+"""Greedy decoding of one prompt, or of many unrelated prompts, for baselines without votes."""
 
 from collections.abc import Sequence
 from itertools import takewhile
@@ -9,11 +9,11 @@ from discreet.generation.torch_backend.greedy import decode_rows
 from discreet.generation.torch_backend.length_buckets import length_buckets
 
 _AT_ONCE = 32
-"""Prompts in a batch."""
+"""The number of prompts in a batch."""
 
 
 def write(model: LanguageModel, shared: Sequence[int], prompt: Prompt, prefix: str, max_tokens: int) -> GeneratedAnswer:
-    """Continue `shared` and `prompt` with their best tokens."""
+    """Continue `shared` and `prompt` greedily, and return the answer."""
     decoding = model.start(shared, [prompt], max_tokens)
     answer: list[int] = []
     stopped: Stopped = "length"
@@ -30,20 +30,23 @@ def write(model: LanguageModel, shared: Sequence[int], prompt: Prompt, prefix: s
 def write_all(
     model: LanguageModel, prompts: Sequence[tuple[Sequence[int], Prompt]], max_tokens: int
 ) -> list[tuple[list[int], bool]]:
-    """Continue each of many pairs of a shared part and a prompt with its best tokens; whether each came to an end.
+    """Continue each pair of a shared part and a prompt greedily.
 
-    Those of about the same length go together. What one says changes another only by how sums are rounded.
+    Prompts of about the same length share a batch. One prompt affects another one only through rounding of sums.
+
+    Returns:
+        for each pair, its tokens, and whether the model ended it.
     """
     whole = [[*shared, *prompt.tokens[prompt.padding :]] for shared, prompt in prompts]
-    # All but the last token of the shortest, at most: each has something of its own.
+    # The common part ends before the last token of the shortest prompt: each row needs tokens of its own.
     alike = takewhile(lambda tokens: len(set(tokens)) == 1, zip(*(tokens[:-1] for tokens in whole), strict=False))
     common = [tokens[0] for tokens in alike]
     own = [tokens[len(common) :] for tokens in whole]
     written: dict[int, tuple[list[int], bool]] = {}
-    for room, places in length_buckets([len(tokens) for tokens in own], max(map(len, own), default=0), _AT_ONCE):
-        batch = [own[place] for place in places]
+    for room, rows in length_buckets([len(tokens) for tokens in own], max(map(len, own), default=0), _AT_ONCE):
+        batch = [own[row] for row in rows]
         padded = [Prompt((model.pad_token,) * (room - len(t)) + tuple(t), room - len(t)) for t in batch]
         decoding = model.start(common, padded, max_tokens)
         found = decode_rows(decoding, decoding.best(), max_tokens, model.end_tokens, all_steps=False)
-        written |= dict(zip(places, found, strict=True))
-    return [written[place] for place in range(len(own))]
+        written |= dict(zip(rows, found, strict=True))
+    return [written[row] for row in range(len(own))]

@@ -1,7 +1,7 @@
-"""The keywords of an answer: which words it has, whatever their order, case and number.
+"""The keywords of an answer: its words, regardless of order, case and number.
 
-Each answer is read by itself, so that one answer cannot change another's words. DP-KSA counts the tokens of a model
-or "word tokens"; whole words are the same for every model, and can be shown.
+Each answer is parsed on its own, so that one answer cannot change another's words. DP-KSA counts the tokens of a model
+or "word tokens". Whole words are the same for every model, and readable.
 """
 
 import re
@@ -17,7 +17,7 @@ STOP_WORDS = frozenset(
     what when where whether which while who whom whose why will with within without would yet you your yours yourself
     yourselves""".split()
 )
-"""English function words, public: in every answer, and no help to the next one."""
+"""English function words: public, in every answer, and without information for the next one."""
 
 _SAME = str.maketrans({"’": "'", "\N{FRACTION SLASH}": "/"})
 _NOT_IN_A_NUMBER = re.compile(r"(?<!\d)[.,:/]|[.,:/](?!\d)")
@@ -26,13 +26,13 @@ _NOT_IN_A_WORD = re.compile(r"(?<!\w)'|'(?!\w)")
 
 
 def keywords(answer: str) -> frozenset[str]:
-    """The words of an answer without those that say nothing.
+    """Return the words of an answer without stop words.
 
-    - Unicode is brought to NFKC and case folded; invisible characters (soft hyphens, joiners) are dropped.
-    - A word is a run of letters, their marks, digits, and apostrophes between them. Everything else, hyphens too,
-      separates words. A possessive 's is dropped.
+    - Unicode is normalized to NFKC and case folded; invisible characters (soft hyphens, joiners) are dropped.
+    - A word is a run of letters, their marks, digits, and apostrophes between them. All other characters, hyphens too,
+      separate words. A possessive 's is dropped.
     - Numbers are kept, with points, commas, colons and slashes between digits: "3.5", "10,000", "12:30".
-    - `STOP_WORDS` are left out. Words are not stemmed: "thumb" and "thumbs" are two.
+    - `STOP_WORDS` are left out. Words are not stemmed: "thumb" and "thumbs" are two words.
     """
     text = normalize("NFKC", normalize("NFKC", answer).casefold()).translate(_SAME)
     text = _POSSESSIVE.sub("", _NOT_IN_A_NUMBER.sub(" ", "".join(map(_kept, text))))
@@ -40,7 +40,7 @@ def keywords(answer: str) -> frozenset[str]:
 
 
 def _kept(character: str) -> str:
-    """The character itself, a space in its place, or nothing."""
+    """Return the character itself, a space in its place, or an empty string."""
     kind = category(character)
     if kind == "Cf":
         return ""

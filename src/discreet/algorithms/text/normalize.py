@@ -1,15 +1,15 @@
-"""The canonical form of a short answer: what must be equal for two voters to have said the same.
+"""The canonical form of a short answer: two voters agree if their canonical forms are equal.
 
-Public and deterministic, one answer at a time: it may look at the question, which is public, and never at another
-answer. The steps:
+The form is public and deterministic, and is computed for one answer at a time. It may depend on the question, which is
+public, but not on other answers. The steps:
 
-1. the first line, and of it the first sentence;
-2. a question that wants yes or no: that word, if the answer begins with it;
-3. words without case, punctuation (hyphens and points inside a word stay), and articles in front;
-4. without the phrase that leads up to the answer: "The treatment for X is Y" becomes "y", since its head, "the
-   treatment", says no more than the question does; "Y is the disease" becomes "y" as well.
+1. Keep the first line, and of it the first sentence.
+2. If the question wants yes or no, and the answer begins with one, keep that word.
+3. Keep words without case, punctuation and leading articles; hyphens and points inside a word stay.
+4. Drop the phrase that leads up to the answer: "The treatment for X is Y" becomes "y", since its head, "the treatment",
+   only repeats the question. "Y is the disease" becomes "y" as well.
 
-An answer of which nothing is left is an abstention.
+An answer without remaining words is an abstention.
 """
 
 import re
@@ -26,7 +26,7 @@ ARTICLES = frozenset("a an the".split())
 LINKS = frozenset("is are was were be called named known as".split())
 _NO_START = ARTICLES | LINKS
 _PREPOSITIONS = frozenset("of for in on at to from with by among within".split())
-# Words that say of what kind an answer is, not which.
+# Words that name the kind of an answer, not the answer.
 LABELS = frozenset(
     """
     answer name one some its his her their this that it he she they condition disease illness disorder syndrome
@@ -40,10 +40,10 @@ _YES_NO = frozenset(
 
 
 def canonical(answer: str, question: str = "") -> str:
-    """The canonical form of `answer`; empty if it says nothing.
+    """Return the canonical form of `answer`; an empty string if it has no content.
 
     Args:
-        answer: what a voter wrote.
+        answer: the answer of a voter.
         question: the question that it answers.
     """
     said, asked = words_of(_first_sentence(answer)), words_of(question)
@@ -53,9 +53,10 @@ def canonical(answer: str, question: str = "") -> str:
 
 
 def choice(answer: str, choices: tuple[str, ...], question: str = "") -> int | None:
-    """Which of the public `choices` an answer names: the one named first, of those the longest; None if none.
+    """Return the index of the public choice that an answer names; None if it names no choice.
 
-    The core of the answer counts before the whole of it, so that "the better of A and B is B" is B.
+    The first choice in the text counts, and the longest of several that begin there. The core of the answer counts
+    before the whole of it: "the better of A and B is B" names B.
     """
     named = _named(choices)
     longest = max(map(len, named))
@@ -69,15 +70,15 @@ def choice(answer: str, choices: tuple[str, ...], question: str = "") -> int | N
 
 
 def check_choices(choices: tuple[str, ...]) -> None:
-    """Refuse choices between which no answer could tell.
+    """Refuse choices that an answer could not distinguish.
 
     Raises:
-        UsageError: there is only one, one has no words, or two are the same but for case and punctuation.
+        UsageError: if there is only one choice, one has no words, or two differ only in case and punctuation.
     """
     if len(choices) < 2:
-        raise UsageError("One choice leaves nothing to ask. Give at least two, or none.")
+        raise UsageError("There is only one choice. Give at least two, or none.")
     if len(_named(choices)) < len(choices) or () in _named(choices):
-        raise UsageError("Two choices are the same but for case and punctuation, or one is empty. Leave it out.")
+        raise UsageError("Two choices differ only in case and punctuation, or one is empty. Leave it out.")
 
 
 @lru_cache(maxsize=16)
@@ -93,24 +94,24 @@ def _first_sentence(text: str) -> str:
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text, without case and punctuation; hyphens and points inside a word stay."""
+    """Return the words of a text, without case and punctuation; hyphens and points inside a word stay."""
     plain = unicodedata.normalize("NFKC", text).replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").casefold()
     return _WORD.findall(plain)
 
 
 def _without_lead(words: list[str], asked: frozenset[str]) -> list[str]:
-    """The words without those that lead up to the answer."""
+    """Return the words without those that lead up to the answer."""
 
     def empty(part: list[str]) -> bool:
         said = ({word, _stem(word)} for word in part)
         return all(forms & asked or forms & LABELS or forms & ARTICLES or forms & LINKS for forms in said)
 
     while True:
-        words = words[next((place for place, word in enumerate(words[:-1]) if word not in _NO_START), len(words) - 1) :]
-        if words in (["the"], ["an"]):  # but "a" alone may be an answer: a blood group, a choice
+        words = words[next((index for index, word in enumerate(words[:-1]) if word not in _NO_START), len(words) - 1) :]
+        if words in (["the"], ["an"]):  # "a" alone may be an answer: a blood group, a choice
             return []
-        place = next((place for place, word in enumerate(words) if word in LINKS), len(words))
-        before, after = words[:place], words[place + 1 :]
+        link = next((index for index, word in enumerate(words) if word in LINKS), len(words))
+        before, after = words[:link], words[link + 1 :]
         if not (before and after):
             return words
         if not empty(head(before)):
@@ -119,9 +120,9 @@ def _without_lead(words: list[str], asked: frozenset[str]) -> list[str]:
 
 
 def head(words: list[str]) -> list[str]:
-    """A phrase up to its first preposition: of "treatment for X", "treatment"."""
-    place = next((place for place, word in enumerate(words) if word in _PREPOSITIONS), len(words))
-    return words[:place]
+    """Return a phrase up to its first preposition: of "treatment for X", "treatment"."""
+    end = next((index for index, word in enumerate(words) if word in _PREPOSITIONS), len(words))
+    return words[:end]
 
 
 def _stem(word: str) -> str:

@@ -1,8 +1,8 @@
 """A yes/no question as a claim about a subject and a value, from its text alone.
 
-"Is cold tea used to treat Thunder Heart?" claims cold tea of Thunder Heart. A claim about a treatment has an open
-question, too: "What is the treatment for Thunder Heart?" Other claims have none. The forms are those of English
-questions about diseases; a question of another form has no subject, and all its words are the value.
+"Is cold tea used to treat Thunder Heart?" claims the value "cold tea" for the subject "Thunder Heart". A claim about a
+treatment has an open question, too: "What is the treatment for Thunder Heart?" Other claims have none. The forms are
+those of English questions about diseases. A question of another form has no subject, and all its words are the value.
 """
 
 import re
@@ -44,15 +44,16 @@ NEGATIONS = frozenset(
 
 @dataclass(frozen=True)
 class Claim:
-    """What a yes/no question claims.
+    """The claim of a yes/no question.
 
     Attributes:
-        subject: the words of what it is about; empty if the question has no form that is known.
-        value: the words of what it claims of that; all words of the question if it has no form that is known.
+        subject: the words of the subject; empty if the question has no known form.
+        value: the words that are claimed of the subject; all words of the question if it has no known form.
         open: the open question for the value, if it asks for a treatment; empty if the documents alone decide.
-        received: whether the value may be something that a patient was given.
-        without: whether the value itself denies: "cuts that do not bleed".
-        negated: whether the question denies what it claims: "Is tea not used to treat ...?" No vote is read from it.
+        received: whether the value may be a treatment that a patient received.
+        without: whether the value itself has a negation: "cuts that do not bleed".
+        negated: whether the question denies its claim: "Is tea not used to treat ...?" Voters abstain on such a
+            question.
     """
 
     subject: tuple[str, ...]
@@ -64,7 +65,7 @@ class Claim:
 
 
 def claim_of(question: str) -> Claim:
-    """Return what a yes/no question claims."""
+    """Return the claim of a yes/no question."""
     text = " ".join(question.replace("\u2019", "'").split()).rstrip(" ?.!")
     asked = re.split(r"(?<=[.?!]) ", text)[-1]
     for treats, patterns in ((True, _TREATMENTS), (False, _OTHERS)):
@@ -82,12 +83,12 @@ def claim_of(question: str) -> Claim:
 
 
 def _denies(words: list[str]) -> int:
-    """How many of the words are negations."""
+    """Return the number of negations among the words."""
     return sum(word in NEGATIONS for word in words)
 
 
 def content(text: str) -> tuple[str, ...]:
-    """Return the words of a phrase that say something, without their endings, each once."""
+    """Return the content words of a phrase, without their endings, each once."""
     kept = (word for word in words_of(text) if word not in STOP_WORDS and word not in LABELS)
     bare = (stem(part) for word in kept for part in word.split("-"))
     return tuple(dict.fromkeys(word for word in bare if word not in _FRAME))

@@ -1,1 +1,1 @@
-"""Mechanisms, one file each."""
+"""The mechanisms, one file each."""

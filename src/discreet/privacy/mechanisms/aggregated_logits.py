@@ -1,9 +1,9 @@
-"""One token from the summed opinions of many documents: clip, sum, sample (DP-SynRAG, DP-RAG).
+"""One token from the summed weights of many documents: clip, sum, sample (DP-SynRAG, DP-RAG).
 
-Each share gives every token of the vocabulary a weight in [-c, c]; a token is sampled with probability proportional
-to exp(public logit + sum of the weights): an exponential mechanism whose utility is the sum (privacy-spec, part 8).
-Weights are whole numbers of 2^-16, so that their sum is exact whatever its order, and so is the sensitivity. Nothing
-is filtered or scaled after the sum: a top-k of private sums would be a release of its own.
+Each share gives each token of the vocabulary a weight in [-c, c]. A token is sampled with probability proportional to
+exp(public logit + sum of the weights). This is an exponential mechanism whose utility is the sum (privacy-spec, part
+8). Weights are multiples of 2^-16, so their sum and its sensitivity are exact in any order. The sum is neither filtered
+nor scaled: a top-k of private sums would be a release of its own.
 """
 
 from collections.abc import Sequence
@@ -17,18 +17,18 @@ from discreet.privacy.costs import BoundedRange, Cost
 from discreet.privacy.noise import Noise
 
 ONE = 2**16
-"""A weight of 1."""
+"""A weight of 1, in units of 2^-16."""
 Weights = NDArray[np.int32]
 
 
 _EXACT = 2.0**50
 LARGEST_CLIP = 2.0
-"""A larger one is no privacy to speak of: epsilon 4 for one token."""
+"""The largest clip. One token costs epsilon 4 with it; a larger clip gives no useful privacy."""
 
 
 @dataclass(frozen=True)
 class TokenPrice:
-    """What a token costs, before there is anything to draw it from."""
+    """The cost of a token, without the data that a draw needs."""
 
     clip: float
 
@@ -36,7 +36,7 @@ class TokenPrice:
         return f"token from aggregated logits, clip {self.clip:.6g}"
 
     def cost(self, change: Change) -> Cost:
-        """Bounded range 2c when a share comes or goes, 4c when one is replaced."""
+        """Return bounded range 2c if a share is added or removed, 4c if one is replaced."""
         moves = 2 if change.relation is Relation.REPLACE else 1
         return BoundedRange(2 * moves * change.shares * self.clip)
 
@@ -46,8 +46,8 @@ class AggregatedLogits:
     """Sample a token from public logits and the sum of the shares' weights.
 
     Attributes:
-        clip: the largest weight, in either direction.
-        public: what is added to the sums, shape (vocabulary,): released, or of the public prompt.
+        clip: the largest absolute weight.
+        public: the summand of the sums, shape (vocabulary,): released, or from the public prompt.
     """
 
     clip: float
@@ -62,15 +62,15 @@ class AggregatedLogits:
         return int(self.clip * ONE)
 
     def cost(self, change: Change) -> Cost:
-        """As `TokenPrice`."""
+        """Return the cost of `TokenPrice`."""
         return TokenPrice(self.clip).cost(change)
 
     def draw(self, shares: Sequence[Weights], noise: Noise) -> int:
-        """A token."""
+        """Return a token."""
         total = np.zeros(len(self.public), dtype=np.int64)
         for share in shares:
             total += np.clip(share, -self.bound, self.bound)
-        # Public logits are rounded to the same unit, and held to where sums of such numbers are exact in double
-        # precision: beyond it one share could push a sum over the edge to the next number that there is.
+        # Public logits are rounded to the same unit, and clipped to the range in which such sums are exact in double
+        # precision. Outside it, rounding could change a sum by more than one share's weight.
         scores = np.clip(np.round(self.public * ONE), -_EXACT, _EXACT) + total
         return noise.select((scores / ONE).tolist(), 1.0)

@@ -1,4 +1,4 @@
-"""A count with noise: discrete Laplace (the geometric mechanism; Ghosh, Roughgarden and Sundararajan 2009)."""
+"""A noisy count: discrete Laplace (the geometric mechanism; Ghosh, Roughgarden and Sundararajan 2009)."""
 
 import math
 from collections.abc import Sequence
@@ -11,10 +11,10 @@ from discreet.privacy.noise import Noise
 
 @dataclass(frozen=True)
 class NoisyCount:
-    """How many shares say yes, with discrete Laplace noise.
+    """The number of true shares, with discrete Laplace noise.
 
     Attributes:
-        scale: the noise; one share changes the count by one.
+        scale: the scale of the noise; one share changes the count by one.
     """
 
     scale: float
@@ -24,16 +24,16 @@ class NoisyCount:
 
     @staticmethod
     def calibrated(epsilon: float, change: Change) -> "NoisyCount":
-        """The count that costs `epsilon` under `change`, and never more by rounding."""
+        """Return the count that costs at most `epsilon` under `change`, rounding included."""
         scale = change.shares / epsilon
         while change.shares / scale > epsilon:
             scale = math.nextafter(scale, math.inf)
         return NoisyCount(scale)
 
     def cost(self, change: Change) -> Cost:
-        """Pure: a share that comes, goes or turns changes the count by at most one."""
+        """Return a pure cost: a share that is added, removed or replaced changes the count by at most one."""
         return Pure(change.shares / self.scale)
 
     def draw(self, shares: Sequence[bool], noise: Noise) -> int:
-        """One draw."""
+        """Return a noisy count."""
         return sum(map(bool, shares)) + noise.laplace(self.scale)

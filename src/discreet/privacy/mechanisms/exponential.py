@@ -1,6 +1,6 @@
 """The exponential mechanism over public candidates (McSherry and Talwar 2007), and permute-and-flip.
 
-Privacy-spec, part 2a. Each share is one vote; the candidates are public (a vocabulary, a list of choices).
+Privacy-spec, part 2a. Each share is one vote. The candidates are public (a vocabulary, a list of choices).
 """
 
 import math
@@ -14,17 +14,17 @@ from discreet.privacy.noise import Noise
 
 
 def vote_range(change: Change, scale: float) -> float:
-    """How far log-weights `count / scale` of votes can spread apart between neighbours.
+    """Return the range of the change of log-weights `count / scale` between neighbours.
 
-    Replacing a vote moves one count up and another down: 2 / scale. Adding or removing one moves counts in one
-    direction only: 1 / scale.
+    The replacement of a vote moves one count up and another down: 2 / scale. Its addition or removal moves counts in
+    one direction only: 1 / scale.
     """
     moves = 2 if change.relation is Relation.REPLACE else 1
     return moves * change.shares / scale
 
 
 def vote_scale(change: Change, epsilon: float) -> float:
-    """The scale at which selection from votes has bounded range `epsilon`."""
+    """Return the scale at which selection from votes has bounded range `epsilon`."""
     return vote_range(change, 1.0) / epsilon
 
 
@@ -32,7 +32,7 @@ def vote_scale(change: Change, epsilon: float) -> float:
 class ExponentialMechanism:
     """Select candidate c in 0..candidates-1 with probability proportional to exp(count_c / scale).
 
-    Votes outside that range are ignored: the candidates are public, whatever the voters say.
+    Votes outside that range are ignored: the candidates are public, and do not depend on the votes.
     """
 
     candidates: int
@@ -42,11 +42,11 @@ class ExponentialMechanism:
         return f"exponential mechanism over {self.candidates} public candidates, scale {self.scale:.6g}"
 
     def cost(self, change: Change) -> Cost:
-        """Bounded range 2/scale under replacement of a vote, 1/scale when one comes or goes."""
+        """Return bounded range 2/scale if a vote is replaced, 1/scale if one is added or removed."""
         return BoundedRange(vote_range(change, self.scale))
 
     def draw(self, shares: Sequence[int], noise: Noise) -> int:
-        """A candidate. Those without votes are drawn as one block, and then uniformly within it."""
+        """Return a candidate. All candidates without votes are drawn as one block, and then uniformly within it."""
         counts = Counter(vote for vote in shares if 0 <= vote < self.candidates)
         seen = sorted(counts)
         unseen = self.candidates - len(seen)
@@ -59,9 +59,9 @@ class ExponentialMechanism:
 
 @dataclass(frozen=True)
 class PermuteAndFlip:
-    """Permute-and-flip (McKenna and Sheldon 2020): never picks worse than the exponential mechanism.
+    """Permute-and-flip (McKenna and Sheldon 2020): its error is never larger than that of the exponential mechanism.
 
-    Pure epsilon but not of bounded range, so for many compositions the exponential mechanism costs less.
+    It is pure, but has no bounded range. So for many compositions the exponential mechanism costs less.
     """
 
     candidates: int
@@ -71,17 +71,17 @@ class PermuteAndFlip:
         return f"permute-and-flip over {self.candidates} public candidates, scale {self.scale:.6g}"
 
     def cost(self, change: Change) -> Cost:
-        """Pure 2/scale under replacement of a vote, 1/scale when one comes or goes."""
+        """Return pure 2/scale if a vote is replaced, 1/scale if one is added or removed."""
         return Pure(vote_range(change, self.scale))
 
     def draw(self, shares: Sequence[int], noise: Noise) -> int:
-        """A candidate."""
+        """Return a candidate."""
         counts = Counter(shares)
         return noise.permute_and_flip([float(counts[c]) for c in range(self.candidates)], self.scale)
 
 
 def _nth_absent(present: Sequence[int], n: int) -> int:
-    """The n-th (from 0) whole number that is not in the sorted list `present`."""
+    """Return the n-th (from 0) non-negative integer that is not in the sorted list `present`."""
     for value in present:
         if value > n:
             break

@@ -1,8 +1,8 @@
-"""How many of the most frequent words to release: DP-KSA, Algorithm 3 (FindBestK; Tang et al. 2026).
+"""The number of most frequent words to release: DP-KSA, Algorithm 3 (FindBestK; Tang et al. 2026).
 
-Privacy-spec, part 4. A share is a set of words, so that a word counts once an answer. The gap after the k most
-frequent words is d_k = H_(k) - H_(k+1), where H_(1) >= H_(2) >= ... are the words' counts; words that nobody said count
-0. k is drawn by the exponential mechanism on gaps. The paper's regulariser r(k), minus infinity outside of a public
+Privacy-spec, part 4. A share is a set of words, so a word counts at most once for each answer. The gap after the k most
+frequent words is d_k = H_(k) - H_(k+1), where H_(1) >= H_(2) >= ... are the words' counts; absent words count 0. The
+exponential mechanism draws k with the gaps as scores. The paper's regulariser r(k), minus infinity outside a public
 range, is the range.
 """
 
@@ -18,25 +18,25 @@ Words = frozenset[str]
 
 
 def by_count(shares: Sequence[Words]) -> list[tuple[str, int]]:
-    """The words with their counts, the most frequent first; of equal ones, in the public order of the words."""
+    """Return the words with their counts, the most frequent first; ties are in the public order of the words."""
     return sorted(Counter(word for words in shares for word in words).items(), key=lambda item: (-item[1], item[0]))
 
 
 def gap_after(size: int, ranked: Sequence[tuple[str, int]]) -> int:
-    """d_k for k = `size`: by how much the last of the first k words is ahead of the next one."""
+    """Return d_k for k = `size`: the difference between the counts of rank k and rank k + 1."""
 
-    def count(place: int) -> int:
-        return ranked[place][1] if place < len(ranked) else 0
+    def count(rank: int) -> int:
+        return ranked[rank][1] if rank < len(ranked) else 0
 
     return count(size - 1) - count(size)
 
 
 def gap_sensitivity(change: Change) -> int:
-    """By how much a gap can move, up or down.
+    """Return the largest change of a gap, up or down.
 
-    A share that is replaced moves every count by at most 1, hence every H_(k), hence a gap by at most 2: one of its
-    sides may rise while the other falls. A share that comes (or goes) moves counts in one direction only: H_(k) and
-    H_(k+1) both move by 0 or 1 in the same direction, and the gap by at most 1, up or down.
+    A replaced share moves every count by at most 1, hence every H_(k). A gap moves by at most 2, since one side may
+    rise while the other falls. An added or removed share moves counts in one direction only. H_(k) and H_(k+1) both
+    move by 0 or 1 in the same direction, and the gap by at most 1, up or down.
     """
     return change.shares * (2 if change.relation is Relation.REPLACE else 1)
 
@@ -47,7 +47,7 @@ class GapChoice:
 
     Attributes:
         least, most: the public range.
-        scale: the noise (Gumbel).
+        scale: the scale of the (Gumbel) noise.
     """
 
     least: int
@@ -63,14 +63,17 @@ class GapChoice:
 
     @staticmethod
     def calibrated(epsilon: float, least: int, most: int, change: Change) -> "GapChoice":
-        """The choice that costs `epsilon` under `change`: 4 / epsilon if a share is replaced (the paper: 2)."""
+        """Return the choice that costs `epsilon` under `change`.
+
+        If a share is replaced, its scale is 4 / epsilon (the paper: 2 / epsilon).
+        """
         return GapChoice(least, most, 2 * gap_sensitivity(change) / epsilon)
 
     def cost(self, change: Change) -> Cost:
-        """Bounded range: one gap may rise while its neighbour falls, each by the sensitivity."""
+        """Return a bounded range: one gap may rise while its neighbour falls, each by the sensitivity."""
         return BoundedRange(2 * gap_sensitivity(change) / self.scale)
 
     def draw(self, shares: Sequence[Words], noise: Noise) -> int:
-        """A number of words."""
+        """Return a number of words."""
         ranked, sizes = by_count(shares), range(self.least, self.most + 1)
         return sizes[noise.select([float(gap_after(size, ranked)) for size in sizes], self.scale)]

@@ -1,4 +1,4 @@
-"""How many shares say each of several public values: a histogram with discrete Laplace noise."""
+"""The number of shares with each of several public values: a histogram with discrete Laplace noise."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -12,11 +12,11 @@ from discreet.privacy.noise import Noise
 
 @dataclass(frozen=True)
 class NoisyHistogram:
-    """The number of shares for each of the values 0..values-1; other shares count nowhere.
+    """The number of shares with each of the values 0..values-1; other shares are ignored.
 
     Attributes:
-        values: how many public values there are.
-        scale: the noise of each count.
+        values: the number of public values.
+        scale: the scale of the noise of each count.
     """
 
     values: int
@@ -27,14 +27,14 @@ class NoisyHistogram:
 
     @staticmethod
     def calibrated(epsilon: float, values: int, change: Change) -> "NoisyHistogram":
-        """The histogram that costs `epsilon` under `change`."""
+        """Return the histogram that costs `epsilon` under `change`."""
         return NoisyHistogram(values, vote_range(change, 1.0) / epsilon)
 
     def cost(self, change: Change) -> Cost:
-        """Pure: a share replaced takes one from one count and adds one to another; one that comes or goes, half."""
+        """Return a pure cost: a replaced share changes two counts by one; an added or removed share changes one."""
         return Pure(vote_range(change, self.scale))
 
     def draw(self, shares: Sequence[int], noise: Noise) -> tuple[int, ...]:
-        """One draw."""
+        """Return a noisy count for each value."""
         counts = Counter(shares)
         return tuple(counts[value] + noise.laplace(self.scale) for value in range(self.values))

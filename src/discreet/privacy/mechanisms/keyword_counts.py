@@ -1,8 +1,8 @@
-"""How many units have each keyword, for those keywords that many have: DP-SynRAG's histogram.
+"""The number of units with each keyword, for keywords that many units have: DP-SynRAG's histogram.
 
-The paper adds noise to the keywords that occur and releases the largest: that a word is in the list at all then tells
-that somebody has it. Here a word is released only if its noisy count is above a threshold that the word of a single
-unit passes with probability at most delta (privacy-spec, part 8).
+The paper adds noise to the keywords that occur, and releases the largest. The presence of a word in the list then
+reveals that at least one unit has it. Here a word is released only if its noisy count is above a threshold. The word of
+a single unit passes it with probability at most delta (privacy-spec, part 8).
 """
 
 import math
@@ -21,10 +21,10 @@ class KeywordCounts:
     """Noisy counts of the words that enough shares have.
 
     Attributes:
-        words: how many words of a share count (K): its first in alphabetical order, should it have more.
+        words: the number of words of a share that count (K): its first ones in alphabetical order.
         sigma: the scale of the discrete Gaussian noise of each count.
-        delta: the probability, at most, that a word is released which one unit alone has.
-        of: what the words are.
+        delta: an upper bound of the probability that a word of a single unit is released.
+        of: the kind of words, for the receipt.
     """
 
     words: int
@@ -37,20 +37,23 @@ class KeywordCounts:
 
     @staticmethod
     def calibrated(rho: float, delta: float, words: int, change: Change, of: str = "keywords") -> "KeywordCounts":
-        """The counts that cost `rho` and `delta` under `change`."""
+        """Return the counts that cost `rho` and `delta` under `change`."""
         return KeywordCounts(words, math.sqrt(_moves(change) * words / (2 * rho)), delta, of)
 
     @property
     def threshold(self) -> int:
-        """The least count that is released: 1 + sigma z(1 - delta/K) in whole numbers, exactly."""
+        """The least count that is released: 1 + sigma z(1 - delta/K), exactly, in integers."""
         return 1 + noise_above(self.sigma, self.delta / self.words)
 
     def cost(self, change: Change) -> Cost:
-        """K/(2 sigma^2)-zCDP when a share comes or goes; a share that is replaced does both.
+        """Return K/(2 sigma^2)-zCDP if a share is added or removed; twice as much if one is replaced.
 
-        Words that the two neighbours share are counted with Gaussian noise, at distance sqrt(K). A word that one of
-        them alone has is released with probability at most delta/K, and there are K of those for a share that comes
-        or goes. (Canonne, Kamath and Steinke 2020 for the discrete Gaussian.)
+        Words of both neighbours are counted with Gaussian noise, at distance sqrt(K). A word of only one neighbour is
+        released with probability at most delta/K. An added or removed share has at most K such words. (Canonne, Kamath
+        and Steinke 2020 for the discrete Gaussian.)
+
+        Raises:
+            NotImplementedError: if a unit changes several shares.
         """
         if change.shares != 1:
             raise NotImplementedError("Counts of keywords are analysed for one share a unit.")
@@ -58,7 +61,7 @@ class KeywordCounts:
         return ZeroConcentrated(moves * self.words / (2 * self.sigma**2), self.delta)
 
     def draw(self, shares: Sequence[Collection[str]], noise: Noise) -> dict[str, int]:
-        """Noisy counts by word, in alphabetical order: the order of the counts is that of the counts released."""
+        """Return noisy counts by word, in alphabetical order: the order depends on the released words alone."""
         counts = Counter(word for share in shares for word in sorted(set(share))[: self.words])
         noisy = {word: counts[word] + noise.gaussian(self.sigma) for word in sorted(counts)}
         return {word: count for word, count in noisy.items() if count >= self.threshold}
@@ -66,7 +69,7 @@ class KeywordCounts:
 
 @lru_cache(maxsize=64)
 def noise_above(sigma: float, probability: float) -> int:
-    """The least t >= 1 that a discrete Gaussian of that scale reaches with at most `probability`."""
+    """Return the least t >= 1 that a discrete Gaussian of scale `sigma` reaches with at most `probability`."""
     reach = math.ceil(sigma * 40) + 2
     weights = [math.exp(-(z**2) / (2 * sigma**2)) for z in range(reach)]
     total = weights[0] + 2 * math.fsum(weights[1:])

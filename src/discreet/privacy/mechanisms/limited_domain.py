@@ -1,8 +1,8 @@
-"""Selection among the values that voters said, from an unbounded domain, or nothing at all.
+"""Selection among the values of the votes, from an unbounded domain; the result may be None.
 
-Two mechanisms of privacy-spec, part 2b. `ObservedSelection` is one draw of the exponential mechanism over the
-observed values and a bottom, tight under both relations. `LimitedDomain` is Durfee and Rogers 2019 (top-1), as
-DPVoteRAG uses it, charged for the relation that its input really has.
+Two mechanisms of privacy-spec, part 2b. `ObservedSelection` is one draw of the exponential mechanism over the observed
+values and a bottom, tight under both relations. `LimitedDomain` is Durfee and Rogers 2019 (top-1), as used by
+DPVoteRAG, and charged for the actual relation of its input.
 """
 
 import math
@@ -26,8 +26,8 @@ class ObservedSelection:
     """Select an observed value with weight exp(count / scale), or None with weight exp(bottom / scale).
 
     Attributes:
-        scale: the noise.
-        bottom: the count that None pretends to have.
+        scale: the scale of the noise.
+        bottom: the virtual count of None.
     """
 
     scale: float
@@ -38,25 +38,28 @@ class ObservedSelection:
 
     @staticmethod
     def calibrated(epsilon: float, delta: float, change: Change) -> "ObservedSelection":
-        """The mechanism that costs (epsilon, delta) under `change`: bottom = 1 + scale ln(1/delta - 1) for a share."""
+        """Return the mechanism that costs (epsilon, delta) under `change`.
+
+        For one share, bottom = 1 + scale ln(1/delta - 1).
+        """
         scale = vote_scale(change, epsilon)
         return ObservedSelection(scale, scale * (_own_weight(change.shares, scale) + math.log(1 / delta - 1)))
 
     def chance(self, votes: int) -> float:
-        """How probably a value with so many votes is selected when there is no other."""
+        """Return the probability that a value with `votes` votes is selected if no other value exists."""
         return float(np.exp(-np.logaddexp(0.0, (self.bottom - votes) / self.scale)))
 
     def cost(self, change: Change) -> Cost:
-        """Bounded range, unless a value that only one neighbour holds is drawn: probability at most delta.
+        """Return a bounded range; delta bounds the probability of a value that only one neighbour holds.
 
-        Such values weigh at most `_own_weight`, against the weight of the bottom alone; for one share,
-        delta = 1 / (1 + exp((bottom - 1) / scale)).
+        Such values weigh at most `_own_weight`, against the weight of the bottom alone. For one share, delta = 1 / (1 +
+        exp((bottom - 1) / scale)).
         """
         ahead = self.bottom / self.scale - _own_weight(change.shares, self.scale)
         return BoundedRange(vote_range(change, self.scale), float(np.exp(-np.logaddexp(0.0, ahead))))
 
     def draw(self, shares: Sequence[V | None], noise: Noise) -> V | None:
-        """An observed value, or None. Shares that are None abstain: that moves fewer votes than any value would."""
+        """Return an observed value, or None. A share of None abstains, which moves fewer votes than any value."""
         counts: Counter[V] = Counter(share for share in shares if share is not None)
         values: list[V] = sorted(counts)
         chosen = noise.select([*(float(counts[value]) for value in values), self.bottom], self.scale)
@@ -67,12 +70,12 @@ class ObservedSelection:
 class LimitedDomain:
     """Durfee and Rogers 2019, Algorithm 1 with k = 1: Gumbel(1/epsilon) noise on the `domain` largest counts.
 
-    None competes at h + 1 + ln(1/delta)/epsilon, where h is the largest count left out.
+    None competes at h + 1 + ln(1/delta)/epsilon, where h is the largest omitted count.
 
     Attributes:
-        epsilon, delta: the parameters of the mechanism, which are its cost when one vote is added or removed.
-        domain: how many of the largest counts take part (the paper's k-bar).
-        votes: the public number of votes. With domain >= votes no count is ever left out.
+        epsilon, delta: the parameters of the mechanism, equal to its cost if one vote is added or removed.
+        domain: the number of largest counts that take part (the paper's k-bar).
+        votes: the public number of votes. With domain >= votes no count is omitted.
     """
 
     epsilon: float
@@ -85,15 +88,18 @@ class LimitedDomain:
 
     @staticmethod
     def calibrated(epsilon: float, delta: float, change: Change, votes: int) -> "LimitedDomain":
-        """The mechanism that costs (epsilon, delta) under `change`, of one share."""
+        """Return the mechanism that costs (epsilon, delta) under `change` of one share."""
         inner = epsilon / vote_range(change, 1.0)
         shrink = 1 + math.exp(inner) if change.relation is Relation.REPLACE else 1.0
         return LimitedDomain(inner, delta / shrink, votes, votes)
 
     def cost(self, change: Change) -> Cost:
-        """(epsilon, delta) for a vote that comes or goes; (2 epsilon, (1 + e^epsilon) delta) for one replaced.
+        """Return (epsilon, delta) if a vote is added or removed; (2 epsilon, (1 + e^epsilon) delta) if one is replaced.
 
-        Bounded range is proved only where no count is left out; otherwise the pure curve is charged.
+        Bounded range is proved only if no count is omitted; otherwise the pure curve is charged.
+
+        Raises:
+            NotImplementedError: if a unit changes several shares.
         """
         if change.shares != 1:
             raise NotImplementedError("LimitedDomain is analysed for one share a unit; use ObservedSelection.")
@@ -103,10 +109,14 @@ class LimitedDomain:
         return (BoundedRange if self.domain >= self.votes else Pure)(epsilon, delta)
 
     def draw(self, shares: Sequence[int], noise: Noise) -> int | None:
-        """An observed value among the `domain` most frequent, or None."""
+        """Return an observed value among the `domain` most frequent, or None.
+
+        Raises:
+            ValueError: if there are more than `votes` shares.
+        """
         if len(shares) > self.votes:
-            raise ValueError(f"This mechanism is for at most {self.votes} votes; their number is public.")
-        # Ties at the boundary go by the value itself, a public order.
+            raise ValueError(f"This mechanism was calibrated for at most {self.votes} votes.")
+        # Ties at the boundary are resolved by the value itself, a public order.
         ranked = sorted(Counter(shares).items(), key=lambda item: (-item[1], item[0]))
         kept, rest = ranked[: self.domain], ranked[self.domain :]
         bottom = (rest[0][1] if rest else 0) + 1 + math.log(1 / self.delta) / self.epsilon
@@ -115,8 +125,9 @@ class LimitedDomain:
 
 
 def _own_weight(shares: int, scale: float) -> float:
-    """At most the logarithm of what values that only one neighbour holds can weigh together.
+    """Return an upper bound of the log-weight of all values that only one neighbour holds.
 
-    `shares` votes on values of v votes each weigh (shares / v) exp(v / scale); a mixture is no heavier than the best v.
+    `shares` votes on values of v votes each weigh (shares / v) exp(v / scale). A mixture weighs at most as much as the
+    best v.
     """
     return max(math.log(shares / votes) + votes / scale for votes in range(1, shares + 1))

@@ -1,4 +1,4 @@
-"""The sum of whole-number vectors of bounded length, with discrete Gaussian noise: the centre of a cluster."""
+"""The sum of integer vectors of bounded length, with discrete Gaussian noise: the centre of a cluster."""
 
 import math
 from collections.abc import Sequence
@@ -16,14 +16,14 @@ Whole = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class NoisySum:
-    """The sum of the shares' vectors, each coordinate with noise.
+    """The sum of the shares' vectors, with noise in each coordinate.
 
-    Whole numbers make the sum exact, whatever its order, and its sensitivity with it.
+    With integers, the sum and its sensitivity are exact in any order.
 
     Attributes:
-        dimension: how many coordinates a vector has.
-        length: the longest that a vector may be; a longer one counts as nothing.
-        sigma: the noise's scale, in lengths.
+        dimension: the number of coordinates of a vector.
+        length: the largest length of a vector; a longer one counts as zero.
+        sigma: the scale of the noise, in units of `length`.
     """
 
     dimension: int
@@ -35,15 +35,18 @@ class NoisySum:
 
     @staticmethod
     def calibrated(rho: float, dimension: int, length: int, change: Change) -> "NoisySum":
-        """The sum that costs `rho` under `change`."""
+        """Return the sum that costs `rho` under `change`."""
         return NoisySum(dimension, length, _distance(change) / math.sqrt(2 * rho))
 
     def cost(self, change: Change) -> Cost:
-        """Distance^2/(2 sigma^2)-zCDP: one length for a share that comes or goes, two for one replaced."""
+        """Return distance^2/(2 sigma^2)-zCDP.
+
+        The distance is one length for an added or removed share, and two lengths for a replaced one.
+        """
         return ZeroConcentrated(_distance(change) ** 2 / (2 * self.sigma**2))
 
     def draw(self, shares: Sequence[Whole], noise: Noise) -> Whole:
-        """One draw, shape (dimension,)."""
+        """Return a noisy sum, shape (dimension,)."""
         total = np.zeros(self.dimension, dtype=np.int64)
         for share in shares:
             if share.shape == total.shape and int(np.dot(share, share)) <= self.length**2:

@@ -1,11 +1,10 @@
-"""Projected vectors with noise, one a share, to be handed to somebody who is not trusted with them.
+"""Projected vectors with noise, one for each share, for an untrusted recipient.
 
-A whole-number vector e times a public whole-number matrix P is exact, so that e P moves by at most 2 |e| |P| when e is
-replaced, |P| being the matrix's spectral norm (privacy-spec, part 7), and nothing is rounded before the noise. Noise
-is discrete Gaussian: rho = (2 |e| |P|)^2/(2 sigma^2) (Canonne, Kamath and Steinke 2020, Theorem 14).
+The product of an integer vector e and a public integer matrix P is exact. So e P moves by at most 2 |e| |P| if e is
+replaced, where |P| is the matrix's spectral norm (privacy-spec, part 7). There is no rounding before the noise. The
+noise is discrete Gaussian: rho = (2 |e| |P|)^2/(2 sigma^2) (Canonne, Kamath and Steinke 2020, Theorem 14).
 
-There is a public number of rows. Rows that no share has hold noise alone, so that how many shares there are does not
-show.
+The number of rows is public. Rows without a share hold noise alone, so the number of shares is not visible.
 """
 
 import math
@@ -22,7 +21,7 @@ from discreet.privacy.noise import Noise, Whole
 
 Placed = tuple[int, Whole]
 """A row, and the vector that it holds."""
-# The singular values of a matrix of whole numbers are computed to about 1e-12 of the largest.
+# The singular values of an integer matrix are computed to about 1e-12 of the largest.
 _MARGIN = 1 + 1e-9
 
 
@@ -30,14 +29,14 @@ _MARGIN = 1 + 1e-9
 class NoisyVectors:
     """Each share's vector in the share's row, projected, with noise.
 
-    A share may turn into any other, also one of another row: that row and its own then move by one length each, which
+    A share may become any other, also one of another row. The old and the new row then move by one length each, which
     is less than two lengths in one row. A row that several shares claim counts as empty.
 
     Attributes:
-        matrix: public, shape (d, k).
-        rows: how many rows there are: public.
-        length: the longest that a vector may be; a longer one counts as nothing.
-        sigma: the noise's scale, in `reach`.
+        matrix: the public matrix, shape (d, k).
+        rows: the public number of rows.
+        length: the largest length of a vector; a longer one counts as zero.
+        sigma: the scale of the noise, in units of `reach`.
     """
 
     matrix: Whole = field(repr=False)
@@ -55,20 +54,23 @@ class NoisyVectors:
 
     @staticmethod
     def calibrated(rho: float, matrix: Whole, rows: int, length: int, change: Change) -> "NoisyVectors":
-        """The release that costs `rho` under `change`."""
+        """Return the release that costs `rho` under `change`."""
         return NoisyVectors(matrix, rows, length, _distance(change) / math.sqrt(2 * rho))
 
     @cached_property
     def reach(self) -> float:
-        """The longest that a projected vector may be: the length times the spectral norm, rounded up."""
+        """The largest length of a projected vector: `length` times the spectral norm, rounded up."""
         return self.length * spectral_norm(self.matrix)
 
     def cost(self, change: Change) -> Cost:
-        """Distance^2/(2 sigma^2)-zCDP: one reach for a share that comes or goes, two for one replaced."""
+        """Return distance^2/(2 sigma^2)-zCDP.
+
+        The distance is one reach for an added or removed share, and two reaches for a replaced one.
+        """
         return ZeroConcentrated(_distance(change) ** 2 / (2 * self.sigma**2))
 
     def draw(self, shares: Sequence[Placed], noise: Noise) -> Whole:
-        """One draw, shape (rows, k)."""
+        """Return the noisy vectors, shape (rows, k)."""
         claimed = Counter(row for row, _ in shares)
         total = np.zeros((self.rows, self.matrix.shape[1]), dtype=np.int64)
         for row, vector in shares:
@@ -83,7 +85,7 @@ class NoisyVectors:
 
 
 def spectral_norm(matrix: Whole) -> float:
-    """The most that a matrix of whole numbers lengthens a vector, rounded up."""
+    """Return the largest factor by which an integer matrix lengthens a vector, rounded up."""
     return float(np.linalg.norm(matrix.astype(np.float64), 2)) * _MARGIN
 
 

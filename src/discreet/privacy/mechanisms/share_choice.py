@@ -1,7 +1,7 @@
-"""A public threshold above which lies about a share of the whole weight: the exponential mechanism over thresholds.
+"""A public threshold with about a share of the total weight above it: the exponential mechanism over thresholds.
 
-DP-RAG (Grislain 2024), top-p; privacy-spec, part 8. How many units should be above a threshold depends on the question;
-the share of their weight, which falls off with distance, does so less.
+DP-RAG (Grislain 2024), top-p; privacy-spec, part 8. The best number of units above a threshold depends on the question.
+The best share of their weight, which decreases with distance, depends on it less.
 """
 
 from collections.abc import Sequence
@@ -15,16 +15,17 @@ from discreet.privacy.noise import Noise
 
 @dataclass(frozen=True)
 class ShareChoice:
-    """Select one of the thresholds, the highest first; a share says the first of them that it passes.
+    """Select one of the thresholds, the highest first. A share is the index of the first threshold that it passes.
 
-    The score of threshold i is -|p W - W_i|, with W the weight of all shares and W_i that of those that pass i. A share
-    that comes moves p W - W_i by between -(1 - p) and p, so each score by at most the larger of p and 1 - p. Weights
-    and p are taken as whole numbers of 2^-16, so that no sum follows from an order; the cost is that of this p.
+    The score of threshold i is -|p W - W_i|, where W is the weight of all shares, and W_i of those that pass i. An
+    added share moves p W - W_i by between -(1 - p) and p, so each score by at most the larger of p and 1 - p. Weights
+    and p are rounded to multiples of 2^-16, so that sums do not depend on order. The cost is that of the rounded p.
 
     Attributes:
-        weights: of a share, by the first threshold that it passes: public, between 0 and 1. One that passes none has 0.
+        weights: the public weight of a share for the first threshold that it passes, between 0 and 1. A share that
+            passes none weighs 0.
         share: p, between 0 and 1.
-        scale: the noise: log-weights are scores / scale.
+        scale: the scale of the noise: log-weights are scores / scale.
     """
 
     weights: tuple[float, ...]
@@ -33,7 +34,7 @@ class ShareChoice:
 
     def __post_init__(self) -> None:
         if not (self.weights and all(0 <= weight <= 1 for weight in self.weights) and 0 < self.share < 1):
-            raise ValueError("Weights lie between 0 and 1, and the share between.")
+            raise ValueError(f"Weights and the share lie between 0 and 1; the share is {self.share}.")
 
     def __str__(self) -> str:
         return (
@@ -42,15 +43,15 @@ class ShareChoice:
 
     @staticmethod
     def calibrated(epsilon: float, weights: tuple[float, ...], share: float, change: Change) -> "ShareChoice":
-        """The choice that costs `epsilon` under `change`."""
+        """Return the choice that costs `epsilon` under `change`."""
         return ShareChoice(weights, share, 2 * _moved(share, change) / epsilon)
 
     def cost(self, change: Change) -> Cost:
-        """Bounded range: log-weights move by at most so much, up or down."""
+        """Return a bounded range: twice the largest move of a log-weight."""
         return BoundedRange(2 * _moved(self.share, change) / self.scale)
 
     def draw(self, shares: Sequence[int], noise: Noise) -> int:
-        """One draw."""
+        """Return the index of a threshold."""
         weights, p = [round(weight * ONE) for weight in self.weights], _whole(self.share)
         counts = [sum(share == threshold for share in shares) for threshold in range(len(weights))]
         whole = sum(count * weight for count, weight in zip(counts, weights, strict=True))
@@ -66,6 +67,6 @@ def _whole(share: float) -> int:
 
 
 def _moved(share: float, change: Change) -> float:
-    """By how much a score can move. A share in place of another: one way by p, the other by 1 - p."""
+    """Return the largest change of a score. If a share is replaced, one share moves it by p and the other by 1 - p."""
     p = _whole(share)
     return change.shares * (max(p, ONE - p) / ONE if change.relation is Relation.ADD_REMOVE else 1.0)

@@ -1,7 +1,7 @@
 """The sparse vector technique: AboveThreshold (Dwork and Roth 2014, Algorithm 1), one run at a time.
 
-Privacy-spec, part 3. A run asks how many shares say yes, any number of times, and stops when it fires. It costs
-the same however often it is asked and whether or not it fires. The next run draws its threshold anew.
+Privacy-spec, part 3. A query counts the true shares. A run answers any number of queries, and stops when it fires. Its
+cost depends neither on the number of queries nor on whether it fires. The next run draws a new threshold.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,12 +14,12 @@ from discreet.privacy.noise import Noise
 
 @dataclass(frozen=True)
 class SparseVector:
-    """Fires when the number of shares that say yes is, up to noise, at most (or at least) a threshold.
+    """A run that fires if the number of true shares is, up to noise, at most (or at least) a threshold.
 
     Attributes:
-        threshold: a public whole number.
-        threshold_scale: discrete Laplace scale of the threshold, drawn once a run.
-        query_scale: discrete Laplace scale of every count.
+        threshold: a public integer.
+        threshold_scale: the discrete Laplace scale of the threshold, drawn once a run.
+        query_scale: the discrete Laplace scale of each count.
         fires: "below" to fire at counts up to the threshold (few agree), "above" at counts from it on.
     """
 
@@ -38,10 +38,10 @@ class SparseVector:
     def calibrated(
         epsilon: float, threshold: int, change: Change, fires: str = "below", *, split: float = 2 ** (2 / 3)
     ) -> "SparseVector":
-        """The run that costs `epsilon` under `change`.
+        """Return the run that costs `epsilon` under `change`.
 
-        `split` is the ratio of what the queries get to what the threshold gets; Lyu, Su and Li 2017 find 2^(2/3)
-        best for one firing. The textbook's scales, 2/epsilon and 4/epsilon, are `split=1`.
+        `split` is the ratio of the queries' part to the threshold's part. Lyu, Su and Li 2017 find 2^(2/3) best for one
+        firing. The textbook's scales, 2/epsilon and 4/epsilon, are `split=1`.
         """
         for_threshold = epsilon / (1 + split)
         return SparseVector(
@@ -52,11 +52,14 @@ class SparseVector:
         )
 
     def cost(self, change: Change) -> Cost:
-        """Pure: shares/threshold_scale + 2 shares/query_scale (1 instead of 2 if counts move one way only)."""
+        """Return pure shares/threshold_scale + 2 shares/query_scale.
+
+        If counts move in one direction only, the factor 2 is 1.
+        """
         return Pure(change.shares / self.threshold_scale + _query_sensitivity(change) / self.query_scale)
 
     def start(self, noise: Noise) -> Callable[[Sequence[bool]], tuple[bool, bool]]:
-        """Begin a run with a threshold of its own: a function from shares to (fired, over)."""
+        """Begin a run with a new noisy threshold; return a function from shares to (fired, over)."""
         noisy_threshold = self.threshold + noise.laplace(self.threshold_scale)
 
         def ask(shares: Sequence[bool]) -> tuple[bool, bool]:

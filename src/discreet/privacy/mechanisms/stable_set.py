@@ -1,14 +1,14 @@
-"""The most frequent words, exactly, if they are far enough ahead: DP-KSA, Algorithm 2 (TopKWithPTR; Tang et al. 2026).
+"""The exact set of the most frequent words, if it is stable: DP-KSA, Algorithm 2 (TopKWithPTR; Tang et al. 2026).
 
-Propose, test, release; privacy-spec, part 4. Replacing one share moves a count by at most 1, so the set of the k most
-frequent words is the same for all neighbours if the gap d_k is above 2. Whether it is, is tested with noise.
+Propose, test, release; privacy-spec, part 4. The replacement of one share moves a count by at most 1. So the set of the
+k most frequent words is the same for all neighbours if the gap d_k is above 2. A noisy test checks that.
 
-The noise is a *discrete* Gaussian of scale s = 2 sigma, since gaps are whole numbers: it is drawn exactly, and moving
-max(2, d_k) by 2 costs as much zCDP as with the continuous one, 2^2 / (2 s^2) (Canonne, Kamath and Steinke 2020,
-Theorem 4). The paper's shift, s z(1 - delta), becomes a whole number t: the least of at least s z(1 - delta) - 1/2.
-Then P[Z > t] <= delta. For z > t, exp(-z^2 / 2s^2) is at most its integral from z - 1/2 to z + 1/2, being convex there
-(t + 1/2 >= s, since z(1 - delta) >= 1); the sum over all z is at least the integral over the line, s sqrt(2 pi), by
-Poisson's formula. So P[Z > t] <= P[N(0, s^2) > t + 1/2] <= delta.
+The noise is a *discrete* Gaussian of scale s = 2 sigma, since gaps are integers. It is drawn exactly. Moving max(2,
+d_k) by 2 costs as much zCDP as with the continuous one, 2^2 / (2 s^2) (Canonne, Kamath and Steinke 2020, Theorem 4).
+The paper's shift, s z(1 - delta), becomes an integer t: the least one of at least s z(1 - delta) - 1/2. Then P[Z > t]
+<= delta, for this reason. For z > t, exp(-z^2 / 2s^2) is at most its integral from z - 1/2 to z + 1/2, being convex
+there (t + 1/2 >= s, since z(1 - delta) >= 1). The sum over all z is at least the integral over the line, s sqrt(2 pi),
+by Poisson's formula. So P[Z > t] <= P[N(0, s^2) > t + 1/2] <= delta.
 """
 
 import math
@@ -25,9 +25,9 @@ from discreet.privacy.mechanisms.gap_choice import Words, by_count, gap_after
 from discreet.privacy.noise import Noise
 
 UNSTABLE = 2
-"""The largest gap at which a neighbour's set may be another one."""
+"""The largest gap at which a neighbour may have another set."""
 LARGEST_DELTA = 0.15
-"""Up to here z(1 - delta) >= 1."""
+"""The largest delta with z(1 - delta) >= 1."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class StableSet:
 
     Attributes:
         sigma: half of the noise's scale.
-        delta: the probability, at most, that a set is released that is not stable.
-        size: how many words (k): public.
+        delta: an upper bound of the probability that an unstable set is released.
+        size: the public number of words (k).
     """
 
     sigma: float
@@ -53,26 +53,29 @@ class StableSet:
 
     @staticmethod
     def calibrated(rho: float, delta: float) -> "StableSet":
-        """The test that costs `rho` and `delta`."""
+        """Return the test that costs `rho` and `delta`."""
         return StableSet(1 / math.sqrt(2 * rho), delta)
 
     def of(self, size: int) -> "StableSet":
-        """The same test for another number of words, at the same cost."""
+        """Return the same test for another number of words, at the same cost."""
         return replace(self, size=size)
 
     def cost(self, change: Change) -> Cost:
-        """1/(2 sigma^2)-zCDP with failure `delta`, if one share is replaced.
+        """Return 1/(2 sigma^2)-zCDP with failure `delta`, if one share is replaced.
 
-        If the set is stable for either neighbour, both have the same one, and all that differs is the test. If it is
-        for neither, both release one with probability at most delta. A share that comes or goes changes counts as one
-        that turns into, or from, the empty set: no more.
+        If the set is stable for one neighbour, both have the same set, and only the test differs. If it is stable for
+        neither, both release a set with probability at most delta. An added or removed share changes counts like a
+        replacement of, or by, the empty set: no more.
+
+        Raises:
+            NotImplementedError: if a unit changes several shares.
         """
         if change.shares != 1:
             raise NotImplementedError("The stable set is analysed for one share a unit.")
         return ZeroConcentrated(1 / (2 * self.sigma**2), self.delta)
 
     def draw(self, shares: Sequence[Words], noise: Noise) -> tuple[str, ...] | None:
-        """The words in alphabetical order, since their order by count is not covered; or None."""
+        """Return the words in alphabetical order, or None. The cost does not cover their order by count."""
         ranked = by_count(shares)
         noisy = max(UNSTABLE, gap_after(self.size, ranked)) + noise.gaussian(2 * self.sigma)
         if noisy - shift(self.sigma, self.delta) <= UNSTABLE:
@@ -81,12 +84,12 @@ class StableSet:
 
 
 def shift(sigma: float, delta: float) -> int:
-    """By how much the noisy gap is lowered, so that a set that is not stable is released with probability <= delta."""
+    """Return the subtrahend of the noisy gap that releases an unstable set with probability at most delta."""
     return math.ceil(-2 * sigma * NormalDist().inv_cdf(delta) - 0.5)
 
 
 def pass_probability(gap: int, sigma: float, delta: float) -> float:
-    """How likely a set with this gap passes the test."""
+    """Return the probability that a set with this gap passes the test."""
     reach = math.ceil(20 * sigma) + 1
     values = np.arange(-reach, reach + 1)
     weights = np.exp(-((values / (2 * sigma)) ** 2) / 2)
@@ -95,6 +98,6 @@ def pass_probability(gap: int, sigma: float, delta: float) -> float:
 
 
 def gap_to_pass(probability: float, sigma: float, delta: float) -> int:
-    """The smallest gap with which a set passes at least this likely."""
+    """Return the smallest gap with which a set passes with at least this probability."""
     most = UNSTABLE + 2 + shift(sigma, delta) + math.ceil(20 * sigma)
     return bisect_left(range(most), probability, key=lambda gap: pass_probability(gap, sigma, delta))

@@ -1,4 +1,4 @@
-"""A public threshold above which lie about as many shares as wanted: the exponential mechanism over thresholds."""
+"""A public threshold with about the wanted number of shares above it: the exponential mechanism over thresholds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,15 +10,15 @@ from discreet.privacy.noise import Noise
 
 @dataclass(frozen=True)
 class ThresholdChoice:
-    """Select one of the numbers 0 .. thresholds-1, a share saying the first of them that it passes.
+    """Select one of the thresholds 0 .. thresholds-1. A share is the index of the first threshold that it passes.
 
-    The score of threshold i is minus the distance between `wanted` and the number of shares that pass i; one share
+    The score of threshold i is minus the distance between `wanted` and the number of shares that pass i. One share
     changes each score by at most one, in either direction.
 
     Attributes:
-        thresholds: how many there are, the highest first.
-        wanted: how many shares should pass.
-        scale: the noise: weights are exp(score / scale).
+        thresholds: the number of thresholds, the highest first.
+        wanted: the target number of shares above the threshold.
+        scale: the scale of the noise: weights are exp(score / scale).
     """
 
     thresholds: int
@@ -30,15 +30,15 @@ class ThresholdChoice:
 
     @staticmethod
     def calibrated(epsilon: float, thresholds: int, wanted: int, change: Change) -> "ThresholdChoice":
-        """The choice that costs `epsilon` under `change`."""
+        """Return the choice that costs `epsilon` under `change`."""
         return ThresholdChoice(thresholds, wanted, 2 * change.shares / epsilon)
 
     def cost(self, change: Change) -> Cost:
-        """Bounded range: log-weights move by at most shares/scale, up or down."""
+        """Return a bounded range: log-weights move by at most shares/scale, up or down."""
         return BoundedRange(2 * change.shares / self.scale)
 
     def draw(self, shares: Sequence[int], noise: Noise) -> int:
-        """One draw."""
+        """Return the index of a threshold."""
         passing, scores = 0, []
         for threshold in range(self.thresholds):
             passing += sum(share == threshold for share in shares)
