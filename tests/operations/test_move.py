@@ -36,9 +36,9 @@ def test_a_vault_answers_where_it_was_moved(make: Make, tmp_path: Path) -> None:
     paid = vault.ledger.unit_balances()
     let_go(vault)
     moved = move(vault.path, tmp_path / "clinic")
-    assert (moved.place, moved.copied, moved.paths) == (tmp_path / "clinic", False, ())
+    assert (moved.vault, moved.copied, moved.paths) == (tmp_path / "clinic", False, ())
     assert not vault.path.exists()
-    assert with_toy(Vault.open(moved.place)).ledger.unit_balances() == paid
+    assert with_toy(Vault.open(moved.vault)).ledger.unit_balances() == paid
 
 
 def test_a_vault_is_copied_to_another_disk_and_removed_here(make: Make, tmp_path: Path) -> None:
