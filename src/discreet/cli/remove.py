@@ -60,10 +60,7 @@ def remove(
         with doing("Erasing a document"):
             count = opened.remove(document or "")
         if not count:
-            raise UsageError(
-                f"The vault has no document '{document}'. Check the id: discreet list VAULT documents. It may have been "
-                "erased."
-            )
+            raise UsageError(f"The vault has no document '{document}'. Check the id: discreet list VAULT documents.")
     if as_json:
         print_json({"removed": count})
         return

@@ -28,8 +28,8 @@ def check_filled(vault: Vault) -> None:
     """
     if never_filled(vault):
         raise UsageError(
-            f"The vault at {vault.path} never had a document, so there is nothing to erase. Add documents: discreet add "
-            f"{vault.path} FILES."
+            f"The vault at {vault.path} never had a document, so there is nothing to erase. Add documents: discreet "
+            f"add {vault.path} FILES."
         )
 
 

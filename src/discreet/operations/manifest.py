@@ -59,7 +59,7 @@ def read_manifest(folder: Path) -> Manifest:
         form = content["format"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise BadData(
-            f"This is not a backup, or it is damaged: its {MANIFEST} cannot be read. Give a backup of `discreet backup`."
+            f"This is not a backup, or it is damaged: {MANIFEST} cannot be read. Give a backup of `discreet backup`."
         ) from error
     if form != _FORMAT:
         raise BadData(
