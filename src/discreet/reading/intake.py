@@ -228,8 +228,8 @@ class Intake:
         """Yield likely mistakes in the names of units."""
         if self._fields.unit != self._vault_unit and self._tables:
             yield (
-                f"'{self._fields.unit}' is not the vault's unit field '{self._vault_unit}'. An individual must have the "
-                "same name in both fields. Otherwise it counts as two individuals."
+                f"'{self._fields.unit}' is not the vault's unit field '{self._vault_unit}'. An individual must have "
+                "the same name in both fields. Otherwise it counts as two individuals."
             )
         yield from doubts_about(named, self._fields.unit)
         pattern = self._units.pattern
