@@ -78,7 +78,7 @@ def _print_cost(answer: Answer) -> None:
     unit, cost = unit_word(answer.receipt.unit), answer.cost
     out.print(f"  The answer cost each {unit} at most epsilon {cost.epsilon:.4g} of {cost.granted:g}.", markup=False)
     if cost.uses is not None:
-        out.print(f"  A grant pays for at least {counted(cost.uses, 'such question')} of one {unit}.", markup=False)
+        out.print(f"  The grant of one {unit} pays for at least {counted(cost.uses, 'such question')}.", markup=False)
 
 
 def _print_ledger(answer: Answer) -> None:

@@ -12,7 +12,7 @@ from discreet.reading.records import BadRecord, Record
 from discreet.retrieval.documents import Document, canonical_name, canonical_unit
 from discreet.system.unicode import is_unicode
 
-NO_UNIT = "no individual: the field '{}' is empty or missing"
+NO_UNIT = "names no individual: the field '{}' is empty or missing"
 """The reason to refuse a record without a unit if others of its file have one."""
 
 
