@@ -13,20 +13,11 @@ SOURCE = Path(__file__).parent.parent / "src" / "discreet"
 
 NOT_DONE = {
     "cli",
-    "config.py",
-    "demo",
-    "errors.py",
     "evaluation",
     "export",
-    "ledger",
-    "operations",
-    "parameters",
-    "planning",
     "query",
-    "reading",
     "retrieval",
     "synthesis",
-    "system",
     "testing",
     "vault",
 }

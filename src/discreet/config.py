@@ -1,4 +1,4 @@
-"""What a vault is made with: VAULT/vault.json, and the secret from which its units get their names in the ledger."""
+"""The settings of a vault (VAULT/vault.json), and the secret key that names its units in the ledger."""
 
 import hashlib
 import json
@@ -17,22 +17,22 @@ VERSION = 2
 PAYMENTS = ("unit", "corpus")
 DEFAULT_STORE = "embedded"
 FIELD_TYPES = ("date", "category", "number")
-"""What a declared field of a document may be."""
+"""The types that a declared field of a document may have."""
 _FILE, _SECRET = "vault.json", "units.key"
 _SECRET_BYTES = 32
 
 
 @dataclass(frozen=True)
 class VaultConfig:
-    """What a vault is made with. None of it can be changed afterwards, but that `convert` changes who pays.
+    """The settings of a vault. They are fixed at creation; only `convert` changes one, the payment.
 
     Attributes:
-        version: of the vault's format.
+        version: the version of the vault's format.
         epsilon, delta, unit_field, model, embedder, log_questions, payment, history, ledger, accept_claims,
             fields: see `Vault.create`.
-        ledger_name: what the ledger is called in its database.
-        secret_digest: of the vault's secret, so that another one is not taken for it.
-        people: about how many units the vault will hold, as its custodian declared: public; 0 if that was not said.
+        ledger_name: the ledger's name in its database.
+        secret_digest: the digest of the vault's secret; it detects a wrong secret.
+        people: the approximate number of units that the custodian declared: public; 0 if none was declared.
         store: the name of the store that keeps the documents.
     """
 
@@ -43,7 +43,7 @@ class VaultConfig:
     model: str
     embedder: str
     log_questions: bool
-    payment: str = "corpus"  # what a vault of version 1 has
+    payment: str = "corpus"  # a vault of version 1 has no such setting, and charges the corpus
     history: bool = False
     ledger: str = ""
     ledger_name: str = ""
@@ -59,7 +59,7 @@ class VaultConfig:
 
 
 def write_config(folder: Path, settings: VaultConfig) -> VaultConfig:
-    """Write the settings, and a secret if there is none; whole or not at all. Returns them as they were written."""
+    """Write the settings atomically, and a secret if the folder has none. Return the settings as written."""
     secret = folder / _SECRET
     if secret.exists():
         _check_secret(folder, secret.read_bytes(), settings.secret_digest)
@@ -79,7 +79,7 @@ def write_config(folder: Path, settings: VaultConfig) -> VaultConfig:
 
 
 def _to_json(settings: VaultConfig) -> dict[str, Any]:
-    """Return the content of the settings file. Older versions read it too, unless the vault has another store."""
+    """Return the content of the settings file. Older versions read it, unless the vault has another store."""
     content = asdict(settings)
     if settings.store == DEFAULT_STORE:
         del content["store"]
@@ -87,42 +87,44 @@ def _to_json(settings: VaultConfig) -> dict[str, Any]:
 
 
 def read_config(folder: Path) -> VaultConfig:
-    """The settings of the vault at `folder`.
+    """Return the settings of the vault at `folder`.
 
     Raises:
-        NoSuchVault, VaultVersionError, StoreError: it is not there, of another version, or damaged.
+        NoSuchVault: if there is no vault at `folder`.
+        VaultVersionError: if the vault has an unknown format.
+        StoreError: if the settings cannot be read, or are damaged.
     """
     file = folder / _FILE
     try:
         if not file.is_file():
-            raise NoSuchVault(f"There is no vault at {folder}. {_instead(folder)}")
+            raise NoSuchVault(f"There is no vault at {folder}. {_suggest_vault(folder)}")
     except OSError as error:
-        raise NoSuchVault(f"There can be no vault at {folder}: {error.strerror}. Check the path.") from error
+        raise NoSuchVault(f"The path {folder} cannot hold a vault: {error.strerror}. Check the path.") from error
     try:
         content = json.loads(file.read_text())
         version = content["version"]
     except OSError as error:
-        raise StoreError(f"{file} cannot be read: {error.strerror}. Check who may read the vault.") from error
+        raise StoreError(f"{file} cannot be read: {error.strerror}. Check the file's permissions.") from error
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise StoreError(f"{file} is damaged. Restore it from a copy.") from error
+        raise StoreError(f"{file} is damaged: it is not JSON with a version. Restore it from a backup.") from error
     if version not in range(1, VERSION + 1):
         raise VaultVersionError(
-            f"The vault at {folder} has format {version}; this program reads formats 1 to {VERSION}. "
-            "Open it with the version of discreet that made it."
+            f"The vault at {folder} has format {version}. This version of discreet reads formats 1 to {VERSION}. "
+            "Open the vault with the version of discreet that made it."
         )
     try:
         settings = VaultConfig(**content)
     except TypeError as error:
-        raise StoreError(f"{file} lacks settings, or has unknown ones. Restore it from a copy.") from error
+        raise StoreError(f"{file} has missing or unknown settings. Restore it from a backup.") from error
     except UnknownName as error:
-        raise StoreError(f"{file} is damaged. {error} Restore it from a copy.") from error
-    if wrong := _misfits(settings):
-        raise StoreError(f"{file} is damaged: no vault has such a value of {', '.join(wrong)}. Restore it from a copy.")
+        raise StoreError(f"{file} is damaged. {error} Restore it from a backup.") from error
+    if wrong := _find_invalid(settings):
+        raise StoreError(f"{file} is damaged: the value of {', '.join(wrong)} is invalid. Restore it from a backup.")
     return settings
 
 
-def _instead(folder: Path) -> str:
-    """What to do where there is no vault: the nearest names of vaults in the same folder, or how to make one."""
+def _suggest_vault(folder: Path) -> str:
+    """Return advice for a missing vault: the nearest names of vaults in the same folder, or how to make one."""
     try:
         vaults = [file.parent.name for file in folder.parent.glob(f"*/{_FILE}")]
     except OSError:
@@ -130,11 +132,11 @@ def _instead(folder: Path) -> str:
     near = get_close_matches(folder.name, vaults, n=3, cutoff=0.6)
     if near:
         return f"Did you mean {' or '.join(str(folder.with_name(name)) for name in near)}?"
-    return f"Check the path, or make one: discreet init {folder} --people NUMBER"
+    return f"Check the path, or make a vault: discreet init {folder} --people NUMBER"
 
 
-def _misfits(settings: VaultConfig) -> list[str]:
-    """The settings that are of another kind than they must be, or out of range."""
+def _find_invalid(settings: VaultConfig) -> list[str]:
+    """Return the names of the settings that have a wrong type or are out of range."""
     wrong = []
     for one in fields(settings):
         value, kinds = getattr(settings, one.name), (int, float) if one.type is float else (one.type,)
@@ -152,32 +154,33 @@ def _misfits(settings: VaultConfig) -> list[str]:
 
 
 def read_secret(folder: Path, settings: VaultConfig) -> bytes:
-    """The vault's secret.
+    """Return the vault's secret.
 
     Raises:
-        StoreError: it is gone, or another one. Without it every unit would be taken for one that never paid.
+        StoreError: if the secret is missing or has another digest. With a wrong secret, no unit would seem to have
+            paid.
     """
     try:
         secret = (folder / _SECRET).read_bytes()
     except FileNotFoundError:
         secret = b""
     except OSError as error:
-        raise StoreError(f"{folder / _SECRET} cannot be read: {error.strerror}. Check who may read it.") from error
+        raise StoreError(f"{folder / _SECRET} cannot be read: {error.strerror}. Check its permissions.") from error
     _check_secret(folder, secret, settings.secret_digest)
     return secret
 
 
 def _check_secret(folder: Path, secret: bytes, wanted: str) -> None:
-    # The first vaults in which units paid had no digest; nothing but the length tells there.
+    # The first vaults with unit payment stored no digest, so only the length can be checked.
     if not (_digest(secret) == wanted if wanted else len(secret) == _SECRET_BYTES):
         raise StoreError(
-            f"{folder / _SECRET} is missing or damaged. Without it the ledger does not know who has paid: restore it "
-            "from a copy."
+            f"{folder / _SECRET} is missing or damaged. Without it the ledger cannot match units to their payments. "
+            "Restore the file from a backup."
         )
 
 
 def converted(settings: VaultConfig) -> VaultConfig:
-    """The same vault, in which units pay by themselves from now on. What everybody paid stays paid by everybody."""
+    """Return the settings with unit payment. Every unit keeps the charges that the corpus has paid."""
     return replace(settings, version=VERSION, payment="unit")
 
 

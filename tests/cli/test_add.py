@@ -27,7 +27,7 @@ def export(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_preview_writes_nothing(vault: Vault, export: Path) -> None:
+def test_preview_writes_nothing(vault: Vault, export: Path) -> None:
     result = run("add", vault.path, export, "--preview")
     assert result.exit_code == 0
     assert "500 records of 250 patients; largest 2 documents; 0 patients with one document; 0 refused." in result.stdout
@@ -37,7 +37,7 @@ def test_a_preview_writes_nothing(vault: Vault, export: Path) -> None:
     assert vault.inventory.batches() == []
 
 
-def test_a_script_is_not_asked_and_is_told_all_the_same(vault: Vault, export: Path) -> None:
+def test_script_is_not_asked_and_is_told_all_the_same(vault: Vault, export: Path) -> None:
     result = run("add", vault.path, export)
     assert result.exit_code == 0
     assert "500 records of 250 patients" in result.stdout
@@ -92,7 +92,7 @@ def test_what_was_refused_is_grouped_by_reason(vault: Vault, tmp_path: Path) -> 
     assert len(json.loads(run("add", vault.path, path, "--json").stdout)["bad"]) == 5
 
 
-def test_a_folder_needs_to_say_whose_its_files_are(vault: Vault, tmp_path: Path) -> None:
+def test_folder_needs_to_say_whose_its_files_are(vault: Vault, tmp_path: Path) -> None:
     letters = tmp_path / "letters"
     letters.mkdir()
     for name in ("ada_1", "ada_2", "ben_1"):

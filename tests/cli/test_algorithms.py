@@ -42,7 +42,7 @@ def test_parameters_are_shown_with_the_symbols_of_the_paper() -> None:
     assert {one["field"] for one in described["inner_parameters"]} >= {"voters", "choices"}
 
 
-def test_a_misspelt_name_has_suggestions() -> None:
+def test_misspelt_name_has_suggestions() -> None:
     result = run("show", "muragada", "--json")
     assert result.exit_code == 2
     assert "Did you mean murag-ada" in json.loads(result.stdout)["message"]

@@ -25,7 +25,7 @@ def notes(vault: Vault) -> Path:
 QUICK = ("--target", "rag", "--members", 2, "--questions", 1, "--planted", 1, "--max-tokens", 24)
 
 
-def test_a_report_for_the_custodian_alone(notes: Path, tmp_path: Path) -> None:
+def test_report_for_the_custodian_alone(notes: Path, tmp_path: Path) -> None:
     report = tmp_path / "report.html"
     result = run(notes, *QUICK, "--out", report, "--json")
     assert result.exit_code == 0, result.output

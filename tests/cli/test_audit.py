@@ -21,7 +21,7 @@ def said(result: Result) -> str:
 QUICK = ("--draws", 1000, "--seed", 3)
 
 
-def test_a_sound_mechanism_shows_no_violation_and_that_is_no_proof() -> None:
+def test_sound_mechanism_shows_no_violation() -> None:
     result = run("noisy-count", "exponential", *QUICK)
     assert result.exit_code == 0
     assert "No violation found in 4 audits. That is no proof" in said(result)
@@ -29,7 +29,7 @@ def test_a_sound_mechanism_shows_no_violation_and_that_is_no_proof() -> None:
     assert "seeded noise (3)" in said(result)
 
 
-def test_the_same_as_one_object_and_as_a_table_for_a_page() -> None:
+def test_same_as_one_object_and_as_a_table_for_a_page() -> None:
     told = json.loads(run("noisy-count", *QUICK, "--json").stdout)
     assert told["violations"] == 0
     assert [row["name"] for row in told["rows"]] == ["noisy-count"] * 2
@@ -56,7 +56,7 @@ def test_broken_twins_are_flagged_or_said_to_be_missed() -> None:
     assert json.loads(missed.stdout)["rows"][0]["verdict"] == "MISSED"
 
 
-def test_a_violation_ends_with_1(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_violation_ends_with_1(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MechanismCase, "claim", property(lambda self: (0.1, 0.0)))
     result = run("noisy-count", *QUICK)
     assert result.exit_code == 1

@@ -42,7 +42,7 @@ def notes(path: Path, records: Sequence[dict[str, Any]] = NOTES) -> Path:
         *(("--delta", wrong) for wrong in ("0", "-1e-6", "1", "nan", "little")),
     ],
 )
-def test_a_budget_must_be_a_number_in_range(tmp_path: Path, option: str, value: str) -> None:
+def test_budget_must_be_a_number_in_range(tmp_path: Path, option: str, value: str) -> None:
     numbers = {"--epsilon": "10", "--delta": "1e-6"} | {option: value}
     result = run("init", tmp_path / "v", *(word for pair in numbers.items() for word in pair))
     assert result.exit_code == 2
@@ -65,7 +65,7 @@ def test_no_such_vault(tmp_path: Path, command: list[str]) -> None:
     assert "discreet init" in said(result)
 
 
-def test_a_vault_of_another_version(vault: Vault) -> None:
+def test_vault_of_another_version(vault: Vault) -> None:
     settings = vault.path / "vault.json"
     settings.write_text(json.dumps(json.loads(settings.read_text()) | {"version": 99}))
     result = run("budget", vault.path)
@@ -73,7 +73,7 @@ def test_a_vault_of_another_version(vault: Vault) -> None:
     assert "99" in said(result)
 
 
-def test_a_corrupt_ledger_stops_everything(vault: Vault) -> None:
+def test_corrupt_ledger_stops_everything(vault: Vault) -> None:
     (vault.path / "ledger.sqlite").write_bytes(os.urandom(8192))
     for suffix in ("-wal", "-shm"):
         (vault.path / f"ledger.sqlite{suffix}").unlink(missing_ok=True)
@@ -82,14 +82,14 @@ def test_a_corrupt_ledger_stops_everything(vault: Vault) -> None:
     assert "ledger" in said(result).lower()
 
 
-def test_a_missing_ledger_is_not_started_afresh(vault: Vault) -> None:
+def test_missing_ledger_is_not_started_afresh(vault: Vault) -> None:
     for file in vault.path.glob("ledger.sqlite*"):
         file.unlink()
     assert run("ask", vault.path, "What is the disease?").exit_code == 1
     assert not (vault.path / "ledger.sqlite").exists()
 
 
-def test_a_forged_total_is_noticed(vault: Vault, tmp_path: Path) -> None:
+def test_forged_total_is_noticed(vault: Vault, tmp_path: Path) -> None:
     run("add", vault.path, notes(tmp_path / "n.jsonl"))
     everybody = ("--algorithm", "dp-sparse-vote-rag", "--epsilon", 5, "--voters", 3, "--max-tokens", 2)
     assert run("ask", vault.path, "What is it?", *everybody).exit_code == 0
@@ -98,7 +98,7 @@ def test_a_forged_total_is_noticed(vault: Vault, tmp_path: Path) -> None:
     assert run("ask", vault.path, "What is it?").exit_code == 1
 
 
-def test_a_malformed_line_is_named_and_the_rest_is_added(vault: Vault, tmp_path: Path) -> None:
+def test_malformed_line_is_named_and_the_rest_is_added(vault: Vault, tmp_path: Path) -> None:
     path = lines(tmp_path / "n.jsonl", json.dumps(NOTES[0]), "{not json", '{"id": "x"}', '["a"]', json.dumps(NOTES[1]))
     result = run("add", vault.path, path, "--json")
     assert result.exit_code == 4
@@ -115,7 +115,7 @@ def test_empty_and_whitespace_documents_are_named(vault: Vault, tmp_path: Path) 
     assert len(json.loads(result.stdout)["bad"]) == 2
 
 
-def test_the_same_id_with_another_text_is_named(vault: Vault, tmp_path: Path) -> None:
+def test_same_id_with_another_text_is_named(vault: Vault, tmp_path: Path) -> None:
     path = notes(tmp_path / "n.jsonl", [NOTES[0], NOTES[0] | {"text": "Something else."}])
     result = run("add", vault.path, path, "--json")
     assert result.exit_code == 4
@@ -129,12 +129,12 @@ def test_what_is_not_utf8_is_named(vault: Vault, tmp_path: Path) -> None:
     assert json.loads(result.stdout)["added"] == 1
 
 
-def test_a_file_that_is_not_there_or_of_an_unknown_kind(vault: Vault, tmp_path: Path) -> None:
+def test_file_that_is_not_there_or_of_an_unknown_kind(vault: Vault, tmp_path: Path) -> None:
     assert run("add", vault.path, tmp_path / "nothing.jsonl").exit_code in (2, 4)
     assert run("add", vault.path, lines(tmp_path / "image.png", "x")).exit_code in (2, 4)
 
 
-def test_documents_without_a_unit_are_units_of_their_own_and_that_is_said(vault: Vault, tmp_path: Path) -> None:
+def test_documents_without_a_unit_become_units_with_a_note(vault: Vault, tmp_path: Path) -> None:
     path = notes(tmp_path / "n.jsonl", [{"id": "a", "text": "One."}, NOTES[0]])
     result = run("add", vault.path, path, "--json")
     assert result.exit_code == 4  # not in silence
@@ -146,7 +146,7 @@ def test_documents_without_a_unit_are_units_of_their_own_and_that_is_said(vault:
     assert any("1 document without 'patient'" in warning for warning in report["warnings"])
 
 
-def test_a_delta_above_one_over_units_is_a_danger(tmp_path: Path) -> None:
+def test_delta_above_one_over_units_is_a_danger(tmp_path: Path) -> None:
     run(
         "init",
         tmp_path / "v",
@@ -162,17 +162,17 @@ def test_a_delta_above_one_over_units_is_a_danger(tmp_path: Path) -> None:
     )
     result = run("add", tmp_path / "v", notes(tmp_path / "n.jsonl"))
     assert result.exit_code == 0
-    assert "publishes the document of one individual" in said(result)
+    assert "publication of one individual's documents" in said(result)
 
 
 @pytest.mark.parametrize("question", ["", "   \n "])
-def test_an_empty_question(vault: Vault, question: str) -> None:
+def test_empty_question(vault: Vault, question: str) -> None:
     result = run("ask", vault.path, question)
     assert result.exit_code == 2
     assert "empty" in said(result)
 
 
-def test_a_question_longer_than_the_context(vault: Vault) -> None:
+def test_question_longer_than_the_context(vault: Vault) -> None:
     result = run("ask", vault.path, "why " * 20_000)
     assert result.exit_code == 2
     assert vault.budget().spent == 0
@@ -202,13 +202,13 @@ def test_parameters_out_of_range(vault: Vault, options: list[str]) -> None:
     assert vault.budget().spent == 0
 
 
-def test_an_unknown_algorithm_offers_the_nearest(vault: Vault) -> None:
+def test_unknown_algorithm_offers_the_nearest(vault: Vault) -> None:
     result = run("ask", vault.path, "Why?", "--algorithm", "dp-vote-rga")
     assert result.exit_code == 2
     assert "dp-vote-rag" in said(result)
 
 
-def test_an_unknown_model_is_explained(tmp_path: Path) -> None:
+def test_unknown_model_is_explained(tmp_path: Path) -> None:
     run(
         "init",
         tmp_path / "v",
@@ -243,7 +243,7 @@ def test_baselines_need_to_be_allowed(vault: Vault, tmp_path: Path, algorithm: s
 
 
 @pytest.mark.parametrize("documents", [0, 1])
-def test_a_vault_with_hardly_any_documents_answers_like_any_other(vault: Vault, tmp_path: Path, documents: int) -> None:
+def test_vault_with_few_documents_answers_like_others(vault: Vault, tmp_path: Path, documents: int) -> None:
     run("add", vault.path, notes(tmp_path / "n.jsonl", NOTES[:documents]))  # whatever is in the file
     result = run("ask", vault.path, "What is the disease?", "--voters", 5, "--epsilon", 15, "--max-tokens", 3, "--json")
     assert result.exit_code == 0
@@ -263,7 +263,7 @@ def test_when_the_budget_is_gone_the_message_says_what_would_fit(vault: Vault, t
     assert run("ask", vault.path, "Why?", "--epsilon", fitting, "--voters", 3, "--max-tokens", 2).exit_code == 0
 
 
-def test_a_read_only_ledger_releases_nothing(vault: Vault, tmp_path: Path) -> None:
+def test_read_only_ledger_releases_nothing(vault: Vault, tmp_path: Path) -> None:
     # Root ignores file permissions, so the database itself is told to refuse writes.
     run("add", vault.path, notes(tmp_path / "n.jsonl"))
     path = vault.path / "ledger.sqlite"
@@ -292,7 +292,7 @@ def test_removing_erases(vault: Vault, tmp_path: Path) -> None:
     assert b"number 4" in files
 
 
-def test_a_copy_of_a_vault_is_a_vault(vault: Vault, tmp_path: Path) -> None:
+def test_copy_of_a_vault_is_a_vault(vault: Vault, tmp_path: Path) -> None:
     run("add", vault.path, notes(tmp_path / "n.jsonl"))
     shutil.copytree(vault.path, tmp_path / "copy")
     assert run("budget", tmp_path / "copy").exit_code == 0
@@ -307,7 +307,7 @@ def test_a_copy_of_a_vault_is_a_vault(vault: Vault, tmp_path: Path) -> None:
         ("--embedder", "/no/such/minilm", "minilm"),
     ],
 )
-def test_a_misspelt_model_is_told_at_once(tmp_path: Path, option: str, wrong: str, right: str) -> None:
+def test_misspelt_model_is_told_at_once(tmp_path: Path, option: str, wrong: str, right: str) -> None:
     result = run("init", tmp_path / "v", "--epsilon", 5, "--delta", 1e-6, option, wrong)
     assert result.exit_code == 2
     assert f"Did you mean {right}" in said(result)
@@ -317,7 +317,7 @@ def test_a_misspelt_model_is_told_at_once(tmp_path: Path, option: str, wrong: st
 
 
 @pytest.mark.parametrize("name", ["/" + "x" * 300, "./none", "~/none"])
-def test_a_path_to_no_model_is_told_at_once(tmp_path: Path, name: str) -> None:
+def test_path_to_no_model_is_told_at_once(tmp_path: Path, name: str) -> None:
     assert run("init", tmp_path / "v", "--epsilon", 5, "--delta", 1e-6, "--model", name).exit_code == 2
     assert not (tmp_path / "v").exists()
 
@@ -330,7 +330,7 @@ def test_what_the_parser_finds_wrong_is_json_too(arguments: list[str]) -> None:
     assert run(*arguments).exit_code == 2
 
 
-def test_a_free_answer_takes_no_price(tmp_path: Path, vault: Vault) -> None:
+def test_free_answer_takes_no_price(tmp_path: Path, vault: Vault) -> None:
     result = run("ask", vault.path, "Why?", "--corpus", tmp_path / "c.jsonl", "--epsilon", 3, "--choice", "a")
     assert result.exit_code == 2
     assert "--epsilon, --choice" in said(result)
@@ -357,7 +357,7 @@ def test_erasing_needs_no_embedder(tmp_path: Path, vault: Vault) -> None:
 
 @pytest.mark.parametrize("kind", ["n.jsonl", "n.csv"])
 @pytest.mark.parametrize("option", ["--unit-field", "--id-field"])
-def test_a_misspelt_field_makes_nobody_new(kind: str, option: str, tmp_path: Path, vault: Vault) -> None:
+def test_misspelt_field_makes_nobody_new(kind: str, option: str, tmp_path: Path, vault: Vault) -> None:
     made = tmp_path / kind
     if kind == "n.csv":
         lines(made, "id,patient,text", *(f"{note['id']},{note['patient']},{note['text']}" for note in NOTES))
@@ -375,7 +375,7 @@ def test_a_misspelt_field_makes_nobody_new(kind: str, option: str, tmp_path: Pat
     assert run("add", other, made, "--unit-field", "id").exit_code == 0  # each a person: the ids name them
 
 
-def test_a_unit_needs_a_name(tmp_path: Path) -> None:
+def test_unit_needs_a_name(tmp_path: Path) -> None:
     result = run("init", tmp_path / "v", "--epsilon", 5, "--delta", 1e-6, "--unit-field", " ")
     assert result.exit_code == 2
 
@@ -388,7 +388,7 @@ def test_erasing_nobody_is_told(option: str, tmp_path: Path, vault: Vault) -> No
     assert "p99" in said(result)
 
 
-def test_a_store_that_is_gone_is_not_made_anew(tmp_path: Path, vault: Vault) -> None:
+def test_store_that_is_gone_is_not_made_anew(tmp_path: Path, vault: Vault) -> None:
     shutil.rmtree(vault.path / "store")
     for command in (["add", vault.path, notes(tmp_path / "n.jsonl")], ["remove", vault.path, "--unit", "p1"]):
         result = run(*command)
@@ -405,34 +405,34 @@ def test_of_many_bad_records_some_are_shown(tmp_path: Path, vault: Vault) -> Non
 
 
 @pytest.mark.parametrize("command", [["public", "V", "none"], ["ask", "V", "Why?", "--corpus", "none"]])
-def test_a_corpus_that_is_not_there_is_wrong_use(command: list[str], tmp_path: Path, vault: Vault) -> None:
+def test_corpus_that_is_not_there_is_wrong_use(command: list[str], tmp_path: Path, vault: Vault) -> None:
     paths = {"V": vault.path, "none": tmp_path / "none"}
     assert run(*(paths.get(word, word) for word in command)).exit_code == 2
 
 
-def test_a_report_is_not_written_over(tmp_path: Path, vault: Vault) -> None:
+def test_report_is_not_written_over(tmp_path: Path, vault: Vault) -> None:
     report = lines(tmp_path / "r.html", "mine")
     assert run("attack", vault.path, "--out", report).exit_code == 2
     assert run("attack", vault.path, "--epsilon", "-1").exit_code == 2
     assert report.read_text() == "mine\n"
 
 
-def test_the_version_is_told() -> None:
+def test_version_is_told() -> None:
     assert run("--version").stdout.startswith("discreet ")
 
 
-def test_an_option_that_another_algorithm_has_is_told(vault: Vault) -> None:
+def test_option_that_another_algorithm_has_is_told(vault: Vault) -> None:
     result = run("ask", vault.path, "Why?", "--selection", "observed")
     assert result.exit_code == 2
     assert "These have selection: dp-vote-rag, dp-sparse-vote-rag" in said(result)
 
 
-def test_the_budget_says_what_the_vault_is_made_with(vault: Vault) -> None:
+def test_budget_says_what_the_vault_is_made_with(vault: Vault) -> None:
     assert "embedder hashing; units pay by themselves" in said(run("budget", vault.path))
     assert json.loads(run("budget", vault.path, "--json").stdout)["embedder"] == "hashing"
 
 
-def test_a_document_that_names_nobody_takes_nobodys_place(tmp_path: Path) -> None:
+def test_document_that_names_nobody_takes_nobodys_place(tmp_path: Path) -> None:
     vault = tmp_path / "v"
     run("init", vault, "--epsilon", 5, "--delta", 1e-6, "--embedder", "hashing")
     first = lines(tmp_path / "a.jsonl", *(json.dumps({"id": n, "unit": f"p{n}", "text": "A note."}) for n in range(3)))
@@ -449,7 +449,7 @@ def test_a_document_that_names_nobody_takes_nobodys_place(tmp_path: Path) -> Non
     assert json.loads(run("add", vault, later, "--each-record-a-unit", "--json").stdout)["added"] == 1
 
 
-def test_a_document_takes_nobody_elses_place(tmp_path: Path) -> None:
+def test_document_takes_nobody_elses_place(tmp_path: Path) -> None:
     """One person's notes, numbered from nought again, would erase everybody's."""
     vault = tmp_path / "v"
     run("init", vault, "--epsilon", 5, "--delta", 1e-6, "--embedder", "hashing")

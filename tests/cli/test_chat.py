@@ -40,7 +40,7 @@ def talk(vault: Vault, *replies: str, agreed: bool = False) -> Conversation:
     return Conversation(vault, FEW, agreed, typed=lambda _: next(left, None))
 
 
-def test_a_price_is_what_an_answer_may_cost_at_most(vault: Vault) -> None:
+def test_price_is_what_an_answer_may_cost_at_most(vault: Vault) -> None:
     price = vault.price(ASKED, FEW)
     answer = vault.ask(ASKED, FEW)
     assert answer.receipt is not None
@@ -62,7 +62,7 @@ def test_nothing_is_asked_before_the_price_is_agreed_to(vault: Vault, capsys: py
     assert "These questions have cost any one patient at most epsilon" in capsys.readouterr().out
 
 
-def test_a_repeat_is_free_and_not_asked_about(vault: Vault, capsys: pytest.CaptureFixture[str]) -> None:
+def test_repeat_is_free_and_not_asked_about(vault: Vault, capsys: pytest.CaptureFixture[str]) -> None:
     conversation = talk(vault, agreed=True)
     vault.ask(ASKED, MuRAGAda(inner=Consensus(voters=25, max_tokens=4), epsilon=8))
     if not vault.price(ASKED, FEW):
@@ -108,7 +108,7 @@ def test_it_is_a_command(vault: Vault) -> None:
     assert "numb" not in "".join(path.name for path in vault.path.iterdir())
 
 
-def test_an_analyst_sees_nothing_private_of_the_budget(vault: Vault, capsys: pytest.CaptureFixture[str]) -> None:
+def test_analyst_sees_nothing_private_of_the_budget(vault: Vault, capsys: pytest.CaptureFixture[str]) -> None:
     shown = []
     for _ in range(2):
         talk(vault).hear(":budget")

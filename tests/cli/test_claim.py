@@ -18,7 +18,7 @@ def said(result: Result) -> str:
     return " ".join((result.stdout + result.stderr).split())
 
 
-def test_the_papers_parameters_claim_nothing() -> None:
+def test_papers_parameters_claim_nothing() -> None:
     result = run("claim", "projection")
     assert result.exit_code == 0
     assert "logarithm of -293" in said(result)
@@ -30,7 +30,7 @@ def test_the_papers_parameters_claim_nothing() -> None:
     assert told["at_lowest_ratio"] == pytest.approx(42.953812, abs=5e-7)
 
 
-def test_a_claim_within_the_domain() -> None:
+def test_claim_within_the_domain() -> None:
     told = json.loads(run("claim", "projection", "--alpha", 1.2, "--json").stdout)
     assert told["meaningful"] is True
     assert told["epsilon"] > told["renyi_epsilon"] > 0
@@ -56,7 +56,7 @@ def test_collections_are_told_apart() -> None:
     assert run("claim", "distinguish", *small, "--k", 33).exit_code == 2
 
 
-def test_a_vault_accepts_no_claims_unless_it_is_told_to(tmp_path: Path) -> None:
+def test_vault_accepts_no_claims_unless_it_is_told_to(tmp_path: Path) -> None:
     price = ("--epsilon", 5, "--delta", 1e-6, "--embedder", "hashing", "--json")
     assert json.loads(run("init", tmp_path / "a", *price).stdout)["accept_claims"] is False
     assert json.loads(run("init", tmp_path / "b", *price, "--accept-claims").stdout)["accept_claims"] is True
@@ -64,7 +64,7 @@ def test_a_vault_accepts_no_claims_unless_it_is_told_to(tmp_path: Path) -> None:
     assert Vault.open(tmp_path / "b").settings.accept_claims
 
 
-def test_a_vault_from_before_opens_and_accepts_none(vault: Vault) -> None:
+def test_vault_from_before_opens_and_accepts_none(vault: Vault) -> None:
     settings = vault.path / "vault.json"
     content = json.loads(settings.read_text())
     del content["accept_claims"]

@@ -72,7 +72,7 @@ def test_every_command_explains_itself(command: str) -> None:
     assert "--json" in result.output
 
 
-def test_a_shell_completes_names_of_commands_and_options() -> None:
+def test_shell_completes_names_of_commands_and_options() -> None:
     shown = {}
     for line in ("discreet er", "discreet add --unit"):
         environment = {"_DISCREET_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
@@ -87,7 +87,7 @@ def test_a_shell_completes_names_of_commands_and_options() -> None:
 VOTERS = ("--voters", 30, "--max-tokens", 12)
 
 
-def test_a_private_question_from_end_to_end(hospital: Path) -> None:
+def test_private_question_from_end_to_end(hospital: Path) -> None:
     asked = "What is the treatment for Thunder Heart?"
     options = ("--inner", "dp-sparse-vote-rag", "--epsilon", 80, "--no-reuse", *VOTERS, "--json")
     # The noise is real: in one of ten runs the noisy counts halt before there are enough units for a majority.
@@ -114,7 +114,7 @@ def test_a_private_question_from_end_to_end(hospital: Path) -> None:
     assert float(str(report["granted"])) == float(str(report["spent"])) + float(str(report["left"]))
 
 
-def test_a_person_can_read_it(hospital: Path) -> None:
+def test_person_can_read_it(hospital: Path) -> None:
     result = run("ask", hospital, "What is it?", "--epsilon", 4, "--voters", 20, "--max-tokens", 2)
     assert "may have cost any one patient at most epsilon" in result.output
     assert "left to every unit" not in result.output
@@ -139,7 +139,7 @@ def test_non_rag_is_free(hospital: Path) -> None:
     assert Vault.open(hospital).budget().spent == before
 
 
-def test_an_evaluation_leaves_the_budget_alone(hospital: Path, tmp_path: Path) -> None:
+def test_evaluation_leaves_the_budget_alone(hospital: Path, tmp_path: Path) -> None:
     questions = tmp_path / "questions.jsonl"
     with questions.open("w") as file:
         for disease in DISEASES[:3]:
@@ -168,7 +168,7 @@ def test_json_is_json_where_the_terminal_knows_no_utf8(monkeypatch: pytest.Monke
     assert json.loads(raw.getvalue()) == {"answer": "fièvre \N{GRINNING FACE}"}
 
 
-def test_a_question_file_that_is_none_is_named(hospital: Path, tmp_path: Path) -> None:
+def test_question_file_that_is_none_is_named(hospital: Path, tmp_path: Path) -> None:
     wrong = tmp_path / "q.jsonl"
     wrong.write_text('{"question": "Why?", "answers": ["so"]}\n{"question": "Why?"}\n')
     result = run("eval", hospital, wrong)
@@ -210,9 +210,7 @@ def unread(pipe: IO[bytes]) -> int:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_what_came_by_the_standard_input_is_removed_when_the_program_is_ended(
-    number: signal.Signals, vault: Vault, tmp_path: Path
-) -> None:
+def test_kept_standard_input_is_removed_at_sigterm(number: signal.Signals, vault: Vault, tmp_path: Path) -> None:
     place = tmp_path / "temporary"
     place.mkdir()
     command = [sys.executable, "-m", "discreet", "add", str(vault.path), "-", "--format", "csv"]
@@ -237,7 +235,7 @@ def test_what_came_by_the_standard_input_is_removed_when_the_program_is_ended(
     assert not list(place.iterdir())
 
 
-def test_the_program_runs_as_a_module_and_as_a_command() -> None:
+def test_program_runs_as_a_module_and_as_a_command() -> None:
     for command in ([sys.executable, "-m", "discreet"], [str(Path(sys.executable).with_name("discreet"))]):
         result = subprocess.run([*command, "--help"], capture_output=True, text=True, check=True)
         assert "ask" in result.stdout

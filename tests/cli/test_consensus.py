@@ -9,7 +9,7 @@ __all__ = ["notes"]
 VOTE = ("--algorithm", "consensus", "--voters", 6, "--max-tokens", 16, "--epsilon", 30)
 
 
-def test_an_answer_of_all_voters_then_choices_then_nothing(tmp_path: Path, notes: Path) -> None:
+def test_answer_of_all_voters_then_choices_then_nothing(tmp_path: Path, notes: Path) -> None:
     vault = hospital(tmp_path / "v", notes, "--payment", "corpus", "--epsilon", 300)
     answer = json_of("ask", vault, ASKED, *VOTE)
     assert "copper bracelets" in str(answer["answer"]).casefold()

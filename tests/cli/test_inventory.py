@@ -65,12 +65,12 @@ def test_what_one_add_brought_is_taken_back(filled: Vault, write_jsonl: Write) -
     assert "P7" not in run("list", filled.path, "units").output
     again = run("undo", filled.path, 2)
     assert again.exit_code == 2
-    assert "Nothing is left" in again.output
+    assert "no documents left" in again.output
     assert run("undo", filled.path, 3).exit_code == 2
     assert json_of("remove", filled.path, "--batch", 1) == {"removed": 6}
 
 
-def test_texts_that_took_the_place_of_others_are_taken_back_only_on_yes(filled: Vault, write_jsonl: Write) -> None:
+def test_batch_with_replaced_texts_is_erased_only_with_yes(filled: Vault, write_jsonl: Write) -> None:
     changed = [{**NOTES[0], "text": "Changed."}, {"id": 7, "patient": "P7", "text": "New."}]
     json_of("add", filled.path, write_jsonl(changed, "more.jsonl"))
     for command in (("undo", filled.path, 2), ("remove", filled.path, "--batch", 2)):
@@ -82,7 +82,7 @@ def test_texts_that_took_the_place_of_others_are_taken_back_only_on_yes(filled: 
     assert filled.store.count_documents() == 5
 
 
-def test_a_person_at_a_terminal_is_asked(filled: Vault, write_jsonl: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_person_at_a_terminal_is_asked(filled: Vault, write_jsonl: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     json_of("add", filled.path, write_jsonl([{**NOTES[0], "text": "Changed."}], "more.jsonl"))
     monkeypatch.setattr("discreet.cli.undo._at_a_terminal", lambda: True)
     assert run("undo", filled.path, 2, given="n\n").exit_code == 2
@@ -91,7 +91,7 @@ def test_a_person_at_a_terminal_is_asked(filled: Vault, write_jsonl: Write, monk
     assert filled.store.count_documents() == 5
 
 
-def test_a_file_is_taken_back(vault: Vault) -> None:
+def test_file_is_taken_back(vault: Vault) -> None:
     vault.add_documents(Document(f"d{n}", f"p{n}", "A note.", source=f"{n}.pdf") for n in range(3))
     assert json_of("remove", vault.path, "--file", "1.pdf") == {"removed": 1}
     gone = run("remove", vault.path, "--file", "1.pdf")
@@ -99,7 +99,7 @@ def test_a_file_is_taken_back(vault: Vault) -> None:
     assert "'1.pdf'" in gone.output
 
 
-def test_an_empty_vault_is_listed_without_an_embedder(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_empty_vault_is_listed_without_an_embedder(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_: str) -> None:
         raise AssertionError("an embedder was loaded")
 
@@ -107,7 +107,7 @@ def test_an_empty_vault_is_listed_without_an_embedder(vault: Vault, monkeypatch:
     for what in ("units", "documents", "batches", "spellings"):
         assert json_of("list", vault.path, what) == {what: [], "more": False}
     for refused in (("undo", vault.path, 1), ("remove", vault.path, "--unit", "Ada")):
-        assert "Nothing was ever added" in run(*refused).output
+        assert "never had a document" in run(*refused).output
 
 
 def test_one_thing_at_a_time_is_erased(filled: Vault) -> None:
@@ -116,7 +116,7 @@ def test_one_thing_at_a_time_is_erased(filled: Vault) -> None:
     assert filled.store.count_documents() == 6
 
 
-def test_an_individual_that_was_erased_is_refused_by_name_until_readmitted(filled: Vault, write_jsonl: Write) -> None:
+def test_erased_individual_is_refused_until_readmitted(filled: Vault, write_jsonl: Write) -> None:
     notes = write_jsonl(NOTES)
     assert json_of("remove", filled.path, "--unit", " p1 ") == {"removed": 2}
     result = run("add", filled.path, notes, "--json")
@@ -133,7 +133,7 @@ def test_an_individual_that_was_erased_is_refused_by_name_until_readmitted(fille
     assert json_of("add", filled.path, notes)["added"] == 2
 
 
-def test_an_unknown_individual_is_kept_out_only_if_that_is_said(filled: Vault, write_jsonl: Write) -> None:
+def test_unknown_individual_is_kept_out_only_if_that_is_said(filled: Vault, write_jsonl: Write) -> None:
     refused = run("remove", filled.path, "--unit", "P9")
     assert refused.exit_code == 2
     assert "--anyway" in refused.output
@@ -141,7 +141,7 @@ def test_an_unknown_individual_is_kept_out_only_if_that_is_said(filled: Vault, w
     assert run("add", filled.path, write_jsonl([{"id": 9, "patient": "p9", "text": "x"}])).exit_code == 4
 
 
-def test_a_report_says_what_was_erased_and_what_remains(filled: Vault) -> None:
+def test_report_says_what_was_erased_and_what_remains(filled: Vault) -> None:
     key = unit_key("p1", filled.secret)
     filled.ledger.begin("q", "murag-ada", None)
     filled.ledger.reserve("q", 0, Spending.of(Pure(2.5)), [key])
@@ -171,7 +171,7 @@ def test_where_everybody_pays_a_report_has_no_balance(tmp_path: Path) -> None:
     assert not any("ledger" in one["what"] for one in report["remains"])
 
 
-def test_a_custodian_is_told_once_who_fell_together_and_an_analyst_never(vault: Vault) -> None:
+def test_merged_units_are_shown_once_to_custodians_only(vault: Vault) -> None:
     vault.add_documents(Document(f"d{n}", name, f"A note, {n}.") for n, name in enumerate(("7", "bela")))
     vault.store.close()
     make_older(vault.path / "store", 2, {"bela": "7.0"})
@@ -191,7 +191,7 @@ def test_other_commands_of_the_custodian_tell_it_too(vault: Vault, write_jsonl: 
     assert "'7', '7.0'" in run(command, vault.path, *rest).output
 
 
-def test_a_name_commands_no_terminal(vault: Vault, write_jsonl: Write) -> None:
+def test_name_commands_no_terminal(vault: Vault, write_jsonl: Write) -> None:
     evil = "x\x1b[31my\x07\x9b5m\rz"
     path = write_jsonl([{"patient": evil, "text": "A note."}, {"patient": "P2", "text": "Another."}])
     outputs = [

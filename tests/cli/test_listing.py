@@ -23,14 +23,14 @@ def test_help_lists_every_command_and_loads_none() -> None:
 
 
 @pytest.mark.parametrize("name", [name for panel in PANELS.values() for name in panel])
-def test_the_summary_of_a_command_is_the_one_of_its_own_help(name: str) -> None:
+def test_summary_of_a_command_is_the_one_of_its_own_help(name: str) -> None:
     summary = next(panel[name][1] for panel in PANELS.values() if name in panel)
     command = typer.main.get_group(app).get_command(None, name)  # type: ignore[arg-type]
     assert command is not None
     assert (command.help or "").startswith(summary.rstrip("."))
 
 
-def test_a_misspelt_command_is_answered_with_the_nearest() -> None:
+def test_misspelt_command_is_answered_with_the_nearest() -> None:
     done = CliRunner().invoke(app, ["bugdet"])
     assert done.exit_code == 2
     assert "budget" in done.output

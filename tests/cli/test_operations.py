@@ -34,7 +34,7 @@ def test_every_command_explains_itself(command: str) -> None:
     assert "--json" in result.output
 
 
-def test_the_doctor_ends_with_1_if_there_is_a_problem(hospital: Path) -> None:
+def test_doctor_ends_with_1_if_there_is_a_problem(hospital: Path) -> None:
     healthy = run("doctor", hospital)
     assert (healthy.exit_code, "0 problems" in healthy.output) == (0, True)
     (hospital / "units.key").chmod(0o644)
@@ -55,14 +55,14 @@ def test_back_up_restore_and_move(hospital: Path, tmp_path: Path) -> None:
     assert (made["ledger"], made["questions"]) == ("file", 1)
     assert stat.S_IMODE((tmp_path / "copy.tar.gz").stat().st_mode) == 0o600
     said = run("backup", hospital, tmp_path / "copy")
-    assert "units.key in the clear" in said.output
+    assert "units.key without encryption" in said.output
     assert "spend the grant twice" in said.output
     assert run("backup", hospital, tmp_path / "copy").exit_code == 2
     refused = run("restore", tmp_path / "copy", tmp_path / "again", "--expect", 4, "--json")
     assert (refused.exit_code, json.loads(refused.stdout)["error"]) == (1, "LedgerError")
     done = run("restore", tmp_path / "copy", tmp_path / "again")
     assert done.exit_code == 0, done.output
-    assert f"still lies at {hospital}" in done.output
+    assert f"still exists at {hospital}" in done.output
     assert "spend the grant twice" in done.output
     moved = json.loads(run("move", tmp_path / "again", tmp_path / "elsewhere", "--json").stdout)
     assert moved == {"vault": str(tmp_path / "elsewhere"), "copied": False, "relative_models": []}
@@ -70,7 +70,7 @@ def test_back_up_restore_and_move(hospital: Path, tmp_path: Path) -> None:
     assert run("restore", hospital / "vault.json", tmp_path / "bad").exit_code == 4
 
 
-def test_a_report_is_for_its_owner_alone(hospital: Path, tmp_path: Path) -> None:
+def test_report_is_for_its_owner_alone(hospital: Path, tmp_path: Path) -> None:
     out = tmp_path / "dpo.html"
     assert run("report", hospital, "--out", out).exit_code == 0
     assert stat.S_IMODE(out.stat().st_mode) == 0o600

@@ -36,12 +36,12 @@ def test_param_reaches_fields_and_those_of_the_inner_one(name: str, texts: list[
     assert parse_options(name, texts) == options
 
 
-def test_a_parameter_of_another_algorithm_names_its_owner() -> None:
+def test_parameter_of_another_algorithm_names_its_owner() -> None:
     with pytest.raises(UsageError, match=r"'murag' has no top_p\..*These have top_p: dp-rag"):
         parse_options("murag", ["top_p=0.5"])
 
 
-def test_a_parameter_given_twice_is_refused() -> None:
+def test_parameter_given_twice_is_refused() -> None:
     with pytest.raises(UsageError, match="epsilon is given twice"):
         parse_options("murag", ["epsilon=2"], {"epsilon": 3.0})
 

@@ -18,7 +18,7 @@ def said(result: Result) -> str:
     return " ".join((result.stdout + result.stderr).split())
 
 
-def test_a_plan_for_a_person_and_for_a_program() -> None:
+def test_plan_for_a_person_and_for_a_program() -> None:
     shown = run("plan", "--people", 5000, "--epsilon", 8, "--questions", 200)
     assert shown.exit_code == 0
     assert "murag-ada" in said(shown)
@@ -58,7 +58,7 @@ def test_init_refuses_and_forces(tmp_path: Path) -> None:
     assert Vault.open(tmp_path / "v").settings.epsilon == 1
 
 
-def test_a_misspelt_vault_is_answered_with_the_nearest(tmp_path: Path) -> None:
+def test_misspelt_vault_is_answered_with_the_nearest(tmp_path: Path) -> None:
     made = run("init", tmp_path / "hospital", "--epsilon", 8, "--delta", 1e-6, "--embedder", "hashing")
     assert "3 questions" in said(made)
     assert "Next: discreet add" in said(made)
@@ -68,7 +68,7 @@ def test_a_misspelt_vault_is_answered_with_the_nearest(tmp_path: Path) -> None:
     assert "discreet init" in said(run("budget", tmp_path / "other"))
 
 
-def test_an_empty_vault_is_told_at_once(tmp_path: Path) -> None:
+def test_empty_vault_is_told_at_once(tmp_path: Path) -> None:
     run("init", tmp_path / "v", "--epsilon", 8, "--delta", 1e-6, "--embedder", "hashing")
     result = run("ask", tmp_path / "v", "Why?")
     assert result.exit_code == 2

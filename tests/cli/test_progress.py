@@ -64,7 +64,7 @@ def test_long_work_prints_lines_with_the_total_and_the_time_left(capsys: pytest.
 
 
 @pytest.mark.usefixtures("at_once")
-def test_a_stage_is_shown_as_long_as_it_lasts(capsys: pytest.CaptureFixture[str]) -> None:
+def test_stage_is_shown_as_long_as_it_lasts(capsys: pytest.CaptureFixture[str]) -> None:
     with doing("Asking the voters"):
         with stage("Loading the language model"):
             shown(capsys, "Loading the language model: 0 s so far\n")
@@ -85,7 +85,7 @@ def test_of_several_steps_the_one_that_moved_last_is_shown(capsys: pytest.Captur
         shown(capsys, "keywords: 2 of 2, about 0 s left\n")
 
 
-def test_an_error_ends_the_lines() -> None:
+def test_error_ends_the_lines() -> None:
     with pytest.raises(ValueError, match="wrong"), doing("Reading"):
         raise ValueError("wrong")
 
@@ -107,7 +107,7 @@ def test_nothing_but_plain_lines_goes_into_a_pipe() -> None:
 
 
 @pytest.mark.parametrize("plain", [False, True])
-def test_a_terminal_has_a_bar_which_goes_away(plain: bool) -> None:
+def test_terminal_has_a_bar_which_goes_away(plain: bool) -> None:
     more = {"TERM": "xterm-256color"} | ({"NO_COLOR": "1"} if plain else {})
     seen = on_a_terminal([sys.executable, "-c", SHOWS], more)
     assert "Copying" in seen
@@ -117,14 +117,14 @@ def test_a_terminal_has_a_bar_which_goes_away(plain: bool) -> None:
     assert ("\x1b[38;5" in seen or "\x1b[3" in seen) != plain  # NO_COLOR
 
 
-def test_a_terminal_that_can_only_print_gets_lines() -> None:
+def test_terminal_that_can_only_print_gets_lines() -> None:
     seen = on_a_terminal([sys.executable, "-c", SHOWS], {"TERM": "dumb"})
     assert "Copying: 4 of 10, about" in seen
     assert "\x1b" not in seen
 
 
 @pytest.mark.parametrize("command", ["add", "backup", "doctor", "undo"])
-def test_a_command_on_a_terminal_clears_what_it_showed(command: str, tmp_path: Path) -> None:
+def test_command_on_a_terminal_clears_what_it_showed(command: str, tmp_path: Path) -> None:
     made = Vault.create(tmp_path / "v", epsilon=20, delta=1e-6, unit_field="patient", embedder="hashing")
     made.add_documents(Document(f"d{n}", f"p{n}", "numb thumbs") for n in range(30))
     made.store.close()
@@ -134,7 +134,7 @@ def test_a_command_on_a_terminal_clears_what_it_showed(command: str, tmp_path: P
     words = [sys.executable, "-m", "discreet", command, made.path, *rest.get(command, [])]
     seen = on_a_terminal([str(word) for word in words], {"TERM": "xterm-256color"})
     assert seen.count("\x1b[?25l") == seen.count("\x1b[?25h")  # the cursor is back
-    assert "unforeseen" not in seen
+    assert "Unexpected error" not in seen
 
 
 def on_a_terminal(command: list[str], more: dict[str, str]) -> str:

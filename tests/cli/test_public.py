@@ -36,7 +36,7 @@ def corpus(write_jsonl: Write) -> Path:
     return write_jsonl([{"text": "A patient with numb thumbs has Winter Hand."}, {"text": "Fever."}], "public.jsonl")
 
 
-def test_a_corpus_is_named_shown_and_removed(vault: Vault, corpus: Path) -> None:
+def test_corpus_is_named_shown_and_removed(vault: Vault, corpus: Path) -> None:
     digest = hashlib.sha256(corpus.read_bytes()).hexdigest()
     assert "No public corpus" in said(run("public", vault.path))
     named = json_of("public", vault.path, corpus)
@@ -56,7 +56,7 @@ def test_what_cannot_be_named_is_refused(vault: Vault, corpus: Path, tmp_path: P
     assert "No public corpus" in said(run("public", vault.path))
 
 
-def test_the_vaults_own_documents_are_not_named_by_mistake(vault: Vault, write_jsonl: Write) -> None:
+def test_vaults_own_documents_are_not_named_by_mistake(vault: Vault, write_jsonl: Write) -> None:
     notes = write_jsonl([{"patient": f"p{n}", "text": f"Ada {n} has Winter Hand."} for n in range(3)], "notes.jsonl")
     json_of("add", vault.path, notes)
     refused = run("public", vault.path, notes)
@@ -68,7 +68,7 @@ def test_the_vaults_own_documents_are_not_named_by_mistake(vault: Vault, write_j
     assert json_of("public", vault.path, notes, "--force")["texts"] == 3
 
 
-def test_an_answer_says_which_corpus_helped(vault: Vault, corpus: Path, write_jsonl: Write) -> None:
+def test_answer_says_which_corpus_helped(vault: Vault, corpus: Path, write_jsonl: Write) -> None:
     json_of("add", vault.path, write_jsonl([{"patient": "p", "text": "Ada Lind has Winter Hand."}], "notes.jsonl"))
     digest = json_of("public", vault.path, corpus)["sha256"]
     asked = ("ask", vault.path, "Who has numb thumbs?", "--inner", "dp-sparse-vote-rag", "--no-reuse")

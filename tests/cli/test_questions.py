@@ -61,7 +61,7 @@ def test_what_cannot_be_answered_is_said_before_anything_is_paid(english: Path, 
     assert not Vault.open(english).ledger.questions()
 
 
-def test_a_model_that_may_read_other_languages_is_asked_in_them(known: Path) -> None:
+def test_model_that_may_read_other_languages_is_asked_in_them(known: Path) -> None:
     german = "Welche Behandlung gibt es bei Snurflaxitis?"
     assert "CannotAnswer" not in run("ask", known, german).output
 
@@ -91,7 +91,7 @@ def test_questions_come_from_standard_input(known: Path) -> None:
 
 
 @pytest.mark.usefixtures("signals_heard")
-def test_ctrl_c_is_heard_though_it_comes_while_an_object_is_cleared_away() -> None:
+def test_ctrl_c_works_during_object_finalization() -> None:
     code = """
 import signal, sys, time
 from discreet.cli import app
@@ -112,7 +112,7 @@ def test_one_question_has_an_object_without_itself(known: Path) -> None:
     assert "question" not in json.loads(run("ask", known, next(iter(KNOWN)), "--json").stdout)
 
 
-def test_ctrl_c_before_a_model_is_loaded_says_that_nothing_was_paid(known: Path) -> None:
+def test_ctrl_c_before_loading_a_model_charges_nothing(known: Path) -> None:
     def interrupted(_: str) -> None:
         raise KeyboardInterrupt
 

@@ -46,7 +46,7 @@ def hospital(path: Path, notes: Path, *options: object) -> Path:
     return path
 
 
-def test_units_pay_by_themselves_and_a_question_asked_again_is_free(tmp_path: Path, notes: Path) -> None:
+def test_units_pay_alone_and_repeated_question_is_free(tmp_path: Path, notes: Path) -> None:
     vault = hospital(tmp_path / "v", notes)
     # In one of four answers by so few voters the noisy count says that there are enough before anybody is near.
     for _ in range(9):
@@ -82,7 +82,7 @@ def test_units_pay_by_themselves_and_a_question_asked_again_is_free(tmp_path: Pa
     assert json_of("ask", vault, ASKED, *SHORT, "--no-reuse")["receipt"]["payment"] != "nobody"  # type: ignore[index]
 
 
-def test_an_analyst_sees_only_what_is_public(tmp_path: Path, notes: Path) -> None:
+def test_analyst_sees_only_what_is_public(tmp_path: Path, notes: Path) -> None:
     vault = hospital(tmp_path / "v", notes, "--log-questions")
     json_of("ask", vault, ASKED, *SHORT)
     assert set(json_of("budget", vault, "--analyst")) == {
@@ -99,7 +99,7 @@ def test_an_analyst_sees_only_what_is_public(tmp_path: Path, notes: Path) -> Non
     assert "how many units" not in shown
     whole = run("budget", vault).output
     assert "how many units have it" in whole
-    assert "more questions like the default one" in whole
+    assert "more questions of the default kind" in whole
 
 
 def test_counting_what_is_left_loads_no_embedder(tmp_path: Path, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,7 +119,7 @@ def test_counting_what_is_left_loads_no_embedder(tmp_path: Path, notes: Path, mo
         Vault.open(vault).budget()
 
 
-def test_a_vault_in_which_everybody_paid_is_converted_and_forgets_nothing(tmp_path: Path, notes: Path) -> None:
+def test_conversion_to_unit_payment_keeps_all_charges(tmp_path: Path, notes: Path) -> None:
     vault = hospital(tmp_path / "v", notes, "--payment", "corpus")
     paid = json_of("ask", vault, ASKED, *EIGHT, "--epsilon", 8)
     assert paid["algorithm"] == "consensus"
@@ -136,7 +136,7 @@ def test_a_vault_in_which_everybody_paid_is_converted_and_forgets_nothing(tmp_pa
     assert json_of("ask", vault, "Another question?", *THREE, "--epsilon", 5)["algorithm"] == "murag-ada"
 
 
-def test_a_vault_of_the_first_version_opens_and_says_what_it_is(tmp_path: Path, notes: Path) -> None:
+def test_vault_of_the_first_version_opens_and_says_what_it_is(tmp_path: Path, notes: Path) -> None:
     vault = hospital(tmp_path / "v", notes, "--payment", "corpus")
     settings = json.loads((vault / "vault.json").read_text())
     for name in ("payment", "history"):
@@ -154,7 +154,7 @@ def test_without_its_secret_a_vault_releases_nothing(tmp_path: Path, notes: Path
     (vault / "units.key").unlink()
     result = run("ask", vault, ASKED)
     assert result.exit_code == 1
-    assert "restore it" in " ".join(result.output.split())
+    assert "Restore it" in " ".join(result.output.split())
 
 
 def test_another_secret_is_not_taken_for_the_vaults(tmp_path: Path, notes: Path) -> None:
@@ -164,7 +164,7 @@ def test_another_secret_is_not_taken_for_the_vaults(tmp_path: Path, notes: Path)
     assert run("ask", vault, ASKED).exit_code == 1
 
 
-def test_a_threshold_is_suggested_and_paid_for(tmp_path: Path, notes: Path) -> None:
+def test_threshold_is_suggested_and_paid_for(tmp_path: Path, notes: Path) -> None:
     vault = hospital(tmp_path / "v", notes)
     questions = tmp_path / "q.jsonl"
     questions.write_text(json.dumps({"question": ASKED}) + "\n")  # answers are not needed
@@ -186,14 +186,14 @@ def test_one_individual_in_several_spellings_is_one_unit(tmp_path: Path) -> None
     assert json_of("remove", vault, "--unit", "Ada Lind") == {"removed": 3}
 
 
-def test_an_unknown_way_to_pay_is_refused(tmp_path: Path) -> None:
+def test_unknown_way_to_pay_is_refused(tmp_path: Path) -> None:
     result = run("init", tmp_path / "v", "--epsilon", 5, "--delta", 1e-6, "--payment", "units")
     assert result.exit_code == 2
     assert "unit" in result.output
     assert not (tmp_path / "v").exists()
 
 
-def test_a_ledger_in_a_database_is_the_same_to_its_users(tmp_path: Path, notes: Path) -> None:
+def test_ledger_in_a_database_is_the_same_to_its_users(tmp_path: Path, notes: Path) -> None:
     with running() as address:
         vault = hospital(tmp_path / "v", notes, "--ledger", address)
         assert not (vault / "ledger.sqlite").exists()
@@ -208,7 +208,7 @@ def test_a_ledger_in_a_database_is_the_same_to_its_users(tmp_path: Path, notes: 
     assert address not in gone.output
 
 
-def test_a_password_is_not_kept_in_the_vault(tmp_path: Path) -> None:
+def test_password_is_not_kept_in_the_vault(tmp_path: Path) -> None:
     for address in ("postgresql://me:secret@localhost/x", "postgresql://me@localhost/x?password=secret"):
         result = run("init", tmp_path / "v", "--epsilon", 5, "--delta", 1e-6, "--ledger", address)
         assert result.exit_code == 2

@@ -24,7 +24,7 @@ def test_there_are_enough_documents_of_every_disease() -> None:
         assert len({note.text.split(".")[0] for note in own}) > 50
 
 
-def test_its_questions_have_answers_in_it_or_are_about_one_person() -> None:
+def test_demo_questions_have_answers_or_are_about_one_person() -> None:
     texts = " ".join(note.text for note in documents())
     for asked in QUESTIONS:
         assert all(answer in texts for answer in asked.answers)

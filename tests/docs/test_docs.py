@@ -49,7 +49,7 @@ def test_every_command_line_is_understood(words: list[str]) -> None:
     parse(words)
 
 
-def test_a_wrong_command_line_is_noticed() -> None:
+def test_wrong_command_line_is_noticed() -> None:
     for line in ("ask hospital", "ask hospital Why? --no-such", "plan --people many --epsilon 1"):
         with pytest.raises(WRONG_USE):
             parse(line.split())
@@ -108,7 +108,7 @@ def test_odds_of_the_privacy_page_follow_from_epsilon() -> None:
             assert abs(100 * after - float(printed)) <= (0.5 if "." not in printed else 0.06), (epsilon, cell)
 
 
-def test_the_readme_lists_every_page() -> None:
+def test_readme_lists_every_page() -> None:
     listed = {link.partition("#")[0] for link in Page(ROOT / "README.md").links()}
     assert {str(path.relative_to(ROOT)) for path in ROOT.glob("docs/*.md")} <= listed
 
@@ -161,12 +161,12 @@ def made(words: list[str]) -> list[str]:
     return [*words, "--embedder", "hashing"] if words[0] == "init" else words
 
 
-def test_the_readme_runs_as_printed(desk: Path, toy: None) -> None:
+def test_readme_runs_as_printed(desk: Path, toy: None) -> None:
     for words in steps("README.md", "plan", "init", "add", "ask", "budget"):
         run(made(words))
 
 
-def test_the_first_half_of_the_howto_runs_as_printed(desk: Path, toy: None) -> None:
+def test_first_half_of_the_howto_runs_as_printed(desk: Path, toy: None) -> None:
     wanted = ("plan", "init", "add", "list", "undo", "ask", "chat", "budget", "remove", "doctor", "backup", "restore")
     for words in steps("docs/howto.md", *wanted, "report"):  # not move: this process has the vault open
         if "--ledger" in words or "lab" in words:

@@ -19,7 +19,7 @@ def test_every_csv_file_has_a_provenance() -> None:
         assert set(given) == {*tables.PROVENANCE, "commands"}, name
 
 
-def test_a_changed_table_is_out_of_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changed_table_is_out_of_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = tmp_path / "docs/results/data"
     data.mkdir(parents=True)
     (data / "speed.csv").write_text("model,seconds\nsmall,1.0\nlarge,7.5\n")

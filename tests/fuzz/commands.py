@@ -136,7 +136,7 @@ def run(folder: Path, data: bytes) -> str:
     """Run one command line in a folder with a vault and with files of every kind."""
     said = words(data)
     code, output = called(_prepared(folder), said)
-    if "Something unforeseen" in output or "Traceback" in output:
+    if "Unexpected error" in output or "Traceback" in output:
         raise Crash(f"{said[0]}: {output.strip()[-120:]}")
     if code not in CODES or (code and not output.strip()):
         raise Crash(f"{said[0]}: ends with {code} and says {output[-80:]!r}")

@@ -67,12 +67,12 @@ def test_what_once_was_unforeseen_is_explained(said: list[str], code: int, tmp_p
     vault_in(tmp_path)
     ended, output = called(tmp_path, said)
     assert ended == code, output
-    assert "unforeseen" not in output
+    assert "Unexpected error" not in output
     if code == 0:
         assert said[1] in output  # as it was typed, not as a colour
 
 
-def test_a_name_that_is_no_utf8_is_told_in_an_escape(tmp_path: Path) -> None:
+def test_name_that_is_no_utf8_is_told_in_an_escape(tmp_path: Path) -> None:
     vault_in(tmp_path)
     line: list[str | bytes] = [
         sys.executable,

@@ -75,9 +75,7 @@ def test_depth_and_halves_of_characters_are_bad_data(read: object, line: bytes, 
     ("read", "sound"),
     [(read_questions, QUESTIONS), (read_canaries, CANARIES), (read_suspects, SUSPECTS), (read_prompts, PROMPTS)],
 )
-def test_a_byte_order_mark_and_a_line_separator_within_a_text_are_no_damage(
-    read: object, sound: bytes, tmp_path: Path
-) -> None:
+def test_byte_order_mark_within_a_text_is_no_damage(read: object, sound: bytes, tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(b"\xef\xbb\xbf" + sound.replace(b'"id"', '"\u2028": "\x85", "id"'.encode()))
     assert len(read(tmp_path / "a.jsonl")) == len(sound.splitlines())  # type: ignore[operator]
 
@@ -104,7 +102,7 @@ def test_canaries_need_a_secret(tmp_path: Path) -> None:
         read_canaries(tmp_path / "c.jsonl")
 
 
-def test_a_prompt_is_a_text(tmp_path: Path) -> None:
+def test_prompt_is_a_text(tmp_path: Path) -> None:
     (tmp_path / "p.jsonl").write_bytes(records({"target": "email", "prompt": {"text": "My address is"}}))
     with pytest.raises(BadData, match="prompts"):
         read_prompts(tmp_path / "p.jsonl")
@@ -121,7 +119,7 @@ def test_one_row_that_parquet_cannot_tell_costs_no_other(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("name", ["a", "a.jsonl", "a.csv"])
-def test_a_name_that_no_file_can_have_is_wrong_use(name: str) -> None:
+def test_name_that_no_file_can_have_is_wrong_use(name: str) -> None:
     with pytest.raises(UsageError, match="too long"):
         read_documents(Path(name.rjust(300, "x")))
     with pytest.raises(UsageError, match="too long"):
@@ -136,7 +134,7 @@ def test_vectors_that_were_cut_off_are_bad_data(file: bytes, size: int, tmp_path
         ExportedVectors.read(tmp_path / "v.npz")
 
 
-def test_a_file_with_a_column_whose_name_is_no_utf8_is_named(tmp_path: Path) -> None:
+def test_file_with_a_column_whose_name_is_no_utf8_is_named(tmp_path: Path) -> None:
     pyarrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
     parquet.write_table(pyarrow.table({"text": ["a"], "name": ["b"]}), tmp_path / "a.parquet", store_schema=False)

@@ -55,7 +55,7 @@ def test_whatever_lies_in_a_vault_is_used_or_refused(target: Target, folder: Pat
         {"embedder": {}},
     ],
 )
-def test_a_setting_of_another_kind_is_named(change: dict[str, Any], tmp_path: Path) -> None:
+def test_setting_of_another_kind_is_named(change: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "vault.json").write_text(json.dumps(SETTINGS | change))
     with pytest.raises(StoreError, match=f"{next(iter(change))}. Restore"):
         read_config(tmp_path)
@@ -77,7 +77,7 @@ def test_settings_that_are_refused_are_left_as_they_are(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ledger", ["postgresql://[", "postgresql://[::1", "no address", HALF])
-def test_a_vault_is_not_made_with_an_address_that_is_none(ledger: str, tmp_path: Path) -> None:
+def test_vault_is_not_made_with_an_address_that_is_none(ledger: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         Vault.create(tmp_path / "v", **MADE, ledger=ledger)
     assert not (tmp_path / "v").exists()
@@ -91,7 +91,7 @@ def test_a_vault_is_not_made_with_an_address_that_is_none(ledger: str, tmp_path:
         ("x" * 300 + ".jsonl", b"", UsageError),
     ],
 )
-def test_a_file_that_is_refused_leaves_the_vault_as_it_was(
+def test_file_that_is_refused_leaves_the_vault_as_it_was(
     name: str, content: bytes, error: type[Exception], tmp_path: Path
 ) -> None:
     path, file = vault_in(tmp_path), tmp_path / name
@@ -106,7 +106,7 @@ def test_a_file_that_is_refused_leaves_the_vault_as_it_was(
 @pytest.mark.parametrize(
     ("name", "content"), [("a.jsonl.gz", b"\x1f\x8b\x08 no more"), ("a.parquet", b"PAR1 and no more")]
 )
-def test_a_damaged_file_is_named_and_leaves_the_vault_as_it_was(name: str, content: bytes, tmp_path: Path) -> None:
+def test_damaged_file_is_named_and_leaves_the_vault_as_it_was(name: str, content: bytes, tmp_path: Path) -> None:
     path, file = vault_in(tmp_path), tmp_path / name
     file.write_bytes(content)
     before = _documents(path)
@@ -131,7 +131,7 @@ def test_bad_records_change_nothing_of_others(data: bytes, folder: Path) -> None
     assert before <= _documents(path)
 
 
-def test_a_ledger_whose_questions_cannot_be_told_is_corrupt(tmp_path: Path) -> None:
+def test_ledger_whose_questions_cannot_be_told_is_corrupt(tmp_path: Path) -> None:
     import sqlite3
     from contextlib import closing
 
@@ -142,7 +142,7 @@ def test_a_ledger_whose_questions_cannot_be_told_is_corrupt(tmp_path: Path) -> N
         SqliteLedger.open(path).questions()
 
 
-def test_a_remembered_answer_that_is_damaged_is_passed_over(tmp_path: Path) -> None:
+def test_remembered_answer_that_is_damaged_is_passed_over(tmp_path: Path) -> None:
     sound = json.loads(HISTORY.splitlines()[0])
     changes: tuple[dict[str, Any], ...] = (
         *({"question": 5}, {"answer": HALF}, {"choices": "a"}, {"shares": []}, {"vector": 7}, {"stopped": None}),
@@ -156,7 +156,7 @@ def test_a_remembered_answer_that_is_damaged_is_passed_over(tmp_path: Path) -> N
     assert history.same("Why is it?") is not None
 
 
-def test_a_run_that_cannot_be_told_is_explained(tmp_path: Path) -> None:
+def test_run_that_cannot_be_told_is_explained(tmp_path: Path) -> None:
     (tmp_path / "run.jsonl").write_bytes(b"[" * 100_000 + b"\n" + records({"name": "begun", "value": 5}))
     with pytest.raises(StoreError, match="removing"):
         RunCheckpoint(tmp_path / "run.jsonl").begun({"version": VERSION})

@@ -37,7 +37,7 @@ def copied(vault: Vault, folder: Path) -> Path:
     return Path(shutil.copy(vault.path / "ledger.sqlite", folder / "older.sqlite"))
 
 
-def test_the_counter_follows_the_ledger(tmp_path: Path) -> None:
+def test_counter_follows_the_ledger(tmp_path: Path) -> None:
     vault = made(tmp_path / "v")
     assert Counter(vault.path / COUNTER).read() is None
     asked(vault, "one")
@@ -45,7 +45,7 @@ def test_the_counter_follows_the_ledger(tmp_path: Path) -> None:
     assert json.loads((vault.path / COUNTER).read_text()) == {"questions": 1, "payments": 1}
 
 
-def test_an_older_ledger_is_refused_when_the_vault_is_opened(tmp_path: Path) -> None:
+def test_older_ledger_is_refused_when_the_vault_is_opened(tmp_path: Path) -> None:
     vault = made(tmp_path / "v")
     asked(vault, "one")
     copy = copied(vault, tmp_path)
@@ -55,7 +55,7 @@ def test_an_older_ledger_is_refused_when_the_vault_is_opened(tmp_path: Path) -> 
         Vault.open(vault.path)
 
 
-def test_an_older_ledger_is_refused_by_a_process_that_had_it_open(tmp_path: Path) -> None:
+def test_open_process_refuses_an_outdated_ledger(tmp_path: Path) -> None:
     vault = made(tmp_path / "v")
     asked(vault, "one")
     copy = copied(vault, tmp_path)
@@ -67,7 +67,7 @@ def test_an_older_ledger_is_refused_by_a_process_that_had_it_open(tmp_path: Path
     assert vault.ledger.reached() == Reached(1, 1), "nothing was written into the older one"
 
 
-def test_payments_of_a_question_that_was_under_way_are_missed_too(tmp_path: Path) -> None:
+def test_lost_payments_of_a_running_question_are_detected(tmp_path: Path) -> None:
     vault = made(tmp_path / "v")
     vault.ledger.begin("one", "murag-ada", None)
     copy = copied(vault, tmp_path)
@@ -78,7 +78,7 @@ def test_payments_of_a_question_that_was_under_way_are_missed_too(tmp_path: Path
         Vault.open(vault.path)
 
 
-def test_a_newer_ledger_and_a_vault_without_a_counter_are_taken(tmp_path: Path) -> None:
+def test_newer_ledger_and_a_vault_without_a_counter_are_taken(tmp_path: Path) -> None:
     vault = made(tmp_path / "v")
     asked(vault, "one")
     before = (vault.path / COUNTER).read_bytes()
@@ -93,14 +93,14 @@ def test_a_newer_ledger_and_a_vault_without_a_counter_are_taken(tmp_path: Path) 
 @pytest.mark.parametrize(
     "content", ["", "{", "[]", '{"questions": -1, "payments": 1}', '{"questions": "9"}', "x" * 500]
 )
-def test_a_damaged_counter_refuses_nothing_and_is_written_anew(tmp_path: Path, content: str) -> None:
+def test_damaged_counter_refuses_nothing_and_is_written_anew(tmp_path: Path, content: str) -> None:
     vault = made(tmp_path / "v")
     (vault.path / COUNTER).write_text(content)
     asked(Vault.open(vault.path), "one")
     assert Counter(vault.path / COUNTER).read() == Reached(1, 1)
 
 
-def test_a_counter_that_cannot_be_written_stops_no_answer(tmp_path: Path) -> None:
+def test_counter_that_cannot_be_written_stops_no_answer(tmp_path: Path) -> None:
     vault = made(tmp_path / "v")
     (vault.path / COUNTER).mkdir()
     asked(vault, "one")
@@ -119,7 +119,7 @@ def test_many_at_once_never_put_it_ahead_or_refuse_each_other(tmp_path: Path) ->
     assert Counter(vault.path / COUNTER).read() == vault.ledger.reached() == Reached(40, 40)
 
 
-def test_a_ledger_from_before_two_units_became_one_is_noticed(tmp_path: Path) -> None:
+def test_ledger_from_before_two_units_became_one_is_noticed(tmp_path: Path) -> None:
     vault = made(tmp_path / "v")
     asked(vault, "one")
     copy = copied(vault, tmp_path)

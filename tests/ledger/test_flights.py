@@ -94,7 +94,7 @@ def test_of_threads_one_is_inside(ledgers: Callable[[], Any], tmp_path: Path, sh
     assert race_of_threads(lambda: (one if shared else ledgers()).alone(KEY), tmp_path / "log")
 
 
-def test_the_broken_twin_with_a_key_each_lets_several_in(ledgers: Callable[[], Any], tmp_path: Path) -> None:
+def test_broken_twin_with_a_key_each_lets_several_in(ledgers: Callable[[], Any], tmp_path: Path) -> None:
     one = ledgers()
     assert not race_of_threads(lambda: one.alone(os.urandom(16)), tmp_path / "log")
 
@@ -110,7 +110,7 @@ def test_another_key_waits_for_none(ledgers: Callable[[], Any]) -> None:
         assert gets_it(ledgers(), 30, b"another of these")
 
 
-def test_a_payment_waits_for_no_flight(ledgers: Callable[[], Any]) -> None:
+def test_payment_waits_for_no_flight(ledgers: Callable[[], Any]) -> None:
     with ledgers().alone(KEY):
         other = ledgers()
         other.begin("q", "murag", None)
@@ -118,7 +118,7 @@ def test_a_payment_waits_for_no_flight(ledgers: Callable[[], Any]) -> None:
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
-def test_a_holder_that_is_killed_holds_it_no_more(ledgers: Callable[[], Any], how: signal.Signals) -> None:
+def test_holder_that_is_killed_holds_it_no_more(ledgers: Callable[[], Any], how: signal.Signals) -> None:
     read, write = os.pipe()
 
     def hold() -> None:
@@ -135,7 +135,7 @@ def test_a_holder_that_is_killed_holds_it_no_more(ledgers: Callable[[], Any], ho
     assert gets_it(waiter, 30)
 
 
-def test_a_waiter_that_is_killed_leaves_the_flight_to_its_holder(ledgers: Callable[[], Any]) -> None:
+def test_waiter_that_is_killed_leaves_the_flight_to_its_holder(ledgers: Callable[[], Any]) -> None:
     def wait() -> None:
         with ledgers().alone(KEY):
             pass
@@ -150,7 +150,7 @@ def test_a_waiter_that_is_killed_leaves_the_flight_to_its_holder(ledgers: Callab
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
-def test_an_error_within_lets_go(ledgers: Callable[[], Any], error: type[BaseException]) -> None:
+def test_error_within_lets_go(ledgers: Callable[[], Any], error: type[BaseException]) -> None:
     one = ledgers()
     with pytest.raises(error), one.alone(KEY):
         raise error
@@ -173,7 +173,7 @@ def test_who_is_interrupted_while_it_waits_holds_nothing(ledgers: Callable[[], A
         assert gets_it(one, 30)
 
 
-def test_a_second_interruption_leaves_no_flight_behind(ledgers: Callable[[], Any]) -> None:
+def test_second_interruption_leaves_no_flight_behind(ledgers: Callable[[], Any]) -> None:
     """Ctrl-C again while the flight is let go of: the process lives on, and its flight must not."""
     one, other = ledgers(), ledgers()
 
@@ -223,7 +223,7 @@ def held_by_server(url: str) -> int:
     return count
 
 
-def test_a_connection_that_drops_frees_the_flight_and_the_holder_goes_on(url: str, name: str) -> None:
+def test_broken_connection_frees_the_flight(url: str, name: str) -> None:
     ledger = PostgresLedger.create(url, name, BUDGET)
     with ledger.alone(KEY):
         assert held_by_server(url) == 1
@@ -246,7 +246,7 @@ def test_nothing_of_a_flight_is_left_on_the_server(url: str, name: str) -> None:
     assert ledger._engine.pool.checkedout() == 0  # type: ignore[attr-defined]
 
 
-def test_a_flight_of_another_ledger_in_the_database_is_another(url: str, name: str) -> None:
+def test_flight_of_another_ledger_in_the_database_is_another(url: str, name: str) -> None:
     one, other = PostgresLedger.create(url, name, BUDGET), PostgresLedger.create(url, f"{name}0", BUDGET)
     with one.alone(KEY):
         assert gets_it(other, 30)

@@ -96,7 +96,7 @@ def test_what_both_spent_counts_for_the_one(make: MakeLedger) -> None:
     assert ledger.reserve("r", 0, of(0.1), [NEW, OTHER]) == {OTHER}
 
 
-def test_a_part_that_both_paid_for_is_settled_for_both(
+def test_part_that_both_paid_for_is_settled_for_both(
     make: MakeLedger,
     again: Callable[[UnitLedger], UnitLedger],
 ) -> None:
@@ -112,7 +112,7 @@ def test_a_part_that_both_paid_for_is_settled_for_both(
     assert Counter(dict(ledger.unit_balances())) == {cost(ledger, *[0.25] * 4): 1, cost(ledger, 0.25, 0.25): 1}
 
 
-def test_a_name_that_was_merged_pays_no_more_and_follows_a_second_merge(make: MakeLedger) -> None:
+def test_merged_key_pays_nothing_and_follows_a_second_merge(make: MakeLedger) -> None:
     ledger = make(BUDGETS["pure"])
     ledger.reserve("q", 0, of(1.0), [OLD])
     ledger.merge([(OLD, NEW)])
@@ -131,7 +131,7 @@ def test_sums_that_were_cut_stay_cut(make: MakeLedger, again: Callable[[UnitLedg
     assert large.reserve("r", 0, of(0.1), [NEW]) == frozenset()
 
 
-def test_a_name_has_sixteen_bytes(kept: Kept) -> None:
+def test_name_has_sixteen_bytes(kept: Kept) -> None:
     with pytest.raises(LedgerError, match="16 bytes"):
         kept(BUDGETS["pure"]).merge([(OLD, b"short")])
 
@@ -147,13 +147,13 @@ def test_one_balance_is_found_for_the_custodian(kept: Kept) -> None:
     ]
 
 
-def test_a_program_that_knows_nothing_of_merges_pays_no_more(kept: Kept) -> None:
+def test_program_that_knows_nothing_of_merges_pays_no_more(kept: Kept) -> None:
     """One of an earlier version, which still has the ledger open, would find that the new name never paid."""
     with pytest.raises(LedgerError), kept(BUDGETS["pure"])._writing() as connection:
         connection.execute(text("select question, part from open_part"))  # so each of its payments begins
 
 
-def test_a_ledger_of_the_fourth_version_forgets_nothing(kept: Kept) -> None:
+def test_ledger_of_the_fourth_version_forgets_nothing(kept: Kept) -> None:
     ledger = kept(BUDGETS["pure"])
     ledger.reserve("q", 0, of(1.0), [OLD, NEW])
     with ledger._writing() as connection:
@@ -200,7 +200,7 @@ def copies(connection: Connection, pairs: Sequence[tuple[bytes, bytes]], _: str)
     return len(pairs)
 
 
-def test_a_merge_that_forgets_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_merge_that_forgets_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(merging, "merge", copies)
     numbers = iter(range(10))
     with pytest.raises(AssertionError):

@@ -24,7 +24,7 @@ def written(ledger: Any) -> int:
         return int(connection.execute(text("select count(*) from unit")).scalar_one())
 
 
-def test_who_is_killed_between_reserving_and_settling_has_paid_it_all(kept: Kept) -> None:
+def test_kill_before_settling_keeps_the_whole_reservation(kept: Kept) -> None:
     """The part is open: it counts before and after another payment writes it down, and may be settled late."""
     kept(Budget(3.0, 1e-5, accountant="pure"))
 
@@ -48,7 +48,7 @@ def test_who_is_killed_between_reserving_and_settling_has_paid_it_all(kept: Kept
     parts_of(kept())
 
 
-def test_a_unit_does_not_pay_twice_what_it_has_once_whoever_asks(kept: Kept) -> None:
+def test_unit_does_not_pay_twice_what_it_has_once_whoever_asks(kept: Kept) -> None:
     ledger = kept(Budget(3.0, 1e-5, accountant="pure"))
     others = [kept() for _ in range(3)]
     for number, other in enumerate((ledger, *others)):
@@ -57,7 +57,7 @@ def test_a_unit_does_not_pay_twice_what_it_has_once_whoever_asks(kept: Kept) -> 
     parts_of(ledger)
 
 
-def test_a_part_is_written_once_if_it_is_settled_before_the_next(kept: Kept) -> None:
+def test_part_is_written_once_if_it_is_settled_before_the_next(kept: Kept) -> None:
     ledger = kept(LARGE)
     for part in range(3):
         ledger.reserve("q", part, of(1.0), UNITS[part : part + 5])
@@ -125,7 +125,7 @@ def test_damage_to_what_is_not_in_the_rows_of_units_is_noticed(kept: Kept, damag
             ledger.reserve_all("s", 0, of(0.5))
 
 
-def test_a_ledger_from_before_parts_were_open_forgets_nothing(kept: Kept) -> None:
+def test_ledger_from_before_parts_were_open_forgets_nothing(kept: Kept) -> None:
     """And a program of that time, which still has it open, pays no more: it would not see what is open."""
     ledger = kept(Budget(3.0, 1e-5, accountant="pure"))
     ledger.reserve("q", 0, of(2.0), UNITS[:3])

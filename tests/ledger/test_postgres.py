@@ -14,7 +14,7 @@ from tests.ledger.test_sqlite import charge
 from tests.ledger.test_unit_faults import LARGE, UNITS, of, parts_of
 
 
-def test_a_ledger_that_is_not_there_is_not_begun_afresh(url: str, name: str) -> None:
+def test_ledger_that_is_not_there_is_not_begun_afresh(url: str, name: str) -> None:
     with pytest.raises(LedgerError, match="no such ledger"):
         PostgresLedger.open(url, name)
     ledger = PostgresLedger.create(url, name, LARGE)
@@ -25,7 +25,7 @@ def test_a_ledger_that_is_not_there_is_not_begun_afresh(url: str, name: str) -> 
 
 @pytest.mark.parametrize("wrong", ["public", "vault_", "vault_x", 'vault_1"; drop table x', "vault_1\n", "VAULT_1"])
 def test_names_are_nothing_but_names(url: str, wrong: str) -> None:
-    with pytest.raises(DiscreetError, match="is called vault_"):
+    with pytest.raises(DiscreetError, match="Expected: vault_"):
         PostgresLedger.create(url, wrong, LARGE)
 
 
@@ -37,7 +37,7 @@ def test_what_is_no_address_is_not_repeated(wrong: str) -> None:
     assert "postgresql://user@host/database" in str(said.value)
 
 
-def test_a_server_out_of_reach_is_explained_without_its_address(url: str, tmp_path: Path) -> None:
+def test_server_out_of_reach_is_explained_without_its_address(url: str, tmp_path: Path) -> None:
     for where, said in (
         (f"postgresql://someone:hunter2@/postgres?host={tmp_path}", "cannot be reached"),
         ("postgresql://someone:hunter2@127.0.0.1:1/postgres", "cannot be reached"),
@@ -50,7 +50,7 @@ def test_a_server_out_of_reach_is_explained_without_its_address(url: str, tmp_pa
         assert error.value.__suppress_context__
 
 
-def test_a_connection_that_breaks_is_made_anew(url: str, name: str) -> None:
+def test_connection_that_breaks_is_made_anew(url: str, name: str) -> None:
     ledger = PostgresLedger.create(url, name, LARGE)
     ledger.reserve("q", 0, of(0.1), UNITS)
     others = "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()"
@@ -61,7 +61,7 @@ def test_a_connection_that_breaks_is_made_anew(url: str, name: str) -> None:
     assert len(parts_of(ledger)) == 2
 
 
-def test_a_later_format_is_not_opened(url: str, name: str) -> None:
+def test_later_format_is_not_opened(url: str, name: str) -> None:
     PostgresLedger.create(url, name, LARGE)
     sql(url, f'update "{name}".format set version = 99')
     with pytest.raises(VaultVersionError, match="99"):
@@ -87,7 +87,7 @@ def test_who_may_only_read_reads(url: str, name: str) -> None:
         found.reserve("q", 0, of(0.1), UNITS)
 
 
-def test_the_grant_cannot_be_emptied(url: str, name: str) -> None:
+def test_grant_cannot_be_emptied(url: str, name: str) -> None:
     ledger = PostgresLedger.create(url, name, LARGE)
     with pytest.raises(LedgerError), ledger._writing() as connection:
         connection.execute(text("truncate grant_"))
@@ -102,7 +102,7 @@ def test_without_the_driver_it_says_what_to_install(monkeypatch: pytest.MonkeyPa
         PostgresLedger.open("postgresql://user@host/database", "vault_1")
 
 
-def test_a_copy_in_a_file_is_a_simulation_that_knows_all(url: str, name: str, tmp_path: Path) -> None:
+def test_copy_in_a_file_is_a_simulation_that_knows_all(url: str, name: str, tmp_path: Path) -> None:
     ledger = PostgresLedger.create(url, name, Budget(3.0, 1e-5, accountant="zcdp"), log_questions=True)
     for question in ("later", "earlier"):
         ledger.begin(question, "mu-rag", "Why?")
@@ -117,7 +117,7 @@ def test_a_copy_in_a_file_is_a_simulation_that_knows_all(url: str, name: str, tm
     assert parts_of(copy) == parts_of(ledger)
     assert copy.reserve("r", 0, of(1.0), UNITS) == frozenset(UNITS[3:])
     assert ledger.reserve("r", 0, of(1.0), UNITS[:4]) == frozenset(UNITS[3:4])
-    with pytest.raises(LedgerError, match="not overwritten"):
+    with pytest.raises(LedgerError, match="never overwritten"):
         ledger.copy(tmp_path / "copy.sqlite")
     sql(url, f'drop table "{name}".part')
     with pytest.raises(LedgerError, match="no such ledger"):

@@ -56,7 +56,7 @@ def test_what_was_just_committed_survives_a_power_cut(careless: Server, name: st
     assert PostgresLedger.open(careless.url, name).spent() == before + of(0.1)
 
 
-def test_a_settlement_that_a_power_cut_loses_counts_for_more_not_for_less(careless: Server, name: str) -> None:
+def test_settlement_lost_in_a_power_cut_keeps_the_reservation(careless: Server, name: str) -> None:
     ledger = PostgresLedger.create(careless.url, name, GRANT)
     ledger.reserve("q", 0, of(2.0), UNITS)
     ledger.settle("q", 0, of(0.5))
@@ -69,9 +69,7 @@ def test_a_settlement_that_a_power_cut_loses_counts_for_more_not_for_less(carele
     parts_of(PostgresLedger.open(careless.url, name))
 
 
-def test_a_power_cut_amid_payments_loses_none_and_leaves_none_half_written(
-    careless: Server, name: str, tmp_path: Path
-) -> None:
+def test_power_cut_loses_and_splits_no_payment(careless: Server, name: str, tmp_path: Path) -> None:
     PostgresLedger.create(careless.url, name, GRANT)
     journal, choose = tmp_path / "acknowledged", random.Random(3)
     journal.touch()
@@ -109,7 +107,7 @@ def test_a_power_cut_amid_payments_loses_none_and_leaves_none_half_written(
     assert len(cannot) == sum(beyond)
 
 
-def test_a_full_disk_charges_nothing_and_does_no_lasting_harm(name: str) -> None:
+def test_full_disk_charges_nothing_and_does_no_lasting_harm(name: str) -> None:
     pytest.importorskip("psycopg", reason="PostgreSQL is tested where psycopg is installed")
     small = Path(tempfile.mkdtemp(prefix="discreet-disk-"))
     if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={ROOM},mode=755", "tmpfs", small], check=False).returncode:

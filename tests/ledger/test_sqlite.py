@@ -60,7 +60,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "ledger.sqlite"
 
 
-def test_a_ledger_is_found_as_it_was_left(path: Path) -> None:
+def test_ledger_is_found_as_it_was_left(path: Path) -> None:
     budget = Budget(7.3, 1e-5, 1e-6)
     made = SqliteLedger.create(path, budget, log_questions=True)
     made.begin("q", "dp-vote-rag", "Why?")
@@ -74,7 +74,7 @@ def test_a_ledger_is_found_as_it_was_left(path: Path) -> None:
     assert question.epsilon == pytest.approx(0.01)
 
 
-def test_the_text_of_a_question_is_kept_on_request_alone(path: Path) -> None:
+def test_text_of_a_question_is_kept_on_request_alone(path: Path) -> None:
     ledger = SqliteLedger.create(path, LARGE)
     ledger.begin("q", "rag", "Has Ada Lind the fever?", private=False)
     (question,) = ledger.questions()
@@ -84,7 +84,7 @@ def test_the_text_of_a_question_is_kept_on_request_alone(path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_nothing_is_released_unpaid_whenever_the_process_is_killed(path: Path, tmp_path: Path, seed: int) -> None:
+def test_kill_at_any_time_releases_nothing_unpaid(path: Path, tmp_path: Path, seed: int) -> None:
     """50 kills at random moments: each release that was noted outside has its charge, and the ledger is sound."""
     SqliteLedger.create(path, LARGE)
     journal = tmp_path / "released"
@@ -138,7 +138,7 @@ def test_processes_that_race_never_spend_more_than_granted(path: Path, processes
     assert SqliteLedger.open(path).spent() == Spending.of(Pure(0.03), budget.affordable(Pure(0.03)))
 
 
-def test_a_power_cut_loses_nothing_that_was_acknowledged(path: Path, tmp_path: Path) -> None:
+def test_power_cut_loses_nothing_that_was_acknowledged(path: Path, tmp_path: Path) -> None:
     """The files, copied while another process writes, open and hold every charge acknowledged before the copy."""
     SqliteLedger.create(path, LARGE)
     journal = tmp_path / "acknowledged"
@@ -164,7 +164,7 @@ def test_a_power_cut_loses_nothing_that_was_acknowledged(path: Path, tmp_path: P
         os.waitpid(child, 0)
 
 
-def test_a_full_disk_charges_nothing(path: Path) -> None:
+def test_full_disk_charges_nothing(path: Path) -> None:
     SqliteLedger.create(path, LARGE)
     read, write = os.pipe()
 
@@ -186,7 +186,7 @@ def test_a_full_disk_charges_nothing(path: Path) -> None:
     assert SqliteLedger.open(path).spent() == Spending.of(Pure(0.01), int(paid))
 
 
-def test_a_clock_that_goes_backwards_does_no_harm(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clock_that_goes_backwards_does_no_harm(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = SqliteLedger.create(path, LARGE)
     for time_ in ("2030-01-01T00:00:00+00:00", "1999-01-01T00:00:00+00:00"):
         monkeypatch.setattr("discreet.ledger.sql._now", lambda time_=time_: time_)
@@ -203,15 +203,15 @@ def test_another_cost_under_the_same_number_is_an_error(path: Path) -> None:
         ledger.charge(charge("q", 0, 0.4))
 
 
-def test_the_grant_is_final(path: Path) -> None:
+def test_grant_is_final(path: Path) -> None:
     SqliteLedger.create(path, Budget(1.0, 1e-5))
     with closing(sqlite3.connect(path)) as database, database, pytest.raises(sqlite3.Error, match="final"):
         database.execute("update grant_ set epsilon = '100.0'")
-    with pytest.raises(LedgerError, match="not overwritten"):
+    with pytest.raises(LedgerError, match="never overwrites"):
         SqliteLedger.create(path, Budget(100.0, 1e-5))
 
 
-def test_a_copy_is_a_simulation_and_leaves_the_original_alone(path: Path, tmp_path: Path) -> None:
+def test_copy_is_a_simulation_and_leaves_the_original_alone(path: Path, tmp_path: Path) -> None:
     ledger = SqliteLedger.create(path, LARGE)
     ledger.charge(charge("q", 0))
     copy = ledger.copy(tmp_path / "copy.sqlite")
@@ -235,7 +235,7 @@ def test_damage_is_noticed(path: Path) -> None:
             SqliteLedger.open(path)
 
 
-def test_a_later_format_is_not_opened(path: Path) -> None:
+def test_later_format_is_not_opened(path: Path) -> None:
     SqliteLedger.create(path, LARGE)
     with closing(sqlite3.connect(path)) as database, database:
         database.execute("pragma user_version = 99")
@@ -249,7 +249,7 @@ def test_failure_probabilities_are_whole_numbers_rounded_up(path: Path) -> None:
     assert ledger.spent().failure_atto == -(-(10**11) // 3)
 
 
-def test_an_sqlite_that_is_too_old_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sqlite_that_is_too_old_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sqlite3.sqlite_version_info", (3, 34, 1))
     with pytest.raises(MissingPart, match="SQLite 3"):
         SqliteLedger.create(path, LARGE)

@@ -38,7 +38,7 @@ def kept(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> Callable[
     return ledger
 
 
-def test_a_name_has_sixteen_bytes(kept: Callable[..., Any]) -> None:
+def test_name_has_sixteen_bytes(kept: Callable[..., Any]) -> None:
     ledger = kept()
     for wrong in (b"", b"short", b"x" * 17, "sixteen letters."):
         with pytest.raises(LedgerError, match="exactly 16 bytes"):
@@ -46,7 +46,7 @@ def test_a_name_has_sixteen_bytes(kept: Callable[..., Any]) -> None:
     assert ledger.unit_balances() == []
 
 
-def test_a_question_shows_what_its_parts_paid(kept: Callable[..., Any]) -> None:
+def test_question_shows_what_its_parts_paid(kept: Callable[..., Any]) -> None:
     ledger = kept()
     paid = [Charge("q", number, "test", CHANGE, Pure(0.25)) for number in range(2)]
     for question in "qrs":
@@ -125,15 +125,15 @@ def rivals(kept: Callable[..., Any], mix: type, patience: float = 0.5) -> int:
     return sum(len(units) for units in paid)
 
 
-def test_a_rival_waits_until_the_payment_is_made(kept: Callable[..., Any]) -> None:
+def test_rival_waits_until_the_payment_is_made(kept: Callable[..., Any]) -> None:
     assert rivals(kept, Watched) == 1
 
 
-def test_a_ledger_that_looks_before_it_is_alone_is_caught(kept: Callable[..., Any]) -> None:
+def test_ledger_that_looks_before_it_is_alone_is_caught(kept: Callable[..., Any]) -> None:
     assert rivals(kept, LooksFirst, patience=5) == 2
 
 
-def test_a_ledger_that_pays_by_rank_is_caught(kept: Callable[..., Any], tmp_path: Path) -> None:
+def test_ledger_that_pays_by_rank_is_caught(kept: Callable[..., Any], tmp_path: Path) -> None:
     three: list[Step] = [("reserve", 0, 1, frozenset({0, 1, 2}))]
     check_others(kept(), SqliteLedger.create(tmp_path / "without.sqlite", BUDGETS["pure"]), three, 0)
     with pytest.raises(AssertionError):

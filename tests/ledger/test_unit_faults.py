@@ -58,7 +58,7 @@ def parts_of(ledger: Any) -> dict[tuple[str, int], frozenset[bytes]]:
     return {(part.question, part.part): frozenset(split(part.payers)) for part in parts}
 
 
-def test_no_reservation_is_lost_or_made_twice_whenever_the_process_is_killed(kept: Kept, tmp_path: Path) -> None:
+def test_kill_at_any_time_loses_and_repeats_no_reservation(kept: Kept, tmp_path: Path) -> None:
     kinds = kept(LARGE)
     journal = tmp_path / "acknowledged"
     journal.touch()
@@ -98,7 +98,7 @@ def test_no_reservation_is_lost_or_made_twice_whenever_the_process_is_killed(kep
 
 
 @pytest.mark.parametrize("processes", [2, 4])
-def test_processes_that_race_never_have_a_unit_pay_more_than_granted(kept: Kept, processes: int) -> None:
+def test_racing_processes_never_exceed_a_units_grant(kept: Kept, processes: int) -> None:
     budget = Budget(1.0, 1e-5)
     kept(budget)
 
@@ -122,7 +122,7 @@ def test_processes_that_race_never_have_a_unit_pay_more_than_granted(kept: Kept,
         assert reading.pure > left  # and each could pay until it was spent
 
 
-def test_a_power_cut_loses_no_reservation_that_was_acknowledged(tmp_path: Path) -> None:
+def test_power_cut_loses_no_reservation_that_was_acknowledged(tmp_path: Path) -> None:
     path, journal = tmp_path / "ledger.sqlite", tmp_path / "acknowledged"
     SqliteLedger.create(path, LARGE)
     journal.touch()
@@ -148,7 +148,7 @@ def test_a_power_cut_loses_no_reservation_that_was_acknowledged(tmp_path: Path) 
         os.waitpid(child, 0)
 
 
-def test_a_full_disk_reserves_nothing(tmp_path: Path) -> None:
+def test_full_disk_reserves_nothing(tmp_path: Path) -> None:
     path = tmp_path / "ledger.sqlite"
     SqliteLedger.create(path, LARGE)
     read, write = os.pipe()
@@ -171,7 +171,7 @@ def test_a_full_disk_reserves_nothing(tmp_path: Path) -> None:
     assert len(parts_of(SqliteLedger.open(path))) == int(paid) > 0
 
 
-def test_a_clock_that_goes_backwards_does_no_harm(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clock_that_goes_backwards_does_no_harm(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = kept(LARGE)
     times = ("2030-01-01T00:00:00+00:00", "1999-01-01T00:00:00+00:00")
     for number, time_ in enumerate(times):
@@ -226,16 +226,16 @@ def test_many_large_balances_are_added_up_exactly(kept: Kept) -> None:
 
 
 @pytest.mark.parametrize("change", ["update grant_ set epsilon = '100.0'", "delete from grant_"])
-def test_the_grant_is_final(kept: Kept, change: str) -> None:
+def test_grant_is_final(kept: Kept, change: str) -> None:
     ledger = kept(Budget(1.0, 1e-5, accountant="zcdp"))
     with pytest.raises(LedgerError), ledger._writing() as connection:
         connection.execute(text(change))
     assert kept().budget == Budget(1.0, 1e-5, accountant="zcdp")
-    with pytest.raises(LedgerError, match="not overwritten"):
+    with pytest.raises(LedgerError, match="never overwrites"):
         kept(Budget(100.0, 1e-5))
 
 
-def test_an_error_shows_no_question_and_no_unit(kept: Kept) -> None:
+def test_error_shows_no_question_and_no_unit(kept: Kept) -> None:
     ledger = kept(LARGE)
     with ledger._writing() as connection:
         connection.execute(text("drop table part"))
@@ -250,7 +250,7 @@ def test_an_error_shows_no_question_and_no_unit(kept: Kept) -> None:
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_an_older_ledger_is_brought_up_to_date_and_forgets_nothing(tmp_path: Path, version: int) -> None:
+def test_migration_of_an_older_ledger_keeps_all_payments(tmp_path: Path, version: int) -> None:
     path = older(tmp_path / "ledger.sqlite", version)
     found = SqliteLedger.open(path)
     assert (found.budget, found.spent()) == (Budget(7.3, 1e-5, 1e-6), of(0.5))
@@ -259,13 +259,13 @@ def test_an_older_ledger_is_brought_up_to_date_and_forgets_nothing(tmp_path: Pat
     assert SqliteLedger.open(path).reserve("q", 1, of(0.5), UNITS) == frozenset()
 
 
-def test_a_damaged_older_ledger_gets_no_new_seal(tmp_path: Path) -> None:
+def test_damaged_older_ledger_gets_no_new_seal(tmp_path: Path) -> None:
     path = older(tmp_path / "ledger.sqlite", 2)
     with closing(sqlite3.connect(path)) as database, database:
         database.execute("drop trigger grant_is_final")
         database.execute("update grant_ set epsilon = '9.3'")
     for _ in range(2):
-        with pytest.raises(LedgerError, match="not the one that was made"):
+        with pytest.raises(LedgerError, match="differs from its seal"):
             SqliteLedger.open(path)
 
 
@@ -290,7 +290,7 @@ def older(path: Path, version: int) -> Path:
     return path
 
 
-def test_a_copy_carries_units_and_parts(tmp_path: Path) -> None:
+def test_copy_carries_units_and_parts(tmp_path: Path) -> None:
     ledger = SqliteLedger.create(tmp_path / "ledger.sqlite", Budget(3.0, 1e-5))
     ledger.reserve("q", 0, of(2.0), UNITS)
     copy = ledger.copy(tmp_path / "copy.sqlite")
@@ -301,7 +301,7 @@ def test_a_copy_carries_units_and_parts(tmp_path: Path) -> None:
     assert ledger.reserve("r", 0, of(2.0), UNITS) == frozenset()
 
 
-def test_a_file_that_is_put_back_or_taken_away_meanwhile_is_noticed(tmp_path: Path) -> None:
+def test_replaced_or_removed_file_is_detected(tmp_path: Path) -> None:
     path, saved = tmp_path / "ledger.sqlite", tmp_path / "saved.sqlite"
     ledger = SqliteLedger.create(path, LARGE)
     ledger.charge(charge("q", 0))

@@ -33,7 +33,7 @@ def answers(folder: Path) -> int:
 
 
 @pytest.mark.parametrize("name", ["copy.tar.gz", "copy"])
-def test_a_restored_vault_answers_as_the_first_did(make: Make, tmp_path: Path, name: str) -> None:
+def test_restored_vault_answers_as_the_first_did(make: Make, tmp_path: Path, name: str) -> None:
     vault = make("hospital")
     answer = vault.ask("numb thumbs?", CHEAP)
     made = back_up(vault.path, tmp_path / name)
@@ -48,7 +48,7 @@ def test_a_restored_vault_answers_as_the_first_did(make: Make, tmp_path: Path, n
     assert [one.level for one in examine(tmp_path / "again") if one.check == "origin"] == ["warning"]
 
 
-def test_the_owner_alone_may_read_a_backup_and_what_is_restored(make: Make, tmp_path: Path) -> None:
+def test_owner_alone_may_read_a_backup_and_what_is_restored(make: Make, tmp_path: Path) -> None:
     vault = make("hospital")
     back_up(vault.path, tmp_path / "copy.tar.gz")
     back_up(vault.path, tmp_path / "copy")
@@ -58,7 +58,7 @@ def test_the_owner_alone_may_read_a_backup_and_what_is_restored(make: Make, tmp_
             assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
 
 
-def test_a_backup_while_threads_ask_never_shows_an_answer_that_was_not_paid(make: Make, tmp_path: Path) -> None:
+def test_backup_while_threads_ask_has_only_paid_answers(make: Make, tmp_path: Path) -> None:
     vault = make("hospital")
     stop, failed = threading.Event(), list[BaseException]()
 
@@ -95,7 +95,7 @@ def unpaid(copy: Path) -> int:
     return max(0, answers(copy) - int(ended))
 
 
-def test_an_answer_that_is_given_in_the_middle_of_a_backup_is_paid_in_it(
+def test_answer_during_a_backup_is_paid_in_the_backup(
     make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     vault = make("hospital")
@@ -111,7 +111,7 @@ def test_an_answer_that_is_given_in_the_middle_of_a_backup_is_paid_in_it(
     assert (made.manifest.questions, unpaid(tmp_path / "copy" / "vault")) == (1, 0)
 
 
-def test_the_twin_that_copies_the_ledger_first_is_caught(make: Make, tmp_path: Path) -> None:
+def test_twin_that_copies_the_ledger_first_is_caught(make: Make, tmp_path: Path) -> None:
     vault = make("hospital")
     twin = tmp_path / "twin"
     twin.mkdir()
@@ -121,7 +121,7 @@ def test_the_twin_that_copies_the_ledger_first_is_caught(make: Make, tmp_path: P
     assert unpaid(twin) == 1
 
 
-def test_documents_that_are_added_meanwhile_are_there_as_a_whole_or_not(make: Make, tmp_path: Path) -> None:
+def test_backup_has_concurrent_additions_whole_or_not_at_all(make: Make, tmp_path: Path) -> None:
     vault = make("hospital")
     stop = threading.Event()
 
@@ -160,7 +160,7 @@ backup.back_up(Path(sys.argv[1]), Path(sys.argv[2]))
 """
 
 
-def test_a_backup_that_is_killed_leaves_nothing_in_its_place_and_the_vault_whole(make: Make, tmp_path: Path) -> None:
+def test_killed_backup_leaves_no_output_and_a_sound_vault(make: Make, tmp_path: Path) -> None:
     vault = make("hospital")
     vault.ask("numb thumbs?", CHEAP)
     done = subprocess.run([sys.executable, "-c", KILLED, vault.path, tmp_path / "copy.tar.gz"], check=False)
@@ -171,7 +171,7 @@ def test_a_backup_that_is_killed_leaves_nothing_in_its_place_and_the_vault_whole
     back_up(vault.path, tmp_path / "copy.tar.gz")
 
 
-def test_a_backup_with_a_link_is_refused(make: Make, tmp_path: Path) -> None:
+def test_backup_with_a_link_is_refused(make: Make, tmp_path: Path) -> None:
     vault = make("hospital")
     back_up(vault.path, tmp_path / "copy")
     elsewhere = tmp_path / "elsewhere"
@@ -184,7 +184,7 @@ def test_a_backup_with_a_link_is_refused(make: Make, tmp_path: Path) -> None:
     assert not (tmp_path / "again").exists()
 
 
-def test_an_older_ledger_than_the_vault_is_refused_without_force(make: Make, tmp_path: Path) -> None:
+def test_older_ledger_than_the_vault_is_refused_without_force(make: Make, tmp_path: Path) -> None:
     vault = make("hospital")
     vault.ask("numb thumbs?", CHEAP)
     back_up(vault.path, tmp_path / "copy")
@@ -210,7 +210,7 @@ def test_who_was_erased_after_the_backup_is_counted(make: Make, tmp_path: Path) 
     assert Vault.open(tmp_path / "again").inventory.buried(["p1", "p2"]) == {"p1"}
 
 
-def test_the_number_of_questions_on_a_receipt_is_a_check_from_outside(make: Make, tmp_path: Path) -> None:
+def test_expected_number_of_questions_detects_an_old_backup(make: Make, tmp_path: Path) -> None:
     vault = make("hospital")
     vault.ask("numb thumbs?", CHEAP)
     back_up(vault.path, tmp_path / "copy")
@@ -219,7 +219,7 @@ def test_the_number_of_questions_on_a_receipt_is_a_check_from_outside(make: Make
     assert restore(tmp_path / "copy", tmp_path / "again", expect=1).lost is None
 
 
-def test_a_vault_whose_ledger_is_older_comes_back_by_backup_and_force(make: Make, tmp_path: Path) -> None:
+def test_vault_with_outdated_ledger_is_restored_with_force(make: Make, tmp_path: Path) -> None:
     vault = make("hospital")
     vault.ask("numb thumbs?", CHEAP)
     vault.ledger._engine.dispose()  # type: ignore[attr-defined]
@@ -235,7 +235,7 @@ def test_a_vault_whose_ledger_is_older_comes_back_by_backup_and_force(make: Make
     assert Counter(again.path / COUNTER).read() == again.ledger.reached()
 
 
-def test_an_unfinished_synthesis_and_what_is_read_for_one_are_left_out(make: Make, tmp_path: Path) -> None:
+def test_backup_omits_unfinished_synthesis_and_extractions(make: Make, tmp_path: Path) -> None:
     vault = make("hospital")
     for name in ("run.jsonl", "keywords.jsonl", "done.json"):
         (vault.path / "synthesis").mkdir(exist_ok=True)
@@ -253,7 +253,7 @@ def test_an_unfinished_synthesis_and_what_is_read_for_one_are_left_out(make: Mak
     assert "link" not in made.manifest.files
 
 
-def test_a_place_that_is_taken_or_in_the_vault_is_refused(make: Make, tmp_path: Path) -> None:
+def test_place_that_is_taken_or_in_the_vault_is_refused(make: Make, tmp_path: Path) -> None:
     vault = make("hospital")
     (tmp_path / "there").mkdir()
     (tmp_path / "there.tar.gz").touch()
@@ -266,7 +266,7 @@ def test_a_place_that_is_taken_or_in_the_vault_is_refused(make: Make, tmp_path: 
             restore(tmp_path / "copy", place)
 
 
-def test_a_damaged_vault_is_not_backed_up(make: Make, tmp_path: Path) -> None:
+def test_damaged_vault_is_not_backed_up(make: Make, tmp_path: Path) -> None:
     vault = make("hospital")
     (vault.path / "units.key").write_bytes(os.urandom(32))
     with pytest.raises(StoreError, match=r"units\.key"):
@@ -275,7 +275,7 @@ def test_a_damaged_vault_is_not_backed_up(make: Make, tmp_path: Path) -> None:
     assert not list(tmp_path.glob(".backup-*"))
 
 
-def test_a_damaged_backup_is_refused(make: Make, tmp_path: Path) -> None:
+def test_damaged_backup_is_refused(make: Make, tmp_path: Path) -> None:
     vault = make("hospital")
     back_up(vault.path, tmp_path / "copy.tar.gz")
     back_up(vault.path, tmp_path / "copy")
@@ -295,7 +295,7 @@ def test_a_damaged_backup_is_refused(make: Make, tmp_path: Path) -> None:
     assert not list(tmp_path.glob(".restore-*"))
 
 
-def test_an_archive_writes_nothing_outside(make: Make, tmp_path: Path) -> None:
+def test_archive_writes_nothing_outside(make: Make, tmp_path: Path) -> None:
     evil = tmp_path / "evil.tar.gz"
     with tarfile.open(evil, "w:gz") as archive:
         archive.add(__file__, "../outside")
@@ -305,7 +305,7 @@ def test_an_archive_writes_nothing_outside(make: Make, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE])
-def test_an_archive_holds_files_and_folders_and_nothing_else(tmp_path: Path, kind: bytes) -> None:
+def test_archive_holds_files_and_folders_and_nothing_else(tmp_path: Path, kind: bytes) -> None:
     evil, member = tmp_path / "evil.tar.gz", tarfile.TarInfo("vault/store")
     member.type, member.linkname = kind, "/etc/passwd"
     with tarfile.open(evil, "w:gz") as archive:

@@ -47,7 +47,7 @@ def run_sql(path: Path, statement: str) -> None:
         database.execute(statement)
 
 
-def test_a_sound_vault_has_no_problem_and_is_not_changed(vault: Vault) -> None:
+def test_sound_vault_has_no_problem_and_is_not_changed(vault: Vault) -> None:
     before = contents(vault.path)
     findings = examine(vault.path)
     assert [one for one in findings if one.level != "ok"] == []
@@ -57,7 +57,7 @@ def test_a_sound_vault_has_no_problem_and_is_not_changed(vault: Vault) -> None:
     assert contents(vault.path) == before
 
 
-def test_a_vault_that_is_in_use_is_looked_at_all_the_same(make: Make) -> None:
+def test_vault_that_is_in_use_is_looked_at_all_the_same(make: Make) -> None:
     vault = make("busy")
     vault.ask("numb thumbs?", CHEAP)
     assert not problems(examine(vault.path))
@@ -181,19 +181,19 @@ def test_what_should_be_mended_is_a_warning(
     assert said in found(vault, check)[0].what
 
 
-def test_a_whole_folder_from_an_older_copy_is_noticed_by_a_number_from_outside(vault: Vault) -> None:
+def test_expected_number_of_questions_detects_an_old_folder(vault: Vault) -> None:
     assert not problems(examine(vault.path, expect=1))
     assert [one.check for one in problems(examine(vault.path, expect=2))] == ["counter"]
 
 
-def test_an_older_store_is_to_be_migrated_and_is_not_by_looking(vault: Vault) -> None:
+def test_older_store_is_to_be_migrated_and_is_not_by_looking(vault: Vault) -> None:
     make_older(vault.path / "store", 2, {})
     before = contents(vault.path)
     assert [(one.level, "format 2" in one.what) for one in found(vault, "store")] == [("warning", True)]
     assert contents(vault.path) == before
 
 
-def test_a_full_disk_and_a_network_file_system(vault: Vault) -> None:
+def test_full_disk_and_a_network_file_system(vault: Vault) -> None:
     assert next(check_disk(vault.path, least=2**60)).level == "warning"
     mounts = f"/dev/a / ext4 rw 0 0\nserver:/x {vault.path.parent} nfs4 rw 0 0\n"
     found = next(check_network(vault.path, mounts))

@@ -30,18 +30,18 @@ def let_go(vault: Vault) -> None:
     vault.store.close()
 
 
-def test_a_vault_answers_where_it_was_moved(make: Make, tmp_path: Path) -> None:
+def test_vault_answers_where_it_was_moved(make: Make, tmp_path: Path) -> None:
     vault = make("hospital")
     vault.ask("numb thumbs?", CHEAP)
     paid = vault.ledger.unit_balances()
     let_go(vault)
     moved = move(vault.path, tmp_path / "clinic")
-    assert (moved.place, moved.copied, moved.paths) == (tmp_path / "clinic", False, ())
+    assert (moved.vault, moved.copied, moved.paths) == (tmp_path / "clinic", False, ())
     assert not vault.path.exists()
-    assert with_toy(Vault.open(moved.place)).ledger.unit_balances() == paid
+    assert with_toy(Vault.open(moved.vault)).ledger.unit_balances() == paid
 
 
-def test_a_vault_is_copied_to_another_disk_and_removed_here(make: Make, tmp_path: Path) -> None:
+def test_vault_is_copied_to_another_disk_and_removed_here(make: Make, tmp_path: Path) -> None:
     other = Path("/dev/shm")
     if not other.is_dir() or other.stat().st_dev == tmp_path.stat().st_dev:
         pytest.skip("no second disk")
@@ -58,7 +58,7 @@ def test_a_vault_is_copied_to_another_disk_and_removed_here(make: Make, tmp_path
         subprocess.run(["rm", "-rf", str(place)], check=True)
 
 
-def test_a_move_that_is_interrupted_at_the_last_step_leaves_the_vault_where_it_was(
+def test_move_interrupted_at_the_last_step_changes_nothing(
     make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     vault = make("hospital")
@@ -76,7 +76,7 @@ def test_a_move_that_is_interrupted_at_the_last_step_leaves_the_vault_where_it_w
     assert with_toy(Vault.open(vault.path)).store.count_documents() == 30
 
 
-def test_a_vault_in_use_is_not_moved(make: Make, tmp_path: Path) -> None:
+def test_vault_in_use_is_not_moved(make: Make, tmp_path: Path) -> None:
     vault = make("hospital")
     let_go(vault)
     code = (
@@ -92,14 +92,14 @@ def test_a_vault_in_use_is_not_moved(make: Make, tmp_path: Path) -> None:
     move(vault.path, tmp_path / "clinic")
 
 
-def test_a_vault_into_which_documents_are_added_is_not_moved(make: Make, tmp_path: Path) -> None:
+def test_vault_into_which_documents_are_added_is_not_moved(make: Make, tmp_path: Path) -> None:
     vault = make("hospital")
     let_go(vault)
     with Vault.open(vault.path).traces._marked(), pytest.raises(UsageError, match="being added"):
         move(vault.path, tmp_path / "clinic")
 
 
-def test_a_place_that_is_taken_is_refused(make: Make, tmp_path: Path) -> None:
+def test_place_that_is_taken_is_refused(make: Make, tmp_path: Path) -> None:
     vault = make("hospital")
     let_go(vault)
     (tmp_path / "there").mkdir()
@@ -118,7 +118,7 @@ module.move(Path(sys.argv[1]), Path(sys.argv[2]))
 """
 
 
-def test_a_move_to_another_disk_that_is_killed_leaves_the_vault_where_it_was(make: Make, tmp_path: Path) -> None:
+def test_killed_move_to_another_disk_changes_nothing(make: Make, tmp_path: Path) -> None:
     other = Path("/dev/shm")
     if not other.is_dir() or other.stat().st_dev == tmp_path.stat().st_dev:
         pytest.skip("no second disk")

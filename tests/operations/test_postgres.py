@@ -42,14 +42,14 @@ def test_it_is_looked_over(vault: Vault, url: str) -> None:
     assert [one.check for one in problems(examine(vault.path))] == ["ledger"]
 
 
-def test_a_server_that_is_gone_is_a_problem_without_its_address(vault: Vault, url: str) -> None:
+def test_server_that_is_gone_is_a_problem_without_its_address(vault: Vault, url: str) -> None:
     sql(url, f'drop schema "{vault.settings.ledger_name}" cascade')
     wrong = problems(examine(vault.path))
     assert [one.check for one in wrong] == ["ledger"]
     assert url not in wrong[0].what
 
 
-def test_a_restored_folder_uses_the_ledger_as_it_is_now(vault: Vault, tmp_path: Path) -> None:
+def test_restored_folder_uses_the_ledger_as_it_is_now(vault: Vault, tmp_path: Path) -> None:
     made = back_up(vault.path, tmp_path / "copy")
     assert made.manifest.ledger == "postgresql"
     assert "ledger.sqlite" not in made.manifest.files
@@ -60,7 +60,7 @@ def test_a_restored_folder_uses_the_ledger_as_it_is_now(vault: Vault, tmp_path: 
     assert again.ledger.unit_balances() == vault.ledger.unit_balances()
 
 
-def test_an_older_ledger_in_the_database_is_noticed_by_the_folder(vault: Vault, url: str) -> None:
+def test_folder_detects_an_outdated_ledger_in_the_database(vault: Vault, url: str) -> None:
     vault.ask("numb thumbs?", CHEAP)
     engine = create_engine(url.replace("postgresql:", "postgresql+psycopg:"))
     with engine.begin() as connection:  # as a dump from before the question would leave it

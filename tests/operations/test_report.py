@@ -65,7 +65,7 @@ def asked(tmp_path: Path) -> Vault:
     return vault
 
 
-def test_the_page_is_whole_and_fetches_and_runs_nothing(asked: Vault) -> None:
+def test_page_is_whole_and_fetches_and_runs_nothing(asked: Vault) -> None:
     content = as_page(gather(asked.path))
     found = read(content)
     assert not found.seen & {"script", "img", "link", "iframe", "object", "form", "a"}
@@ -75,7 +75,7 @@ def test_the_page_is_whole_and_fetches_and_runs_nothing(asked: Vault) -> None:
     assert "default-src 'none'" in content
 
 
-def test_the_page_holds_no_document_and_no_name_and_escapes_what_was_typed(asked: Vault) -> None:
+def test_page_has_no_documents_or_names_and_escapes_texts(asked: Vault) -> None:
     content = as_page(gather(asked.path))
     for word in ("winterhand", "Ada", "Lind"):
         assert word not in content
@@ -86,7 +86,7 @@ def test_the_page_holds_no_document_and_no_name_and_escapes_what_was_typed(asked
     assert "a<b>&c" in shown
 
 
-def test_the_page_says_what_matters(asked: Vault) -> None:
+def test_page_says_what_matters(asked: Vault) -> None:
     shown = " ".join("".join(read(as_page(gather(asked.path))).texts).split())
     for said in (
         "epsilon 20",
@@ -107,17 +107,17 @@ def test_questions_are_not_shown_where_the_vault_keeps_none(make: Make) -> None:
     vault.ask("numb thumbs of Ada?", CHEAP)
     content = as_page(gather(vault.path))
     assert "Ada" not in content
-    assert "keeps no texts of questions" in content
+    assert "does not keep the texts of questions" in content
 
 
-def test_an_empty_vault_has_a_report(tmp_path: Path) -> None:
+def test_empty_vault_has_a_report(tmp_path: Path) -> None:
     vault = Vault.create(tmp_path / "empty", epsilon=1, delta=1e-6)
     report = gather(vault.path)
     assert (report.documents, report.units, report.questions) == (0, 0, ())
     read(as_page(report))
 
 
-def test_a_corpus_is_a_payment_without_a_question(make: Make) -> None:
+def test_corpus_is_a_payment_without_a_question(make: Make) -> None:
     vault = make("corpus")
     vault.ask("numb thumbs?", CHEAP)
     assert corpora(vault.path, vault.settings) == []
@@ -131,7 +131,7 @@ def test_a_corpus_is_a_payment_without_a_question(make: Make) -> None:
 def test_erasures_are_told_by_number_and_date(make: Make) -> None:
     vault = make("erased")
     assert erasures(vault.path) == []
-    assert "No individual was erased" in as_page(gather(vault.path))
+    assert "no erased individuals" in as_page(gather(vault.path))
     assert vault.inventory.bury("p7") == 1
     found = erasures(vault.path)
     assert found is not None
@@ -142,7 +142,7 @@ def test_erasures_are_told_by_number_and_date(make: Make) -> None:
     assert "p7" not in content
 
 
-def test_a_store_from_before_there_were_erasures_says_so(make: Make) -> None:
+def test_store_from_before_there_were_erasures_says_so(make: Make) -> None:
     vault = make("older")
     vault.store.close()
     with closing(sqlite3.connect(vault.path / "store" / "store.sqlite")) as store, store:
@@ -153,7 +153,7 @@ def test_a_store_from_before_there_were_erasures_says_so(make: Make) -> None:
 @pytest.mark.parametrize(
     ("epsilon", "after"), [(0.5, "15 %"), (1, "23 %"), (2, "45 %"), (4, "86 %"), (8, "99.7 %"), (0, "10 %")]
 )
-def test_the_odds_are_those_of_the_privacy_page(epsilon: float, after: str) -> None:
+def test_odds_are_those_of_the_privacy_page(epsilon: float, after: str) -> None:
     assert percent(at_most(0.1, epsilon)) == after
 
 

@@ -91,7 +91,7 @@ def test_only_fields_of_this_project_have_other_option_names() -> None:
     assert parameter(DPRAG, "share").spelled == "--top-p"
 
 
-def test_a_class_without_fields_is_refused() -> None:
+def test_class_without_fields_is_refused() -> None:
     with pytest.raises(UsageError, match="not a dataclass"):
         read_parameters(int)
 

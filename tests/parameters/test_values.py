@@ -38,7 +38,7 @@ def parse(*texts: str) -> dict[str, Any]:
         ("numbers=20,40,60", (20, 40, 60)),
     ],
 )
-def test_a_value_has_the_type_of_its_field(text: str, value: object) -> None:
+def test_value_has_the_type_of_its_field(text: str, value: object) -> None:
     assert parse(text) == {text.partition("=")[0]: value}
 
 
@@ -49,20 +49,20 @@ def test_texts_of_a_sequence_are_given_one_by_one() -> None:
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        (["voters"], "expects NAME=VALUE, not 'voters'"),
+        (["voters"], "expects NAME=VALUE; the value given is 'voters'"),
         (["=3"], "expects NAME=VALUE"),
-        (["voter=3"], "has no voter. Did you mean voters"),
-        (["xyzzy=3"], "has no xyzzy. It has: choices, fast"),
+        (["voter=3"], "has no parameter 'voter'. Did you mean voters"),
+        (["xyzzy=3"], "has no parameter 'xyzzy'. It has: choices, fast"),
         (["voters=many"], "voters expects: whole number; the value given is 'many'"),
         (["voters=9.5"], "expects: whole number"),
         (["fast=perhaps"], "expects: yes or no"),
         (["order=far"], "expects: one of near, rare"),
         (["numbers=20,x"], "the value given is 'x'"),
-        (["voters=3", "voters=4"], "has one value, not 2: 3, 4"),
+        (["voters=3", "voters=4"], "expects one value; 2 are given: 3, 4"),
         (["voters=" + "9" * 5000], "expects: whole number"),
     ],
 )
-def test_a_wrong_parameter_is_explained(texts: list[str], message: str) -> None:
+def test_wrong_parameter_is_explained(texts: list[str], message: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse(*texts)
     assert message in str(caught.value)

@@ -18,7 +18,7 @@ def asked(vault: Vault, algorithm: MuRAGAda | None = None) -> None:
     check_askable(vault.path, vault.settings, algorithm or MuRAGAda(), vault.ledger.budget)
 
 
-def test_an_empty_vault_refuses_and_charges_nothing(vault: Vault) -> None:
+def test_empty_vault_refuses_and_charges_nothing(vault: Vault) -> None:
     with pytest.raises(UsageError, match="discreet add"):
         vault.ask("Why?")
     assert not vault.ledger.questions()
@@ -26,7 +26,7 @@ def test_an_empty_vault_refuses_and_charges_nothing(vault: Vault) -> None:
     assert "embedder" not in vars(vault)
 
 
-def test_the_mark_follows_from_the_act_whatever_the_records_are(tmp_path: Path) -> None:
+def test_mark_follows_from_the_act_whatever_the_records_are(tmp_path: Path) -> None:
     """Neighbouring files, one of which holds nobody: after `add` both vaults answer alike."""
     for name, documents in (("none", []), ("one", [Document("a", "ada", "say: fever .")])):
         vault = Vault.create(tmp_path / name, epsilon=20, delta=1e-6, embedder="hashing")
@@ -37,13 +37,13 @@ def test_the_mark_follows_from_the_act_whatever_the_records_are(tmp_path: Path) 
         assert not is_empty(vault.path)
 
 
-def test_an_add_that_was_refused_is_none(vault: Vault, tmp_path: Path) -> None:
+def test_add_that_was_refused_is_none(vault: Vault, tmp_path: Path) -> None:
     with pytest.raises((UsageError, BadData)):
         vault.add(tmp_path / "nowhere.jsonl")
     assert is_empty(vault.path)
 
 
-def test_a_vault_without_the_mark_counts_as_filled(vault: Vault) -> None:
+def test_vault_without_the_mark_counts_as_filled(vault: Vault) -> None:
     (vault.path / EMPTY).unlink()
     asked(vault)
 
@@ -65,15 +65,15 @@ def test_fewer_people_than_any_answer_needs(tmp_path: Path) -> None:
     assert Vault.open(vault.path).settings.people == 10
 
 
-def test_the_declared_number_decides_and_not_the_units_that_there_are(tmp_path: Path) -> None:
+def test_declared_number_decides_not_the_stored_units(tmp_path: Path) -> None:
     vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-6, embedder="hashing", people=5000)
     vault.add_documents([Document("a", "ada", "say: fever .")])
     asked(vault)
-    assert "holds 1 unit;" in too_few(vault.settings, 1)
+    assert "holds 1 unit." in too_few(vault.settings, 1)
     assert too_few(vault.settings, 15) == ""
 
 
-def test_the_fewest_by_hand(vault: Vault) -> None:
+def test_fewest_by_hand(vault: Vault) -> None:
     """Scale 1, bottom at 1 + ln(1e7 - 1) = 17.1 at delta 1e-5: once in a hundred from 17.1 - ln 99 = 12.5 on."""
     assert fewest_units(MuRAGAda(), vault.ledger.budget) == 13
     assert fewest_units(MuRAGAda(inner=Consensus(choices=("yes", "no"))), vault.ledger.budget) == 0

@@ -19,12 +19,12 @@ def test_suggested_deltas_by_hand(people: int, delta: float) -> None:
     [
         (8, 1e-3, 0, "--delta 1e-06"),
         (8, 1e-4, 10_000, "1/10000"),
-        (8, 0.5, 1, "promise fails"),
+        (8, 0.5, 1, "guarantee fails"),
         (1, 1e-6, 0, "--epsilon 1.45"),
-        (8, 1e-300, 0, "whatever epsilon"),
+        (8, 1e-300, 0, "no epsilon pays"),
     ],
 )
-def test_a_bad_grant_is_refused_unless_forced(epsilon: float, delta: float, people: int, says: str) -> None:
+def test_bad_grant_is_refused_unless_forced(epsilon: float, delta: float, people: int, says: str) -> None:
     with pytest.raises(UsageError, match=says):
         check_grant(epsilon, delta, people=people)
     check_grant(epsilon, delta, people=people, force=True)
@@ -43,7 +43,7 @@ def test_what_is_no_grant_is_refused_also_by_force(wrong: tuple[float, float]) -
 
 
 @pytest.mark.parametrize("payment", ["unit", "corpus"])
-def test_the_smallest_grant_is_one_and_a_smaller_is_none(payment: str) -> None:
+def test_smallest_grant_is_one_and_a_smaller_is_none(payment: str) -> None:
     least = smallest_grant(1e-6, payment)
     check_grant(least, 1e-6, payment=payment)
     with pytest.raises(UsageError):

@@ -9,14 +9,14 @@ from discreet.errors import INSTALL_MODELS, MissingPart, UnknownName, UsageError
 from discreet.planning.models import check_parts
 
 
-def test_a_folder_needs_a_description(tmp_path: Path) -> None:
+def test_folder_needs_a_description(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"config\.json"):
         check_parts(str(tmp_path), "hashing")
     (tmp_path / "config.json").write_text("{}")
     check_parts(str(tmp_path), "hashing")
 
 
-def test_a_hub_name_that_is_not_here_needs_the_network() -> None:
+def test_hub_name_that_is_not_here_needs_the_network() -> None:
     with pytest.raises(UsageError, match="--download"):
         check_parts("some/model", "hashing")
 
@@ -33,7 +33,7 @@ def test_what_is_no_name_is_explained(name: str) -> None:
         check_parts(name, "hashing")
 
 
-def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("discreet.planning.models.find_spec", lambda name: None)
     with pytest.raises(MissingPart):
         check_parts("smollm2-135m", "hashing")

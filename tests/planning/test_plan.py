@@ -16,7 +16,7 @@ from discreet.privacy.accounting import FilterState
 from discreet.vault.budget_report import _times
 
 
-def test_the_default_question_by_hand() -> None:
+def test_default_question_by_hand() -> None:
     """Epsilon 8 pays for 2.5 three times; a consensus of epsilon 2 has scale 1, and a bottom at 1 + ln(1e8 - 1)."""
     row = make_plan(5000, 8, 1e-6).rows[0]
     assert row.epsilon == pytest.approx(2.5, abs=0.01)
@@ -41,19 +41,19 @@ def test_choices_by_hand() -> None:
 
 
 @pytest.mark.parametrize("epsilon", [1.5, 4, 8, 20])
-def test_a_plan_counts_as_a_vault_does(epsilon: float) -> None:
+def test_plan_counts_as_a_vault_does(epsilon: float) -> None:
     budget = vault_budget(epsilon, 1e-6)
     most = MuRAGAda().plan(budget, ANY_VOCABULARY).max_cost
     assert times(budget, most) == _times(budget, FilterState(), most)
 
 
 @pytest.mark.parametrize("hundredths", range(146, 250))
-def test_a_small_grant_pays_for_one_question_whatever_its_digits(hundredths: int) -> None:
+def test_small_grant_pays_for_one_question_whatever_its_digits(hundredths: int) -> None:
     budget = vault_budget(hundredths / 100, 1e-6)
     assert budget.admits(MuRAGAda().plan(budget, ANY_VOCABULARY).max_cost)
 
 
-def test_so_many_questions_as_were_wanted_fit_the_grant_that_is_told() -> None:
+def test_wanted_questions_fit_the_stated_grant() -> None:
     plan = make_plan(5000, 8, 1e-6, questions=200)
     wanted = plan.wanted[0]
     assert wanted.uses == 4  # 200 questions of 80 people each, over 5000
@@ -81,7 +81,7 @@ def test_numbers_out_of_range(wrong: dict[str, float]) -> None:
         make_plan(**given)  # type: ignore[arg-type]
 
 
-def test_a_plot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib")
     plan = make_plan(300, 8, 1e-6)
     draw_plan(plan, tmp_path / "a.svg")

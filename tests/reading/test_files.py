@@ -40,7 +40,7 @@ def test_every_kind_of_table_gives_the_same_records(tmp_path: Path) -> None:
         assert all(record.source == name and not record.whole for record in good(tmp_path / name))
 
 
-def test_a_folder_is_read_by_name_and_what_is_not_read_is_listed(tmp_path: Path) -> None:
+def test_folder_is_read_by_name_and_what_is_not_read_is_listed(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "one.txt").write_text("One.")
     (tmp_path / "sub" / "two.md").write_text("# Two")
@@ -50,7 +50,7 @@ def test_a_folder_is_read_by_name_and_what_is_not_read_is_listed(tmp_path: Path)
     found = find_files([tmp_path])
     assert [file.source for file in found.files] == ["one.txt", "sub/notes.jsonl", "sub/two.md"]
     assert [bad.where for bad in found.unread] == ["sub/photo.png"]
-    assert "no known kind" in found.unread[0].reason
+    assert "unknown format" in found.unread[0].reason
     assert [record.whole for record in good(tmp_path)] == [True, False, True]
     assert [record.where for record in read_records(found.files)] == ["one.txt", "sub/notes.jsonl line 1", "sub/two.md"]
 
@@ -63,7 +63,7 @@ def test_what_is_not_there_is_said_before_anything_is_read(tmp_path: Path) -> No
             read_records([path])
 
 
-def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
+def test_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("A.")
     assert find_files([tmp_path, tmp_path / "a.txt"]).files == (FoundFile(tmp_path / "a.txt", "a.txt"),)
 
@@ -72,12 +72,12 @@ def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "note.txt").write_text(folder)
-    with pytest.raises(UsageError, match="Name the folder that holds both"):
+    with pytest.raises(UsageError, match="Give a folder that contains both"):
         find_files([tmp_path / "a", tmp_path / "b"])
     assert len(find_files([tmp_path]).files) == 2
 
 
-def test_a_damaged_file_costs_no_other(tmp_path: Path) -> None:
+def test_damaged_file_costs_no_other(tmp_path: Path) -> None:
     (tmp_path / "a.parquet").write_bytes(b"PAR1 no")
     (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(b'{"text": "x"}\n' * 1000)[:40])
     (tmp_path / "c.txt").write_text("fine")
@@ -85,7 +85,7 @@ def test_a_damaged_file_costs_no_other(tmp_path: Path) -> None:
     assert [record.values["text"] for record in good(tmp_path)] == ["fine"]
 
 
-def test_a_table_without_a_column_for_the_text_names_those_that_it_has(tmp_path: Path) -> None:
+def test_table_without_text_column_is_refused_with_its_columns(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("patient_id,note_date,note\n1,2,x\n")
     with pytest.raises(BadData, match="patient_id, note_date, note"):
         read(tmp_path / "a.csv")
@@ -96,7 +96,7 @@ def test_a_table_without_a_column_for_the_text_names_those_that_it_has(tmp_path:
     assert "secret" not in str(caught.value)
 
 
-def test_a_column_that_is_needed_is_there_once(tmp_path: Path) -> None:
+def test_column_that_is_needed_is_there_once(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("unit,text,unit\nAda,a,Bela\n")
     for needed in (None, frozenset({"unit"})):
         with pytest.raises(BadData, match="two columns 'unit'"):

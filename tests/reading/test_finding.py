@@ -36,7 +36,7 @@ def test_all_that_is_not_read_is_listed(tmp_path: Path) -> None:
     assert "link" in told["gone.txt"] and "link" in told["loop.txt"] and "link" in told["round"]  # noqa: PT018
 
 
-def test_a_link_that_leads_out_of_the_folder_is_listed(tmp_path: Path) -> None:
+def test_link_that_leads_out_of_the_folder_is_listed(tmp_path: Path) -> None:
     folder = tmp_path / "named"
     (folder / "deep").mkdir(parents=True)
     (tmp_path / "secret.txt").write_text("A.")
@@ -46,7 +46,7 @@ def test_a_link_that_leads_out_of_the_folder_is_listed(tmp_path: Path) -> None:
     (folder / "deep" / "in.txt").symlink_to("../a.txt")
     found = find_files([folder])
     assert [file.source for file in found.files] == ["a.txt", "deep/in.txt"]
-    assert {name: "outside the folder" in reason for name, reason in reasons(found).items()} == {
+    assert {name: "outside of the folder" in reason for name, reason in reasons(found).items()} == {
         "out.txt": True,
         "deep/out.json": True,
     }
@@ -66,15 +66,15 @@ def test_what_systems_leave_behind_is_passed_over(tmp_path: Path) -> None:
     assert len(PASSED_OVER) == 8
 
 
-def test_a_pipe_or_a_loop_that_is_named_is_wrong_use_or_listed(tmp_path: Path) -> None:
+def test_pipe_or_a_loop_that_is_named_is_wrong_use_or_listed(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.txt")
     (tmp_path / "loop.txt").symlink_to(tmp_path / "loop.txt")
     assert find_files([tmp_path / "pipe.txt"]).unread[0].where == "pipe.txt"
-    with pytest.raises(UsageError, match="Nothing can be found"):
+    with pytest.raises(UsageError, match="cannot be opened"):
         find_files([tmp_path / "loop.txt"])
 
 
-def test_a_folder_that_is_closed_is_listed(tmp_path: Path) -> None:
+def test_folder_that_is_closed_is_listed(tmp_path: Path) -> None:
     closed = tmp_path / "closed"
     closed.mkdir()
     (tmp_path / "a.txt").write_text("A.")
@@ -82,12 +82,12 @@ def test_a_folder_that_is_closed_is_listed(tmp_path: Path) -> None:
     try:
         if os.access(closed, os.R_OK):
             pytest.skip("this user may look into everything")
-        assert "cannot be looked into" in reasons(find_files([tmp_path]))["closed"]
+        assert "cannot be opened" in reasons(find_files([tmp_path]))["closed"]
     finally:
         closed.chmod(0o700)
 
 
-def test_a_name_that_is_no_utf8_is_listed(tmp_path: Path) -> None:
+def test_name_that_is_no_utf8_is_listed(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("A.")
     Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.txt")).write_text("B.")
     (bad,) = find_files([tmp_path]).unread

@@ -19,17 +19,17 @@ from discreet.reading.guessing import suggestion
         ("patien", ["ward", "patient"], "--unit-field", "patient"),
     ],
 )
-def test_the_column_that_may_have_been_meant(name: str, columns: list[str], option: str, meant: str) -> None:
+def test_column_that_may_have_been_meant(name: str, columns: list[str], option: str, meant: str) -> None:
     assert suggestion(name, columns, option) == f"Did you mean {option} {meant}?"
-    assert suggestion(name, ["x", "y"], option) == f"Name the right one: {option} NAME."
-    assert suggestion(name, [], option) == f"Name the right one: {option} NAME."
+    assert suggestion(name, ["x", "y"], option) == f"Give the right column: {option} NAME."
+    assert suggestion(name, [], option) == f"Give the right column: {option} NAME."
 
 
 @pytest.mark.parametrize(
     ("header", "shown"),
     [("patient,date,letter", True), ("patient_id,x", True), ("Ada,secret", False), ("1,Ada,secret", False)],
 )
-def test_a_first_line_is_shown_only_if_it_looks_like_names(header: str, shown: bool, tmp_path: Path) -> None:
+def test_first_line_is_shown_only_if_it_looks_like_names(header: str, shown: bool, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(f"{header}\n1,2,3\n")
     with pytest.raises(BadData) as caught:
         list(read_records([tmp_path / "a.csv"]))

@@ -44,7 +44,7 @@ def test_two_units_with_the_same_text_are_two_documents() -> None:
     assert len(set(ids([{"unit": "Ada", "text": "Stable."}, {"unit": "Ben", "text": "Stable."}]))) == 2
 
 
-def test_a_repeated_record_of_one_unit_is_kept_and_counted_and_named_alike_again() -> None:
+def test_repeated_record_of_a_unit_is_kept_with_a_stable_id() -> None:
     rows = [{"unit": "Ada", "text": "Stable."}] * 3
     assert [one.repeated for one in found(rows)] == [False, True, True]
     assert len(set(ids(rows))) == 3
@@ -70,14 +70,14 @@ ROWS = st.lists(
 
 
 @given(ROWS, st.sampled_from("abc"))
-def test_what_a_unit_holds_changes_the_name_of_no_other_units_document(rows: Rows, gone: str) -> None:
+def test_documents_of_a_unit_change_no_ids_of_other_units(rows: Rows, gone: str) -> None:
     """Neighbouring files: without one unit, the documents of all others are the same, under the same names."""
     whole = [one.document for one in found(rows)]
     without = [one.document for one in found([row for row in rows if row["unit"] != gone])]
     assert [document for document in whole if document.unit != gone] == without
 
 
-def test_a_name_by_text_alone_is_caught() -> None:
+def test_name_by_text_alone_is_caught() -> None:
     """The broken twin: as it was, one unit's record decided whether another's was stored."""
     rows = [{"unit": "a", "text": "x"}, {"unit": "b", "text": "x"}]
     kept = {id_by_text(str(row["text"])): row["unit"] for row in reversed(rows)}
@@ -86,7 +86,7 @@ def test_a_name_by_text_alone_is_caught() -> None:
     assert "b" in without.values()
 
 
-def test_a_document_of_an_old_vault_is_the_same_document() -> None:
+def test_document_of_an_old_vault_is_the_same_document() -> None:
     rows = [{"unit": "Ada", "text": "Stable."}, {"unit": "Ben", "text": "Stable."}, {"unit": "Ada", "text": "Stable."}]
     old = id_by_text("Stable.")
     names = ids(rows, stored={old: "ada"})
@@ -97,7 +97,7 @@ def test_a_document_of_an_old_vault_is_the_same_document() -> None:
     assert ids(own, own_units=True, stored={old: "ada"}) != [old]
 
 
-def test_a_record_without_a_unit_is_refused_by_name_unless_each_is_its_own() -> None:
+def test_record_without_unit_is_refused_unless_each_is_a_unit() -> None:
     rows: Rows = [{"unit": " ", "text": "a"}, {"text": "b"}, {"unit": "Ada", "text": "c"}, {"id": 1.0, "text": "a"}]
     assert [type(one) for one in read(rows)] == [BadRecord, BadRecord, Read, BadRecord]
     assert read(rows)[0] == BadRecord("n.csv line 2", "names no individual: the field 'unit' is empty or missing")
@@ -107,17 +107,17 @@ def test_a_record_without_a_unit_is_refused_by_name_unless_each_is_its_own() -> 
     assert documents[3].unit == "1"
 
 
-def test_each_record_a_unit_keeps_equal_texts_apart_within_a_file() -> None:
+def test_each_record_a_unit_separates_equal_texts() -> None:
     rows = [{"text": "Stable."}] * 2
     assert len(set(ids(rows, own_units=True))) == 2
 
 
-def test_a_value_of_the_wrong_type_is_named_by_place_and_field() -> None:
+def test_value_of_the_wrong_type_is_named_by_place_and_field() -> None:
     (bad,) = read([{"unit": "Ada", "text": "a", "age": "secret"}], Fields(declared={"age": "number"}))
     assert bad == BadRecord("n.csv line 2", "the field 'age' is not a number such as 12 or 12.5")
 
 
-def test_a_file_of_text_is_named_by_its_path() -> None:
+def test_file_of_text_is_named_by_its_path() -> None:
     record = Record({"text": "She is well.", "patient": "P7", "body": "x"}, "a/b.md", "a/b.md", whole=True)
     one = Reader(Fields("body", "patient")).read(record)
     assert isinstance(one, Read)
@@ -132,7 +132,7 @@ def test_ids_do_not_change_between_versions() -> None:
     assert id_by_text("Stable.") == "7baf76807c51c86ffa7bc1e947387265"
 
 
-def test_a_day_has_one_name_in_a_workbook_and_in_a_table_as_text() -> None:
+def test_day_has_one_name_in_a_workbook_and_in_a_table_as_text() -> None:
     reader = Reader(Fields())
     for about in (datetime(2020, 1, 2), "2020-01-02", date(2020, 1, 2)):
         found = reader.read(Record({"text": "x", "unit": about}, "w", "s"))

@@ -56,7 +56,7 @@ def csv(path: Path, rows: Sequence[str], header: str = "patient,text") -> Path:
     return path
 
 
-def test_a_preview_says_how_much_of_whom(tmp_path: Path) -> None:
+def test_preview_says_how_much_of_whom(tmp_path: Path) -> None:
     path = csv(tmp_path / "n.csv", ["Ada,a", "ADA,b", "Ben,a", "Ben,a", " ,c", "Cy,"])
     seen = intake(path).preview
     assert (seen.files, seen.records, seen.units, seen.largest, seen.single, seen.repeated) == (1, 4, 2, 2, 0, 1)
@@ -71,7 +71,7 @@ def test_a_preview_says_how_much_of_whom(tmp_path: Path) -> None:
     assert json.dumps(seen.describe())
 
 
-def test_five_hundred_notes_of_two_hundred_and_fifty_patients_are_all_there(tmp_path: Path) -> None:
+def test_notes_without_ids_are_all_read(tmp_path: Path) -> None:
     """With twenty texts among them; once all but twenty were dropped."""
     path = csv(tmp_path / "n.csv", [f"P{n % 250},Text {n % 20}." for n in range(500)])
     found = documents(intake(path))
@@ -80,9 +80,7 @@ def test_five_hundred_notes_of_two_hundred_and_fifty_patients_are_all_there(tmp_
 
 @pytest.mark.parametrize("name", ["n.csv", "n.jsonl", "n.parquet"])
 @pytest.mark.parametrize("field", ["patient", "unit", "patien"])
-def test_records_that_name_no_unit_are_refused_with_the_columns_there_are(
-    name: str, field: str, tmp_path: Path
-) -> None:
+def test_records_without_units_are_refused_with_columns(name: str, field: str, tmp_path: Path) -> None:
     """Also under the usual name of the field, which was passed over in silence."""
     rows = [{"patient_id": "Ada", "text": "secret words"}, {"patient_id": "Ben", "text": "b"}]
     path = tmp_path / name
@@ -96,7 +94,7 @@ def test_records_that_name_no_unit_are_refused_with_the_columns_there_are(
     with pytest.raises(BadData) as caught:
         _ = intake(path, fields=Fields(unit=field)).preview
     said = str(caught.value)
-    assert "It has: patient_id, text" in said
+    assert "Its fields: patient_id, text" in said
     assert "--unit-field patient_id" in said
     assert "--each-record-a-unit" in said
     assert ("not the vault's 'patient'" in said) == (field != "patient")
@@ -106,7 +104,7 @@ def test_records_that_name_no_unit_are_refused_with_the_columns_there_are(
     assert "--each-record-a-unit" in " ".join(seen.notes)
 
 
-def test_the_text_is_missed_with_a_guess(tmp_path: Path) -> None:
+def test_text_is_missed_with_a_guess(tmp_path: Path) -> None:
     for name in ("n.csv", "n.jsonl"):
         path = tmp_path / name
         path.write_text("patient,note_date,note\nAda,1,x\n" if name == "n.csv" else '{"patient": "Ada", "note": "x"}\n')
@@ -115,17 +113,17 @@ def test_the_text_is_missed_with_a_guess(tmp_path: Path) -> None:
         assert "patient" in str(caught.value)
 
 
-def test_a_field_that_was_named_for_ids_and_is_in_no_record_is_refused(tmp_path: Path) -> None:
+def test_id_field_that_no_record_has_is_refused(tmp_path: Path) -> None:
     path = csv(tmp_path / "n.csv", ["Ada,a"])
     with pytest.raises(BadData, match="--id-field"):
         _ = intake(path, fields=Fields(unit="patient", id="nr")).preview
 
 
-def test_files_without_a_unit_are_refused_with_ways_shown_on_their_own_names(letters: Path) -> None:
+def test_files_without_units_are_refused_with_examples(letters: Path) -> None:
     with pytest.raises(UsageError) as caught:
         _ = intake(letters).preview
     said = str(caught.value)
-    assert "--unit-from 'adler_{unit}_[0-9]*.txt'   by name: 2 units, such as 'ada' (2), 'ben' (2)" in said
+    assert "--unit-from 'adler_{unit}_[0-9]*.txt'   from the path: 2 units, such as 'ada' (2), 'ben' (2)" in said
     assert "--units manifest.csv" in said
     assert "patient: NAME" in said
     assert "--each-file-a-unit" in said
@@ -143,7 +141,7 @@ def test_units_from_names(letters: Path) -> None:
     assert set(units(found).values()) == {"adler_ada", "adler_ben"}
     assert refused(found) == {"other.txt": "does not match the pattern '{unit}_[0-9]*.txt'"}
     doubtful = intake(letters, pattern="{unit}_*.txt").preview
-    assert "'adler' is taken, 'adler_ada' would fit too" in " ".join(doubtful.doubts)
+    assert "'adler', but could be 'adler_ada'" in " ".join(doubtful.doubts)
     with pytest.raises(UsageError, match="No file matches"):
         _ = intake(letters, pattern="{unit}/**").preview
 
@@ -158,7 +156,7 @@ def test_units_from_a_manifest(letters: Path, tmp_path: Path) -> None:
     found = intake(letters, manifest=manifest)
     assert units(found) == {"first": "p1", "adler_ada_2025.txt": "p1", "adler_ben_2024.txt": "p2"}
     assert refused(found) == {
-        "none.txt": "in the manifest, but not there",
+        "none.txt": "in the manifest, but there is no such file",
         "adler_ben_2025.txt": "not in the manifest",
     }
 
@@ -166,16 +164,16 @@ def test_units_from_a_manifest(letters: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "header", "said"),
     [
-        (["a.txt,P1", "./a.txt,P2"], "path,unit", "another row names already"),
-        (["a.txt,"], "path,unit", "nothing in the column 'patient'"),
+        (["a.txt,P1", "./a.txt,P2"], "path,unit", "names the same file as an earlier row"),
+        (["a.txt,"], "path,unit", "no value in the column 'patient'"),
         (["a.txt,P1"], "file,unit", "no column 'path'"),
-        (["a.txt,P1"], "path,person", "no column 'patient'. It has: path, person"),
-        (["none.txt,P1"], "path,patient", "names none of these files"),
+        (["a.txt,P1"], "path,person", "no column 'patient'. Its columns: path, person"),
+        (["none.txt,P1"], "path,patient", "has no row for these files"),
         ([], "path,patient", "no rows"),
         (['"a.txt,P1'], "path,patient", "cannot be read"),
     ],
 )
-def test_a_manifest_that_cannot_be_used(rows: list[str], header: str, said: str, tmp_path: Path) -> None:
+def test_manifest_that_cannot_be_used(rows: list[str], header: str, said: str, tmp_path: Path) -> None:
     files = folder(tmp_path / "files", a_dot_txt="A.")
     with pytest.raises((BadData, UsageError), match=said):
         _ = intake(files, manifest=csv(tmp_path / "m.csv", rows, header)).preview
@@ -202,11 +200,11 @@ def test_units_from_the_files_themselves(tmp_path: Path) -> None:
         "c.txt": "names no individual: the field 'patient' is empty or missing",
         "d.txt": "its sidecar 'd.json' is not well-formed JSON",
     }
-    assert "no known kind" not in str(found.preview.refused)  # a sidecar is no document that was passed over
+    assert "unknown format" not in str(found.preview.refused)  # a sidecar is no document that was passed over
     assert intake(files, each_file=True).preview.own_unit == 1
 
 
-def test_a_file_that_names_another_unit_than_the_rule_is_refused(tmp_path: Path) -> None:
+def test_file_that_names_another_unit_than_the_rule_is_refused(tmp_path: Path) -> None:
     files = folder(
         tmp_path / "files",
         P1_dot_txt="---\npatient: ' p1'\n---\nThe same.",
@@ -215,9 +213,7 @@ def test_a_file_that_names_another_unit_than_the_rule_is_refused(tmp_path: Path)
     )
     found = intake(files, pattern="{unit}.txt")
     assert [document.unit for document in documents(found)] == ["p1", "p4"]
-    assert refused(found) == {
-        "P2.txt": "names another unit itself than the pattern or the manifest does: mend one of the two"
-    }
+    assert refused(found) == {"P2.txt": "its label and the pattern or the manifest name two units: correct one of them"}
 
 
 def test_two_ways_at_once_are_refused(tmp_path: Path) -> None:
@@ -228,7 +224,7 @@ def test_two_ways_at_once_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "doubt"),
     [
-        ([f"P{n},a" for n in range(20)], "Nearly every record differs in 'patient': 20 units in 20 records"),
+        ([f"P{n},a" for n in range(20)], "Nearly every record has another 'patient': 20 units in 20 records"),
         ([f"P{n},a" for n in range(19)], ""),
         ([f"P{n % 18},{n}" for n in range(20)], ""),
         ([f"P{n % 19},{n}" for n in range(100)], "'patient' has 19 values in 100 records"),
@@ -236,7 +232,7 @@ def test_two_ways_at_once_are_refused(tmp_path: Path) -> None:
         ([f"P{n % 19},{n}" for n in range(99)], ""),
     ],
 )
-def test_a_column_that_hardly_names_individuals_is_pointed_out(rows: list[str], doubt: str, tmp_path: Path) -> None:
+def test_column_that_hardly_names_individuals_is_pointed_out(rows: list[str], doubt: str, tmp_path: Path) -> None:
     doubts = " ".join(intake(csv(tmp_path / "n.csv", rows)).preview.doubts)
     assert (doubt in doubts) if doubt else not doubts
 
@@ -246,7 +242,7 @@ def test_another_field_than_the_vaults_is_pointed_out(tmp_path: Path) -> None:
     assert "'patient' is not the vault's unit field 'person'" in seen.doubts[0]
 
 
-def test_declared_fields_are_read_and_named_if_no_record_has_them(tmp_path: Path) -> None:
+def test_declared_fields_are_read_and_absent_ones_reported(tmp_path: Path) -> None:
     fields = Fields(unit="patient", declared={"age": "number", "ward": "category"})
     path = csv(tmp_path / "n.csv", ["Ada,a,71", "Ben,b,old"], "patient,text,age")
     found = intake(path, fields=fields)
@@ -259,24 +255,24 @@ def test_tables_and_letters_go_together(letters: Path) -> None:
     csv(letters / "n.csv", ["Ada,a"])
     found = intake(letters, pattern="{unit}_[0-9]*.txt")
     assert sorted({document.unit for document in documents(found)}) == ["ada", "adler_ada", "adler_ben"]
-    with pytest.raises(UsageError, match="Name the unit of each of the 4"):
+    with pytest.raises(UsageError, match="Name the units of the 4 files"):
         _ = intake(letters).preview
 
 
-def test_what_cannot_be_read_is_in_the_preview_and_in_the_reading(tmp_path: Path) -> None:
+def test_unreadable_parts_are_in_preview_and_reading(tmp_path: Path) -> None:
     files = folder(tmp_path / "files", a_dot_txt="A.", b_dot_xyz="x")
     found = intake(files, each_file=True)
     assert [bad.where for bad in found.preview.refused] == ["b.xyz"]
     assert [one.where for one in found.documents(lambda _: "") if isinstance(one, BadRecord)] == ["b.xyz"]
 
 
-def test_documents_of_other_programs_are_read_when_they_are_added(tmp_path: Path) -> None:
+def test_office_documents_are_read_during_the_addition(tmp_path: Path) -> None:
     """A preview of thousands of them is a matter of seconds."""
     pytest.importorskip("kreuzberg")
     files = folder(tmp_path / "files", ada_1_dot_html="<p>She is well.</p>", ada_2_dot_pdf="not a PDF")
     found = intake(files, pattern="{unit}_*")
     assert (found.preview.records, found.preview.refused) == (2, ())
-    assert "The text of 2 files is read when it is added" in found.preview.notes[0]
+    assert "The text of 2 files is read during the addition" in found.preview.notes[0]
     read = list(found.documents(lambda _: ""))
     assert [one.document.text.strip() for one in read if isinstance(one, Read)] == ["She is well."]
     assert [one.where for one in read if isinstance(one, BadRecord)] == ["ada_2.pdf"]

@@ -72,7 +72,7 @@ def test_one_person_is_one_unit_however_it_is_spelled_in_bytes(tmp_path: Path) -
     assert len({document.unit for document in documents(tmp_path / "a.jsonl")}) == 1
 
 
-def test_a_document_without_unit_or_id_is_named_by_its_text(tmp_path: Path) -> None:
+def test_document_without_unit_or_id_is_named_by_its_text(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"text": "One."}\n{"text": "Two.", "unit": " "}\n{"text": "One."}\n')
     first, second, third = documents(tmp_path / "a.jsonl")
     assert first.own_unit
@@ -83,7 +83,7 @@ def test_a_document_without_unit_or_id_is_named_by_its_text(tmp_path: Path) -> N
     assert [first, second, third] == documents(tmp_path / "a.jsonl")
 
 
-def test_lines_that_cannot_be_read_are_named_without_their_content(tmp_path: Path) -> None:
+def test_unreadable_lines_are_reported_without_content(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(
         b'{"text": "Secret\n[1]\n{"unit": "x"}\n{"text": 5}\n{"text": " "}\n{"text": "caf\xe9"}\n\n'
         + json.dumps(ADA).encode()
@@ -117,7 +117,7 @@ def test_chunks_lose_no_words_and_keep_their_size(text: str, size: int) -> None:
     assert all(0 < len(piece.split()) <= size for piece in chunks)
 
 
-def test_fifty_megabytes_are_cut_in_time_that_grows_with_length_alone() -> None:
+def test_fifty_megabytes_are_cut_in_linear_time() -> None:
     def seconds(text: str) -> float:
         start = time.process_time()  # whatever else the machine does
         chunk(text)

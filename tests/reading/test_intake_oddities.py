@@ -28,7 +28,7 @@ def test_numbers_are_names_and_one_number_is_one_unit(tmp_path: Path) -> None:
     assert [(d.id, d.unit) for d in read(path) if isinstance(d, Document)] == [("1", "7"), ("2", "7")]
 
 
-def test_a_table_with_gaps_names_units_as_one_without(tmp_path: Path) -> None:
+def test_table_with_gaps_names_units_as_one_without(tmp_path: Path) -> None:
     pyarrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
 
@@ -38,7 +38,7 @@ def test_a_table_with_gaps_names_units_as_one_without(tmp_path: Path) -> None:
     assert [(d.unit, d.own_unit) for d in found] == [("7", False), ("2", True), ("3", True)]
 
 
-def test_a_document_without_unit_is_its_own(tmp_path: Path) -> None:
+def test_document_without_unit_is_its_own(tmp_path: Path) -> None:
     (found,) = read(lines(tmp_path / "a.jsonl", {"id": "n1", "text": "a"}))
     assert isinstance(found, Document)
     assert (found.unit, found.own_unit) == ("n1", True)
@@ -46,7 +46,7 @@ def test_a_document_without_unit_is_its_own(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("field", ["id", "unit"])
 @pytest.mark.parametrize("value", [["Ada", "Bela"], {"name": "Ada"}])
-def test_a_name_that_is_no_name_is_reported(tmp_path: Path, field: str, value: object) -> None:
+def test_name_that_is_no_name_is_reported(tmp_path: Path, field: str, value: object) -> None:
     (found,) = read(lines(tmp_path / "a.jsonl", {"text": "a", field: value}))
     assert found == BadRecord("a.jsonl line 1", f"the field '{field}' is neither a text nor a number")
 
@@ -91,7 +91,7 @@ def test_csv_lines_that_are_not_utf8_or_too_short_are_named(tmp_path: Path) -> N
         ("B,fever, cough, and chills\nC,third,\n", 3, ["third"]),  # an empty field more says nothing
     ],
 )
-def test_a_misquoted_line_of_csv_makes_nobodys_text_another_ones(
+def test_misquoted_line_of_csv_makes_nobodys_text_another_ones(
     lines: str, where: int, read_on: list[str], tmp_path: Path
 ) -> None:
     """Nor is a text cut at its first comma: what is not understood is named, and not added."""
@@ -105,7 +105,7 @@ def test_how_far_a_quote_that_is_not_closed_reaches_is_said(tmp_path: Path) -> N
     (tmp_path / "a.csv").write_text('unit,text\nB,"not closed\nC,third\n')
     (bad,) = read(tmp_path / "a.csv")
     assert isinstance(bad, BadRecord)
-    assert "up to line 3 are not added" in bad.reason
+    assert "lines 2 to 3 are not added" in bad.reason
     (tmp_path / "a.csv").write_text('"unit,text\nB,fine\n')
     with pytest.raises(BadData, match="first line"):
         read(tmp_path / "a.csv")
@@ -122,7 +122,7 @@ def test_what_stands_twice_in_a_record_names_nobody(tmp_path: Path) -> None:
         read(tmp_path / "a.csv")
 
 
-def test_a_csv_without_header_is_refused_without_showing_its_first_document(tmp_path: Path) -> None:
+def test_csv_without_header_is_refused_without_its_text(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("1,Ada,secret\n2,Bela,secret\n")
     with pytest.raises(BadData, match="no column 'text'") as caught:
         read(tmp_path / "a.csv")
@@ -137,7 +137,7 @@ def test_old_line_ends_and_byte_order_marks(tmp_path: Path) -> None:
     assert isinstance(read(tmp_path / "a.jsonl")[0], Document)
 
 
-def test_a_damaged_parquet_file(tmp_path: Path) -> None:
+def test_damaged_parquet_file(tmp_path: Path) -> None:
     pyarrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
 
@@ -162,7 +162,7 @@ def test_what_is_not_there_is_said_before_anything_is_read(tmp_path: Path) -> No
         read_documents(tmp_path / "a.png")
 
 
-def test_a_single_text_file(tmp_path: Path) -> None:
+def test_single_text_file(tmp_path: Path) -> None:
     (tmp_path / "note.md").write_text("# Note")
     assert read(tmp_path / "note.md") == [Document("note.md", "note.md", "# Note", own_unit=True)]
     (tmp_path / "empty.txt").write_text(" \n")

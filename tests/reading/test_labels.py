@@ -43,7 +43,7 @@ def test_any_text_is_kept_or_split(text: str) -> None:
     assert fields or rest == text or text.startswith("---")
 
 
-def test_a_field_that_stands_twice_is_refused(tmp_path: Path) -> None:
+def test_field_that_stands_twice_is_refused(tmp_path: Path) -> None:
     with pytest.raises(WrongLabel, match="twice"):
         front_matter("---\npatient: P7\npatient: P8\n---\n")
     (tmp_path / "a.json").write_text('{"patient": "P7", "patient": "P8"}')
@@ -60,7 +60,7 @@ def test_a_field_that_stands_twice_is_refused(tmp_path: Path) -> None:
         (["b.json", "a.txt"], None),
     ],
 )
-def test_a_sidecar_lies_beside_its_file(names: list[str], beside: str | None, tmp_path: Path) -> None:
+def test_sidecar_lies_beside_its_file(names: list[str], beside: str | None, tmp_path: Path) -> None:
     for name in names:
         (tmp_path / name).write_text("{}")
     assert sidecar(tmp_path / "a.pdf") == (tmp_path / beside if beside else None)
@@ -68,7 +68,7 @@ def test_a_sidecar_lies_beside_its_file(names: list[str], beside: str | None, tm
 
 
 @pytest.mark.parametrize("content", [b"[1]", b"{secret", b"\xff", b"[" * 100_000, b'"secret"', b" " * 2_000_000])
-def test_a_damaged_sidecar_is_named_without_its_content(content: bytes, tmp_path: Path) -> None:
+def test_damaged_sidecar_is_named_without_its_content(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_bytes(content)
     with pytest.raises(WrongLabel, match=r"a\.json") as caught:
         read_sidecar(tmp_path / "a.json")
@@ -77,19 +77,19 @@ def test_a_damaged_sidecar_is_named_without_its_content(content: bytes, tmp_path
         read_sidecar(tmp_path / "none.json")
 
 
-def test_a_sidecar_is_read(tmp_path: Path) -> None:
+def test_sidecar_is_read(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_bytes('\ufeff{"patient": 7}'.encode())
     assert read_sidecar(tmp_path / "a.json") == {"patient": 7}
 
 
 @pytest.mark.parametrize("records", ['{"notes": [{"patient": 7}]}', '[{"patient": 7}]', '{"patient": 7, "text": "a"}'])
-def test_a_table_beside_a_file_is_named_and_not_taken_for_its_label(records: str, tmp_path: Path) -> None:
+def test_table_beside_a_file_is_reported_and_no_sidecar(records: str, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(records)
-    with pytest.raises(WrongLabel, match=r"rename one of the two: neither is added"):
+    with pytest.raises(WrongLabel, match=r"rename one of the two files: neither is added"):
         read_sidecar(tmp_path / "a.json")
 
 
-def test_a_sidecar_that_leads_elsewhere_is_none(tmp_path: Path) -> None:
+def test_sidecar_that_leads_elsewhere_is_none(tmp_path: Path) -> None:
     folder = tmp_path / "letters"
     folder.mkdir()
     (tmp_path / "elsewhere.json").write_text("{}")

@@ -85,7 +85,7 @@ def write(path: Path, text: str = "[ada]\nWhite hands.\n[bela]\nNumb thumbs.\n")
 
 def test_plugin_loader_adds_a_kind(tmp_path: Path, declare: Declare) -> None:
     path = write(tmp_path / "notes.INI")
-    with pytest.raises(UsageError, match="known kind"):
+    with pytest.raises(UsageError, match="known format"):
         find_files([path])
     declare(IniLoader)
     assert known_suffixes() == (*KINDS, ".ini")
@@ -134,5 +134,5 @@ def test_built_in_suffixes_are_read_by_one_loader_each() -> None:
 
 
 def test_file_of_unknown_suffix_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"No loader reads 'a\.png'"):
+    with pytest.raises(UsageError, match=r"The format of 'a\.png' is unknown"):
         list(read_records([FoundFile(write(tmp_path / "a.png"), "a.png")]))

@@ -21,7 +21,7 @@ def values(path: Path, content: object) -> list[object]:
 
 
 @pytest.mark.parametrize("content", [[A, B], {"notes": [A, B]}, {"made": "2026", "of": ["x"], "notes": [A, B]}])
-def test_a_list_of_objects_is_found(content: object, tmp_path: Path) -> None:
+def test_list_of_objects_is_found(content: object, tmp_path: Path) -> None:
     assert values(tmp_path / "a.json", content) == [A, B]
     assert values(tmp_path / "b.json", json.dumps(content, indent=1, ensure_ascii=False).encode("utf-16")) == [A, B]
     assert values(tmp_path / "a.json.gz", gzip.compress(json.dumps(content).encode())) == [A, B]
@@ -32,7 +32,7 @@ def test_one_object_is_one_record(tmp_path: Path) -> None:
     assert values(tmp_path / "a.json", {"note": "x"}) == [{"note": "x"}]
 
 
-def test_a_json_file_with_an_object_a_line_is_read_as_such(tmp_path: Path) -> None:
+def test_json_file_with_an_object_a_line_is_read_as_such(tmp_path: Path) -> None:
     lines = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in (A, B)).encode()
     for name in ("a.json", "a.jsonl", "a.ndjson"):
         assert values(tmp_path / name, lines) == [A, B]

@@ -31,7 +31,7 @@ from discreet.reading.patterns import Pattern, propose
         ("{unit}.txt", "ada.txt", "ada"),
     ],
 )
-def test_the_unit_of_a_path(pattern: str, path: str, unit: str) -> None:
+def test_unit_of_a_path(pattern: str, path: str, unit: str) -> None:
     assert Pattern(pattern).unit(path) == unit
 
 
@@ -44,7 +44,7 @@ def test_what_may_be_read_in_two_ways_is_told() -> None:
 @pytest.mark.parametrize(
     "wrong", ["", "*.txt", "{unit}/{unit}", "{units}_*", "{unit}*", "{unit}**", "{unit}?a", "{unit}_[b-a]"]
 )
-def test_a_pattern_that_names_no_unit_is_refused(wrong: str) -> None:
+def test_pattern_that_names_no_unit_is_refused(wrong: str) -> None:
     with pytest.raises(UsageError):
         Pattern(wrong)
 
@@ -60,14 +60,14 @@ def test_a_pattern_that_names_no_unit_is_refused(wrong: str) -> None:
         (["a*_1.txt", "a*_2.txt", "a[_1.txt"], "{unit}_[0-9]*.txt", 2),
     ],
 )
-def test_a_pattern_is_proposed_from_the_names(paths: list[str], pattern: str, units: int) -> None:
+def test_pattern_is_proposed_from_the_names(paths: list[str], pattern: str, units: int) -> None:
     found = propose(paths)
     assert found is not None
     assert (found[0].text, len(found[1])) == (pattern, units)
 
 
 @pytest.mark.parametrize("paths", [[], ["one.txt"], ["one.txt", "two.txt"], ["1.txt", "2.txt", "3.txt"], ["a/1.txt"]])
-def test_nothing_is_proposed_where_no_two_files_seem_to_be_of_one_unit(paths: list[str]) -> None:
+def test_no_pattern_is_proposed_without_files_of_one_unit(paths: list[str]) -> None:
     assert propose(paths) is None
 
 

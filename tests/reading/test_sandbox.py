@@ -39,7 +39,7 @@ def test_one_process_reads_many_files_and_ends_with_the_block() -> None:
         os.kill(first, 0)
 
 
-def test_a_file_that_takes_too_long_is_given_up_and_the_next_is_read() -> None:
+def test_slow_file_is_abandoned_and_the_next_is_read() -> None:
     with Sandbox(seconds=1) as box:
         with pytest.raises(Failed, match="too_long"):
             list(box.frames("html", SLOW))
@@ -47,7 +47,7 @@ def test_a_file_that_takes_too_long_is_given_up_and_the_next_is_read() -> None:
         assert text(box) == "fine"
 
 
-def test_a_process_that_dies_is_replaced() -> None:
+def test_process_that_dies_is_replaced() -> None:
     with Sandbox() as box:
         assert text(box) == "fine"
         os.kill(pid(box), signal.SIGKILL)
@@ -56,7 +56,7 @@ def test_a_process_that_dies_is_replaced() -> None:
         assert text(box) == "fine"
 
 
-def test_a_process_is_replaced_after_many_files(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_process_is_replaced_after_many_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SERVED", 3)
     with Sandbox() as box:
         seen = set()
@@ -66,7 +66,7 @@ def test_a_process_is_replaced_after_many_files(monkeypatch: pytest.MonkeyPatch)
     assert len(seen) == 3
 
 
-def test_a_bomb_is_too_large() -> None:
+def test_bomb_is_too_large() -> None:
     with Sandbox() as box:
         with pytest.raises(Failed, match="too_large"):
             list(box.frames("docx", samples.packed({"word/document.xml": b"<a>" + b" " * 2**28})))
@@ -78,7 +78,7 @@ def test_a_bomb_is_too_large() -> None:
         assert text(box) == "fine"
 
 
-def test_a_file_that_is_left_in_the_middle_costs_no_other() -> None:
+def test_file_that_is_left_in_the_middle_costs_no_other() -> None:
     with Sandbox() as box:
         rows = box.frames("xlsx", samples.xlsx(["text"], *[["x" * 1000]] * 2000))
         next(rows)
@@ -133,13 +133,13 @@ def attempted(script: str) -> str:
     return done.stdout[4:].decode()
 
 
-def test_the_process_can_open_nothing() -> None:
+def test_process_can_open_nothing() -> None:
     found = attempted(CHECK)
     assert "done" not in found
     assert found.count("Error") == 4
 
 
-def test_a_process_without_limits_is_noticed() -> None:
+def test_process_without_limits_is_noticed() -> None:
     found = attempted(CHECK.replace("    limit()\n", "").replace("2**31", "2"))
     assert found.count("done") == 4
 
@@ -169,7 +169,7 @@ def test_what_it_answers_is_not_believed(
     assert "secret" not in repr(found)
 
 
-def test_a_broken_file_among_good_ones_is_named_and_the_rest_goes_in(tmp_path: Path) -> None:
+def test_broken_file_is_reported_and_the_others_are_read(tmp_path: Path) -> None:
     for n in range(4):
         (tmp_path / f"{n}.docx").write_bytes(samples.docx(f"letter {n}"))
     (tmp_path / "2.docx").write_bytes(samples.docx("secret")[:200])

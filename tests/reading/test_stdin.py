@@ -36,7 +36,7 @@ def test_json_is_told_by_its_first_line(data: bytes) -> None:
     assert all(record.source == SOURCE for record in read(data) if isinstance(record, Record))
 
 
-def test_a_bad_line_of_json_costs_no_other() -> None:
+def test_bad_line_of_json_costs_no_other() -> None:
     assert [type(record) for record in read(b'{"text": a}\n{"text": "b"}\n')] == [BadRecord, Record]
 
 

@@ -52,14 +52,14 @@ def test_what_is_detected_can_be_overridden(tmp_path: Path) -> None:
             read(path, options)
 
 
-def test_the_delimiter_is_the_one_that_gives_a_column_for_the_text(tmp_path: Path) -> None:
+def test_delimiter_with_a_text_column_is_chosen(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text('text;"a,b,c,d"\nx;y\n')
     assert values(tmp_path / "a.csv") == [{"text": "x", "a,b,c,d": "y"}]
     (tmp_path / "b.csv").write_text("text\nwell; or not\n")
     assert values(tmp_path / "b.csv") == [{"text": "well; or not"}]
 
 
-def test_the_line_in_which_a_spreadsheet_names_the_delimiter_is_no_header(tmp_path: Path) -> None:
+def test_delimiter_line_of_a_spreadsheet_is_no_header(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(b"\xef\xbb\xbfsep=;\r\nunit;text\r\nAda;x\r\nBela;y;z\r\n")
     good, bad = read(tmp_path / "a.csv")
     assert isinstance(good, Record)
@@ -67,7 +67,7 @@ def test_the_line_in_which_a_spreadsheet_names_the_delimiter_is_no_header(tmp_pa
     assert (good.where, bad.where) == ("a.csv line 3", "a.csv line 4")
 
 
-def test_a_damaged_line_of_utf8_is_one_lines_fault(tmp_path: Path) -> None:
+def test_damaged_line_of_utf8_is_one_lines_fault(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes("unit,text\nZoë,été\nBela,caf".encode() + b"\xe9\nAda,fine\n")
     texts = [record.values["text"] for record in read(tmp_path / "a.csv") if isinstance(record, Record)]
     assert texts == ["été", "caf\udce9", "fine"]  # half a character, which is refused on the way to a document
@@ -89,9 +89,7 @@ def test_half_a_file_of_utf16_is_named(tmp_path: Path) -> None:
         ('B,"two\nlines"\n\nC,x,y\n', 6, ["two\nlines"]),
     ],
 )
-def test_a_misquoted_line_makes_no_text_another_ones(
-    lines: str, where: int, read_on: list[str], tmp_path: Path
-) -> None:
+def test_misquoted_line_makes_no_text_another_ones(lines: str, where: int, read_on: list[str], tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("unit,text\nA,fine\n" + lines)
     found = read(tmp_path / "a.csv")
     assert [r.where for r in found if isinstance(r, BadRecord)] == [f"a.csv line {where}"]
@@ -102,13 +100,13 @@ def test_how_far_a_quote_that_is_not_closed_reaches_is_said(tmp_path: Path) -> N
     (tmp_path / "a.csv").write_text('unit,text\nB,"not closed\nC,third\n')
     (bad,) = read(tmp_path / "a.csv")
     assert isinstance(bad, BadRecord)
-    assert "up to line 3 are not added" in bad.reason
+    assert "lines 2 to 3 are not added" in bad.reason
     (tmp_path / "a.csv").write_text('"unit,text\nB,fine\n')
     with pytest.raises(BadData, match="first line"):
         read(tmp_path / "a.csv")
 
 
-def test_a_short_row_lacks_its_last_fields(tmp_path: Path) -> None:
+def test_short_row_lacks_its_last_fields(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("id,text\n1\n2,x\n")
     assert values(tmp_path / "a.csv") == [{"id": "1"}, {"id": "2", "text": "x"}]
 
@@ -118,7 +116,7 @@ def test_old_line_ends(tmp_path: Path) -> None:
     assert len(values(tmp_path / "a.csv")) == 2
 
 
-def test_a_packed_table_that_is_cut_off_keeps_what_came_before(tmp_path: Path) -> None:
+def test_packed_table_that_is_cut_off_keeps_what_came_before(tmp_path: Path) -> None:
     whole = gzip.compress(b"text\n" + "".join(f"{n:x}" * 40 + "\n" for n in range(20_000)).encode())
     (tmp_path / "a.csv.gz").write_bytes(whole[: len(whole) // 2])
     found = read(tmp_path / "a.csv.gz")
@@ -128,7 +126,7 @@ def test_a_packed_table_that_is_cut_off_keeps_what_came_before(tmp_path: Path) -
     assert len(found) > 1000
 
 
-def test_a_line_without_end_is_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_line_without_end_is_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("delimited", "opening"):
         monkeypatch.setattr(f"discreet.reading.{module}.LONGEST", 1000)
     (tmp_path / "a.csv").write_text("text\nfine\n" + "x" * 5000 + "\n")

@@ -39,7 +39,7 @@ def test_what_is_no_text_is_named(data: bytes, reason: str, tmp_path: Path) -> N
     assert found.reason.startswith(reason)
 
 
-def test_an_encoding_that_is_named_is_used(tmp_path: Path) -> None:
+def test_encoding_that_is_named_is_used(tmp_path: Path) -> None:
     found = read(tmp_path / "a.md", "Łukasz".encode("cp1250"), ReadingOptions(encoding="cp1250"))
     assert isinstance(found, Record)
     assert found.values["text"] == "Łukasz"

@@ -21,18 +21,18 @@ def test_places_where_nothing_can_be_written_are_refused(tmp_path: Path, monkeyp
         (vault / "units.key", "in the vault"),
         (tmp_path / "none" / "a", "no folder"),
         (tmp_path / "there", "--force"),
-        (tmp_path / "pipe", "no plain file"),
+        (tmp_path / "pipe", "not a regular file"),
     ):
         with pytest.raises(UsageError, match=why):
             check_output_path(place, vault, force=False)
     check_output_path(tmp_path / "there", vault, force=True)
     check_output_path(tmp_path / "new", vault, force=False)
     monkeypatch.setattr(os, "access", lambda *_: False)  # tests may run as a user who may write anywhere
-    with pytest.raises(UsageError, match="may not write"):
+    with pytest.raises(UsageError, match="no permission to write"):
         check_output_path(tmp_path / "new", vault, force=False)
 
 
-def test_a_private_file_is_its_owners(tmp_path: Path) -> None:
+def test_private_file_is_its_owners(tmp_path: Path) -> None:
     for _ in range(2):
         write_private(tmp_path / "a", "b")
         assert (tmp_path / "a").read_text() == "b"

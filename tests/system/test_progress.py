@@ -9,7 +9,7 @@ import pytest
 from discreet.system.progress import Advance, shown_by, stage
 
 
-def test_a_stage_is_told_to_the_one_who_listens() -> None:
+def test_stage_is_told_to_the_one_who_listens() -> None:
     seen: list[object] = []
 
     @contextmanager
@@ -32,7 +32,7 @@ def test_a_stage_is_told_to_the_one_who_listens() -> None:
     assert seen == [("Copying", 3), 2, "end"]
 
 
-def test_an_error_takes_the_listener_away() -> None:
+def test_error_takes_the_listener_away() -> None:
     with pytest.raises(ValueError, match="wrong"), shown_by(lambda *_: pytest.fail("shown")):
         raise ValueError("wrong")
     with stage("Copying"):

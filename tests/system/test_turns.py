@@ -95,7 +95,7 @@ def test_another_thread_than_the_one_that_opened_it_may_ask(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(("turn", "met"), [(Turn, False), (NoTurn, True)])
-def test_one_thread_is_inside_at_a_time_and_without_turns_two_are(tmp_path: Path, turn: type[Turn], met: bool) -> None:
+def test_turn_admits_one_thread_at_a_time(tmp_path: Path, turn: type[Turn], met: bool) -> None:
     vault = hospital(tmp_path / "v", 1)
     vault.turn = turn()
     watching = Watching()
@@ -129,7 +129,7 @@ def test_who_waits_for_a_quantum_lets_others_in(tmp_path: Path) -> None:
     assert vault.budget() is not None
 
 
-def test_the_turn_outlives_a_change_of_settings(tmp_path: Path) -> None:
+def test_turn_outlives_a_change_of_settings(tmp_path: Path) -> None:
     vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-6, embedder="hashing", payment="corpus")
     turn = vault.turn
     vault.convert()
@@ -139,7 +139,7 @@ def test_the_turn_outlives_a_change_of_settings(tmp_path: Path) -> None:
     assert turn._lock.acquire(blocking=False)  # free again after an error
 
 
-def test_a_child_that_is_forked_while_another_thread_is_inside_can_go_on(tmp_path: Path) -> None:
+def test_forked_child_continues_while_another_thread_is_inside(tmp_path: Path) -> None:
     vault = hospital(tmp_path / "v")
     entered, leave = threading.Event(), threading.Timer(0.3, lambda: done.set())
     done = threading.Event()
@@ -166,7 +166,7 @@ def test_a_child_that_is_forked_while_another_thread_is_inside_can_go_on(tmp_pat
 
 
 @pytest.mark.parametrize("make", [Turn, lambda: pool(create_engine("sqlite://"))], ids=["turns", "engines"])
-def test_what_comes_before_a_fork_is_done_though_another_thread_opens_vaults(
+def test_fork_hooks_run_while_another_thread_opens_vaults(
     monkeypatch: pytest.MonkeyPatch, make: Callable[[], object]
 ) -> None:
     stop = threading.Event()

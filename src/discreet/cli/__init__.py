@@ -1,4 +1,4 @@
-"""The commands, each a few lines over `Vault`, in a file of its own."""
+"""The command line: one command a file, each a few lines over `Vault`."""
 
 from discreet.cli.app import main
 

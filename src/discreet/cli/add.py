@@ -1,4 +1,4 @@
-"""`discreet add`: documents on their way into a vault."""
+"""`discreet add`: add documents to a vault."""
 
 import sys
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from rich.markup import escape
 from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import counted, err, explained, out, print_json
 from discreet.cli.progress import doing
-from discreet.cli.spellings import tell_spellings
+from discreet.cli.spellings import print_merged_units
 from discreet.errors import BadData, UsageError
 from discreet.planning.askable import too_few
 from discreet.reading.files import FoundFile
@@ -25,7 +25,7 @@ from discreet.vault.ingestion import Added, How
 
 _STDIN = Path("-")
 _SHOWN = 10
-"""So many reasons why records were not added are shown to a person."""
+"""The number of reasons for refused records that are printed without `--json`."""
 
 
 @app.command()
@@ -34,36 +34,36 @@ def add(
     vault: VaultPath,
     paths: Annotated[
         list[Path],
-        typer.Argument(metavar="PATH...", help="Files, folders (docs/files.md), - (standard input)."),
+        typer.Argument(metavar="PATH...", help="Files or folders (docs/files.md); - is the standard input."),
     ],
     text_field: Annotated[str, typer.Option(help="The field with the text.")] = "text",
     unit_field: Annotated[
-        str | None, typer.Option(help="The field that names the individual; the vault's, if not given.")
+        str | None, typer.Option(help="The field that names the individual. Default: the vault's unit field.")
     ] = None,
     id_field: Annotated[str, typer.Option(help="The field with the document's id.")] = "id",
     units: Annotated[
-        Path | None, typer.Option(metavar="MANIFEST", help="A table of files and their units: path, unit[, id].")
+        Path | None, typer.Option(metavar="MANIFEST", help="A table with a unit for each file: path, unit[, id].")
     ] = None,
     unit_from: Annotated[
-        str, typer.Option(metavar="PATTERN", help="Files' units from their paths: '{unit}/**', '{unit}_*.txt'.")
+        str, typer.Option(metavar="PATTERN", help="Take units from file paths: '{unit}/**', '{unit}_*.txt'.")
     ] = "",
     each_file_a_unit: Annotated[
-        bool, typer.Option("--each-file-a-unit", help="A file that names no unit is a unit of its own.")
+        bool, typer.Option("--each-file-a-unit", help="Make each file that names no unit a unit.")
     ] = False,
     each_record_a_unit: Annotated[
-        bool, typer.Option("--each-record-a-unit", help="A record that names no unit is a unit of its own.")
+        bool, typer.Option("--each-record-a-unit", help="Make each record that names no unit a unit.")
     ] = False,
-    encoding: Annotated[str | None, typer.Option(help="Of texts and tables; detected, if not given.")] = None,
-    delimiter: Annotated[str | None, typer.Option(help="Between columns; detected, if not given.")] = None,
+    encoding: Annotated[str | None, typer.Option(help="The encoding of texts and tables. Default: detected.")] = None,
+    delimiter: Annotated[str | None, typer.Option(help="The delimiter of columns. Default: detected.")] = None,
     kind: Annotated[
         str | None,
-        typer.Option("--format", help="Of the standard input: csv, tsv, xlsx, ...; JSON, if not given."),
+        typer.Option("--format", help="The format of the standard input: csv, tsv, xlsx, ... Default: JSON."),
     ] = None,
-    preview: Annotated[bool, typer.Option("--preview", help="Show what would be added, and stop.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before adding.")] = False,
+    preview: Annotated[bool, typer.Option("--preview", help="Show a preview, and add nothing.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Add without asking.")] = False,
     as_json: Json = False,
 ) -> int:
-    """Add documents: new ones are added, changed ones replaced. On a terminal it shows a preview and asks first."""
+    """Add documents, and replace changed ones. On a terminal, the command shows a preview and asks first."""
     opened = Vault.open(vault)
     rules = UnitRules(units, unit_from, each_file_a_unit, each_record_a_unit)
     how = How(text_field=text_field, unit_field=unit_field, id_field=id_field, units=rules)
@@ -84,17 +84,20 @@ def add(
             return 1
         with doing("Reading and embedding documents", seen.records) as advance:
             added = opened.take_in(intake, lambda _, count: advance(count))
-    tell_spellings(opened)
+    print_merged_units(opened)
     _report(opened, seen, added, as_json=as_json)
     return BadData.exit_code if added.bad else 0
 
 
 @contextmanager
 def _found(paths: list[Path], kind: str | None) -> Iterator[list[Path | FoundFile]]:
-    """The paths; the standard input, named by `-`, is kept in a file meanwhile."""
+    """Yield the paths. A file holds the content of the standard input (`-`) until the block ends."""
     if _STDIN not in paths:
         if kind is not None:
-            raise UsageError("--format is for the standard input (-); a file's name tells its kind. Rename the file.")
+            raise UsageError(
+                "--format works only with the standard input (-). The suffix of a file states its format: rename the "
+                "file."
+            )
         yield list(paths)
         return
     with kept_stdin(sys.stdin.buffer, kind) as file:
@@ -102,7 +105,7 @@ def _found(paths: list[Path], kind: str | None) -> Iterator[list[Path | FoundFil
 
 
 def _show(seen: Preview, *, full: bool) -> None:
-    """Print a preview: the summary and what is doubtful always, the rest if it is asked for."""
+    """Print the summary and the doubts of a preview; with `full`, also the rest."""
     out.print(f"{seen.summary}.", markup=False)
     if full:
         out.print(f"Files: {seen.files:,}. Unit: '{seen.unit_field}'.", markup=False)
@@ -151,7 +154,7 @@ def _report(vault: Vault, seen: Preview, added: Added, *, as_json: bool) -> None
 
 
 def _print_refused(title: str, refused: tuple[BadRecord, ...]) -> None:
-    """What was refused, by reason."""
+    """Print the refused records, grouped by reason."""
     reasons = grouped(refused)
     for reason in reasons[:_SHOWN]:
         err.print(f"[red]{title}:[/] {escape(reason)}.")
@@ -165,6 +168,6 @@ def _about_size(vault: Vault, units: int) -> list[str]:
         return few
     return [
         *few,
-        f"Delta {vault.settings.delta:g} is above 1/{units}, one over the number of units: it would allow a method "
-        "that publishes the document of one individual. Make a vault with a delta far below that.",
+        f"Delta {vault.settings.delta:g} is above 1/{units}, one over the number of units. Such a delta permits the "
+        "publication of one individual's documents. Make a vault with a far smaller delta.",
     ]

@@ -1,4 +1,4 @@
-"""`discreet algorithms`: the algorithms, what each promises, and their parameters."""
+"""`discreet algorithms`: the algorithms, their guarantees and their parameters."""
 
 import sys
 from typing import Annotated, Any
@@ -18,7 +18,7 @@ app.add_typer(_group, name="algorithms")
 
 @_group.callback()
 def algorithms(context: typer.Context, as_json: Json = False) -> None:
-    """List the algorithms that answer questions, and show the parameters of one."""
+    """List the algorithms that answer questions, or show the parameters of one."""
     if context.invoked_subcommand is None:
         _list(as_json=as_json)
 
@@ -36,7 +36,7 @@ def _list(*, as_json: bool) -> None:
     out.print(table)
     for failure in failures:
         err.print(str(failure), markup=False)
-    out.print("Parameters of one: discreet algorithms show NAME")
+    out.print("Parameters of an algorithm: discreet algorithms show NAME")
 
 
 @_group.command("show")
@@ -62,10 +62,10 @@ def show(
 
 
 def describe_algorithm(name: str) -> dict[str, Any]:
-    """Return what is known of an algorithm: its name, guarantee, payment, paper, and one line on what it does.
+    """Return the description of an algorithm: name, guarantee, payment, requirements, paper and summary.
 
     Raises:
-        UnknownName: if there is none of that name.
+        UnknownName: if no algorithm has this name.
     """
     kind = find_algorithm(name)
     return {
@@ -79,7 +79,7 @@ def describe_algorithm(name: str) -> dict[str, Any]:
 
 
 def _summary(kind: type) -> str:
-    """Return the first line of the class's docstring, or of its module's if that says nothing but the parameters."""
+    """Return the first line of the class's docstring; of the module's docstring if that line is about parameters."""
     for doc in (kind.__doc__, sys.modules[kind.__module__].__doc__):
         line = (doc or "").strip().split("\n", 1)[0].strip()
         if line and "Parameters" not in line:

@@ -1,4 +1,4 @@
-"""An answer and its receipt, for a person."""
+"""Output of an answer and its receipt as text."""
 
 from discreet.algorithms.common.answer import Answer
 from discreet.cli.output import counted, err, out
@@ -6,18 +6,18 @@ from discreet.query.words import nothing_released, unit_word
 
 
 def print_answer(answer: Answer, *, show_public: bool = False, verbose: bool = False) -> None:
-    """Print an answer and what it cost, for a person.
+    """Print an answer and its cost.
 
     Args:
         answer: the answer.
-        show_public: whether to print what the model says without documents, if nothing was released.
-        verbose: whether to print the words of the ledger, too: why it stopped, mechanisms, payments.
+        show_public: whether to print the model's answer without documents if nothing was released.
+        verbose: whether to print the ledger's details: the reason for the end, mechanisms, payments.
     """
     _print_text(answer)
     if answer.same_without_documents:
-        out.print("  Note: the model says the same without documents; they may have had no part in it.")
+        out.print("  Note: the model gives the same answer without documents; they may have had no influence.")
     if show_public and answer.public_text.strip():
-        out.print("  without documents the model says (perhaps invented):")
+        out.print("  the model's answer without documents (possibly invented):")
         out.print(f"  {answer.public_text.strip()}", markup=False)
     if answer.shares:
         votes = ", ".join(f"{name} {count}" for name, count in answer.shares.items())
@@ -28,21 +28,24 @@ def print_answer(answer: Answer, *, show_public: bool = False, verbose: bool = F
     if answer.remaining is not None:
         out.print(f"  left of the grant: epsilon {answer.remaining:.4g}")
     if not answer.kept:
-        err.print("[yellow]Note:[/] it could not be written to the history, so asking again pays again. Make room.")
+        err.print(
+            "[yellow]Note:[/] the answer could not be written to the history, so asking again charges again. Free disk "
+            "space."
+        )
 
 
 def _print_text(answer: Answer) -> None:
     if answer.stopped == "public":
         out.print(nothing_released(answer.receipt.unit if answer.receipt else ""), markup=False)
     elif answer.useless:
-        out.print(f"No useful answer: {answer.useless}. Asking again pays again; try other words.", markup=False)
-        out.print(f"  what was released: {answer.text.strip()}", markup=False)
+        out.print(f"No useful answer: {answer.useless}. Asking again charges again; try other words.", markup=False)
+        out.print(f"  released text: {answer.text.strip()}", markup=False)
     else:
         out.print(answer.text.strip() or "(no answer)", markup=False, style="bold")
 
 
 def print_receipt(answer: Answer, *, verbose: bool = False) -> None:
-    """Print what an answer cost; if `verbose`, in the words of the ledger, too."""
+    """Print the cost of an answer; with `verbose`, also the ledger's details."""
     receipt = answer.receipt
     if receipt is None or not receipt.private:
         out.print("  [bold red]NOT PRIVATE[/]: this answer has no guarantee and may repeat any document.")
@@ -51,16 +54,16 @@ def print_receipt(answer: Answer, *, verbose: bool = False) -> None:
         return
     if receipt.payment == "nobody":
         why = (
-            "this was released before (--anew asks again, and pays)"
+            "this answer was released before (--anew asks and charges again)"
             if receipt.reused
-            else "it was answered from texts that are public"
+            else "the answer comes from public texts"
         )
-        out.print(f"  receipt: nothing was paid; {why}")
+        out.print(f"  receipt: nothing was charged; {why}")
         return
     if receipt.reused:
-        out.print(f"  with the help of {counted(receipt.reused, 'earlier answer')}")
+        out.print(f"  uses {counted(receipt.reused, 'earlier answer')}")
     if receipt.public_corpus:
-        out.print(f"  with the help of the public corpus {receipt.public_corpus[:12]}")
+        out.print(f"  uses the public corpus {receipt.public_corpus[:12]}")
     for assumption in receipt.assumed:
         out.print(f"  assumed, not checked: {assumption}", markup=False)
     if answer.cost is not None:
@@ -73,17 +76,15 @@ def _print_cost(answer: Answer) -> None:
     assert answer.cost is not None
     assert answer.receipt is not None
     unit, cost = unit_word(answer.receipt.unit), answer.cost
-    out.print(
-        f"  This may have cost any one {unit} at most epsilon {cost.epsilon:.4g} of {cost.granted:g}.", markup=False
-    )
+    out.print(f"  The answer cost each {unit} at most epsilon {cost.epsilon:.4g} of {cost.granted:g}.", markup=False)
     if cost.uses is not None:
-        out.print(f"  One {unit} can take part in at least {counted(cost.uses, 'such question')}.", markup=False)
+        out.print(f"  The grant of one {unit} pays for at least {counted(cost.uses, 'such question')}.", markup=False)
 
 
 def _print_ledger(answer: Answer) -> None:
     receipt = answer.receipt
     assert receipt is not None
-    reason = _REASONS.get(answer.stopped, "for a reason that is not known")
+    reason = _REASONS.get(answer.stopped, "unknown reason")
     out.print(f"  stopped: {answer.stopped} ({reason})", markup=False)
     out.print(
         f"  receipt: epsilon {receipt.epsilon:.4g}, delta {receipt.delta:g}; {receipt.relation} of one "
@@ -103,9 +104,9 @@ def _for_what(answer: Answer) -> str:
 
 
 _REASONS = {
-    "end": "the model ended it",
-    "length": "the longest answer was reached",
-    "budget": "the question's budget was used up",
-    "undecided": "too few voters agreed, or could pay",
-    "public": "too few voters agreed, or could pay",
+    "end": "the model ended the answer",
+    "length": "the answer reached its maximum length",
+    "budget": "the budget of the question is spent",
+    "undecided": "too few voters agreed or could pay",
+    "public": "too few voters agreed or could pay",
 }

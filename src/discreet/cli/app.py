@@ -1,4 +1,4 @@
-"""`discreet`: the commands by name; each is in a file of its own, which is loaded when it is called."""
+"""`discreet`: the commands by name. The module of a command is loaded when the command is called."""
 
 import signal
 import sys
@@ -18,55 +18,55 @@ from discreet.cli.output import WRONG_USE, explain_wrong_use, out
 
 PANELS: dict[str, dict[str, tuple[str, str]]] = {
     "First steps": {
-        "demo": ("demo", "Ask a made-up hospital without documents, with plain RAG, and privately, and compare."),
-        "plan": ("plan", "Show what a grant would pay for, before a vault is made."),
+        "demo": ("demo", "Compare answers from a fictional hospital: without documents, plain RAG, private."),
+        "plan": ("plan", "Show how many questions a grant pays for. It needs no vault."),
         "init": ("init", "Make a vault: a folder with settings, a store and a ledger."),
-        "add": ("add", "Add documents: new ones are added, changed ones replaced."),
-        "ask": ("ask", "Ask a question, and pay for the answer."),
-        "chat": ("chat", "Ask one question after the other; each price is shown before it is paid."),
-        "budget": ("budget", "Show what was granted, spent and is left."),
-        "algorithms": ("algorithms", "List the algorithms that answer questions, and show the parameters of one."),
+        "add": ("add", "Add documents, and replace changed ones."),
+        "ask": ("ask", "Ask a question, and charge for the answer."),
+        "chat": ("chat", "Ask several questions. Each price is shown before the charge."),
+        "budget": ("budget", "Show the grant, the charges and the rest of the budget."),
+        "algorithms": ("algorithms", "List the algorithms that answer questions, or show the parameters of one."),
     },
     "Look after a vault": {
         "list": ("listing", "List the units, documents or batches of a vault."),
-        "undo": ("undo", "Take back what one `add` brought."),
+        "undo": ("undo", "Erase the documents of one `add`."),
         "remove": ("remove", "Erase a document, an individual, a file or a batch."),
-        "readmit": ("remove", "Let an individual come back that was erased."),
-        "erasure-report": ("erasure", "Tell what was erased of an individual, what remains, and why."),
-        "public": ("public", "Name a public corpus that helps to answer, for nothing."),
-        "doctor": ("doctor", "Look over a vault, and say what should be mended."),
+        "readmit": ("remove", "Permit documents of an erased individual again."),
+        "erasure-report": ("erasure", "Show what was erased of an individual, what remains, and why."),
+        "public": ("public", "Set a public corpus that helps to answer at no cost."),
+        "doctor": ("doctor", "Check a vault, and report problems with their remedies."),
         "backup": ("backup", "Copy a vault, also while it is in use."),
-        "restore": ("restore", "Make a vault of a backup."),
-        "move": ("move", "Bring a vault to another place."),
-        "report": ("report", "Write a page about a vault for the person who signs."),
+        "restore": ("restore", "Make a vault from a backup."),
+        "move": ("move", "Move a vault to another folder."),
+        "report": ("report", "Write a report about a vault as a page."),
     },
     "Other releases": {
-        "synthesize": ("synthesize", "Make a synthetic corpus, paid for once."),
-        "export-vectors": ("export", "Write one vector for each unit, projected and with noise."),
-        "tune": ("budget", "Suggest a threshold for murag, released privately."),
+        "synthesize": ("synthesize", "Make a synthetic corpus. Its cost is charged once."),
+        "export-vectors": ("export", "Write one projected vector with noise for each unit."),
+        "tune": ("budget", "Release a private suggestion for murag's threshold."),
     },
     "Measure": {
         "eval": ("evaluate", "Measure accuracy on questions with known answers."),
-        "attack": ("attack", "Attack copies of the vault, and say what leaks."),
-        "audit": ("audit", "Look for more privacy loss than is claimed."),
-        "claim": ("claim", "What published claims amount to that are no guarantees."),
+        "attack": ("attack", "Attack copies of the vault, and report leaks."),
+        "audit": ("audit", "Search for more privacy loss than is claimed."),
+        "claim": ("claim", "Compute published claims that are no guarantees."),
     },
 }
-"""By the heading under which `discreet --help` has them: a command's name, its module and what it does."""
+"""For each heading of `discreet --help`: the commands with their module and summary."""
 _MODULES = {name: module for panel in PANELS.values() for name, (module, _) in panel.items()}
 
 
 class Commands(TyperGroup):
-    """All commands, each loaded when it is called; with --json, a parser's error is one JSON object, too."""
+    """The group of all commands. Each is loaded when it is called. With --json, errors of the parser are JSON, too."""
 
     _listing = False
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """The names of all commands, those for a newcomer first."""
+        """Return the names of all commands in the order of the help."""
         return list(_MODULES)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of this name; its summary alone while the help lists all of them."""
+        """Return the command of this name; while the help lists all commands, only its summary."""
         if cmd_name not in _MODULES:
             return None
         if self._listing:
@@ -75,13 +75,13 @@ class Commands(TyperGroup):
         return get_group(app).commands[cmd_name]
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that the arguments name; of one that is misspelt, the nearest names are shown."""
+        """Return the command that the arguments name. For a misspelt command, the error shows the nearest names."""
         if args and args[0] not in _MODULES:
             self.commands = {name: _summary(name) for name in _MODULES}
         return super().resolve_command(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """List all commands; none is loaded for that."""
+        """List all commands without loading their modules."""
         self._listing = True
         super().format_help(ctx, formatter)
 
@@ -122,14 +122,14 @@ def _version(asked: bool) -> None:
 @app.callback()
 def about(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version, and no more.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Answers questions about private documents, and bounds what all answers show about any one individual."""
+    """Answer questions about private documents, and bound what all answers reveal about each individual."""
 
 
 def _interrupt_again(lost: "sys.UnraisableHookArgs") -> None:
-    """Send Ctrl-C, or another end, again a moment later: Python drops one that arrives while it clears an object."""
+    """Send a lost signal again after a moment. Python drops a signal that arrives while it finalizes an object."""
     if issubclass(lost.exc_type, KeyboardInterrupt | SystemExit):
         again = signal.SIGINT if issubclass(lost.exc_type, KeyboardInterrupt) else signal.SIGTERM
         Timer(0.1, signal.pthread_kill, (main_thread().ident, again)).start()
@@ -142,13 +142,13 @@ def _end(number: int, _frame: object) -> None:
 
 
 def main() -> None:
-    """Entry point of the command line."""
+    """Run the command line."""
     sys.unraisablehook = _interrupt_again
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, _end)  # so that temporary files, which hold documents, are removed
+            signal.signal(number, _end)  # removes temporary files, which hold documents
     for stream in (sys.stdout, sys.stderr):
-        # A file's name need not be UTF-8, nor a terminal; in JSON the escape is the character.
+        # File names and terminals may have another encoding than UTF-8. In JSON, the escape stands for the character.
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     app()

@@ -1,4 +1,4 @@
-"""`discreet ask`: a question, answered and paid for."""
+"""`discreet ask`: answer questions, and charge for the answers."""
 
 from functools import partial
 from pathlib import Path
@@ -22,19 +22,20 @@ from discreet.vault import Vault
 def ask(
     vault: VaultPath,
     question: Annotated[
-        list[str], typer.Argument(metavar="QUESTION...", help="One or more; - reads one per line from standard input.")
+        list[str],
+        typer.Argument(metavar="QUESTION...", help="One or more questions; - reads one a line from standard input."),
     ],
-    algorithm: Annotated[str | None, typer.Option(help="See: discreet algorithms.")] = None,
+    algorithm: Annotated[str | None, typer.Option(help="The algorithm. List: discreet algorithms.")] = None,
     param: Params = None,
     epsilon: Annotated[float | None, typer.Option(help="Maximum cost of a question.")] = None,
-    choice: Annotated[list[str] | None, typer.Option(help="A public answer to choose. Repeatable.")] = None,
+    choice: Annotated[list[str] | None, typer.Option(help="A public answer to choose from. Repeatable.")] = None,
     max_tokens: Annotated[int | None, typer.Option(help="Maximum length of an answer.")] = None,
-    not_private: Annotated[bool, typer.Option("--not-private", help="Allow an algorithm without guarantee.")] = False,
-    corpus: Annotated[Path | None, typer.Option(help="Answer from a synthetic corpus, free.")] = None,
-    anew: Annotated[bool, typer.Option("--anew", help="Pay again for an earlier question.")] = False,
+    not_private: Annotated[bool, typer.Option("--not-private", help="Allow algorithms without a guarantee.")] = False,
+    corpus: Annotated[Path | None, typer.Option(help="Answer from a synthetic corpus at no cost.")] = None,
+    anew: Annotated[bool, typer.Option("--anew", help="Ask an earlier question again, and pay again.")] = False,
     reuse: Annotated[bool, typer.Option("--reuse/--no-reuse", hidden=True)] = True,
     public: Annotated[bool, typer.Option("--public/--no-public", hidden=True)] = True,
-    anyway: Annotated[bool, typer.Option("--anyway", help="Ask also what cannot be answered yet.")] = False,
+    anyway: Annotated[bool, typer.Option("--anyway", help="Ask also unsupported kinds of questions.")] = False,
     quantum: Annotated[
         float,
         typer.Option("--latency-step", metavar="SECONDS", help="Answer at multiples of this time.", show_default=False),
@@ -46,7 +47,7 @@ def ask(
     verbose: Annotated[bool, typer.Option("--verbose", help="Show mechanisms and payments.")] = False,
     as_json: Json = False,
 ) -> int:
-    """Ask a question, and pay for the answer.
+    """Ask a question, and charge for the answer.
 
     Parameters of an algorithm: discreet algorithms show NAME.
     """
@@ -83,20 +84,20 @@ def ask(
 
 
 def _is_free(text: str) -> bool:
-    """Return whether a parameter is one of those of an answer from a synthetic corpus."""
+    """Return whether an answer from a synthetic corpus has this parameter."""
     return text.partition("=")[0].strip().replace("-", "_") in ("max_tokens", "prefix")
 
 
 def _check_free(options: dict[str, Any]) -> None:
-    """Nothing, if the options are such as an answer from a synthetic corpus heeds.
+    """Check that an answer from a synthetic corpus has all given options.
 
     Raises:
-        UsageError: others are among them.
+        UsageError: if an option needs voters.
     """
     given = [name for name, value in options.items() if value is not None and name not in ("max_tokens", "prefix")]
     if given:
         names = ", ".join(f"--{name.replace('choices', 'choice').replace('_', '-')}" for name in given)
         raise UsageError(
-            f"An answer from a synthetic corpus is free and asks no voters, so it takes no {names}: of such options "
-            "--max-tokens and --prefix alone. Leave them out, or ask without --corpus."
+            f"--corpus cannot be combined with {names}: an answer from a synthetic corpus asks no voters. It has only "
+            "--max-tokens and --prefix. Omit the other options, or ask without --corpus."
         )

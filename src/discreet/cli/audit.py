@@ -1,4 +1,4 @@
-"""`discreet audit`: what many draws show about every mechanism, algorithm and method of making a corpus."""
+"""`discreet audit`: statistical audits of mechanisms, algorithms and methods for synthetic corpora."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -20,7 +20,7 @@ from discreet.privacy.noise import InsecureSeededNoise, SystemNoise
 from discreet.synthesis.runner import METHODS
 
 EPSILON = {"mechanisms": 1.0, "algorithms": 2.0, "corpora": 2.0}
-"""At which they are audited if nothing else is said: at these, much of what may be lost is lost often."""
+"""The default epsilon of an audit. At these values, large privacy losses are frequent enough to detect."""
 
 
 @app.command()
@@ -28,21 +28,21 @@ EPSILON = {"mechanisms": 1.0, "algorithms": 2.0, "corpora": 2.0}
 def audit(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[NAME]...", help="mechanisms, algorithms, corpora, or some by name; all if none."),
+        typer.Argument(metavar="[NAME]...", help="mechanisms, algorithms, corpora, or single names. Default: all."),
     ] = None,
-    draws: Annotated[int | None, typer.Option(min=100, help="How many of each input; more show more.")] = None,
+    draws: Annotated[int | None, typer.Option(min=100, help="The number of draws for each input.")] = None,
     epsilon: Annotated[
-        float | None, typer.Option(help="What each is made to claim: 1 for mechanisms, 2 for algorithms if not given.")
+        float | None, typer.Option(help="The claimed epsilon. Default: 1 for mechanisms, 2 for the others.")
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(min=0, help="Draw from a seed, to print a table again; else from the operating system."),
+        typer.Option(min=0, help="A seed that reproduces a table. Default: noise of the operating system."),
     ] = None,
-    twins: Annotated[bool, typer.Option("--twins", help="Audit broken ones instead: each must be flagged.")] = False,
-    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print a table for a page.")] = False,
+    twins: Annotated[bool, typer.Option("--twins", help="Audit broken twins; the audit must flag each.")] = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")] = False,
     as_json: Json = False,
 ) -> int:
-    """Look for more privacy loss than is claimed, in no vault but made-up ones. To find none is no proof."""
+    """Search for more privacy loss than is claimed, in fictional vaults only. Finding none is no proof."""
     cases = _cases(names or [], epsilon, twins=twins)
     noise = SystemNoise() if seed is None else InsecureSeededNoise(seed)
     outcomes = sum(2 * (draws or case.draws) for case in cases)
@@ -63,7 +63,7 @@ def audit(
 
 def _cases(names: Sequence[str], epsilon: float | None, *, twins: bool) -> list[Case]:
     if epsilon is not None and not 0.01 <= epsilon <= 20:
-        raise UsageError(f"Draws say something about an epsilon between 0.01 and 20, not {epsilon:g}. Try 1.")
+        raise UsageError(f"--epsilon is {epsilon:g}. An audit needs a value between 0.01 and 20, such as 1.")
     known = {"mechanisms": list(MECHANISMS), "algorithms": list(settings(1.0)), "corpora": list(METHODS)}
     kinds: dict[str, Any] = {
         "mechanisms": twins_of_mechanisms if twins else mechanism_cases,
@@ -82,14 +82,16 @@ def _cases(names: Sequence[str], epsilon: float | None, *, twins: bool) -> list[
 
 
 def _summary(found: Sequence[Finding], bad: Sequence[Finding], source: str, *, twins: bool) -> str:
-    drawn = f"Drawn from {source}. All bounds hold together with confidence {CONFIDENCE:g}."
+    drawn = f"Draws use {source}. All bounds hold together with confidence {CONFIDENCE:g}."
     if twins:
-        missed = f"{len(bad)} of {len(found)} broken twins were MISSED: take more draws." if bad else ""
+        missed = f"{len(bad)} of {len(found)} broken twins were MISSED: use more draws." if bad else ""
         return f"{missed or f'All {len(found)} broken twins were flagged.'} {drawn}"
     if bad:
         names = ", ".join(sorted({finding.name for finding in bad}))
-        return f"VIOLATION: {names} lost more than is claimed. {drawn} Do not use it; report it with this output."
-    return f"No violation found in {len(found)} audits. That is no proof: docs/audit.md says what it is. {drawn}"
+        return (
+            f"VIOLATION: the privacy loss of {names} exceeds the claim. {drawn} Do not use it, and report this output."
+        )
+    return f"No violation found in {len(found)} audits. This is no proof (docs/audit.md). {drawn}"
 
 
 def _described(found: Sequence[Finding], source: str, *, twins: bool) -> dict[str, Any]:

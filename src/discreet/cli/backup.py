@@ -1,4 +1,4 @@
-"""`discreet backup`: a copy of a vault."""
+"""`discreet backup`: copy a vault."""
 
 from pathlib import Path
 from typing import Annotated
@@ -20,7 +20,7 @@ def backup(
 ) -> None:
     """Copy a vault, also while it is in use: documents, balances, answers and the key. For the custodian.
 
-    The copy is checked before it takes its place.
+    The copy is checked before it gets its final name.
     """
     with doing("Copying the vault"):
         made = back_up(vault, output)
@@ -41,12 +41,12 @@ def backup(
     out.print(f"Backed up to {made.out}: {counted(len(manifest.files), 'file')}, {made.size:,} bytes.", markup=False)
     if in_database:
         out.print(
-            "The ledger stays in its PostgreSQL database, and is not in the backup: back the database up with "
-            "pg_dump. A restored vault uses the ledger as it is then."
+            "The backup does not contain the ledger, which stays in its PostgreSQL database. Back the database up with "
+            "pg_dump. A restored vault uses the current ledger of the database."
         )
     else:
         out.print(f"Its ledger holds {counted(manifest.questions, 'question')}.")
     if made.run_left_out:
-        out.print("An unfinished synthesis is not in it: a run must not go on in two places.")
-    out.print("It holds the documents and units.key in the clear: keep it as safe as the vault.")
-    out.print("Never let the vault and a restored copy both answer: they would spend the grant twice.")
+        out.print("The backup omits an unfinished synthesis: a run must not continue in two vaults.")
+    out.print("The backup contains documents and units.key without encryption: protect it like the vault.")
+    out.print("Never use the vault and a restored copy at the same time: they would spend the grant twice.")

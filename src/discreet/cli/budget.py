@@ -1,4 +1,4 @@
-"""`discreet budget` and `discreet tune`: what is left, and a threshold that is worth what it costs."""
+"""`discreet budget` and `discreet tune`: show the budget, and release a threshold."""
 
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +10,7 @@ from rich.table import Table
 from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import err, explained, out, print_json
 from discreet.cli.progress import doing
-from discreet.cli.spellings import tell_spellings
+from discreet.cli.spellings import print_merged_units
 from discreet.evaluation.datasets import read_questions
 from discreet.planning.askable import too_few
 from discreet.query.threshold_tuning import Tuning
@@ -26,60 +26,61 @@ _WIDTH = 40
 @explained
 def budget(
     vault: VaultPath,
-    analyst: Annotated[bool, typer.Option("--analyst", help="Only what is public.")] = False,
+    analyst: Annotated[bool, typer.Option("--analyst", help="Show only public values.")] = False,
     convert: Annotated[
-        bool, typer.Option("--convert", help="Let units pay by themselves from now on, for good.")
+        bool, typer.Option("--convert", help="Switch to unit payment. This cannot be reversed.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Show what was granted, spent and is left, and the questions that paid: for the custodian."""
+    """Show the grant, the charges, the rest of the budget and the questions. For the custodian."""
     opened = Vault.open(vault)
     if convert:
         opened.convert()
-        err.print("Units pay by themselves from now on. What everybody has paid stays paid by everybody.")
+        err.print("The vault uses unit payment from now on. Earlier charges stay charged to every unit.")
     if not analyst:
-        tell_spellings(opened)
+        print_merged_units(opened)
     report, settings = opened.budget(), opened.settings
     if as_json:
         made = {"model": settings.model, "embedder": settings.embedder, "payment": settings.payment}
         print_json(report.public() if analyst else report.describe() | made)
         return
-    paid = f" Paid by every unit alike: {report.spent:.4g}." if report.spent or settings.payment != "unit" else ""
+    paid = f" Charged to every unit: {report.spent:.4g}." if report.spent or settings.payment != "unit" else ""
     unit = unit_word(report.unit)
-    out.print(f"Granted: epsilon {report.granted:g} at delta {report.delta:g}, for each {unit}.{paid}", markup=False)
+    out.print(f"Grant: epsilon {report.granted:g}, delta {report.delta:g}, for each {unit}.{paid}", markup=False)
     out.print(
-        f"The questions so far may have cost any one {unit} at most epsilon {report.odometer:.4g} of "
-        f"{report.granted:g}.",
+        f"All questions so far cost each {unit} at most epsilon {report.odometer:.4g} of {report.granted:g}.",
         markup=False,
     )
     if analyst:
         out.print(f"Questions answered: {report.public()['answered']}.")
         return
-    payers = "units pay by themselves" if settings.payment == "unit" else "everybody pays for every question"
+    payers = "each unit pays for itself" if settings.payment == "unit" else "all units pay for every question"
     out.print(f"Model {settings.model}, embedder {settings.embedder}; {payers}.", markup=False)
     if report.levels:
         _show_levels(report)
     if report.more is not None:
-        out.print(f"About {report.more} more questions like the default one fit.")
+        out.print(f"The rest pays for about {report.more} more questions of the default kind.")
     if report.questions:
         out.print(_questions(report))
     if few := too_few(settings, count_units(settings, opened.path / "store")):
         err.print(f"[yellow]Note:[/] {few}")
     if any(not question.private for question in report.questions):
-        err.print("[yellow]Note:[/] answers without a guarantee were given; the budget does not cover them.")
+        err.print("[yellow]Note:[/] the vault gave answers without a guarantee; the budget does not cover them.")
 
 
 @app.command()
 @explained
 def tune(
     vault: VaultPath,
-    questions: Annotated[Path, typer.Argument(metavar="QUESTIONS.jsonl", help="Public questions like those to come.")],
-    epsilon: Annotated[float, typer.Option(help="What it may cost a unit.")] = 1.0,
-    units: Annotated[int, typer.Option(help="How many units should be relevant to a question.")] = 40,
-    limit: Annotated[int, typer.Option(min=1, help="Only so many questions, spread over the file.")] = 8,
+    questions: Annotated[
+        Path, typer.Argument(metavar="QUESTIONS.jsonl", help="Public questions, similar to future questions.")
+    ],
+    epsilon: Annotated[float, typer.Option(help="The maximum cost for a unit.")] = 1.0,
+    units: Annotated[int, typer.Option(help="The wanted number of relevant units of a question.")] = 40,
+    limit: Annotated[int, typer.Option(min=1, help="The number of questions, spread over the file.")] = 8,
     as_json: Json = False,
 ) -> None:
-    """Suggest a threshold for murag, released privately: those pay who could have made a difference."""
+    """Release a private suggestion for murag's threshold. The units that could have influenced it pay."""
     opened = Vault.open(vault)
     asked = [question.question for question in read_questions(questions, limit, answered=False)]
     with doing("Tuning"):
@@ -87,14 +88,14 @@ def tune(
     if as_json:
         print_json({"similarity": similarity, "questions": len(asked), "receipt": receipt.describe()})
         return
-    out.print(f"Suggested: --similarity {similarity:.3f}, for about {units} units a question.")
+    out.print(f"Suggestion: --similarity {similarity:.3f}, for about {units} units a question.")
     out.print(f"  receipt: epsilon {receipt.epsilon:.4g}, paid by {receipt.payment}")
 
 
 def _show_levels(report: BudgetReport) -> None:
-    """How many units have how much left, as bars."""
+    """Print the number of units at each level of the remaining epsilon, as bars."""
     most = max(1, *(level.units for level in report.levels))
-    out.print("Epsilon left, and how many units have it (private; for the custodian):")
+    out.print("Units by remaining epsilon (private; for the custodian):")
     for level in reversed(report.levels):
         bar = "#" * round(level.units / most * _WIDTH)
         out.print(f"  {level.low:6.2f} - {level.high:6.2f}  {level.units:8d}  {bar}", markup=False)

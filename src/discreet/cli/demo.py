@@ -1,4 +1,4 @@
-"""`discreet demo`: three ways to answer, side by side."""
+"""`discreet demo`: compare three ways to answer."""
 
 import tempfile
 import time
@@ -22,20 +22,20 @@ from discreet.demo.corpus import QUESTIONS
 @app.command()
 @explained
 def demo(
-    folder: Annotated[Path | None, typer.Argument(help="Keep the vault here; else it is temporary.")] = None,
-    epsilon: Annotated[float, typer.Option(help="The most that a private question may cost.")] = run.EPSILON,
+    folder: Annotated[Path | None, typer.Argument(help="The folder that keeps the vault. Default: temporary.")] = None,
+    epsilon: Annotated[float, typer.Option(help="The maximum cost of a private question.")] = run.EPSILON,
     as_json: Json = False,
 ) -> None:
-    """Ask a made-up hospital without documents, with plain RAG, and privately, and compare."""
+    """Compare answers from a fictional hospital: without documents, with plain RAG, and private."""
     start = time.perf_counter()
     with ExitStack() as stack:
         if folder is None:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "hospital"
-        with doing("Building a vault from made-up notes") as advance:
+        with doing("Building a vault from fictional notes") as advance:
             vault = run.build_vault(folder, lambda _, count: advance(count))
         stored = (vault.store.count_documents(), vault.store.count_units())
-        asked = chain([0], repeat(1))  # told before each question, of those that are done
-        with doing("Asking, in three ways, question", len(QUESTIONS)) as advance:
+        asked = chain([0], repeat(1))  # `compare` reports before each question, so the first report counts none
+        with doing("Asking each question in three ways", len(QUESTIONS)) as advance:
             shown = run.compare(vault, epsilon, lambda _: advance(next(asked)))
         budget = vault.budget()
         seconds = time.perf_counter() - start
@@ -51,16 +51,15 @@ def demo(
         )
         return
     out.print(
-        f"A made-up hospital: {stored[0]} notes of {stored[1]} patients, about diseases that exist nowhere else. "
-        f"Granted: epsilon {budget.granted:g} at delta {budget.delta:g}.\n"
+        f"A fictional hospital: {stored[0]} notes of {stored[1]} patients, about diseases that do not exist. "
+        f"Grant: epsilon {budget.granted:g}, delta {budget.delta:g}.\n"
     )
     for comparison in shown:
         _print(comparison)
     untouched = sum(level.units for level in budget.levels if level.high >= budget.granted)
     out.print(
-        f"Budget: of {budget.granted:g}, {untouched} patients still have at least "
-        f"{budget.levels[-1].low:.3g}; the other {stored[1] - untouched} took part in an answer and have paid for it. "
-        f"Total time: {seconds:.0f} s."
+        f"Budget: {untouched} patients still have at least {budget.levels[-1].low:.3g} of {budget.granted:g}. "
+        f"The other {stored[1] - untouched} took part in an answer and paid for it. Total time: {seconds:.0f} s."
     )
 
 
@@ -84,5 +83,5 @@ def _verdict(correct: bool | None, leaked: tuple[str, ...]) -> str:
     if leaked:
         return f"[red]leaked: {', '.join(leaked)}[/]"
     if correct is None:
-        return "[green]names nobody[/]"
+        return "[green]names no patient[/]"
     return "[green]right[/]" if correct else "wrong"

@@ -1,4 +1,4 @@
-"""`discreet doctor`: what should be mended in a vault."""
+"""`discreet doctor`: check a vault."""
 
 from typing import Annotated
 
@@ -20,15 +20,15 @@ def doctor(
     vault: VaultPath,
     expect: Annotated[
         int,
-        typer.Option(min=0, metavar="QUESTIONS", help="How many questions it had at least, by your records."),
+        typer.Option(min=0, metavar="QUESTIONS", help="The least number of questions that your records show."),
     ] = 0,
     as_json: Json = False,
 ) -> int:
-    """Look over a vault, and say what should be mended: for the custodian. Nothing is changed.
+    """Check a vault, and report problems with their remedies. It changes nothing. For the custodian.
 
-    Exit code 0 if there is no problem, 1 if there is one.
+    Exit code 0: no problem. Exit code 1: at least one problem.
     """
-    with doing("Looking the vault over"):
+    with doing("Checking the vault"):
         found = examine(vault, expect=expect)
     wrong = problems(found)
     if as_json:

@@ -1,4 +1,4 @@
-"""`discreet erasure-report`: what was erased of an individual, and what remains."""
+"""`discreet erasure-report`: show what was erased of an individual, and what remains."""
 
 from typing import Annotated
 
@@ -6,7 +6,7 @@ import typer
 
 from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import counted, explained, out, print_json
-from discreet.cli.spellings import tell_spellings
+from discreet.cli.spellings import print_merged_units
 from discreet.operations.erasure import ErasureReport, erasure_report
 from discreet.vault import Vault
 
@@ -18,9 +18,9 @@ def erasure_report_(
     unit: Annotated[str, typer.Option("--unit", help="The individual's name, in any spelling.")],
     as_json: Json = False,
 ) -> None:
-    """Tell what was erased of an individual, what remains, and why: for the custodian, and for no analyst."""
+    """Show what was erased of an individual, what remains, and why. For the custodian only."""
     opened = Vault.open(vault)
-    tell_spellings(opened)
+    print_merged_units(opened)
     report = erasure_report(opened, unit)
     if as_json:
         print_json(report.describe())
@@ -28,15 +28,15 @@ def erasure_report_(
     out.print(f"The individual '{report.unit}' in the vault at {vault}", markup=False)
     out.print(f"  {_what_happened(report)}", markup=False)
     if report.spent is not None:
-        out.print(f"  It has spent epsilon {report.spent:.4g} of {report.granted:g}.", markup=False)
+        out.print(f"  Charges of the individual: epsilon {report.spent:.4g} of {report.granted:g}.", markup=False)
     out.print("What remains, and why:")
     for one in report.remains:
         out.print(f"  - {one.what}\n    {one.why}.", markup=False)
 
 
 def _what_happened(report: ErasureReport) -> str:
-    held = f"{counted(report.documents, 'document')} about it in the vault"
+    held = f"The vault has {counted(report.documents, 'document')} of the individual"
     if report.erased is None:
-        return f"It was not erased: there {'is' if report.documents == 1 else 'are'} {held}."
+        return f"Not erased. {held}."
     when = report.erased.replace("T", " ").removesuffix("+00:00")
-    return f"Erased on {when} UTC with {counted(report.erased_documents, 'document')}. There are {held}."
+    return f"Erased on {when} UTC with {counted(report.erased_documents, 'document')}. {held}."

@@ -1,4 +1,4 @@
-"""`discreet init`: a new vault."""
+"""`discreet init`: make a vault."""
 
 import shlex
 import sys
@@ -22,57 +22,53 @@ from discreet.vault import Vault
 
 _ANY_VOCABULARY = 1000  # costs do not depend on it
 _UNIT = """
-Which column or field of your files names the individual? The promise is made to what it names.
-If your files have no such field (letters, PDF), take any word, such as patient."""
+Which column or field of your files names the individual? The guarantee protects each individual.
+If your files have no such field (letters, PDF), give any word, such as patient."""
 _PEOPLE = """
-How many people? The number need not be exact, and it is public: it is written into the vault's settings.
-Delta must be far below one over it, and a question that needs more people is refused."""
+How many people? An approximate number is enough. The number is public: the vault's settings contain it.
+Delta must be far below one over this number. A question that needs more people is refused."""
 _EPSILON = """
-Epsilon bounds what all answers together can reveal about any one person; it cannot be raised later.
-2 is careful and pays each person about one question, 8 is usual and pays about three; see: discreet plan"""
+Epsilon bounds what all answers together can reveal about each person. It cannot be raised later.
+2 is strict: about one question for each person. 8 is the default: about three. See: discreet plan"""
 _DELTA = """
 Delta is the probability that this bound fails.
-It must be far below one over the number of people; a smaller one costs little."""
+It must be far below one over the number of people. A smaller delta costs little."""
 
 
 @app.command()
 @explained
 def init(
     vault: VaultPath,
-    epsilon: Annotated[float | None, typer.Option(help="The whole budget. It cannot be raised later.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="The grant's epsilon. It cannot be raised later.")] = None,
     delta: Annotated[
-        float | None, typer.Option(help="Probability that the bound fails; far below 1/individuals.")
+        float | None, typer.Option(help="The probability that the bound fails: far below 1/individuals.")
     ] = None,
     people: Annotated[
-        int | None, typer.Option(help="About how many individuals there will be. This number is public.")
+        int | None, typer.Option(help="The approximate number of individuals. This number is public.")
     ] = None,
     unit_field: Annotated[
-        str | None, typer.Option(help="The field that names the individual; 'unit', if not given.")
+        str | None, typer.Option(help="The field that names the individual. Default: 'unit'.")
     ] = None,
     field: Annotated[
         list[str] | None,
-        typer.Option(
-            help="A field to keep with each document: NAME:date, NAME:category or NAME:number; several times."
-        ),
+        typer.Option(help="A field to keep with each document: NAME:date, NAME:category or NAME:number. Repeatable."),
     ] = None,
-    model: Annotated[str, typer.Option(help="Language model: packaged name, path or hub name.")] = "smollm2-135m",
+    model: Annotated[str, typer.Option(help="The language model: packaged name, path or hub name.")] = "smollm2-135m",
     embedder: Annotated[
-        str, typer.Option(help="Embedder: minilm+words, minilm, hashing, path or hub name.")
+        str, typer.Option(help="The embedder: minilm+words, minilm, hashing, path or hub name.")
     ] = "minilm+words",
     log_questions: Annotated[bool, typer.Option(help="Keep the text of questions in the ledger.")] = False,
     payment: Annotated[
-        str, typer.Option(help="Who pays for a question: unit (those who could have taken part) or corpus (everybody).")
+        str, typer.Option(help="Who pays for a question: unit (units that could have been used) or corpus (all units).")
     ] = "unit",
-    history: Annotated[bool, typer.Option(help="Keep released answers, to use them again for nothing.")] = True,
+    history: Annotated[bool, typer.Option(help="Keep released answers, and reuse them at no cost.")] = True,
     ledger: Annotated[str, typer.Option(help="Keep the ledger in a database: postgresql://user@host/database.")] = "",
     accept_claims: Annotated[
-        bool, typer.Option("--accept-claims", help="Allow algorithms whose published bounds are no guarantee.")
+        bool, typer.Option("--accept-claims", help="Allow algorithms with a published claim that is no guarantee.")
     ] = False,
-    download: Annotated[
-        bool, typer.Option("--download", help="Fetch a model or an embedder of the hub now, over the network.")
-    ] = False,
+    download: Annotated[bool, typer.Option("--download", help="Download missing models from the hub now.")] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Make the vault even if its grant is a bad one, or a model is not there.")
+        bool, typer.Option("--force", help="Make the vault also with a bad grant or a missing model.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -118,26 +114,29 @@ def init(
             }
         )
     else:
-        _tell(made)
+        _print_summary(made)
 
 
 def _asked_unit_field() -> str:
-    """The field that names the individual, asked for on a terminal."""
+    """Ask on the terminal for the field that names the individual."""
     err.print(_UNIT, markup=False)
     return Prompt.ask("Unit field", console=err, default="unit")
 
 
 def _declared(options: list[str], unit_field: str) -> dict[str, str]:
-    """The declared fields by name, from NAME:TYPE.
+    """Return the types of the declared fields by name, from NAME:TYPE.
 
     Raises:
-        UsageError: one is of another form, of no known type, or declared twice.
+        UsageError: if an option has another form or an unknown type, or if a field is declared twice.
     """
     found: dict[str, str] = {}
     for option in options:
         name, separator, kind = option.rpartition(":")
         if not separator:
-            raise UsageError(f"--field {option} has no type. Give it one: --field {option}:category (or date, number).")
+            raise UsageError(
+                f"--field {option} has no type. Add one: --field {option}:category. The types are category, date, "
+                "number."
+            )
         if name in found:
             raise UsageError(f"The field '{name}' is declared twice. Declare it once.")
         found[name] = kind
@@ -147,10 +146,10 @@ def _declared(options: list[str], unit_field: str) -> dict[str, str]:
 def _numbers(
     vault: Path, epsilon: float | None, delta: float | None, people: int | None, *, ask: bool
 ) -> tuple[float, float, int]:
-    """The grant, and how many people there are (0 if that was not said): as given, or asked for on a terminal.
+    """Return epsilon, delta and the number of people (0 if unknown). Ask on the terminal for missing values.
 
     Raises:
-        UsageError: epsilon or delta is missing, and there is nobody to ask.
+        UsageError: if epsilon or delta is missing, and there is no terminal.
     """
     if epsilon is not None and delta is not None:
         return epsilon, delta, people or 0
@@ -160,7 +159,7 @@ def _numbers(
         least = suggested_delta(number) if delta is None else delta
         said = f"--people {number} --epsilon {suggested:g}"
         raise UsageError(
-            f"A vault needs epsilon and delta, which cannot be changed later. See what they pay for: discreet plan "
+            f"A vault needs --epsilon and --delta, which cannot be changed later. Plan the grant: discreet plan "
             f"{said}. Then: discreet init {shlex.quote(str(vault))} {said} --delta {least:g}"
         )
     if people is None:
@@ -176,10 +175,10 @@ def _numbers(
     return epsilon, delta, people
 
 
-def _tell(made: Vault) -> None:
-    """What was made, what it means, and what to do next."""
+def _print_summary(made: Vault) -> None:
+    """Print the new vault's settings, the questions that its grant pays for, and the next command."""
     settings = made.settings
-    payers = "units pay by themselves" if settings.payment == "unit" else "everybody pays for every question"
+    payers = "each unit pays for itself" if settings.payment == "unit" else "all units pay for every question"
     out.print(
         f"Made the vault {made.path}: epsilon {settings.epsilon:g}, delta {settings.delta:g}, unit "
         f"'{settings.unit_field}'; {payers}.",
@@ -187,12 +186,12 @@ def _tell(made: Vault) -> None:
     )
     out.print(_meaning(made), markup=False)
     if settings.accept_claims:
-        out.print("It accepts claims that are no guarantees: for research, not for other people's data.")
+        out.print("The vault accepts claims that are no guarantees. Use it for research only, without personal data.")
     out.print(f"Next: discreet add {made.path} FILES", markup=False)
 
 
 def _meaning(made: Vault) -> str:
-    """What the grant pays for, in a sentence or two."""
+    """Return sentences about the questions that the grant pays for."""
     settings = made.settings
     budget, algorithm = vault_budget(settings.epsilon, settings.delta), usual_algorithm(settings.payment)
     try:
@@ -201,8 +200,11 @@ def _meaning(made: Vault) -> str:
     except UsageError:
         number = 0
     if not number:
-        return "The grant pays for no question of the usual kind."
+        return "The grant pays for no question of the default kind."
     what = "1 question" if number == 1 else f"{number} questions"
     whom = f"for each {unit_word(settings.unit_field)}" if settings.payment == "unit" else "in all"
     needed = fewest_units(algorithm, budget)
-    return f"The grant pays for {what} of the usual kind {whom}. Fewer than {needed} who agree are hardly ever heard."
+    return (
+        f"The grant pays for {what} of the default kind {whom}. An answer with fewer than {needed} votes is released "
+        "in less than 1 % of cases."
+    )

@@ -1,4 +1,4 @@
-"""`discreet list`: what is in a vault, for its custodian."""
+"""`discreet list`: list the content of a vault, for its custodian."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Protocol
@@ -9,7 +9,7 @@ from rich.table import Table
 
 from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import err, explained, out, print_json
-from discreet.cli.spellings import never_filled, tell_spellings
+from discreet.cli.spellings import never_filled, print_merged_units
 from discreet.errors import UnknownName, UsageError
 from discreet.retrieval.entries import ALL
 from discreet.retrieval.inventory import Inventory
@@ -28,23 +28,25 @@ class _Entry(Protocol):
 def list_(
     vault: VaultPath,
     what: Annotated[str, typer.Argument(metavar="WHAT", help="units, documents, batches, or spellings.")],
-    unit: Annotated[str | None, typer.Option("--unit", help="Only the documents of this individual.")] = None,
-    limit: Annotated[int, typer.Option(min=0, help="Show so many; 0: all.")] = 50,
-    skip: Annotated[int, typer.Option(min=0, help="Leave out so many at the beginning.")] = 0,
+    unit: Annotated[str | None, typer.Option("--unit", help="List only the documents of this individual.")] = None,
+    limit: Annotated[int, typer.Option(min=0, help="The maximum number of rows; 0 for all.")] = 50,
+    skip: Annotated[int, typer.Option(min=0, help="The number of first rows to skip.")] = 0,
     as_json: Json = False,
 ) -> None:
-    """List the units, documents or batches of a vault: for the custodian, since names are private.
+    """List the units, documents or batches of a vault. For the custodian: names are private.
 
-    A batch is what one `add` brought; discreet undo takes it back. Spellings: units that had several names before
-    names were spelled alike.
+    A batch is the documents of one `add`; discreet undo erases them. Spellings are units that an older version stored
+    under several names.
     """
     if what not in KINDS:
         raise UnknownName("list", what, KINDS)
     if unit is not None and what != "documents":
-        raise UsageError(f"--unit goes with documents, not with {what}: discreet list VAULT documents --unit NAME.")
+        raise UsageError(
+            f"--unit works only with documents, not with {what}. Use: discreet list VAULT documents --unit NAME."
+        )
     opened = Vault.open(vault)
-    tell_spellings(opened)
-    # One more is looked for, to know whether there are more.
+    print_merged_units(opened)
+    # One entry more than the limit shows whether there are more.
     wanted = ALL if limit == 0 else limit + 1
     entries = [] if never_filled(opened) else _entries(opened.inventory, what, unit, wanted, skip)
     more, entries = limit > 0 and len(entries) > limit, entries[: limit or None]
@@ -56,7 +58,7 @@ def list_(
         return
     out.print(_table([entry.describe() for entry in entries]))
     if more:
-        err.print(f"There are more. The next: --skip {skip + limit}; all: --limit 0.")
+        err.print(f"There are more rows. Show the next: --skip {skip + limit}. Show all: --limit 0.")
 
 
 def _entries(inventory: Inventory, what: str, unit: str | None, limit: int, skip: int) -> Sequence[_Entry]:

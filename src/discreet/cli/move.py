@@ -1,4 +1,4 @@
-"""`discreet move`: a vault at another place."""
+"""`discreet move`: move a vault to another folder."""
 
 from pathlib import Path
 from typing import Annotated
@@ -15,18 +15,21 @@ from discreet.operations.move import move as move_vault
 @explained
 def move(
     vault: VaultPath,
-    place: Annotated[Path, typer.Argument(metavar="NEWPLACE", help="A new folder for the vault.")],
+    target: Annotated[Path, typer.Argument(metavar="NEWFOLDER", help="A new folder for the vault.")],
     as_json: Json = False,
 ) -> None:
-    """Bring a vault to another place, also on another disk. Refused while the vault is in use, if that can be seen."""
+    """Move a vault to another folder, also on another disk. The command refuses a vault that is visibly in use."""
     with doing("Moving the vault"):
-        made = move_vault(vault, place)
+        made = move_vault(vault, target)
     if as_json:
-        print_json({"vault": str(made.place), "copied": made.copied, "relative_models": list(made.paths)})
+        print_json({"vault": str(made.vault), "copied": made.copied, "relative_models": list(made.paths)})
         return
-    out.print(f"The vault is at {made.place} now.", markup=False)
+    out.print(f"The vault is at {made.vault} now.", markup=False)
     if made.copied:
-        out.print("It was copied to another disk, and removed from the first; free blocks there may still hold it.")
+        out.print("The vault was copied to another disk and deleted on the first. Free blocks there may still hold it.")
     for name in made.paths:
-        out.print(f"It names a model by a relative path, {name}: run commands from where that leads.", markup=False)
-    out.print("Change the path in scripts, timers and services that use it, and in what backs it up.")
+        out.print(
+            f"The vault names a model by a relative path, {name}. Run commands in a folder where this path is valid.",
+            markup=False,
+        )
+    out.print("Change the path in scripts, timers, services and backups that use the vault.")

@@ -1,4 +1,4 @@
-"""How commands speak: tables for a person, one JSON object for a program, errors with an exit code."""
+"""Output of commands: text for a person, one JSON object for a program, errors with an exit code."""
 
 import functools
 import json
@@ -16,18 +16,18 @@ from discreet.errors import BudgetExhausted, DiscreetError, Interrupted, StoreEr
 from discreet.system.unicode import is_unicode
 
 P = ParamSpec("P")
-# Of click, or of the copy of it that newer versions of typer hold.
+# The base class of the parser's errors, from click or from the copy of click in newer versions of typer.
 WRONG_USE: type[Exception] = typer.BadParameter.__mro__[1]
 
 _CONTROL = re.compile("\r(?!\n)|[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-"""Characters that a terminal obeys. A name, a path or an answer may hold some, and could rewrite what is shown."""
+"""Control characters of a terminal. Those in a name, a path or an answer could overwrite printed text."""
 
 
 class _Terminal(Console):
-    """A console that shows a question mark for each control character of what is printed."""
+    """A console that prints a question mark for each control character."""
 
     def render_str(self, text: str, **named: Any) -> Text:
-        """The text as it is shown."""
+        """Return the text without control characters."""
         return super().render_str(_CONTROL.sub("?", text), **named)
 
 
@@ -41,27 +41,27 @@ class _Explains(Protocol):
 
 
 def explain_wrong_use(error: Exception) -> int:
-    """Print what the parser found wrong as a JSON object; returns the exit code."""
+    """Print an error of the parser as a JSON object. Return the exit code."""
     what = error.format_message() if isinstance(error, _Explains) else str(error)
     print_error(UsageError(f"{what.rstrip('.')}. See discreet COMMAND --help."), True)
     return UsageError.exit_code
 
 
 def counted(number: int, what: str) -> str:
-    """A number and what it counts, in the plural if it is not one."""
+    """Return a number with its noun, in the plural if the number is not 1."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def print_json(content: dict[str, Any]) -> None:
-    """One JSON object on standard output; numbers that JSON lacks become null."""
-    plain = "utf" not in (sys.stdout.encoding or "").lower()  # then what is no ASCII is escaped as JSON does it
+    """Print one JSON object on standard output. Infinite numbers and NaN become null."""
+    plain = "utf" not in (sys.stdout.encoding or "").lower()  # without UTF-8, JSON escapes all but ASCII
     text = _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(_finite(content), ensure_ascii=plain))
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
 
 def explained(command: Callable[P, int | None]) -> Callable[P, None]:
-    """Turn what goes wrong into a message and an exit code; a command's own return value is its exit code."""
+    """Return a command that prints errors as messages and exits with a code. A command's result is its exit code."""
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -74,37 +74,37 @@ def explained(command: Callable[P, int | None]) -> Callable[P, None]:
             code = error.exit_code
         except KeyboardInterrupt:
             broken = DiscreetError(
-                "Interrupted. What was paid stays paid. `add` and `synthesize` go on when they are run again; "
-                "other commands begin anew."
+                "Interrupted. Charges made so far stay. Run the command again: `add` and `synthesize` resume, other "
+                "commands start over."
             )
             broken.exit_code = code = Interrupted.exit_code
             print_error(broken, as_json)
         except OverflowError:
             print_error(
                 UsageError(
-                    "A number that was given is too large to be worked with. Give numbers as in the help: discreet "
-                    "COMMAND --help."
+                    "A given number is too large. Give a number in the range that the help shows: discreet COMMAND "
+                    "--help."
                 ),
                 as_json,
             )
             code = UsageError.exit_code
         except MemoryError:
             print_error(
-                DiscreetError("There is not enough memory for what was asked. Ask for less: fewer, or shorter."),
+                DiscreetError("The machine has too little memory for this command. Give fewer or shorter inputs."),
                 as_json,
             )
             code = 1
         except OSError as error:
-            # Its name is not shown: it may be a document's.
+            # The message omits the file's name: it may be a document's name.
             why = error.strerror or type(error).__name__
             print_error(
-                StoreError(f"A file cannot be used ({why}). Check the paths, who may use them, and the disk."), as_json
+                StoreError(f"A file cannot be used ({why}). Check the paths, their permissions and the disk."), as_json
             )
             code = StoreError.exit_code
         except Exception as error:
-            # The message or traceback of an unforeseen error may hold a document: only its type is shown.
+            # The message or traceback of an unexpected error may contain a document, so only its type is printed.
             print_error(
-                DiscreetError(f"Something unforeseen failed ({type(error).__name__}). Details are withheld."),
+                DiscreetError(f"Unexpected error ({type(error).__name__}). Details may be private and are withheld."),
                 as_json,
             )
             code = 1
@@ -114,25 +114,25 @@ def explained(command: Callable[P, int | None]) -> Callable[P, None]:
 
 
 def _check_texts(arguments: dict[str, Any]) -> None:
-    """Nothing, if all texts that were typed are UTF-8; the name of a file need not be.
+    """Check that all typed texts are UTF-8. The name of a file may have another encoding.
 
     Raises:
-        UsageError: one is not.
+        UsageError: if a text is not UTF-8.
     """
     for name, value in arguments.items():
         if not all(
             is_unicode(text) for text in (value if isinstance(value, list) else [value]) if isinstance(text, str)
         ):
-            raise UsageError(f"What was given as '{name}' is not UTF-8. Type it again in a UTF-8 terminal.")
+            raise UsageError(f"The value of '{name}' is not UTF-8. Type the value again in a UTF-8 terminal.")
 
 
 def print_error(error: DiscreetError, as_json: bool, about: dict[str, Any] | None = None) -> None:
-    """What went wrong: on standard error for a person, a JSON object on standard output for a program.
+    """Print an error: as text on standard error, or as a JSON object on standard output.
 
     Args:
-        error: what went wrong.
-        as_json: for a program.
-        about: what else the object says, such as the question that it was.
+        error: the error.
+        as_json: whether to print a JSON object.
+        about: further entries of the JSON object, such as the question.
     """
     if as_json:
         content: dict[str, Any] = (about or {}) | {

@@ -23,8 +23,8 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 def accept_parameters(kinds: Iterable[type]) -> Callable[[Command], Command]:
     """Return a decorator that adds a hidden option for each parameter of some dataclasses to a command.
 
-    The command has a parameter `param`. What the hidden options give is added to it, as NAME=VALUE. An option that
-    the command already has stays what it is.
+    The command has a parameter `param`. The values of the hidden options are added to it as NAME=VALUE. An option that
+    the command already has is not replaced.
     """
     options = _by_name(kinds)
 
@@ -51,26 +51,26 @@ def accept_parameters(kinds: Iterable[type]) -> Callable[[Command], Command]:
 
 
 def list_parameters(name: str, inner: str | None = None) -> list[Parameter]:
-    """Return the parameters of an algorithm, and those of the algorithm that answers for it.
+    """Return the parameters of an algorithm and of its inner algorithm.
 
     Raises:
-        UnknownName: if there is no algorithm of that name.
+        UnknownName: if no algorithm has this name.
     """
     own, others = list_own_parameters(name), list_inner_parameters(name, inner)
     return own + others
 
 
 def list_own_parameters(name: str) -> list[Parameter]:
-    """Return the parameters of an algorithm alone.
+    """Return the parameters of an algorithm without those of its inner algorithm.
 
     Raises:
-        UnknownName: if there is no algorithm of that name.
+        UnknownName: if no algorithm has this name.
     """
     return list(read_parameters(find_algorithm(name)))
 
 
 def list_inner_parameters(name: str, inner: str | None = None) -> list[Parameter]:
-    """Return the parameters of the algorithm that answers for another one, but for those that the other one sets."""
+    """Return the parameters of the inner algorithm, without those that the outer algorithm sets."""
     kind, own = find_algorithm(name), list_own_parameters(name)
     answering = next((one.default for one in own if one.name == "inner" and is_dataclass(one.default)), None)
     if answering is None:
@@ -84,7 +84,7 @@ def find_algorithm(name: str) -> type[Algorithm]:
     """Return the class of an algorithm.
 
     Raises:
-        UnknownName: if there is none of that name.
+        UnknownName: if no algorithm has this name.
     """
     if name not in ALGORITHMS:
         raise UnknownName("algorithm", name, ALGORITHMS)
@@ -92,7 +92,7 @@ def find_algorithm(name: str) -> type[Algorithm]:
 
 
 def parse_options(name: str, param: Sequence[str] | None, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return the options of one algorithm: those of `param`, parsed, and those already given as values.
+    """Return the options of one algorithm: the parsed ones of `param`, and the given values.
 
     Raises:
         UsageError: if a parameter is unknown or given twice, or has another type.
@@ -110,7 +110,7 @@ def parse_options(name: str, param: Sequence[str] | None, given: Mapping[str, An
 def parse_for_any(
     names: Sequence[str], param: Sequence[str] | None, given: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return the options of several algorithms; each takes those that it has.
+    """Return the options of several algorithms. Each later uses those that it has.
 
     Raises:
         UsageError: if none of the algorithms has a parameter, or a value has another type.
@@ -130,7 +130,7 @@ def choose_algorithm(name: str, param: Sequence[str] | None, given: Mapping[str,
     """Return an algorithm with its parameters.
 
     Raises:
-        UnknownName: if there is no algorithm of that name.
+        UnknownName: if no algorithm has this name.
         UsageError: if a parameter is unknown or out of range, or has another type.
     """
     return make_algorithm(name, parse_options(name, param, given))
@@ -140,7 +140,7 @@ def add_given(options: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str,
     """Return parsed parameters and the values of a command's own options together.
 
     Raises:
-        UsageError: if a parameter is among both.
+        UsageError: if a parameter is in both.
     """
     values = {name: value for name, value in given.items() if value is not None}
     if both := sorted(options.keys() & values.keys()):
@@ -149,7 +149,7 @@ def add_given(options: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str,
 
 
 def _by_name(kinds: Iterable[type]) -> dict[str, Parameter]:
-    """Return the parameters of all classes, by the name that a command's function has for them."""
+    """Return the parameters of all classes, by their name in a command's function."""
     found: dict[str, Parameter] = {}
     for kind in kinds:
         for one in read_parameters(kind):
@@ -167,7 +167,7 @@ def _annotation(one: Parameter) -> Any:
 
 
 def _texts(value: Any) -> list[str]:
-    """Return the texts of what an option was given; none if it was not."""
+    """Return the values of an option as texts; an empty list if the option was not given."""
     if value is None:
         return []
     return [str(one) for one in value] if isinstance(value, list) else [str(value)]
@@ -179,4 +179,4 @@ def _say_owners(name: str) -> str:
         for owner in ALGORITHMS
         if any(name in (one.name, one.option) for one in read_parameters(find_algorithm(owner)))
     ]
-    return f". These have {name}: {', '.join(owners)}." if owners else ""
+    return f". Algorithms with {name}: {', '.join(owners)}." if owners else ""

@@ -1,4 +1,4 @@
-"""`discreet plan`: what a grant would pay for."""
+"""`discreet plan`: show which questions a grant pays for."""
 
 from pathlib import Path
 from typing import Annotated
@@ -17,21 +17,21 @@ _WIDTH = 40
 @app.command()
 @explained
 def plan(
-    people: Annotated[int, typer.Option(help="About how many individuals the vault will hold.")],
-    epsilon: Annotated[float, typer.Option(help="The grant: what all answers together may reveal about any one.")],
+    people: Annotated[int, typer.Option(help="The approximate number of individuals in the vault.")],
+    epsilon: Annotated[float, typer.Option(help="The grant: a bound on what all answers reveal about an individual.")],
     delta: Annotated[
-        float | None, typer.Option(help="Probability that the bound fails; one for so many people if not given.")
+        float | None, typer.Option(help="The probability that the bound fails. Default: from the number of people.")
     ] = None,
     questions: Annotated[
-        int | None, typer.Option(min=1, max=10_000, help="Also show what so many questions take.")
+        int | None, typer.Option(min=1, max=10_000, help="Also show the cost of this number of questions.")
     ] = None,
-    used: Annotated[int, typer.Option(help="About how many individuals a question uses: an assumption.")] = USED,
+    used: Annotated[int, typer.Option(help="The assumed number of individuals that a question uses.")] = USED,
     plot: Annotated[
-        Path | None, typer.Option("--out", help="Draw it into this file: .svg, .png or .pdf; needs matplotlib.")
+        Path | None, typer.Option("--out", help="Write a plot to this file: .svg, .png or .pdf. Needs matplotlib.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show what a grant would pay for, before a vault is made. It reads no vault and loads no model."""
+    """Show how many questions a grant pays for. The command needs no vault and no model."""
     if plot is not None:
         check_plot(plot)
     made = make_plan(people, epsilon, delta, questions=questions or 0, used=used)
@@ -42,33 +42,34 @@ def plan(
         return
     _show(made)
     if plot is not None:
-        out.print(f"\nDrawn into {plot}.", markup=False)
+        out.print(f"\nThe plot is in {plot}.", markup=False)
 
 
 def _show(plan: Plan) -> None:
     out.print(
-        f"Grant: epsilon {plan.epsilon:g} at delta {plan.delta:g}, for each of about {plan.people:,} people. "
+        f"Grant: epsilon {plan.epsilon:g}, delta {plan.delta:g}, for each of about {plan.people:,} people. "
         f"Suggested delta: at most {plan.suggested:g}, the largest power of ten up to 1/(10 people^1.1)."
     )
     out.print(_questions(plan))
     out.print(
-        f"'epsilon' is what one question costs each person whose documents it could use; 'a person' is how many such "
-        f"questions each can be in; 'half' and 'most' are how many of {plan.rows[0].voters} voters must say the same "
-        "for it to be released every other time, and nine times in ten.\n"
-        f"'In all' is an estimate: each question uses about {plan.used:,} people, and questions fall evenly on all "
-        f"{plan.people:,}. With * every person pays for every question. A question that was answered before is free."
+        f"'epsilon': the cost of one question for each person whose documents it could use. "
+        f"'a person': the number of such questions that one person can pay for. "
+        f"'half', 'most': how many of {plan.rows[0].voters} voters must agree for a release with probability 0.5, "
+        "and with 0.9.\n"
+        f"'in all': an estimate, if each question uses about {plan.used:,} people, and questions fall evenly on all "
+        f"{plan.people:,}. With *, every person pays for every question. A repeated question is free."
     )
     if out.is_terminal:
         _bars(plan)
-    out.print("\nHow sure an attacker can be that one person is in the vault:")
+    out.print("\nAn attacker's largest belief that one person is in the vault:")
     out.print(_odds(plan))
     out.print(
-        "Whatever else the attacker knows; for attacks that find at least 1 in 100 of those who are in the vault."
+        "The bounds hold for all background knowledge, and for attacks that find at least 1 % of the vault's people."
     )
     if plan.wanted:
         out.print(
-            f"\nFor {plan.questions:,} questions in all: how many of them a person is in, what each may cost "
-            "them under this grant, and the grant that pays for as many of the usual strength:"
+            f"\nFor {plan.questions:,} questions in all: the questions that use one person, the cost of each under "
+            "this grant, and the grant that pays for all at the default cost:"
         )
         out.print(_wanted(plan))
 
@@ -99,7 +100,7 @@ def _wanted(plan: Plan) -> Table:
 
 
 def _bars(plan: Plan) -> None:
-    """How many questions there can be in all, as bars."""
+    """Print the number of questions in all, as bars."""
     most = max(1, *(row.vault for row in plan.rows))
     out.print("\nQuestions in all:")
     for row in plan.rows:
@@ -116,7 +117,7 @@ def _votes(votes: int | None) -> str:
 
 
 def _table(*columns: str) -> Table:
-    """A table whose first two columns are words and whose others are numbers."""
+    """Return a table with two columns of words; the other columns are numbers."""
     table = Table(box=None, pad_edge=False)
     for number, name in enumerate(columns):
         table.add_column(name, justify="left" if number < 2 else "right", no_wrap=True)
@@ -124,7 +125,7 @@ def _table(*columns: str) -> Table:
 
 
 def _percent(share: float) -> str:
-    """Rounded up: the bound must not look lower than it is."""
+    """Return a share in percent, rounded up: the text must not be below the bound."""
     for digits in (0, 1, 2, 3):
         step = 10.0**-digits
         up = -(-share * 100 // step) * step

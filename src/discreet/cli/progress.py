@@ -1,4 +1,4 @@
-"""How commands show that long work goes on: bars on a terminal, plain lines elsewhere; always on standard error."""
+"""Progress of long work on standard error: bars on a terminal, plain lines elsewhere."""
 
 import sys
 import threading
@@ -16,25 +16,25 @@ from discreet.cli.output import err
 from discreet.system.progress import Advance, shown_by
 
 FIRST_LINE, NEXT_LINES = 2.0, 5.0
-"""Seconds: where no terminal is, work that takes less shows nothing, and a line follows so often."""
+"""Without a terminal: the seconds before the first line, and between the lines."""
 _WIDTH = 30
 
-Told = Callable[[str, int, int], None]
-"""Told (a step, how much of it is done, of how much)."""
+OnProgress = Callable[[str, int, int], None]
+"""Receives a step, the number of items done, and the total of the step."""
 
 
 @contextmanager
 def doing(description: str, total: int | None = None) -> Iterator[Advance]:
-    """Show how far long work has come, with the time left where the total is known.
+    """Show the progress of long work, with the time left if the total is known.
 
-    The stages that are told meanwhile (`discreet.system.progress`) are shown with it.
+    The stages that the work reports (`discreet.system.progress`) are shown below.
 
     Args:
-        description: what is being done.
-        total: of how many, if that is known.
+        description: the name of the work.
+        total: the number of items, if known.
 
     Yields:
-        what is told how many more are done.
+        a function that receives the number of further items done.
     """
     board = _Board()
     with _showing(board), shown_by(board.stage), board.stage(description, total) as advance:
@@ -42,18 +42,18 @@ def doing(description: str, total: int | None = None) -> Iterator[Advance]:
 
 
 @contextmanager
-def doing_steps(description: str) -> Iterator[Told]:
-    """Show how far each step of long work has come; what is yielded is told of each step."""
+def doing_steps(description: str) -> Iterator[OnProgress]:
+    """Show the progress of each step of long work. Yield the function that receives it."""
     board = _Board()
     steps: dict[str, _Stage] = {}
 
-    def told(step: str, done: int, total: int) -> None:
+    def on_progress(step: str, done: int, total: int) -> None:
         if step not in steps:
             steps[step] = board.begin(step, total)
         board.move(steps[step], done, total)
 
     with _showing(board), shown_by(board.stage), board.stage(description):
-        yield told
+        yield on_progress
 
 
 @dataclass
@@ -65,7 +65,7 @@ class _Stage:
 
     @property
     def far(self) -> str:
-        """How far it has come, in words."""
+        """The progress in words."""
         past = time.monotonic() - self.began
         if self.total and self.done:
             left = past * max(self.total - self.done, 0) / self.done
@@ -76,7 +76,7 @@ class _Stage:
 
 
 class _Board:
-    """The stages that go on; the one that was told of last is the last."""
+    """The running stages, in the order of their last reports."""
 
     def __init__(self) -> None:
         self._stages: list[_Stage] = []
@@ -105,12 +105,12 @@ class _Board:
             self._stages.append(one)
 
     def line(self) -> str:
-        """What is being done now, as a line; empty if nothing is."""
+        """Return a line on the stage of the last report; "" if no stage runs."""
         with self._lock:
             return f"{self._stages[-1].name}: {self._stages[-1].far}" if self._stages else ""
 
     def bars(self) -> Table:
-        """All stages, for a terminal."""
+        """Return all stages as a table for a terminal."""
         table = Table.grid(padding=(0, 1))
         with self._lock:
             for one in self._stages:
@@ -137,7 +137,7 @@ def _showing(board: _Board) -> Iterator[None]:
 
 def _print_lines(board: _Board, ended: threading.Event) -> None:
     wait = FIRST_LINE
-    with suppress(OSError, ValueError):  # standard error is closed: the work goes on
+    with suppress(OSError, ValueError):  # a closed standard error must not end the work
         while not ended.wait(wait):
             wait = NEXT_LINES
             if line := board.line():

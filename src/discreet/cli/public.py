@@ -1,4 +1,4 @@
-"""`discreet public`: the corpus that a vault's public prompt may read."""
+"""`discreet public`: set the public corpus that a vault's public prompt reads."""
 
 from pathlib import Path
 from typing import Annotated
@@ -17,15 +17,18 @@ from discreet.vault import Vault
 def public(
     vault: VaultPath,
     corpus: Annotated[
-        Path | None, typer.Argument(metavar="CORPUS.jsonl", help="A corpus that anybody may read: see `synthesize`.")
+        Path | None,
+        typer.Argument(metavar="CORPUS.jsonl", help="A corpus that all may read, such as one of `synthesize`."),
     ] = None,
-    remove: Annotated[bool, typer.Option("--remove", help="Use none any more.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Although it holds documents of the vault.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove the public corpus.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Use the corpus although it contains documents of the vault.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Name a public corpus that helps to answer, for nothing; or show which one is named."""
+    """Set a public corpus that helps to answer at no cost, or show the current one."""
     if corpus is not None and remove:
-        raise UsageError("Name a corpus, or remove the one that is named: not both.")
+        raise UsageError("CORPUS.jsonl and --remove are both given. Give only one of them.")
     opened = Vault.open(vault)
     context = opened.public_context
     removed = remove and context.remove()
@@ -38,8 +41,8 @@ def public(
         print_json(content | {"removed": removed})
         return
     if texts is None:
-        out.print("The public corpus is removed." if removed else "No public corpus is named.")
+        out.print("The public corpus is removed." if removed else "No public corpus is set.")
         return
     out.print(
-        f"Public corpus: {len(texts)} texts, SHA-256 {texts.digest[:12]}. Whoever asks may be told what stands in it."
+        f"Public corpus: {len(texts)} texts, SHA-256 {texts.digest[:12]}. Answers may reveal its content to analysts."
     )

@@ -1,4 +1,4 @@
-"""Questions on the command line: checked, asked one after the other, and their answers printed."""
+"""Questions of the command line: check them, ask them in turn, and print the answers."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ Ask = Callable[[str], Answer]
 
 
 def answerable(vault: Vault, choices: Sequence[str] = ()) -> Check:
-    """A check of a question: it raises `CannotAnswer` if the question is of a kind that cannot be answered yet."""
+    """Return a function that raises `CannotAnswer` for a question of an unsupported kind."""
 
     def check(question: str) -> None:
         check_answerable(question, language=vault.language, unit=vault.settings.unit_field, choices=choices)
@@ -28,12 +28,12 @@ def answerable(vault: Vault, choices: Sequence[str] = ()) -> Check:
 
 @dataclass(frozen=True)
 class Shown:
-    """How answers are shown.
+    """The form in which answers are printed.
 
     Attributes:
-        as_json: as one JSON object a line; of several questions, each with its question.
-        public: whether what the model says without documents is shown, if nothing was released.
-        verbose: whether the words of the ledger are shown, too.
+        as_json: whether to print one JSON object a line; of several questions, each object has its question.
+        public: whether to print the model's answer without documents if nothing was released.
+        verbose: whether to print the ledger's details.
     """
 
     as_json: bool = False
@@ -44,28 +44,28 @@ class Shown:
 def ask_each(
     vault: Vault, given: Sequence[str], ask: Ask, check: Check | None = None, *, shown: Shown | None = None
 ) -> int:
-    """Ask one question after the other, the model loaded once, and print the answers.
+    """Ask the questions in turn with one loaded model, and print the answers.
 
-    What is wrong with one of several is printed, and the others are asked all the same.
+    With several questions, an error is printed, and the next question is asked.
 
     Args:
-        vault: to be asked.
+        vault: the vault.
         given: the questions; "-" stands for those on standard input, one a line.
-        ask: asks a question.
-        check: raises an error for a question that is not to be asked.
-        shown: how answers are shown.
+        ask: the function that asks a question.
+        check: a function that raises an error for a question that may not be asked.
+        shown: the form of the answers.
 
     Returns:
         0, or the exit code of the first error.
 
     Raises:
-        DiscreetError: the only question cannot be answered.
-        Interrupted: Ctrl-C.
+        DiscreetError: if the only question cannot be answered.
+        Interrupted: if Ctrl-C was pressed.
     """
     shown = shown or Shown()
     questions = [question for one in given for question in (_lines() if one == "-" else [one])]
     if not questions:
-        raise UsageError("There is no question on standard input. Write one a line.")
+        raise UsageError("Standard input has no question. Write one question a line.")
     codes = []
     for question in questions:
         about = {"question": question} if len(questions) > 1 else {}
@@ -86,10 +86,10 @@ def ask_each(
 
 
 def answered(vault: Vault, question: str, ask: Ask, check: Check | None = None) -> Answer:
-    """One question, checked and asked.
+    """Check and ask one question. Return the answer.
 
     Raises:
-        Interrupted: Ctrl-C. It says what was paid: nothing, as long as no model is loaded.
+        Interrupted: if Ctrl-C was pressed. It states the charge, which is 0 before the model is loaded.
     """
     if check:
         check(question)
@@ -115,5 +115,5 @@ def _lines() -> list[str]:
     except KeyboardInterrupt:
         raise Interrupted(0.0) from None
     except UnicodeDecodeError:
-        raise UsageError("Standard input is not UTF-8. Write the questions in UTF-8, one a line.") from None
+        raise UsageError("Standard input is not UTF-8. Encode the questions in UTF-8, one a line.") from None
     return [line.strip() for line in text.split("\n") if line.strip()]

@@ -1,4 +1,4 @@
-"""`discreet remove` and `discreet readmit`: erase documents, and let an individual come back."""
+"""`discreet remove` and `discreet readmit`: erase documents, and permit an erased individual again."""
 
 from typing import Annotated
 
@@ -7,7 +7,7 @@ import typer
 from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import counted, explained, out, print_json
 from discreet.cli.progress import doing
-from discreet.cli.spellings import check_filled, tell_spellings
+from discreet.cli.spellings import check_filled, print_merged_units
 from discreet.cli.undo import Yes, remove_batch
 from discreet.errors import UsageError
 from discreet.vault import Vault
@@ -19,30 +19,32 @@ def remove(
     vault: VaultPath,
     document: Annotated[str | None, typer.Option("--id", help="Erase this document.")] = None,
     unit: Annotated[
-        str | None, typer.Option("--unit", help="Erase this individual, who is kept out from then on.")
+        str | None, typer.Option("--unit", help="Erase this individual, and refuse its documents from now on.")
     ] = None,
-    file: Annotated[str | None, typer.Option("--file", help="Erase all documents that came from this file.")] = None,
-    batch: Annotated[int | None, typer.Option("--batch", help="Erase what this batch brought, as undo does.")] = None,
+    file: Annotated[str | None, typer.Option("--file", help="Erase all documents from this file.")] = None,
+    batch: Annotated[int | None, typer.Option("--batch", help="Erase the documents of this batch, like undo.")] = None,
     anyway: Annotated[
-        bool, typer.Option("--anyway", help="With --unit: keep the individual out, though it has no document here.")
+        bool, typer.Option("--anyway", help="With --unit: refuse the individual although it has no document here.")
     ] = False,
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:
-    """Erase a document, an individual, a file or a batch: gone from answers at once, and from the disk.
+    """Erase a document, an individual, a file or a batch, from answers and from the disk.
 
-    An individual that was erased does not come back: later additions are refused by name, until discreet readmit.
-    What units spent stays spent. For the custodian.
+    Later documents of an erased individual are refused, until discreet readmit. Charges of units stay. For the
+    custodian.
     """
     named = [option for option in (document, unit, file, batch) if option is not None]
     if len(named) != 1:
-        raise UsageError("Name what to erase by one of --id ID, --unit NAME, --file FILE and --batch NUMBER.")
+        raise UsageError(
+            f"Give exactly one of --id ID, --unit NAME, --file FILE and --batch NUMBER; {len(named)} are given."
+        )
     if anyway and unit is None:
-        raise UsageError("--anyway goes with --unit NAME: it keeps out an individual that has no document here.")
+        raise UsageError("--anyway works only with --unit NAME. Add --unit, or omit --anyway.")
     opened = Vault.open(vault)
     if not anyway:
         check_filled(opened)
-    tell_spellings(opened)
+    print_merged_units(opened)
     if batch is not None:
         count = remove_batch(opened, batch, yes=yes)
     elif unit is not None:
@@ -51,18 +53,24 @@ def remove(
         with doing("Erasing the documents of a file"):
             count = opened.inventory.remove_source(file)
         if not count:
-            raise UsageError(f"No document came from the file '{file}'. discreet list VAULT batches shows the files.")
+            raise UsageError(
+                f"The vault has no document from the file '{file}'. List the files: discreet list VAULT batches."
+            )
     else:
         with doing("Erasing a document"):
             count = opened.remove(document or "")
         if not count:
-            raise UsageError(f"There is no document '{document}' in the vault. Check the spelling; or it was erased.")
+            raise UsageError(f"The vault has no document '{document}'. Check the id: discreet list VAULT documents.")
     if as_json:
         print_json({"removed": count})
         return
     out.print(f"{counted(count, 'document')} erased.")
     if unit is not None:
-        out.print(f"'{unit}' is kept out from now on, until: discreet readmit VAULT --unit '{unit}'.", markup=False)
+        out.print(
+            f"The vault refuses documents of '{unit}' from now on. To permit them: discreet readmit VAULT --unit "
+            f"'{unit}'.",
+            markup=False,
+        )
 
 
 def _remove_unit(vault: Vault, unit: str, *, anyway: bool) -> int:
@@ -71,10 +79,13 @@ def _remove_unit(vault: Vault, unit: str, *, anyway: bool) -> int:
         count = vault.inventory.bury(unit, anyway=anyway)
     if not count and not anyway:
         if before is not None:
-            raise UsageError(f"The individual '{unit}' was erased on {before[0][:10]} already, and is kept out.")
+            raise UsageError(
+                f"The individual '{unit}' was already erased on {before[0][:10]}, and its documents are refused. "
+                "There is nothing to do."
+            )
         raise UsageError(
-            f"There is no individual '{unit}' in the vault. Check the spelling: discreet list VAULT units. To keep "
-            "out an individual that has no document here, say --anyway."
+            f"The vault has no individual '{unit}'. Check the spelling: discreet list VAULT units. To refuse an "
+            "individual without documents, add --anyway."
         )
     return count
 
@@ -86,12 +97,12 @@ def readmit(
     unit: Annotated[str, typer.Option("--unit", help="The individual's name, in any spelling.")],
     as_json: Json = False,
 ) -> None:
-    """Let an individual come back that was erased, with the balance that it had. For the custodian."""
+    """Permit documents of an erased individual again. Its balance is unchanged. For the custodian."""
     opened = Vault.open(vault)
-    tell_spellings(opened)
+    print_merged_units(opened)
     if not opened.inventory.readmit(unit):
-        raise UsageError(f"The individual '{unit}' is not kept out of this vault. Check the spelling.")
+        raise UsageError(f"The vault does not refuse the individual '{unit}'. Check the spelling.")
     if as_json:
         print_json({"readmitted": unit})
     else:
-        out.print(f"'{unit}' may be added again, and has the balance that it had.", markup=False)
+        out.print(f"Documents of '{unit}' may be added again. The balance is unchanged.", markup=False)

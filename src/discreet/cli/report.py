@@ -1,4 +1,4 @@
-"""`discreet report`: a page for the person who signs."""
+"""`discreet report`: write a report about a vault as a page."""
 
 from pathlib import Path
 from typing import Annotated
@@ -18,16 +18,16 @@ from discreet.system.output_path import check_output_path, write_private
 @explained
 def report(
     vault: VaultPath,
-    output: Annotated[Path | None, typer.Option("--out", metavar="FILE.html", help="Where the page goes.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Write over the file.")] = False,
+    output: Annotated[Path | None, typer.Option("--out", metavar="FILE.html", help="The output file.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Write a page about a vault for the person who signs: grant, questions, erasures, versions, state.
+    """Write a report about a vault for its supervisor: grant, questions, erasures, versions, state.
 
-    For the custodian: parts of it are private, and marked. It holds no text of a document.
+    For the custodian: the page marks its private parts. It contains no text of a document.
     """
     if output is None and not as_json:
-        raise UsageError("Say where the page goes: --out FILE.html. For a program: --json.")
+        raise UsageError("An output file is missing. Give --out FILE.html, or --json for a program.")
     if output is not None:
         check_output_path(output, vault, force=force)
     with doing("Reading the vault, and the models' digests"):
@@ -37,4 +37,4 @@ def report(
     if as_json:
         print_json(found.describe())
         return
-    out.print(f"Written to {output}, which its owner alone may read: parts of it are private.", markup=False)
+    out.print(f"The report is in {output}. Only you may read the file: parts of it are private.", markup=False)

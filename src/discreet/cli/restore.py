@@ -1,4 +1,4 @@
-"""`discreet restore`: a vault from a backup."""
+"""`discreet restore`: make a vault from a backup."""
 
 from pathlib import Path
 from typing import Annotated
@@ -14,28 +14,26 @@ from discreet.operations.restore import restore as restore_backup
 @app.command()
 @explained
 def restore(
-    backup: Annotated[Path, typer.Argument(metavar="BACKUP", help="What `discreet backup` wrote.")],
+    backup: Annotated[Path, typer.Argument(metavar="BACKUP", help="A backup of `discreet backup`.")],
     vault: Annotated[Path, typer.Argument(metavar="NEWVAULT", help="A new folder for the vault.")],
     expect: Annotated[
         int | None,
-        typer.Option(min=0, metavar="QUESTIONS", help="How many questions the vault had at least, by your records."),
+        typer.Option(min=0, metavar="QUESTIONS", help="The least number of questions that your records show."),
     ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Take an older ledger, and forget what was spent since.")
-    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Accept an older ledger, and lose all later charges.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Make a vault of a backup: for the custodian.
+    """Make a vault from a backup. For the custodian.
 
-    It is refused if the ledger in the backup is older than the vault was: by the vault itself where it still lies,
-    by the backup's own counter, or by --expect.
+    The command refuses a backup whose ledger is older than the vault's last state. It compares the vault if it still
+    exists, the backup's counter, and --expect.
     """
     with doing("Restoring the vault"):
         made = restore_backup(backup, vault, expect=expect, force=force)
     if as_json:
         print_json(
             {
-                "vault": str(made.place),
+                "vault": str(made.vault),
                 "backup_made": made.manifest.made,
                 "ledger": made.manifest.ledger,
                 "questions": made.manifest.questions if made.manifest.ledger == "file" else None,
@@ -46,17 +44,17 @@ def restore(
             }
         )
         return
-    out.print(f"Restored {made.place} from a backup of {made.manifest.made}.", markup=False)
+    out.print(f"Restored {made.vault} from a backup of {made.manifest.made}.", markup=False)
     if made.manifest.ledger != "file":
-        out.print("Its ledger is the one in its PostgreSQL database, as it is now.")
+        out.print("The vault uses the current ledger in its PostgreSQL database.")
     if made.lost:
         out.print(
             f"[bold red]An older ledger was accepted:[/] {counted(made.lost.questions, 'question')} and "
-            f"{made.lost.payments} payments are forgotten. The promise no longer covers what they released."
+            f"{made.lost.payments} payments are lost. The guarantee no longer covers their answers."
         )
     if made.other:
-        out.print(f"[yellow]The vault that was backed up still lies at {made.other}.[/]")
-    out.print("Use this copy alone from now on: two copies that both answer spend the grant twice.")
-    known = "" if made.erased is None else f" Individuals erased there since: {made.erased}."
-    out.print(f"What was erased after the backup is back: erase it again.{known}")
-    out.print(f"Next: discreet doctor {made.place}", markup=False)
+        out.print(f"[yellow]The original vault still exists at {made.other}.[/]")
+    out.print("Use only this copy from now on: two copies that both answer spend the grant twice.")
+    known = "" if made.erased is None else f" Individuals erased in the original since then: {made.erased}."
+    out.print(f"Documents erased after the backup are in the vault again. Erase them again.{known}")
+    out.print(f"Next: discreet doctor {made.vault}", markup=False)

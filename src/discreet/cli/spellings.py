@@ -1,4 +1,4 @@
-"""What the custodian is told once, after an older vault was brought up to date: which units fell together."""
+"""A note to the custodian after the upgrade of an older vault: the units whose spellings were merged."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -11,27 +11,30 @@ from discreet.retrieval.store_registry import stored_dimension
 from discreet.vault import Vault
 
 _SHOWN = 10
-"""So many are shown."""
+"""The number of units in the note."""
 
 
 def never_filled(vault: Vault) -> bool:
-    """Whether nothing was ever added: then there is no store yet, and making one would wait for an embedder."""
+    """Return whether nothing was ever added. Such a vault has no store, and making one would load an embedder."""
     folder = vault.path / "store"
     return folder.is_dir() and stored_dimension(vault.settings, folder) is None
 
 
 def check_filled(vault: Vault) -> None:
-    """Nothing, if something was ever added.
+    """Check that documents were ever added, without loading an embedder.
 
     Raises:
-        UsageError: nothing was; said without waiting for an embedder.
+        UsageError: if nothing was ever added.
     """
     if never_filled(vault):
-        raise UsageError(f"Nothing was ever added to the vault at {vault.path}, so there is nothing to take away.")
+        raise UsageError(
+            f"The vault at {vault.path} never had a document, so there is nothing to erase. Add documents: discreet "
+            f"add {vault.path} FILES."
+        )
 
 
-def tell_spellings(vault: Vault) -> None:
-    """Name the units that turned out to be one; only once, and on standard error. For custodians' commands alone."""
+def print_merged_units(vault: Vault) -> None:
+    """Print the merged units once, on standard error. Only commands for the custodian may call this."""
     if stored_dimension(vault.settings, vault.path / "store") is None:
         return
     found = vault.inventory.respelled(unreported=True)
@@ -39,18 +42,18 @@ def tell_spellings(vault: Vault) -> None:
         return
     one = len(found) == 1
     err.print(
-        f"[yellow]Note:[/] {counted(len(found), 'unit')} of this vault had been entered under several spellings. Each "
-        f"is one unit from now on, and what was spent under all of {'its' if one else 'their'} names counts together. "
-        "It may be more than the grant: then that unit takes part in nothing more (docs/erasure.md)."
+        f"[yellow]Note:[/] {counted(len(found), 'unit')} of this vault had several spellings. From now on, each is "
+        f"one unit, and the charges of all of {'its' if one else 'their'} spellings are added. If the sum exceeds the "
+        "grant, the unit takes part in no further question (docs/erasure.md)."
     )
     for entry in found[:_SHOWN]:
         err.print(f"  {escape(entry.unit)}: {escape(', '.join(_distinct(entry.names)))}")
     if len(found) > _SHOWN:
-        err.print(f"  {len(found) - _SHOWN} more; discreet list VAULT spellings shows them all.")
+        err.print(f"  {len(found) - _SHOWN} more. Show all: discreet list VAULT spellings.")
     vault.inventory.mark_respelled_reported()
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
-    """The names in quotes; in escapes, if two of them look alike."""
+    """Return the names in quotes, with escapes if two of them look the same."""
     alike = len({unicodedata.normalize("NFC", name) for name in names}) < len(names)
     return [ascii(name) if alike else repr(name) for name in names]

@@ -1,4 +1,4 @@
-"""`discreet undo`: take back what one `add` brought."""
+"""`discreet undo`: erase the documents of one `add`."""
 
 import sys
 from typing import Annotated
@@ -8,46 +8,45 @@ import typer
 from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import counted, err, explained, out, print_json
 from discreet.cli.progress import doing
-from discreet.cli.spellings import check_filled, tell_spellings
+from discreet.cli.spellings import check_filled, print_merged_units
 from discreet.errors import UsageError
 from discreet.retrieval.entries import BatchEntry
 from discreet.vault import Vault
 
-Yes = Annotated[bool, typer.Option("--yes", help="Do so without asking, also if earlier texts are gone with it.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Erase without asking, also if earlier texts cannot return.")]
 
 
 @app.command()
 @explained
 def undo(
     vault: VaultPath,
-    batch: Annotated[int, typer.Argument(metavar="BATCH", help="Its number: discreet list VAULT batches.")],
+    batch: Annotated[int, typer.Argument(metavar="BATCH", help="The batch's number: discreet list VAULT batches.")],
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:
-    """Take back what one `add` brought: its documents are erased. What units spent stays spent.
+    """Erase the documents of one `add`. Charges of units stay.
 
-    A document that took the place of an earlier text is gone with that text: the earlier one is not kept. For the
-    custodian.
+    An earlier text of a replaced document does not return: the vault does not keep it. For the custodian.
     """
     opened = Vault.open(vault)
     check_filled(opened)
-    tell_spellings(opened)
+    print_merged_units(opened)
     count = remove_batch(opened, batch, yes=yes)
     if as_json:
         print_json({"removed": count, "batch": batch})
     else:
-        out.print(f"{counted(count, 'document')} of batch {batch} erased. What their units spent stays spent.")
+        out.print(f"{counted(count, 'document')} of batch {batch} erased. Charges of their units stay.")
 
 
 def remove_batch(vault: Vault, number: int, *, yes: bool) -> int:
-    """Erase what a batch brought, after asking if earlier texts are gone with it.
+    """Erase the documents of a batch. Ask first if the batch replaced earlier texts.
 
     Raises:
-        UsageError: there is no such batch, nothing of it is left, or `yes` is needed and was not given.
+        UsageError: if there is no such batch, if it has no documents left, or if `yes` is needed and false.
     """
     entry = vault.inventory.batch(number)
     if not entry.documents:
-        raise UsageError(f"Nothing is left of batch {number} in the vault. There is nothing to do.")
+        raise UsageError(f"Batch {number} has no documents left in the vault. There is nothing to do.")
     if entry.replaced and not yes:
         _ask(entry)
     with doing(f"Erasing {counted(entry.documents, 'document')}"):
@@ -56,11 +55,11 @@ def remove_batch(vault: Vault, number: int, *, yes: bool) -> int:
 
 def _ask(entry: BatchEntry) -> None:
     lost = (
-        f"{entry.replaced} of the {counted(entry.documents, 'document')} of batch {entry.number} took the place of "
-        "earlier texts, which are not kept. They are erased without a text to come back"
+        f"{entry.replaced} of the {counted(entry.documents, 'document')} of batch {entry.number} replaced earlier "
+        "texts, which the vault does not keep. The earlier texts cannot return"
     )
     if not _at_a_terminal():
-        raise UsageError(f"{lost}. Nothing was erased. Say --yes to do so, and add the earlier texts again.")
+        raise UsageError(f"{lost}. Nothing was erased. To erase, add --yes, and add the earlier texts again.")
     err.print(f"{lost}.", markup=False)
     if not typer.confirm("Erase them?", err=True):
         raise UsageError("Nothing was erased.")

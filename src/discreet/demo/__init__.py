@@ -1,1 +1,1 @@
-"""A demonstration on a corpus that the project makes up itself."""
+"""A demonstration on a fictional corpus of the project."""

@@ -1,7 +1,7 @@
-"""A made-up hospital: fictional patients with fictional diseases, so that no language model knows the answers.
+"""A fictional hospital. Its diseases do not exist, so no language model knows the answers.
 
-Every disease has the same symptoms and treatment in all of its patients, as in a real collection in which many
-people share a condition; names, wordings and orders differ. The same seed gives the same bytes.
+A disease has the same symptoms and treatment in all of its patients, like a condition that many people share. Names,
+wordings and orders differ. The same seed gives the same bytes.
 """
 
 import random
@@ -181,12 +181,12 @@ _CLOSINGS = ("", "", " A visit in {weeks} weeks was arranged.", " {name} was ask
 
 
 def documents(patients: int = 1200, seed: int = 7) -> Iterator[Document]:
-    """The notes of `patients` patients, one each, the diseases in turn. The unit is the patient's name."""
-    choose = random.Random(seed)  # a public corpus: reproducible on purpose
+    """Yield one note for each of `patients` patients, with the diseases in turn. The unit is the patient's name."""
+    choose = random.Random(seed)  # the corpus is public, so it may be reproducible
     names = [f"{first} {last}" for first in _FIRST for last in _LAST]
     choose.shuffle(names)
     if patients > len(names):
-        raise ValueError(f"There are names for {len(names)} patients, not for {patients}.")
+        raise ValueError(f"patients is {patients}, but there are only {len(names)} names. Give at most {len(names)}.")
     for number, name in enumerate(names[:patients]):
         disease = DISEASES[number % len(DISEASES)]
         yield Document(id=f"note-{number:05d}", unit=name, text=_note(name, disease, choose))
@@ -210,9 +210,9 @@ class DemoQuestion:
 
     Attributes:
         question: the question.
-        prefix: how the answer begins, known to everybody.
-        answers: right answers; empty for a question that nobody should get an answer to.
-        note: what the question shows.
+        prefix: the public beginning of the answer.
+        answers: the right answers; empty for a question that no answer should be released for.
+        note: the purpose of the question.
     """
 
     question: str
@@ -232,7 +232,7 @@ QUESTIONS = (
         "What is the treatment for Thunder Heart?",
         "The treatment is",
         ("copper bracelets",),
-        "another one",
+        "another such question",
     ),
     DemoQuestion(
         "Which patient has Marsh Fever? Give a name.",

@@ -19,7 +19,7 @@ EPSILON = 3.0
 
 @dataclass(frozen=True)
 class Shown:
-    """One question, its three answers, and the names of patients that occur in them."""
+    """A question, its three answers, and the patients' names in the answers."""
 
     asked: DemoQuestion
     without: Answer
@@ -29,11 +29,11 @@ class Shown:
     leaked_privately: tuple[str, ...]
 
     def correct(self, answer: Answer) -> bool | None:
-        """Whether an answer is right; None if the question has none."""
+        """Return whether an answer is right; None if the question has no right answer."""
         return matches(answer.text_or_public, self.asked.answers) if self.asked.answers else None
 
     def describe(self) -> dict[str, Any]:
-        """The comparison as plain data."""
+        """Return the comparison as plain data."""
         return {
             "question": self.asked.question,
             "note": self.asked.note,
@@ -46,18 +46,18 @@ class Shown:
 
 
 def build_vault(folder: Path, progress: Progress | None = None) -> Vault:
-    """A vault with the made-up hospital."""
+    """Make a vault with the fictional hospital. Return the vault."""
     vault = Vault.create(folder, epsilon=GRANT, delta=DELTA, unit_field="patient", log_questions=True)
     vault.add_documents(documents(), progress)
     return vault
 
 
-def compare(vault: Vault, epsilon: float = EPSILON, tell: Callable[[str], None] = lambda _: None) -> list[Shown]:
-    """Ask every question of the demonstration in three ways. `tell` hears what is being done."""
+def compare(vault: Vault, epsilon: float = EPSILON, on_progress: Callable[[str], None] = lambda _: None) -> list[Shown]:
+    """Ask each question of the demonstration in three ways. `on_progress` receives a question before it is asked."""
     names = [document.unit for document in documents()]
     shown = []
     for asked in QUESTIONS:
-        tell(asked.question)
+        on_progress(asked.question)
         private = MuRAGAda(inner=Consensus(max_tokens=16, prefix=asked.prefix), epsilon=epsilon)
         answers = (
             vault.ask(asked.question, NonRAG(max_tokens=16, prefix=asked.prefix)),
@@ -70,6 +70,6 @@ def compare(vault: Vault, epsilon: float = EPSILON, tell: Callable[[str], None] 
 
 
 def _names_in(text: str, names: Sequence[str]) -> tuple[str, ...]:
-    """Those of the names that occur in a text, as it spells them."""
+    """Return the names that occur in a text, in the text's spelling."""
     found = ((name, text.casefold().find(name)) for name in names)
     return tuple(text[start : start + len(name)] for name, start in found if start >= 0)

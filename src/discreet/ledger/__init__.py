@@ -1,1 +1,1 @@
-"""Durable ledgers: who has paid what."""
+"""Durable ledgers of all payments."""

@@ -1,4 +1,4 @@
-"""Engines: they keep connections between transactions, but leave none of them to a forked child."""
+"""Engines that pool connections between transactions, and close them before a fork."""
 
 import os
 import weakref
@@ -13,23 +13,23 @@ _ENGINES: "weakref.WeakSet[Engine]" = weakref.WeakSet()
 
 
 def pool(engine: Engine) -> Engine:
-    """Return the same engine; its idle connections are closed before this process forks.
+    """Register an engine, so that its idle connections are closed before this process forks. Return the engine.
 
-    SQLite's locks do not survive a fork, and a connection over a socket cannot be shared.
+    SQLite's locks do not survive a fork, and processes cannot share a connection over a socket.
     """
     _ENGINES.add(engine)
     return engine
 
 
 def closing_with(owner: object, engine: Engine) -> Engine:
-    """The same engine; what it keeps is closed when `owner` goes, and at the end of the program."""
+    """Close an engine's connections when `owner` is deleted, and at the end of the program. Return the engine."""
     weakref.finalize(owner, engine.dispose)
     return engine
 
 
 @contextmanager
 def closed(engine: Engine) -> Iterator[Engine]:
-    """The same engine; what it keeps is closed at the end."""
+    """Yield an engine, and close its connections at the end of the block."""
     try:
         yield engine
     finally:

@@ -1,11 +1,11 @@
-"""A counter beside a ledger, by which a ledger that was put back from an older copy is noticed.
+"""A counter beside a ledger, which detects a ledger that was restored from an older copy.
 
-VAULT/counter.json   how many questions and payments the ledger had when the last question began or ended
+VAULT/counter.json   the number of questions and payments when the last question began or ended
 
-The number of questions is public; that of payments is for the custodian. The file is written after the ledger has
-committed, and in place: it is never ahead of the ledger. A power cut may leave it behind; then less is noticed, and
-nothing is refused wrongly. It notices an older ledger in a newer folder, or in a database under a newer folder. It
-cannot notice that the whole folder was put back from an older copy.
+The number of questions is public; the number of payments is for the custodian. The file is written in place after the
+ledger has committed, so it is never ahead of the ledger. After a power cut it may lag: then it detects less, but
+refuses nothing wrongly. It detects an older ledger in a newer folder, and in the database of a newer folder. It cannot
+detect that the whole folder was restored from an older copy.
 """
 
 import fcntl
@@ -22,7 +22,7 @@ from discreet.errors import LedgerError
 
 COUNTER = "counter.json"
 WITH_MERGED = 5
-"""From this version of its tables on, a ledger knows which units turned out to be one."""
+"""The first version of the tables that records merged units."""
 _WIDTH = 80
 _REACHED = (
     "select (select count(*) from question) as questions, (select count(*) from charge) + (select count(*) from part)"
@@ -31,37 +31,37 @@ _REACHED = (
 
 @dataclass(frozen=True)
 class Reached:
-    """How far a ledger is: numbers that only grow.
+    """The state of a ledger as numbers that only grow.
 
     Attributes:
-        questions: how many questions began.
-        payments: how many times they, and synthetic corpora, paid or reserved; and how many balances were moved to
-            another name of a unit.
+        questions: the number of questions that began.
+        payments: the number of payments and reservations of questions and synthetic corpora, plus the number of
+            balances that were moved to another name of a unit.
     """
 
     questions: int
     payments: int
 
     def is_older(self, than: "Reached") -> bool:
-        """Whether a ledger that is so far lacks something that the other one had."""
+        """Return whether this state lacks questions or payments of the other state."""
         return self.questions < than.questions or self.payments < than.payments
 
 
 def reached(connection: Connection, *, version: int = WITH_MERGED) -> Reached:
-    """How far a ledger is; one of an older `version` moved no balances."""
+    """Return the state of a ledger. Tables of an older `version` have no moved balances."""
     moved = " + (select count(*) from merged)" if version >= WITH_MERGED else ""
     row = connection.execute(text(f"{_REACHED}{moved} as payments")).one()
     return Reached(int(row.questions), int(row.payments))
 
 
 class Counter:
-    """The file that knows how far a ledger was."""
+    """The file with the last known state of a ledger."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def read(self) -> Reached | None:
-        """How far the ledger was; None if the file is not there, or damaged."""
+        """Return the last known state; None if the file is missing or damaged."""
         try:
             found = json.loads(self._path.read_text(encoding="ascii"))
             known = Reached(found["questions"], found["payments"])
@@ -71,29 +71,29 @@ class Counter:
         return known if sound else None
 
     def check(self, reach: Callable[[], Reached]) -> Reached:
-        """Refuse a ledger that is older than this file; returns how far it is.
+        """Check that the ledger is not older than this file. Return the state of the ledger.
 
-        The file is read first: another process may go on meanwhile, and the ledger is then further than the file was.
+        The file is read first. If another process pays meanwhile, the ledger is ahead of the file, which is allowed.
 
         Raises:
-            LedgerError: it lacks questions or payments that it had. Nothing was charged or released.
+            LedgerError: if the ledger lacks known questions or payments. Nothing was charged or released.
         """
         before, now = self.read(), reach()
         if before is not None and now.is_older(before):
             folder = self._path.parent
-            # How many payments there were is not told: balances that were moved are among them, and are private.
+            # The message omits the number of payments: it includes moved balances, which are private.
             raise LedgerError(
-                f"The ledger is older than the newest question: it holds {now.questions} questions of "
-                f"{before.questions}, or lacks payments. What was spent since would be forgotten. Put the newest "
-                f"ledger back. If it is lost: discreet backup {folder} COPY, then discreet restore COPY NEWVAULT "
-                "--force. See docs/operations.md."
+                f"The ledger is older than the newest question. It has {now.questions} of {before.questions} "
+                "questions, or lacks payments, so that the same budget could be spent again. Restore the newest "
+                f"ledger. If it is lost: discreet backup {folder} COPY, then discreet restore COPY NEWVAULT --force. "
+                "See docs/operations.md."
             )
         return now
 
     def note(self, now: Reached) -> None:
-        """Keep how far the ledger is, unless the file is further. A file that cannot be written stays behind."""
+        """Write the state of the ledger, unless the file is ahead. A file that cannot be written stays unchanged."""
         with suppress(OSError):
-            file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)  # the same rights as the ledger has
+            file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)  # the same permissions as the ledger
             try:
                 fcntl.flock(file, fcntl.LOCK_EX)
                 before = self.read()
@@ -103,7 +103,7 @@ class Counter:
                 os.close(file)
 
     def _write(self, file: int, now: Reached) -> None:
-        # One length for all numbers, so that the file is written over in one piece and never cut.
+        # All contents have one length, so that one write replaces the file and never truncates it.
         content = json.dumps({"questions": now.questions, "payments": now.payments}).ljust(_WIDTH - 1) + "\n"
         os.pwrite(file, content.encode(), 0)
-        os.ftruncate(file, _WIDTH)  # of a damaged file that was longer
+        os.ftruncate(file, _WIDTH)  # a damaged file may be longer

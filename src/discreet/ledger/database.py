@@ -1,7 +1,7 @@
-"""The file under a ledger: how it is opened, and what its errors mean.
+"""The SQLite file of a ledger: connections, transactions, and the explanation of errors.
 
-Connections are kept between transactions (closing the last one would move the log into the file, and wait for the
-disk), but not across a fork (connections.py), nor once the file or its log is another one than it was.
+Connections are kept between transactions, because closing the last one moves the log into the file and waits for the
+disk. They are not kept across a fork (connections.py), or after the file or its log was replaced.
 """
 
 import os
@@ -19,55 +19,57 @@ from discreet.ledger.connections import pool
 from discreet.ledger.encoding import CORRUPT
 
 PATIENCE = 30
-"""Seconds to wait while another process writes."""
+"""The time to wait for another process that writes, in seconds."""
 
-_OLDEST = (3, 35)  # from which on an update returns rows
+_OLDEST = (3, 35)  # the first version in which an update returns rows
 _PAGE = 512
-_LOG = 2**24  # bytes after which the log is moved into the file
+_LOG = 2**24  # the size of the log, in bytes, at which it is moved into the file
 
-_READ_ONLY = "The ledger cannot be written. Nothing was charged or released; allow writing to it and to its folder."
+_READ_ONLY = (
+    "The ledger cannot be written. Nothing was charged or released. Permit writing to the ledger and to its folder."
+)
 _EXPLAINED = {
     "SQLITE_READONLY": _READ_ONLY,
     "SQLITE_CANTOPEN": _READ_ONLY,
     "SQLITE_PERM": _READ_ONLY,
-    "SQLITE_FULL": "The disk is full, so the ledger cannot be written. Nothing was charged or released; make room.",
-    "SQLITE_BUSY": f"Another process has held the ledger for {PATIENCE} s. Nothing was charged or released; try again.",
-    "SQLITE_IOERR_WRITE": "The ledger's disk does not take more. Nothing was charged or released; make room.",
-    "SQLITE_IOERR": "The disk under the ledger does not work. Nothing was released; look after the disk.",
+    "SQLITE_FULL": "The disk of the ledger is full. Nothing was charged or released. Free disk space.",
+    "SQLITE_BUSY": f"Another process has held the ledger for {PATIENCE} s. Nothing was charged or released. Try again.",
+    "SQLITE_IOERR_WRITE": "The ledger's disk refuses to write. Nothing was charged or released. Free disk space.",
+    "SQLITE_IOERR": "The ledger's disk reports an error. Nothing was released. Check the disk.",
     "SQLITE_CORRUPT": CORRUPT,
     "SQLITE_NOTADB": CORRUPT,
-    "SQLITE_CONSTRAINT": CORRUPT,  # it holds what it must not
-    "SQLITE_ERROR": CORRUPT,  # our statements are fixed: if one does not fit the tables, the tables are damaged
+    "SQLITE_CONSTRAINT": CORRUPT,  # the stored values violate a constraint
+    "SQLITE_ERROR": CORRUPT,  # the statements are fixed: if one fails, the tables are damaged
 }
 _UNWRITABLE = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")
 
 
 def new_file(path: Path) -> None:
-    """An empty file at `path`.
+    """Make an empty file at `path`.
 
     Raises:
-        LedgerError: there is something already, or it cannot be made.
+        LedgerError: if a file exists at `path`, or cannot be made.
     """
     try:
         path.touch(exist_ok=False)
     except FileExistsError:
         raise LedgerError(
-            f"There is something at {path} already; it is not overwritten. Choose another name."
+            f"{path} already exists, and a ledger never overwrites a file. Choose another path."
         ) from None
     except OSError as error:
-        raise LedgerError(f"No ledger can be made at {path}: {error.strerror}. Choose another folder.") from error
+        raise LedgerError(f"The ledger {path} cannot be made: {error.strerror}. Choose another folder.") from error
 
 
 def engine(path: Path) -> Engine:
-    """An engine for the file at `path`, whose transactions are made by `transaction`.
+    """Return an engine for the file at `path`. `transaction` makes its transactions.
 
     Raises:
-        MissingPart: the SQLite that Python was built with is too old.
+        MissingPart: if Python's SQLite is too old.
     """
     if sqlite3.sqlite_version_info < _OLDEST:
         raise MissingPart(
-            f"A ledger needs SQLite {'.'.join(map(str, _OLDEST))}; this Python has {sqlite3.sqlite_version}. "
-            "Use a Python that was built with a newer one."
+            f"A ledger needs SQLite {'.'.join(map(str, _OLDEST))} or later; this Python has "
+            f"{sqlite3.sqlite_version}. Use a Python with a newer SQLite."
         )
     files = str(path), str(_log_of(path))
     made = pool(
@@ -76,7 +78,7 @@ def engine(path: Path) -> Engine:
             creator=lambda: connect(path),
             poolclass=QueuePool,
             max_overflow=-1,
-            hide_parameters=True,  # an error shows no question, and no unit
+            hide_parameters=True,  # errors must not show questions or units
         )
     )
 
@@ -87,20 +89,20 @@ def engine(path: Path) -> Engine:
     @event.listens_for(made, "checkout")
     def taken(database: sqlite3.Connection, record: ConnectionPoolEntry, _: object) -> None:
         if not record.info.pop("new", False) and record.info["files"] != (_files(files) or "not kept"):
-            raise DisconnectionError  # taken away or put back from a copy: connect anew
+            raise DisconnectionError  # the file was removed or replaced by a copy: connect again
 
     return made
 
 
 @contextmanager
 def transaction(engine: Engine, *, reading: bool = False, durable: bool = True) -> Iterator[Connection]:
-    """A transaction that takes the write lock first, unless it is for `reading`.
+    """Run the block as a transaction, which takes the write lock first unless it is for `reading`.
 
-    Its commit is on disk when it returns, unless it is not `durable`: then it may be lost in a power cut, though not
-    in part, and not without all that came after it.
+    With `durable`, the commit is on disk when the block ends. Without it, a power cut may undo the whole transaction
+    together with all later ones, but never a part of it.
     """
     with engine.connect() as connection, connection.begin():
-        # Begun here, not by a hook of the engine's: with one, every statement looks for hooks.
+        # A hook of the engine could begin the transaction, but would slow every statement.
         database = _driver(connection)
         if reading:
             database.execute("begin")
@@ -111,9 +113,9 @@ def transaction(engine: Engine, *, reading: bool = False, durable: bool = True) 
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """A connection to the existing file at `path`, whose commits are on disk when they return.
+    """Connect to the existing file at `path`. Commits are on disk when they return.
 
-    Where nothing can be written (a read-only folder), the file can be read all the same if no log lies beside it.
+    In a read-only folder, the file can still be read if it has no log.
     """
     connection = _opened(path, "mode=rw")
     try:
@@ -129,9 +131,9 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def keep_log(path: Path) -> None:
-    """Have the file at `path` written by way of a log (WAL), for good: readers and a writer do not wait.
+    """Set the write-ahead log of the file at `path` permanently, so that readers and a writer do not wait.
 
-    An empty file gets small pages, too: the units of a question lie all over it, and each page is written whole.
+    An empty file also gets small pages: the units of a question are scattered over it, and SQLite writes whole pages.
     """
     connection = _opened(path, "mode=rw")
     try:
@@ -143,7 +145,7 @@ def keep_log(path: Path) -> None:
 
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Turn what goes wrong in the file at `path` into a `LedgerError` that says what to do."""
+    """Convert errors of the file at `path` to a `LedgerError` with a remedy."""
     try:
         yield
     except (SQLAlchemyError, sqlite3.Error, UnicodeDecodeError) as error:
@@ -153,13 +155,13 @@ def explained(path: Path) -> Iterator[None]:
 
 
 def missing(path: Path) -> LedgerError:
-    """The error of a ledger that is not there: it is never begun afresh, since that would forget what was spent."""
-    return LedgerError(f"The ledger {path} is missing. Nothing is released without it; restore it from a copy.")
+    """Return the error of a missing ledger. A new one is never made in its place: it would lack all charges."""
+    return LedgerError(f"The ledger {path} is missing. Nothing is released without a ledger. Restore it from a backup.")
 
 
 def _opened(path: Path, how: str) -> sqlite3.Connection:
-    # As an address, because it can forbid making the file, and takes names with any characters. Transactions are
-    # begun by the engine, not by the driver.
+    # A URI can forbid that SQLite makes the file, and permits all characters in names. `transaction` begins the
+    # transactions, not the driver.
     return sqlite3.connect(
         f"{path.absolute().as_uri()}?{how}", uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False
     )
@@ -172,7 +174,7 @@ def _driver(connection: Connection) -> sqlite3.Connection:
 
 
 def _files(paths: tuple[str, str]) -> tuple[tuple[int, int], ...]:
-    """Which files a ledger has; nothing without a log, since then a connection does not see what others write."""
+    """Return the identities of the ledger's files; none without a log, when a connection may miss other writes."""
     try:
         return tuple((found.st_dev, found.st_ino) for found in map(os.stat, paths))
     except OSError:
@@ -185,7 +187,7 @@ def _log_of(path: Path) -> Path:
 
 def _meaning(error: Exception) -> str:
     if isinstance(error, (NoResultFound, MultipleResultsFound, UnicodeDecodeError)):
-        return CORRUPT  # a row that must be there is not, is there twice, or cannot be read
+        return CORRUPT  # a required row is missing, occurs twice, or cannot be read
     name = _name(error.orig if isinstance(error, DBAPIError) else error)
     return next((said for start, said in _EXPLAINED.items() if name.startswith(start)), _unknown(error))
 
@@ -195,4 +197,7 @@ def _name(error: BaseException | None) -> str:
 
 
 def _unknown(error: Exception) -> str:
-    return f"The ledger cannot be used ({type(error).__name__}). Nothing was released. If it lasts, restore a copy."
+    return (
+        f"The ledger cannot be used ({type(error).__name__}). Nothing was released. Try again; if the error remains, "
+        "restore a backup."
+    )

@@ -1,4 +1,4 @@
-"""How rows hold sums and the names of units, in every kind of database."""
+"""The encoding of sums and unit keys in rows, for all databases."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -11,25 +11,25 @@ from discreet.ledger.sql_statements import Statement
 from discreet.privacy.accounting import Spending
 from discreet.privacy.costs import ORDERS
 
-CORRUPT = "The ledger is corrupt. Nothing is released without it; restore it from a copy."
+CORRUPT = "The ledger is corrupt. Nothing is released without a sound ledger. Restore it from a backup."
 
 KEY = 16
-"""How many bytes the name of a unit has."""
+"""The length of a unit's key, in bytes."""
 
 _TOTAL = Statement("select nano, atto from total")
 _SET_TOTAL = Statement("update total set nano = :nano, atto = :atto")
 
 
 def pack(spending: Spending) -> dict[str, Any]:
-    """A sum as the two columns that hold it."""
+    """Return a sum as the values of its two columns."""
     return {"nano": spending.loss_nano.astype("<i8").tobytes(), "atto": spending.failure_atto}
 
 
 def unpack(nano: object, atto: object) -> Spending:
-    """The sum that two columns hold.
+    """Return the sum from its two columns.
 
     Raises:
-        LedgerError: they hold none.
+        LedgerError: if the columns do not contain a sum.
     """
     if not (isinstance(nano, bytes) and len(nano) == 8 * len(ORDERS) and isinstance(atto, int) and atto >= 0):
         raise LedgerError(CORRUPT)
@@ -37,38 +37,41 @@ def unpack(nano: object, atto: object) -> Spending:
 
 
 def unpack_part(row: Any) -> tuple[Spending, Spending | None]:
-    """What a part reserved, and what it spent; None while it is not settled."""
+    """Return the reserved sum of a part and its spent sum; None for the second while the part is not settled."""
     spent = None if row.spent_nano is None else unpack(row.spent_nano, row.spent_atto)
     return unpack(row.most_nano, row.most_atto), spent
 
 
 def counted(most: Spending, spent: Spending | None) -> Spending:
-    """What a part counts for: what it spent; all that it reserved while it is not settled."""
+    """Return the sum that counts for a part: the spent sum, or the reserved sum while the part is not settled."""
     return most if spent is None else most - (most - spent)
 
 
 def total(connection: Connection) -> Spending:
-    """What everybody has spent."""
+    """Return the sum that all units have paid in common."""
     return unpack(*_TOTAL.one(connection, {}))
 
 
 def set_total(connection: Connection, spending: Spending) -> None:
-    """Note what everybody has spent."""
+    """Write the sum that all units have paid in common."""
     _SET_TOTAL.run(connection, pack(spending))
 
 
 def stream(connection: Connection, statement: str, **values: object) -> Iterator[Any]:
-    """The rows of a query, a few at a time, however many there are."""
+    """Yield the rows of a query, and fetch only some of them at a time."""
     result = connection.execution_options(yield_per=1000).execute(text(statement), values)
     yield from result
 
 
 def checked(units: Sequence[bytes]) -> list[bytes]:
-    """The names of units, each once, in order.
+    """Return the keys of units in order, each once.
 
     Raises:
-        LedgerError: one has not the length that all have.
+        LedgerError: if a key has a wrong type or length.
     """
     if set(map(type, units)) - {bytes} or set(map(len, units)) - {KEY}:
-        raise LedgerError(f"A unit is named by exactly {KEY} bytes. Nothing was reserved; name it by a keyed hash.")
+        raise LedgerError(
+            f"The key of a unit has a wrong type or length; {KEY} bytes are expected. Nothing was reserved. Use a "
+            "keyed hash."
+        )
     return sorted(set(units))

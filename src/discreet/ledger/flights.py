@@ -1,9 +1,9 @@
-"""One at a time for the same question: who holds a flight asks, and the others wait for what is released.
+"""Locks for equal questions (flights). One process asks the question, and the others wait for the released answer.
 
-A flight is a lock that its holder loses when its process or its connection ends, however it ends: no lease runs out,
-no clock is read, and nothing has to be mended after a crash. It saves payments and guards no guarantee: a payment does
-not look at it. A ledger in SQLite is one machine's, so a file beside it is locked. One in PostgreSQL is shared by
-machines, so the server holds the lock (an advisory one) for the session.
+A flight ends with its holder's process or connection, also after a crash. So there are no leases, no clocks and no
+repairs. A flight saves payments. The guarantee does not depend on it: a payment does not check it. A ledger in SQLite
+belongs to one machine, so its flights are locked files. Machines share a ledger in PostgreSQL, so its flights are
+advisory locks of the server.
 """
 
 import fcntl
@@ -20,37 +20,37 @@ from sqlalchemy import Connection, Engine, text
 from discreet.ledger.postgres_connection import explained
 
 PAUSE = 0.2
-"""Seconds between two looks at whether a server's lock is free."""
-# A machine whose power was cut ends no connection: the server asks it, and lets go of the lock within a minute.
+"""The time between two attempts to take a server's lock, in seconds."""
+# A power cut does not close a connection. These probes of the server free the lock within a minute.
 _NOTICE = "set tcp_keepalives_idle = 30; set tcp_keepalives_interval = 10; set tcp_keepalives_count = 3"
 
 
 @contextmanager
 def alone_by_file(folder: Path, key: bytes) -> Iterator[None]:
-    """Hold the flight `key` while the block lasts, on this machine; wait for it first.
+    """Wait for the flight `key` on this machine, and hold it until the block ends.
 
-    Where no file can be made (a full disk, a read-only folder) nothing is held, and the question is asked all the same.
+    If no file can be made (a full disk, a read-only folder), no flight is held, and the block runs.
 
     Args:
-        folder: where the file is made, and removed afterwards.
-        key: of the flight; it must not tell the question (a keyed hash).
+        folder: the folder of the lock file, which is removed at the end.
+        key: the key of the flight. It must not reveal the question, so it is a keyed hash.
     """
     held = _locked(folder / f"flight.{key.hex()}")
     try:
         yield
     finally:
         if held is not None:
-            with held, suppress(OSError):  # a folder that became read-only
+            with held, suppress(OSError):  # the folder may have become read-only
                 (folder / f"flight.{key.hex()}").unlink(missing_ok=True)
-                # In so many words: a forked process may hold the file open, too.
+                # Unlock explicitly: a forked process may still have the file open.
                 fcntl.flock(held, fcntl.LOCK_UN)
 
 
 @contextmanager
 def alone_by_server(engine: Engine, name: str, key: bytes) -> Iterator[None]:
-    """Hold the flight `key` of the ledger `name` while the block lasts, on all machines; wait for it first.
+    """Wait for the flight `key` of the ledger `name` on all machines, and hold it until the block ends.
 
-    If the connection breaks meanwhile, the flight is free again, and the block goes on.
+    If the connection breaks, the flight becomes free, and the block continues.
     """
     number = {"key": int.from_bytes(hashlib.blake2b(name.encode() + key, digest_size=8).digest(), "big", signed=True)}
     with explained():
@@ -71,7 +71,7 @@ def _wait(connection: Connection, number: dict[str, int]) -> None:
 
 
 def _let_go(connection: Connection, number: dict[str, int]) -> None:
-    """Let go of the lock: with the connection, if the server does not say that it is free (Ctrl-C, a broken one)."""
+    """Release the lock. If the server does not confirm this (Ctrl-C, a broken connection), close the connection."""
     free = False
     try:
         free = bool(connection.execute(text("select pg_advisory_unlock(:key)"), number).scalar())
@@ -79,14 +79,14 @@ def _let_go(connection: Connection, number: dict[str, int]) -> None:
         pass
     finally:
         if not free:
-            connection.invalidate()  # a connection that is used again would keep the lock
+            connection.invalidate()  # a pooled connection would keep the lock
 
 
 def _locked(path: Path) -> BinaryIO | None:
-    """The locked file at `path`, which is free once it is closed; None if there can be none."""
+    """Return the locked file at `path`, which is unlocked when it is closed; None if it cannot be made or locked."""
     while True:
         try:
-            file = open(os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o666), "rb")  # noqa: SIM115 - who holds it closes it
+            file = open(os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o666), "rb")  # noqa: SIM115 - the holder closes it
         except OSError:
             return None
         try:
@@ -99,11 +99,11 @@ def _locked(path: Path) -> BinaryIO | None:
         except BaseException:
             file.close()
             raise
-        file.close()  # its holder removed it while this one waited
+        file.close()  # the previous holder removed the file
 
 
 def _is_at(file: BinaryIO, path: Path) -> bool:
-    """Whether the file that was locked is still the one at `path`."""
+    """Return whether the locked file is still the one at `path`."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), os.stat(path))
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""A ledger's grant, and the checks that it must pass when it is opened: the seal and the sums."""
+"""The grant of a ledger, and the checks of its seal and its sums when it is opened."""
 
 import hashlib
 
@@ -17,7 +17,7 @@ _READINGS = ("curve", "pure", "failures")
 
 
 def write_grant(connection: Connection, budget: Budget, log_questions: bool, simulation: bool) -> None:
-    """Write the grant into empty tables, once and for all, with its seal and a total of nothing."""
+    """Write the final grant into empty tables, with its seal and an empty total."""
     connection.execute(
         text(
             "insert into grant_ values (1, :epsilon, :delta, :failures, :order, :orders, :log, :simulation, "
@@ -31,22 +31,22 @@ def write_grant(connection: Connection, budget: Budget, log_questions: bool, sim
 
 
 def read_grant(connection: Connection) -> RowMapping:
-    """The grant as it was written.
+    """Return the row of the grant.
 
     Raises:
-        VaultVersionError: it was made for other orders.
+        VaultVersionError: if the ledger was made for other Renyi orders.
     """
     found = connection.execute(text("select * from grant_")).mappings().one()
     if found["orders"] != _ORDERS_DIGEST:
         raise VaultVersionError(
-            f"The ledger was kept at Renyi orders {found['orders']}; this program has {_ORDERS_DIGEST}. "
-            "Open it with the version of discreet that made it."
+            f"The ledger has the Renyi orders {found['orders']}; this version of discreet has {_ORDERS_DIGEST}. "
+            "Open the vault with the version of discreet that made it."
         )
     return found
 
 
 def budget_of(grant: RowMapping) -> Budget:
-    """The budget that was granted."""
+    """Return the granted budget."""
     accountant = next((known for known in _ACCOUNTANTS if known == grant["accountant"]), None)
     if accountant is None:
         raise LedgerError(CORRUPT)
@@ -60,14 +60,14 @@ def budget_of(grant: RowMapping) -> Budget:
 
 
 def check(connection: Connection) -> None:
-    """Check a ledger of the current version; in one transaction, so that all of it is of one moment.
+    """Check a ledger of the current version. One transaction sees one consistent state.
 
     Raises:
-        LedgerError: its grant is not the sealed one, or its sums do not match what was paid.
-        VaultVersionError: it was made for other orders.
+        LedgerError: if the grant differs from its seal, or if the sums differ from the payments.
+        VaultVersionError: if the ledger was made for other Renyi orders.
     """
     if connection.execute(text("select digest from seal")).scalar_one() != grant_digest(connection):
-        raise LedgerError(f"The ledger's grant is not the one that was made. {CORRUPT}")
+        raise LedgerError(f"The ledger's grant differs from its seal. {CORRUPT}")
     _check_total(connection)
     _check_units(connection, budget_of(read_grant(connection)))
 
@@ -81,14 +81,14 @@ def _check_total(connection: Connection) -> None:
         most, spent = unpack_part(row)
         charged, reserved = charged + counted(most, spent), reserved + most
     found = total(connection)
-    # Where the sum was cut once, it stayed cut, though some of it was returned.
+    # A sum that was cut stays cut, also after a part of it was returned.
     as_cut = (found.loss_nano == CUT) & (reserved.loss_nano == CUT)
     if found.failure_atto != charged.failure_atto or not ((found.loss_nano == charged.loss_nano) | as_cut).all():
-        raise LedgerError(f"The ledger's total is not the sum of its charges. {CORRUPT}")
+        raise LedgerError(f"The ledger's total differs from the sum of its charges. {CORRUPT}")
 
 
 def _check_units(connection: Connection, budget: Budget) -> None:
-    """What the units have paid must be what the parts say, added up over all units."""
+    """Check that the balances of all units add up to the sums of all parts."""
     counted_for, reserved = [0, 0, 0], [0, 0, 0]
     open_part = reservations.find(connection)
     for row in stream(
@@ -99,25 +99,25 @@ def _check_units(connection: Connection, budget: Budget) -> None:
         if row.size is None or row.size % KEY:
             raise LedgerError(CORRUPT)
         if open_part is not None and (row.question, row.part) == (open_part.question, open_part.part):
-            continue  # a digest of it was compared; the rows of its units do not hold it yet
+            continue  # its digest is already checked, and the rows of its units do not include it yet
         units, (most, spent) = row.size // KEY, unpack_part(row)
         held = budget.filter_state(most)
         kept = held if spent is None else held - (held - budget.filter_state(spent))
-        for place, name in enumerate(_READINGS):
-            counted_for[place] += units * int(getattr(kept, name))
-            reserved[place] += units * int(getattr(held, name))
-    for place, name in enumerate(_READINGS):
+        for index, name in enumerate(_READINGS):
+            counted_for[index] += units * int(getattr(kept, name))
+            reserved[index] += units * int(getattr(held, name))
+    for index, name in enumerate(_READINGS):
         found, cut = _paid(connection, name)
-        # Units whose reading was cut once stayed cut, so that only bounds are left to check.
-        sound = found == counted_for[place] if cut == 0 else found + cut * CUT <= reserved[place]
+        # A reading that was cut stays cut, so that only a bound can be checked.
+        sound = found == counted_for[index] if cut == 0 else found + cut * CUT <= reserved[index]
         if not sound:
-            raise LedgerError(f"The balances of the units are not the sum of what was paid. {CORRUPT}")
+            raise LedgerError(f"The balances of the units differ from the sum of the payments. {CORRUPT}")
 
 
 def _paid(connection: Connection, name: str) -> tuple[int, int]:
-    """The sum of one reading over all units where it is not cut, and how many are cut.
+    """Return the sum of one reading over all units where it is not cut, and the number of cut ones.
 
-    Added up in two halves: a sum over a million units need not fit into 64 bits.
+    The sum has two halves, because the sum over a million units may exceed 64 bits.
     """
     top = 2**62 if name == "failures" else CUT
     row = connection.execute(

@@ -1,7 +1,7 @@
-"""Units that turn out to be one: what was paid under the old name counts for the new one, exactly and for good.
+"""Merging of units: the payments under the old key count for the new key, exactly and permanently.
 
-A balance is moved, never copied, so that the sums of a ledger stay what they are. Parts keep the names of those who
-paid for them: `current` says which unit each of these is now. A name that was merged is no unit's any more.
+A balance is moved, never copied, so the sums of a ledger do not change. Parts keep the keys of their payers, and
+`current` maps them to the current keys. After a merge, no unit has the old key.
 """
 
 from collections import Counter
@@ -17,7 +17,7 @@ from discreet.privacy.accounting import CUT, FilterState
 
 _HAVE_PAID = Statement(f"{NAMED} select named.key from named join unit on unit.key = named.key")
 
-# Cut as in `FilterState`; failures are not, but stay within 64 bits: more than a budget ever admits either way.
+# Readings are cut as in `FilterState`. Failures are limited to 64 bits. Both limits exceed every budget.
 _ADD = Statement("""
     insert into unit (key, curve, pure, failures)
     select :new, curve, pure, failures from unit where key = :old
@@ -37,9 +37,9 @@ _NEW_NAMES = Statement(f"{NAMED} select merged.old, merged.new from named join m
 
 
 def merge(connection: Connection, pairs: Sequence[tuple[bytes, bytes]], time: str) -> int:
-    """Move the balance of the first unit of each pair to the second, if it has one; how many were moved.
+    """Move the balance of the first unit of each pair to the second. Return the number of moved balances.
 
-    No part may be open: the rows of units must hold all that they paid.
+    No part may be open: the rows of units must include all their payments.
     """
     wanted = {old: new for old, new in pairs if old != new}
     moved = 0
@@ -56,7 +56,7 @@ def merge(connection: Connection, pairs: Sequence[tuple[bytes, bytes]], time: st
 
 
 def current(connection: Connection, payers: bytes) -> bytes:
-    """Those who paid, one after the other, by the names that they have now; one that is two of them stands twice."""
+    """Return the concatenated current keys of the payers. A unit that merges two of them occurs twice."""
     found: list[bytes] = []
     for keys in chunks(payers):
         names = {bytes(old): bytes(new) for old, new in _NEW_NAMES.run(connection, {"keys": keys}).fetchall()}
@@ -65,10 +65,10 @@ def current(connection: Connection, payers: bytes) -> bytes:
 
 
 def get_back(connection: Connection, back: FilterState, payers: bytes) -> None:
-    """Take `back`, which all of `payers` paid, off what each paid; twice off one that is two of them.
+    """Return `back` to each of `payers`; twice to a unit that merges two of them.
 
     Raises:
-        LedgerError: one of them never paid.
+        LedgerError: if a payer never paid.
     """
     left = list(split(current(connection, payers)))
     while left:
@@ -78,5 +78,5 @@ def get_back(connection: Connection, back: FilterState, payers: bytes) -> None:
 
 
 def split(payers: bytes) -> Iterator[bytes]:
-    """The names that stand one after the other."""
+    """Return the concatenated keys one by one."""
     return (payers[start : start + KEY] for start in range(0, len(payers), KEY))

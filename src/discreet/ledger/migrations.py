@@ -1,6 +1,6 @@
-"""The tables of a ledger in SQLite, as numbered steps. A step is never changed once released; a new one is added.
+"""The tables of a ledger in SQLite, as numbered steps. A released step never changes; new steps are added.
 
-The same tables in PostgreSQL: postgres_tables.py.
+postgres_tables.py has the same tables for PostgreSQL.
 """
 
 import hashlib
@@ -17,13 +17,13 @@ GRANT_IS_FINAL = (
 
 
 def m001_initial(connection: Connection) -> None:
-    """The grant, the total, the questions and their charges."""
+    """Make the tables of the grant, the total, the questions and their charges."""
     for statement in (
-        # One row: what was granted. Numbers as text, so that they are read back exactly.
+        # One row with the grant. Its numbers are texts, which give back the exact values.
         "create table grant_ (only integer primary key check (only = 1), epsilon text not null, delta text not null, "
         "failures text not null, finite_order text not null, orders text not null, log_questions integer not null, "
         "simulation integer not null)",
-        # One row: the sum of all charges, in billionths of a nat at each order, and in 1e-18 of delta.
+        # One row with the sum of all charges: in 1e-9 nats at each order, and in units of 1e-18 of delta.
         "create table total (only integer primary key check (only = 1), nano blob not null, atto integer not null)",
         "create table question (id text primary key, time text not null, algorithm text not null, text text, "
         "private integer not null, stopped text)",
@@ -36,9 +36,9 @@ def m001_initial(connection: Connection) -> None:
 
 
 def m002_sealed_grant(connection: Connection) -> None:
-    """A digest of the grant, so that damage to it is noticed: one changed byte would turn epsilon 5 into 9.
+    """Add a digest of the grant, which detects damage: one changed byte could turn epsilon 5 into 9.
 
-    Against damage alone, not against whoever may write the file. Also, a grant cannot be deleted.
+    The digest does not protect against a process that may write the file. The step also forbids to delete the grant.
     """
     connection.execute(text("create table seal (only integer primary key check (only = 1), digest text not null)"))
     connection.execute(
@@ -49,21 +49,21 @@ def m002_sealed_grant(connection: Connection) -> None:
 
 
 def m003_units(connection: Connection) -> None:
-    """What single units paid, the parts in which questions pay, and which filter was granted.
+    """Add the balances of units, the parts of questions, and the filter of the grant.
 
     Raises:
-        LedgerError: the grant is not the sealed one; it would get a new seal otherwise.
+        LedgerError: if the grant differs from its seal. The step would otherwise seal a damaged grant.
     """
     sealed = connection.execute(text("select digest from seal")).scalar()
     if sealed is not None and sealed != _digest(connection, _GRANT_2):
-        raise LedgerError(f"The ledger's grant is not the one that was made. {CORRUPT}")
+        raise LedgerError(f"The ledger's grant differs from its seal. {CORRUPT}")
     for statement in (
         "alter table grant_ add column accountant text not null default 'renyi'",
-        # Units that ever paid by themselves: a keyed hash, and the three numbers of a `FilterState`.
+        # One row for each unit that was ever charged alone: a keyed hash, and the three numbers of a `FilterState`.
         "create table unit (key blob primary key check (length(key) = 16), curve bigint not null check (curve >= 0), "
         "pure bigint not null check (pure >= 0), failures bigint not null check (failures >= 0)) without rowid",
-        # What is reserved before noise is drawn. Spent: null until it is settled. Paying: the keys of the units
-        # that pay, one after the other, unless everybody does. Charges: what was released, as JSON, for the record.
+        # The sums that are reserved before noise is drawn. Spent: null until the part is settled. Paying: the
+        # concatenated keys of the payers; null if all units pay. Charges: the releases as JSON, for the record.
         "create table part (question text not null, part integer not null, most_nano blob not null, "
         "most_atto bigint not null, spent_nano blob, spent_atto bigint, everybody boolean not null, paying blob, "
         "charges text, primary key (question, part), check (everybody = (paying is null)))",
@@ -74,36 +74,34 @@ def m003_units(connection: Connection) -> None:
 
 
 OPEN_PART = (
-    # One row: the part that single units reserved last. Their rows do not hold it before it is settled, so that sums do
-    # not tell whether it is whole; a digest of what was reserved does. Nulls: their rows hold every part.
+    # One row: the last part that single units reserved. Their rows do not include it before it is settled, so no sum
+    # can check it; the digest of the reservation does. Nulls: the rows include all parts.
     'create table open_part ("only" bigint primary key check ("only" = 1), question text, part bigint, digest {bytes})',
     "insert into open_part values (1, null, null, null)",
-    # Called otherwise from now on, so that a program of an earlier version that has the ledger open fails: it would not
-    # see what the open part reserved.
+    # The new name makes a running program of an earlier version fail: it would miss the reservation of the open part.
     "alter table part rename column paying to payers",
 )
 
 
 def m004_open_part(connection: Connection) -> None:
-    """Units' rows are written when a part is settled, once, no longer when it is reserved."""
+    """Add the open part: units' rows are now written once, when a part is settled, and not when it is reserved."""
     for statement in OPEN_PART:
         connection.execute(text(statement.format(bytes="blob")))
 
 
 MERGED = (
-    # Units that turned out to be one: what `old` had paid, `new` has paid. Old names stay in `part.payers`, so that a
-    # part which they paid for can still be settled.
+    # Merged units: `new` has the payments of `old`. The old keys stay in `part.payers`, so that their parts can still
+    # be settled.
     "create table if not exists merged (old {bytes} primary key check (length(old) = 16), "
     "new {bytes} not null check (length(new) = 16), time text not null)",
     "create index if not exists merged_new on merged (new)",
-    # Called otherwise from now on, so that a program of an earlier version that has the ledger open fails: it would not
-    # find what a unit paid under its old name.
+    # The new name makes a running program of an earlier version fail: it would miss the payments under the old key.
     "alter table open_part rename to latest_part",
 )
 
 
 def m005_merged(connection: Connection) -> None:
-    """Which units turned out to be one."""
+    """Add the table of merged units."""
     for statement in MERGED:
         connection.execute(text(statement.format(bytes="blob")))
 
@@ -112,7 +110,7 @@ _GRANT_2 = "epsilon, delta, failures, finite_order, orders, log_questions, simul
 
 
 def grant_digest(connection: Connection) -> str:
-    """A digest of every column of the grant."""
+    """Return a digest of all columns of the grant."""
     return _digest(connection, f"{_GRANT_2}, accountant")
 
 
@@ -128,4 +126,4 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m004_open_part,
     m005_merged,
 )
-"""In order; the number of those that ran is the version of a ledger."""
+"""The steps in order. The number of finished steps is the version of a ledger."""

@@ -1,6 +1,6 @@
-"""What each question paid, and synthetic corpora, too: from their charges, and from the parts in which units paid.
+"""The payments of each question and synthetic corpus, from charges and from parts that units paid.
 
-What is not settled yet counts for all that was reserved.
+A part that is not settled yet counts with its whole reservation.
 """
 
 import json
@@ -16,10 +16,10 @@ _PARTS = "select question, part, most_nano, most_atto, spent_nano, spent_atto, c
 
 
 def paid(connection: Connection) -> dict[str, tuple[int, Spending]]:
-    """How many payments each question made, by its id, and what they cost any unit at most.
+    """Return, for each question's id, the number of its payments and their largest cost for a unit.
 
     Raises:
-        LedgerError: the ledger is damaged.
+        LedgerError: if the ledger is damaged.
     """
     found: dict[str, tuple[int, Spending]] = {}
     apart: dict[str, Spending] = {}
@@ -42,7 +42,7 @@ def paid(connection: Connection) -> dict[str, tuple[int, Spending]]:
 
 
 def _count(charges: str | None) -> int:
-    """How many charges a part made."""
+    """Return the number of charges of a part."""
     try:
         return len(json.loads(charges)) if charges else 0
     except (ValueError, TypeError, RecursionError):

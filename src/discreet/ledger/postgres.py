@@ -1,7 +1,7 @@
 """The ledger of a vault in PostgreSQL: one schema of a database, which several machines may share.
 
-A payment locks the one row of the total first (`for update`) and is committed with `synchronous_commit=on`. On
-opening, the sums must match what was paid, and the grant its seal.
+A payment first locks the single row of the total (`for update`), and is committed with `synchronous_commit=on`. Opening
+checks that the sums match the payments, and that the grant matches its seal.
 """
 
 import re
@@ -28,12 +28,12 @@ _NAME = re.compile(r"vault_[0-9a-f]{1,57}")
 
 
 class PostgresLedger(SqlLedger):
-    """A `UnitLedger` in a PostgreSQL schema. Made by `create`, found again by `open`; its grant never changes."""
+    """A `UnitLedger` in a PostgreSQL schema. `create` makes it, and `open` opens it. Its grant never changes."""
 
     _arrival = "arrival"
 
     def __init__(self, url: URL, name: str) -> None:
-        """For `create` and `open`, which check the ledger."""
+        """Connect to a checked ledger. Use `create` or `open` instead."""
         self.name = name
         self._engine = closing_with(self, engine(url))
         super().__init__()
@@ -42,19 +42,19 @@ class PostgresLedger(SqlLedger):
     def create(
         cls, url: str, name: str, budget: Budget, *, log_questions: bool = False, simulation: bool = False
     ) -> Self:
-        """A new ledger with a grant, once and for all.
+        """Create a ledger with its final grant. Return the ledger.
 
         Args:
-            url: the address of the database: "postgresql://user@host/database". It is in no error.
-            name: what its schema is called: "vault_" and up to 57 of the digits 0-9a-f.
+            url: the URL of the database: "postgresql://user@host/database". No error shows it.
+            name: the name of the schema: "vault_" and up to 57 of the digits 0-9a-f.
             budget: the grant.
-            log_questions: whether the text of questions is kept.
-            simulation: whether insecure noise is allowed, for experiments. This mark never goes.
+            log_questions: whether to keep the texts of questions.
+            simulation: whether insecure noise is allowed, for experiments. This mark is permanent.
 
         Raises:
-            UsageError: the address or the name is none.
-            MissingPart: the driver is not installed.
-            LedgerError: there is a schema of this name, or the database cannot be reached or written.
+            UsageError: if the URL or the name is invalid.
+            MissingPart: if the driver is not installed.
+            LedgerError: if a schema of this name exists, or if the database cannot be reached or written.
         """
         found = _checked(url, name)
         with explained(), closed(engine(found)) as made, transaction(made, name, making=True) as connection:
@@ -64,13 +64,13 @@ class PostgresLedger(SqlLedger):
 
     @classmethod
     def open(cls, url: str, name: str) -> Self:
-        """An existing ledger, after checking that it is sound.
+        """Open an existing ledger, and check that it is sound. Return the ledger.
 
         Raises:
-            UsageError: the address or the name is none.
-            MissingPart: the driver is not installed.
-            LedgerError: it is missing, corrupt or out of reach. Nothing may be released without it.
-            VaultVersionError: it was made by another version, or for other orders.
+            UsageError: if the URL or the name is invalid.
+            MissingPart: if the driver is not installed.
+            LedgerError: if the ledger is missing, corrupt or out of reach. Nothing may be released without it.
+            VaultVersionError: if the ledger has a later format or other Renyi orders.
         """
         found = _checked(url, name)
         with explained(), closed(engine(found)) as made:
@@ -83,16 +83,16 @@ class PostgresLedger(SqlLedger):
         return cls(found, name)
 
     def copy(self, path: Path) -> SqliteLedger:
-        """A copy in a file, marked as a simulation, for experiments: this ledger is not touched, the mark never goes.
+        """Copy the ledger to a file that is permanently marked as a simulation. This ledger does not change.
 
         Raises:
-            LedgerError: there is something at `path`, nothing can be written there, or the database is out of reach.
+            LedgerError: if a file exists at `path`, if it cannot be written, or if the database is out of reach.
         """
         with self._reading() as connection:
             return copied(connection, path)
 
     def alone(self, key: bytes) -> AbstractContextManager[None]:
-        """Hold a flight on all machines that share the ledger."""
+        """Wait for a flight on all machines that share the ledger, and hold it for the block."""
         return alone_by_server(self._engine, self.name, key)
 
     @contextmanager
@@ -107,9 +107,12 @@ class PostgresLedger(SqlLedger):
 
 
 def _checked(url: str, name: str) -> URL:
-    # The name goes into statements as it is, so it must be nothing but a name.
+    # Statements contain the name without quoting, so it must be a plain name.
     if not _NAME.fullmatch(name):
-        raise UsageError("A ledger in PostgreSQL is called vault_ and up to 57 of the digits 0-9a-f.")
+        raise UsageError(
+            "The name of the ledger's schema is invalid. Expected: vault_ and up to 57 of the digits 0-9a-f. Restore "
+            "vault.json from a backup."
+        )
     return address(url)
 
 
@@ -119,8 +122,8 @@ def _checked_version(connection: Connection, name: str) -> int:
     version = int(connection.execute(text("select version from format")).scalar_one())
     if version > VERSION:
         raise VaultVersionError(
-            f"The ledger has format {version}; this program reads up to {VERSION}. Update discreet."
+            f"The ledger has format {version}; this version of discreet reads formats up to {VERSION}. Update discreet."
         )
-    if version < OLDEST:  # no version of discreet made one
+    if version < OLDEST:  # no version of discreet made such a ledger
         raise LedgerError(CORRUPT)
     return version

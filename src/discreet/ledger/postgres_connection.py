@@ -1,6 +1,6 @@
-"""The PostgreSQL server under a ledger: how it is reached, what a transaction is, and what its errors mean.
+"""The PostgreSQL server of a ledger: connections, transactions, and the explanation of errors.
 
-Neither the server's address nor its own words are in an error: they may name hosts, users and people.
+Errors contain neither the server's URL nor its messages, which may name hosts, users and people.
 """
 
 from collections.abc import Iterator
@@ -14,70 +14,70 @@ from discreet.ledger.connections import pool
 from discreet.ledger.encoding import CORRUPT
 
 PATIENCE = 30
-"""Seconds to wait while another process writes."""
+"""The time to wait for another process that writes, in seconds."""
 
 _ALL = f"set local lock_timeout = '{PATIENCE}s'; set local idle_in_transaction_session_timeout = '{PATIENCE}s'"
 _READING = "set transaction isolation level repeatable read, read only"
-# Committed rows are seen after the lock was waited for, and commits are on disk when they return.
+# The transaction sees all rows that were committed before it got the lock, and its commit is on disk when it returns.
 _WRITING = "set transaction isolation level read committed; set local synchronous_commit = on"
 _LOCK = "select 1 from total for update"
 _LOST = "set local synchronous_commit = off"
 
-_MISSING = "There is no such ledger in this database. Nothing is released without it; restore it from a copy."
+_MISSING = "The database has no such ledger. Nothing is released without a ledger. Restore it from a backup."
 _UNREACHED = (
-    "The ledger's database cannot be reached, or the connection to it broke. Nothing was released; what was just being "
-    "paid may count as spent. See that the server runs, then run the command again."
+    "The ledger's database cannot be reached, or the connection broke. Nothing was released, but the current payment "
+    "may count as spent. Check that the server is running, and run the command again."
 )
-_REFUSED = "The ledger's database refuses the connection. Nothing was charged or released; check its address."
-_UNWRITABLE = "The ledger cannot be written. Nothing was charged or released; allow writing to its schema."
-_AGAIN = f"Another process has held the ledger for {PATIENCE} s. Nothing was charged or released; try again."
+_REFUSED = "The ledger's database refuses the connection. Nothing was charged or released. Check its URL."
+_UNWRITABLE = "The ledger cannot be written. Nothing was charged or released. Permit writing to its schema."
+_AGAIN = f"Another process has held the ledger for {PATIENCE} s. Nothing was charged or released. Try again."
 _EXPLAINED = {
     "08": _UNREACHED,
-    "57": _UNREACHED,  # the server is being stopped or started
-    "25P03": _UNREACHED,  # this process slept in the middle of a transaction
+    "57": _UNREACHED,  # the server stops or starts
+    "25P03": _UNREACHED,  # this process was suspended during a transaction
     "28": _REFUSED,
     "3D000": _REFUSED,
     "3F000": _MISSING,
     "42P01": _MISSING,
     "25006": _UNWRITABLE,
     "42501": _UNWRITABLE,
-    "42P06": "There is a ledger of this name already; it is not overwritten. Choose another name.",
-    "53100": "The server's disk is full, so the ledger cannot be written. Nothing was charged or released; make room.",
-    "53": "The ledger's database has no room for another connection. Nothing was charged or released; try again.",
+    "42P06": "A ledger of this name already exists, and is never overwritten. Choose another name.",
+    "53100": "The server's disk is full. Nothing was charged or released. Free disk space on the server.",
+    "53": "The ledger's database accepts no more connections. Nothing was charged or released. Try again.",
     "55P03": _AGAIN,
     "40": _AGAIN,
-    "58": "The disk under the ledger does not work. Nothing was released; look after the disk.",
+    "58": "The ledger's disk reports an error. Nothing was released. Check the disk.",
     "XX": CORRUPT,
-    "23": CORRUPT,  # it holds what it must not
-    "42": CORRUPT,  # our statements are fixed: if one does not fit the tables, the tables are damaged
+    "23": CORRUPT,  # the stored values violate a constraint
+    "42": CORRUPT,  # the statements are fixed: if one fails, the tables are damaged
 }
 
 
 def address(url: str) -> URL:
-    """The address of a database, for the driver that is used.
+    """Return the URL of a database for the driver.
 
     Raises:
-        UsageError: it is none of a PostgreSQL database.
+        UsageError: if the URL is not that of a PostgreSQL database.
     """
     try:
         found = make_url(url)
     except (ArgumentError, ValueError):
         found = None
     if found is None or found.get_backend_name() != "postgresql":
-        raise UsageError("This is no address of a PostgreSQL database. Expected: postgresql://user@host/database.")
+        raise UsageError("The ledger URL is invalid. Expected: postgresql://user@host/database.")
     found = found.set(drivername="postgresql+psycopg")
     return found if "connect_timeout" in found.query else found.update_query_dict({"connect_timeout": "10"})
 
 
 def engine(url: URL) -> Engine:
-    """An engine for the database at `url`, whose transactions are made by `transaction`.
+    """Return an engine for the database at `url`. `transaction` makes its transactions.
 
     Raises:
-        MissingPart: the driver is not installed.
+        MissingPart: if the driver is not installed.
     """
     try:
-        # Tried before use: a server that was started anew meanwhile costs a round trip, not a question. The driver
-        # begins nothing by itself, since that would be a round trip of its own: `transaction` does.
+        # A ping before each use: after a restart of the server, this costs a round trip, but no question. `transaction`
+        # begins the transactions, because the driver would need a further round trip.
         return pool(
             create_engine(url, isolation_level="AUTOCOMMIT", pool_pre_ping=True, max_overflow=-1, hide_parameters=True)
         )
@@ -89,10 +89,10 @@ def engine(url: URL) -> Engine:
 def transaction(
     engine: Engine, name: str, *, reading: bool = False, making: bool = False, durable: bool = True
 ) -> Iterator[Connection]:
-    """A transaction in the schema `name`, which must have been checked; it locks the total first.
+    """Run the block as a transaction in the checked schema `name`, which locks the total first.
 
-    When `reading`, it sees one moment and locks nothing; when `making`, it locks nothing, since there is nothing yet.
-    If it is not `durable`, it may be lost when the server's power is cut.
+    With `reading`, the transaction sees one consistent state and locks nothing. With `making`, it locks nothing,
+    because there are no tables yet. Without `durable`, a power cut of the server may undo it.
     """
     start = f'{_ALL}; set local search_path to "{name}"'
     if reading:
@@ -104,14 +104,14 @@ def transaction(
     with engine.connect() as connection, connection.begin():
         driver = connection.connection.dbapi_connection
         assert driver is not None
-        # In one go: every statement by itself would wait for the server once more.
+        # One call for all statements: each call waits for the server.
         driver.execute(f"begin; {start}", prepare=False)
         yield connection
 
 
 @contextmanager
 def explained() -> Iterator[None]:
-    """Turn what goes wrong in the database into a `LedgerError` that says what to do."""
+    """Convert errors of the database to a `LedgerError` with a remedy."""
     try:
         yield
     except (SQLAlchemyError, UnicodeDecodeError) as error:
@@ -123,18 +123,20 @@ def explained() -> Iterator[None]:
 
 
 def missing() -> LedgerError:
-    """The error of a ledger that is not there: it is never begun afresh, since that would forget what was spent."""
+    """Return the error of a missing ledger. A new one is never made in its place: it would lack all charges."""
     return LedgerError(_MISSING)
 
 
 def _meaning(error: Exception) -> str:
     if isinstance(error, (NoResultFound, MultipleResultsFound, UnicodeDecodeError)):
-        return CORRUPT  # a row that must be there is not, is there twice, or cannot be read
+        return CORRUPT  # a required row is missing, occurs twice, or cannot be read
     cause = error.orig if isinstance(error, DBAPIError) else error
     state = getattr(cause, "sqlstate", None)
     if state is None and type(cause).__name__ in ("OperationalError", "ConnectionTimeout", "InterfaceError"):
         return _UNREACHED
     found = next((said for start, said in _EXPLAINED.items() if str(state).startswith(start)), None)
     return (
-        found or f"The ledger cannot be used ({type(error).__name__}). Nothing was released. Restore a copy if need be."
+        found
+        or f"The ledger cannot be used ({type(error).__name__}). Nothing was released. Try again; if the error "
+        "remains, restore a backup."
     )

@@ -1,11 +1,11 @@
-"""The tables of a ledger in PostgreSQL: those of migrations.py after its last step, column by column."""
+"""The tables of a ledger in PostgreSQL. Their columns are those of migrations.py after its last step."""
 
 from sqlalchemy import Connection, text
 
 from discreet.ledger.migrations import MERGED, OPEN_PART
 
 VERSION = 5
-"""Which step of migrations.py these tables are equal to."""
+"""The step of migrations.py that these tables correspond to."""
 
 _TABLES = (
     "create table format (version bigint not null)",
@@ -31,11 +31,11 @@ _TABLES = (
 )
 _LATER = tuple(tuple(statement.format(bytes="bytea") for statement in step) for step in (OPEN_PART, MERGED))
 OLDEST = VERSION - len(_LATER)
-"""The first version of a ledger in PostgreSQL, to whose tables the later steps are added."""
+"""The first version of a ledger in PostgreSQL. Later steps are applied to its tables."""
 
 
 def make_tables(connection: Connection, name: str) -> None:
-    """Empty tables in a new schema called `name`, which must have been checked."""
+    """Make empty tables in a new schema with the checked name `name`."""
     connection.execute(text(f'create schema "{name}"'))
     for statement in _TABLES:
         connection.execute(text(statement))
@@ -44,7 +44,7 @@ def make_tables(connection: Connection, name: str) -> None:
 
 
 def migrate(connection: Connection) -> None:
-    """Bring older tables up to date; alone with the ledger, since another process may have done so meanwhile."""
+    """Migrate older tables under the lock of the ledger. Another process may have migrated them before."""
     version = connection.execute(text("select version from format")).scalar_one()
     for step in _LATER[version - OLDEST :]:
         for statement in step:

@@ -1,4 +1,4 @@
-"""The protocol of a vault's ledger: payments, questions, and figures for the custodian."""
+"""The protocol of a vault's ledger: payments, questions, and statistics for the custodian."""
 
 from collections.abc import Collection
 from contextlib import AbstractContextManager
@@ -9,7 +9,7 @@ from discreet.ledger.records import QuestionRecord
 from discreet.privacy.accounting import FilterState, Spending
 from discreet.privacy.ledger import UnitLedger
 
-if TYPE_CHECKING:  # it imports a library that takes a fifth of a second
+if TYPE_CHECKING:  # the module imports a library that takes 0.2 seconds
     from discreet.ledger.counter import Counter, Reached
 
 
@@ -19,7 +19,7 @@ class VaultLedger(UnitLedger, Protocol):
     Threads and forked processes may share it: each call is one transaction.
 
     Attributes:
-        counter: the file that records how far the ledger was; None for a ledger without a vault.
+        counter: the file with the last known state of the ledger; None for a ledger without a vault.
     """
 
     counter: "Counter | None"
@@ -33,7 +33,7 @@ class VaultLedger(UnitLedger, Protocol):
         """
 
     def finish(self, question: str, stopped: str) -> None:
-        """Record why a question ended.
+        """Record the reason for the end of a question.
 
         Raises:
             LedgerError: if no question with this id began, or if the ledger cannot be written.
@@ -43,25 +43,25 @@ class VaultLedger(UnitLedger, Protocol):
         """Return all questions in the order of their arrival, with their payments."""
 
     def spent_at_most(self, questions: Collection[str] | None = None) -> Spending:
-        """Return an upper bound on what any one unit paid for `questions` (ids), or for all of them. It is public."""
+        """Return an upper bound on a unit's payments for `questions` (ids), or for all questions. It is public."""
 
     def balance(self, unit: bytes) -> FilterState:
-        """Return what one unit has paid by itself. For the custodian alone."""
+        """Return the charges of one unit alone. For the custodian only."""
 
     def questions_of(self, unit: bytes) -> frozenset[str]:
-        """Return the ids of the questions that one unit paid for by itself. For the custodian alone."""
+        """Return the ids of the questions that charged one unit alone. For the custodian only."""
 
     def count_corpora(self) -> int:
-        """Return how many synthetic corpora were paid for."""
+        """Return the number of synthetic corpora that were paid for."""
 
     def alone(self, key: bytes) -> AbstractContextManager[None]:
         """Wait until no other thread, process or machine holds `key` on this ledger, and hold it for the block."""
 
     def reached(self) -> "Reached":
-        """Return how far the ledger is: numbers that only grow."""
+        """Return the state of the ledger: numbers that only grow."""
 
     def note(self) -> None:
-        """Write how far the ledger is into its counter, after payments that belong to no question."""
+        """Write the state of the ledger to its counter, after payments that belong to no question."""
 
     def copy(self, path: Path) -> "VaultLedger":
         """Return a copy in a new file, marked as a simulation. This ledger does not change.

@@ -1,4 +1,4 @@
-"""What a ledger remembers of a question."""
+"""The record of a question in a ledger."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,18 +8,18 @@ from discreet.privacy.accounting import Spending
 
 @dataclass(frozen=True)
 class QuestionRecord:
-    """A question that was asked.
+    """The record of a question.
 
     Attributes:
-        id: its id.
-        time: when it began, UTC, ISO 8601.
-        algorithm: how it was answered.
-        text: what was asked, if the vault keeps questions.
-        private: whether its answer has a guarantee.
-        stopped: why the answer ended; None if it never did (a crash, an interruption).
-        charges: how many payments it made.
-        epsilon: what they amount to under the vault's budget, taken by themselves.
-        spending: what they add up to.
+        id: the id of the question.
+        time: the time of its start, UTC, ISO 8601.
+        algorithm: the name of the algorithm.
+        text: the text of the question, if the vault keeps texts.
+        private: whether the answer has a guarantee.
+        stopped: the reason for the end of the answer; None after a crash or an interruption.
+        charges: the number of payments.
+        epsilon: the epsilon of these payments alone, under the vault's budget.
+        spending: the sum of the payments.
     """
 
     id: str
@@ -33,7 +33,7 @@ class QuestionRecord:
     spending: Spending
 
     def describe(self) -> dict[str, Any]:
-        """The record as plain data."""
+        """Return the record as plain data."""
         content = {
             "id": self.id,
             "time": self.time,

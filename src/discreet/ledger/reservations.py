@@ -1,9 +1,9 @@
-"""The open part: what single units reserved last, and what their own rows do not hold yet.
+"""The open part: the last reservation of single units, which their rows do not include yet.
 
-A reservation is durable as one row of `part`. The rows of its units are written once, when it is settled, with what
-was spent; or before that, with all that it reserved, as soon as another payment looks at them or changes them. So
-there is at most one open part: the one that `latest_part` names, while it is not settled. Until then it counts for
-all that it reserved. No sum of rows tells whether it is whole, but a digest of it does.
+A reservation is durable as one row of `part`. The rows of its units are written once. If the part is settled first,
+they get the spent sum. If another payment reads or changes them first, they get the whole reservation. So there is at
+most one open part: the one in `latest_part` while it is not settled. It counts with its whole reservation. No sum of
+rows can check it, but its digest does.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ _NAME = Statement("update latest_part set question = :question, part = :part, di
 
 @dataclass(frozen=True)
 class OpenPart:
-    """A part that its units' rows do not hold yet; `payers`: their names, one after the other."""
+    """A part that its units' rows do not include yet. `payers` are the concatenated keys of the units."""
 
     question: str
     part: int
@@ -36,10 +36,10 @@ class OpenPart:
 
 
 def find(connection: Connection) -> OpenPart | None:
-    """The open part, if there is one.
+    """Return the open part; None if there is none.
 
     Raises:
-        LedgerError: the part that was reserved last is not there, or is another than it was.
+        LedgerError: if the last reserved part is missing, or was changed.
     """
     row = connection.execute(_FIND).one()
     if row.question is None:
@@ -53,18 +53,22 @@ def find(connection: Connection) -> OpenPart | None:
 
 
 def check_digest(part: OpenPart, digest: object) -> None:
-    """Refuse a part that is not what was reserved."""
+    """Check that a part equals its reservation.
+
+    Raises:
+        LedgerError: if the digest differs.
+    """
     if digest != _digest(part):
         raise LedgerError(CORRUPT)
 
 
 def name(connection: Connection, part: OpenPart) -> None:
-    """Let this part be the open one. No other may be, or it would be forgotten."""
+    """Record this part as the open one. No other part may be open, because the ledger would lose it."""
     _NAME.run(connection, {"question": part.question, "part": part.part, "digest": _digest(part)})
 
 
 def write(connection: Connection, budget: Budget) -> None:
-    """Write all that the open part reserved, if there is one, into its units' rows; none is open afterwards."""
+    """Write the reservation of the open part to its units' rows. Afterwards no part is open."""
     found = find(connection)
     if found is not None:
         held = budget.filter_state(found.most)
@@ -73,7 +77,7 @@ def write(connection: Connection, budget: Budget) -> None:
 
 
 def reserved(connection: Connection, budget: Budget) -> tuple[FilterState, bytes]:
-    """What units paid beyond what their rows say, and which."""
+    """Return the payment that units' rows do not include yet, and the concatenated keys of its payers."""
     found = find(connection)
     return (FilterState(), b"") if found is None else (budget.filter_state(found.most), found.payers)
 

@@ -1,4 +1,4 @@
-"""A copy of a ledger from a server, in a file and marked as a simulation, for experiments."""
+"""Copies of a server's ledger in a file that is marked as a simulation, for experiments."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,10 +17,10 @@ _TABLES = ("grant_", "total", "question", "charge", "unit", "part", "latest_part
 
 
 def copied(source: Connection, path: Path) -> SqliteLedger:
-    """What `source` sees, in a new file at `path`; the copy is marked from the first.
+    """Copy the state that `source` sees to a new file at `path`. The copy has its mark from the start.
 
     Raises:
-        LedgerError: there is something at `path`, nothing can be written there, or the server is gone.
+        LedgerError: if a file exists at `path`, if it cannot be written, or if the server is out of reach.
     """
     new_file(path)
     try:
@@ -44,11 +44,11 @@ def _copy(source: Connection, target: Connection, table: str) -> None:
     copied = ", ".join(f'"{column}"' for column in columns if column != "simulation")
     order = " order by arrival" if table == "question" else ""
     driver: Any = target.connection.dbapi_connection
-    # Row by row, however many there are.
+    # The rows are streamed, because there may be many.
     driver.executemany(f"insert into {table} values ({marks})", _rows(source, f"select {copied} from {table}{order}"))
 
 
 def _rows(source: Connection, statement: str) -> Iterator[tuple[Any, ...]]:
-    with postgres_connection.explained():  # here, not around the writing: the server's own words are in no error
+    with postgres_connection.explained():  # around reading only, so that no error has a message of the server
         for row in stream(source, statement):
             yield tuple(row)

@@ -1,12 +1,12 @@
-"""A ledger in a database that speaks SQL: everything that does not depend on which one.
+"""A ledger in an SQL database, without the parts that depend on the kind of database.
 
-Every payment is one transaction, which takes the one lock of the ledger first, so that two processes cannot both
-spend what only one can; it is committed so that it survives a power cut; and only then is noise drawn. Sums are
-whole numbers. What single units reserve is one row; their own rows are written when it is settled, or before anything
-else looks at them (reservations.py). A kind of database brings its transactions (`_reading`, `_writing`).
+A payment is one transaction that first takes the single lock of the ledger, so two processes cannot spend the same
+budget. The commit survives a power cut. Noise is drawn only after the commit. Sums are whole numbers. The reservation
+of single units is one row. Their own rows are written when it is settled, or before the next access
+(reservations.py). A subclass for a kind of database implements the transactions (`_reading`, `_writing`).
 
-What no ledger can notice by itself is that it was put back whole from an older copy: what was charged since is
-forgotten. A counter beside it notices (counter.py).
+A ledger cannot detect that it was replaced as a whole by an older copy, which lacks later charges. A counter beside
+the ledger detects this (counter.py).
 """
 
 import json
@@ -48,7 +48,7 @@ from discreet.privacy.ledger import (
 
 _FIND_CHARGE = Statement("select nano, atto from charge where question = :question and number = :number")
 _CHARGE = Statement("insert into charge values (:question, :number, :time, :mechanism, :change, :cost, :nano, :atto)")
-# What a reservation has to know before it looks at units. Open, too, is a part that was named and is not there:
+# The values that a reservation needs before it reads units. A named but missing part counts as open, and
 # `reservations.find` refuses it.
 _BEFORE = Statement(
     "select total.nano, total.atto, latest_part.question is not null and latest.spent_nano is null as open, "
@@ -77,16 +77,16 @@ _SETTLE = Statement(
 class SqlLedger(ABC):
     """A `UnitLedger` in a database. Its grant never changes.
 
-    May be shared by threads and by forked processes: every call is a transaction of its own.
+    Threads and forked processes may share it: each call is one transaction.
 
     Attributes:
-        counter: a file that knows how far the ledger was; None for a ledger without a vault.
+        counter: the file with the last known state of the ledger; None for a ledger without a vault.
     """
 
-    _arrival: ClassVar[str]  # the column that numbers questions as they arrive, whatever the clock says
+    _arrival: ClassVar[str]  # the column that numbers questions in the order of arrival, independent of clocks
 
     def __init__(self) -> None:
-        """For `create` and `open` of the kinds, which check the ledger."""
+        """Read the grant. `create` and `open` of a subclass check the ledger."""
         self.counter: Counter | None = None
         with self._reading() as connection:
             grant = read_grant(connection)
@@ -96,37 +96,37 @@ class SqlLedger(ABC):
 
     @abstractmethod
     def _reading(self) -> AbstractContextManager[Connection]:
-        """A transaction that sees one moment and changes nothing; its errors are explained."""
+        """Return a read-only transaction on one consistent state. Its errors are `LedgerError`s."""
 
     @abstractmethod
     def _writing(self, *, durable: bool = True) -> AbstractContextManager[Connection]:
-        """A transaction alone with the ledger; if `durable`, on disk when it ends. Its errors are explained."""
+        """Return an exclusive transaction; with `durable`, it is on disk at its end. Its errors are `LedgerError`s."""
 
     @abstractmethod
     def alone(self, key: bytes) -> AbstractContextManager[None]:
-        """Wait until no other thread, process or machine on this ledger is in this block for `key` (flights)."""
+        """Wait for the flight `key` of this ledger, and hold it for the block (flights.py)."""
 
     def reached(self) -> Reached:
-        """How far the ledger is: numbers that only grow."""
+        """Return the state of the ledger: numbers that only grow."""
         with self._reading() as connection:
             return reached(connection)
 
     def spent(self) -> Spending:
-        """Everything that everybody was charged so far."""
+        """Return the sum that all units have paid in common."""
         with self._reading() as connection:
             return total(connection)
 
     def affords(self, extra: Spending) -> bool:
-        """Whether everybody could be charged `extra` now."""
+        """Return whether all units could be charged `extra` now."""
         return self.budget.admits(self.spent() + extra)
 
     def charge(self, charge: Charge) -> bool:
-        """Record a charge durably, or refuse it. Idempotent under (question, number); returns whether it is new.
+        """Record a charge durably, or refuse it. Return whether it is new: (question, number) makes it idempotent.
 
         Raises:
-            BudgetExhausted: the sum would exceed the budget. Nothing was recorded.
-            LedgerError: it was recorded before with another cost, units pay by themselves here, or the ledger cannot
-                be written.
+            BudgetExhausted: if the sum would exceed the budget. Nothing was recorded.
+            LedgerError: if it was recorded before with another cost, if the ledger has unit payment, or if the ledger
+                cannot be written.
         """
         spending, cost = Spending.of(charge.cost), json.dumps(charge.cost.describe())
         key = {"question": charge.question, "number": charge.number}
@@ -134,7 +134,10 @@ class SqlLedger(ABC):
             found = _FIND_CHARGE.found(connection, key)
             if found is not None:
                 if unpack(*found) != spending:
-                    raise LedgerError("This charge was recorded before with another cost. Nothing was released.")
+                    raise LedgerError(
+                        "This charge was recorded before with another cost. Nothing was released. Ask the question "
+                        "again under a new id."
+                    )
                 return False
             if _UNITS_PAY.found(connection, {}) is not None:
                 raise units_pay()
@@ -144,11 +147,11 @@ class SqlLedger(ABC):
         return True
 
     def reserve(self, question: str, part: int, most: Spending, units: Sequence[bytes]) -> frozenset[bytes]:
-        """Have those of `units` pay `most` that can, durably. Returns them; the others pay nothing.
+        """Charge `most` durably to those of `units` that can pay. Return them; the others pay nothing.
 
         Raises:
-            LedgerError: this part of the question was reserved before, a unit's name has not 16 bytes, or the
-                ledger cannot be written. Nothing was reserved.
+            LedgerError: if this part of the question was reserved before, if a unit's key does not have 16 bytes, or
+                if the ledger cannot be written. Nothing was reserved.
         """
         named, cost = checked(units), self.budget.filter_state(most)
         with self._writing() as connection:
@@ -160,7 +163,7 @@ class SqlLedger(ABC):
         return frozenset(paying)
 
     def payers(self, question: str, part: int) -> frozenset[bytes] | None:
-        """The units that pay for a part that was reserved before; None if it was not, or everybody pays."""
+        """Return the payers of a reserved part; None if the part was not reserved, or if all units pay."""
         with self._reading() as connection:
             row = _PAYERS.found(connection, {"question": question, "part": part})
             if row is None or row[0] is None:
@@ -168,11 +171,11 @@ class SqlLedger(ABC):
             return frozenset(merging.split(merging.current(connection, bytes(row[0]))))
 
     def reserve_all(self, question: str, part: int, most: Spending) -> frozenset[bytes]:
-        """Have everybody pay `most`, durably, those included who join later. Returns the units that cannot.
+        """Charge `most` durably to all units, also to later ones. Return the units that cannot pay.
 
         Raises:
-            BudgetExhausted: not even a unit that never paid by itself could pay (public). Nothing was recorded.
-            LedgerError: this part of the question was reserved before, or the ledger cannot be written.
+            BudgetExhausted: if not even a unit without charges of its own could pay (public). Nothing was recorded.
+            LedgerError: if this part of the question was reserved before, or if the ledger cannot be written.
         """
         with self._writing() as connection:
             spent = self._before(connection, question, part)
@@ -181,13 +184,13 @@ class SqlLedger(ABC):
             return rows_of_units.cannot_pay(connection, self.budget, everybody)
 
     def settle(self, question: str, part: int, spent: Spending, charges: Sequence[Charge] = ()) -> None:
-        """Return to all who paid for a part what was reserved beyond `spent`; keep what was charged.
+        """Settle a part: return the reservation beyond `spent` to its payers, and record the charges.
 
-        Settling again with the same `spent` changes nothing. It may be lost in a power cut: then more counts as
-        spent than was.
+        Settling again with the same `spent` changes nothing. A power cut may undo it: then the whole reservation counts
+        as spent.
 
         Raises:
-            LedgerError: the part was never reserved, was settled with another sum, or spent more than reserved.
+            LedgerError: if the part was never reserved, was settled with another sum, or spent more than it reserved.
         """
         key = {"question": question, "part": part}
         released = json.dumps([charge.describe() for charge in charges])
@@ -211,60 +214,60 @@ class SqlLedger(ABC):
                 reservations.check_digest(OpenPart(question, part, most, payers), digest)
                 rows_of_units.pay(connection, held, held - back, payers)
             else:
-                # What was reserved since comes first: were a sum cut by it, nothing would be returned.
+                # Later reservations are written first: a sum that they cut returns nothing.
                 reservations.write(connection, self.budget)
                 merging.get_back(connection, back, payers)
 
     def merge(self, pairs: Sequence[tuple[bytes, bytes]]) -> int:
-        """Have what the first of each pair of units paid count as paid by the second; durably, all or none.
+        """Move the balance of the first unit of each pair to the second, durably, all or none.
 
-        The first is a name that no unit has any more: its balance is moved, and what it paid for can still be
-        settled. Merging again changes nothing. Returns how many balances were moved.
+        No unit has the first key afterwards. Parts that it paid for can still be settled. Merging again changes
+        nothing. Return the number of moved balances.
 
         Raises:
-            LedgerError: a unit's name has not 16 bytes, or the ledger cannot be written. Nothing was moved.
+            LedgerError: if a unit's key does not have 16 bytes, or if the ledger cannot be written. Nothing was moved.
         """
         checked([name for pair in pairs for name in pair])
         with self._writing() as connection:
-            reservations.write(connection, self.budget)  # from here on, rows hold all that units paid
+            reservations.write(connection, self.budget)  # from here on, rows include all payments of units
             moved = merging.merge(connection, pairs, _now())
             now = self._counted(connection)
         self._note(now)
         return moved
 
     def balance(self, unit: bytes) -> FilterState:
-        """What one unit has paid by itself. For the custodian alone."""
+        """Return the charges of one unit alone. For the custodian only."""
         with self._reading() as connection:
             return rows_of_units.balance(connection, *reservations.reserved(connection, self.budget), unit)
 
     def questions_of(self, unit: bytes) -> frozenset[str]:
-        """The ids of the questions that one unit paid for by itself. For the custodian alone."""
+        """Return the ids of the questions that charged one unit alone. For the custodian only."""
         with self._reading() as connection:
             return tracing.questions_of(connection, unit)
 
     def count_corpora(self) -> int:
-        """How many synthetic corpora were paid for."""
+        """Return the number of synthetic corpora that were paid for."""
         with self._reading() as connection:
             return tracing.count_corpora(connection)
 
     def unit_balances(self) -> list[tuple[FilterState, int]]:
-        """What units have paid by themselves, and how many have paid that. For the custodian alone."""
+        """Return the distinct balances of units, each with the number of units. For the custodian only."""
         with self._reading() as connection:
             return rows_of_units.unit_balances(connection, *reservations.reserved(connection, self.budget))
 
     def begin(self, question: str, algorithm: str, asked: str | None, *, private: bool = True) -> None:
-        """Note that a question begins; its text only if the vault keeps questions.
+        """Record that a question begins; record its text only if the vault keeps questions.
 
         Raises:
-            LedgerError: a question with this id began before, the ledger cannot be written, or is older than its
-                counter says.
+            LedgerError: if a question with this id began before, if the ledger cannot be written, or if it is older
+                than its counter.
         """
-        # A command line may hold bytes that are no text; they are no reason to lose a question.
+        # A command line may contain invalid bytes, which must not prevent a question.
         kept = asked.encode(errors="replace").decode() if asked is not None and self._log_questions else None
         kept = None if kept is None else kept.replace("\0", "\N{REPLACEMENT CHARACTER}")
         with self._writing() as connection:
             if connection.execute(text("select 1 from question where id = :id"), {"id": question}).scalar():
-                raise LedgerError(f"The question {question} began before. Ask it anew, under an id of its own.")
+                raise LedgerError(f"A question with the id {question} already began. Ask again under a new id.")
             connection.execute(
                 text(
                     "insert into question (id, time, algorithm, text, private) "
@@ -276,24 +279,24 @@ class SqlLedger(ABC):
         self._note(now)
 
     def finish(self, question: str, stopped: str) -> None:
-        """Note how a question ended.
+        """Record the reason for the end of a question.
 
         Raises:
-            LedgerError: no question with this id began, or the ledger cannot be written.
+            LedgerError: if no question with this id began, or if the ledger cannot be written.
         """
         with self._writing() as connection:
             ended = connection.execute(
                 text("update question set stopped = :stopped where id = :id"), {"id": question, "stopped": stopped}
             )
             if ended.rowcount == 0:
-                raise LedgerError(f"The question {question} never began, so it cannot end. Begin it first.")
+                raise LedgerError(f"No question with the id {question} began. Begin the question first.")
             now = self._counted(connection)
         self._note(now)
 
     def spent_at_most(self, questions: Collection[str] | None = None) -> Spending:
-        """Return the most that any one unit may have paid for `questions` (ids), or for all so far: public.
+        """Return an upper bound on a unit's payments for `questions` (ids), or for all questions. It is public.
 
-        It adds up what each question cost a unit that took part in it, as if one unit had taken part in all of them.
+        The bound adds the cost of each question for a participating unit, as if one unit took part in all of them.
         """
         with self._reading() as connection:
             found = paid(connection)
@@ -301,19 +304,19 @@ class SqlLedger(ABC):
         return sum(wanted, Spending.nothing())
 
     def questions(self) -> list[QuestionRecord]:
-        """All questions in the order in which they were asked, with what they paid, by everybody or by units."""
+        """Return all questions in the order of their arrival, with their payments."""
         with self._reading() as connection:
             questions = connection.execute(text(f"select * from question order by {self._arrival}")).mappings().all()
             found = paid(connection)
-            # While the file is open: that a column is not there shows when it is looked at.
+            # Within the transaction, because a missing column raises an error only on access.
             return [self._record(question, *found.get(question["id"], (0, None))) for question in questions]
 
     def _counted(self, connection: Connection) -> Reached | None:
-        """How far the ledger is now. Checked alone with the ledger: what the counter knows was committed before."""
+        """Return the checked state of the ledger. Under the lock, the counter's state is already committed."""
         return None if self.counter is None else self.counter.check(lambda: reached(connection))
 
     def note(self) -> None:
-        """Have the counter know how far the ledger is, after payments that belong to no question."""
+        """Write the state of the ledger to its counter, after payments that belong to no question."""
         self._note(self.reached() if self.counter is not None else None)
 
     def _note(self, now: Reached | None) -> None:
@@ -338,11 +341,11 @@ class SqlLedger(ABC):
         )
 
     def _admitted(self, connection: Connection, everybody: FilterState, units: list[bytes]) -> list[bytes]:
-        """Those of `units` that can pay."""
+        """Return those of `units` that can pay."""
         return rows_of_units.can_pay(connection, self.budget, everybody, units)
 
     def _before(self, connection: Connection, question: str, part: int) -> Spending:
-        """What everybody has spent before a new part. No part is open from here on: units' rows hold all they paid."""
+        """Return the common sum before a new part. Close an open part, so that units' rows include all payments."""
         nano, atto, is_open, known = _BEFORE.one(connection, {"question": question, "part": part})
         if known:
             raise reserved_before(question, part)
@@ -351,7 +354,7 @@ class SqlLedger(ABC):
         return unpack(nano, atto)
 
     def _add_to_total(self, connection: Connection, spent: Spending, spending: Spending) -> Spending:
-        """Have everybody pay, if a unit that paid nothing by itself can. Returns the new total."""
+        """Charge all units, if a unit without charges of its own can pay. Return the new total."""
         new = spent + spending
         if not self.budget.admits(new):
             raise exhausted(self.budget, spent, new)
@@ -360,7 +363,7 @@ class SqlLedger(ABC):
 
 
 def _insert_part(connection: Connection, question: str, part: int, most: Spending, payers: bytes | None) -> None:
-    """Note who pays for a part; None: everybody."""
+    """Record the payers of a part; None for all units."""
     values = {"everybody": payers is None, "payers": payers}
     _PART.run(connection, {"question": question, "part": part} | pack(most) | values)
 

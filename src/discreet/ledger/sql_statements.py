@@ -1,4 +1,4 @@
-"""The statements of every question, sent to the driver as they are: SQLAlchemy would take longer than the database."""
+"""Statements that go directly to the driver, because SQLAlchemy would take longer than the database."""
 
 import re
 import sqlite3
@@ -12,22 +12,22 @@ _VALUE = re.compile(r":(\w+)")
 
 
 class Statement:
-    """A statement with `:named` values, for every kind of database. Its rows are plain tuples."""
+    """A statement with `:named` values for all databases. Its rows are plain tuples."""
 
     def __init__(self, sql: str) -> None:
         self._sqlite = sql
         self._postgres = _VALUE.sub(r"%(\1)s", sql.replace("%", "%%"))
 
     def run(self, connection: Connection, values: Mapping[str, Any]) -> Any:
-        """Send it within the connection's transaction; returns the driver's cursor. Values may be left over."""
+        """Run the statement in the connection's transaction. Return the driver's cursor. Unused values are ignored."""
         driver: Any = connection.connection.dbapi_connection
         return driver.execute(self._sqlite if isinstance(driver, sqlite3.Connection) else self._postgres, values)
 
     def found(self, connection: Connection, values: Mapping[str, Any]) -> tuple[Any, ...] | None:
-        """Its one row, if there is one.
+        """Return the row of the result; None if there is none.
 
         Raises:
-            MultipleResultsFound: there are several.
+            MultipleResultsFound: if there are several rows.
         """
         rows: list[tuple[Any, ...]] = self.run(connection, values).fetchall()
         if len(rows) > 1:
@@ -35,10 +35,10 @@ class Statement:
         return rows[0] if rows else None
 
     def one(self, connection: Connection, values: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Its one row.
+        """Return the row of the result.
 
         Raises:
-            NoResultFound, MultipleResultsFound: there is none, or there are several.
+            NoResultFound, MultipleResultsFound: if there is no row, or several.
         """
         row = self.found(connection, values)
         if row is None:

@@ -1,7 +1,7 @@
-"""The ledger of a vault: one SQLite file.
+"""The ledger of a vault in one SQLite file.
 
-A payment takes the write lock first (`begin immediate`) and is committed with `synchronous=full`. On opening, the
-sums must match what was paid, and the grant its seal.
+A payment first takes the write lock (`begin immediate`), and is committed with `synchronous=full`. Opening checks that
+the sums match the payments, and that the grant matches its seal.
 """
 
 import sqlite3
@@ -25,28 +25,28 @@ from discreet.privacy.accounting import Budget
 
 
 class SqliteLedger(SqlLedger):
-    """A `UnitLedger` in a file. Made by `create`, found again by `open`; its grant never changes."""
+    """A `UnitLedger` in a file. `create` makes it, and `open` opens it. Its grant never changes."""
 
     _arrival = "rowid"
 
     def __init__(self, path: Path) -> None:
-        """For `create` and `open`, which check the file."""
+        """Connect to a checked file. Use `create` or `open` instead."""
         self.path = path.absolute()
         self._engine = closing_with(self, engine(self.path))
         super().__init__()
 
     @classmethod
     def create(cls, path: Path, budget: Budget, *, log_questions: bool = False, simulation: bool = False) -> Self:
-        """A new ledger with a grant, once and for all.
+        """Create a ledger with its final grant. Return the ledger.
 
         Args:
-            path: where; its folder must exist.
+            path: the path of the file, in an existing folder.
             budget: the grant.
-            log_questions: whether the text of questions is kept.
-            simulation: whether insecure noise is allowed, for experiments. This mark never goes.
+            log_questions: whether to keep the texts of questions.
+            simulation: whether insecure noise is allowed, for experiments. This mark is permanent.
 
         Raises:
-            LedgerError: there is something at `path`, or nothing can be written there.
+            LedgerError: if a file exists at `path`, or if it cannot be written.
         """
         new_file(path)
         try:
@@ -62,11 +62,11 @@ class SqliteLedger(SqlLedger):
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """An existing ledger, after checking that it is sound. It may be read-only: then nothing can be charged.
+        """Open an existing ledger, and check that it is sound. A read-only ledger can be opened, but not charged.
 
         Raises:
-            LedgerError: it is missing or corrupt. Nothing may be released without it.
-            VaultVersionError: it was made by a later version, or for other orders.
+            LedgerError: if the ledger is missing or corrupt. Nothing may be released without it.
+            VaultVersionError: if the ledger has a later format or other Renyi orders.
         """
         if not path.is_file():
             raise missing(path)
@@ -80,14 +80,14 @@ class SqliteLedger(SqlLedger):
         return cls(path)
 
     def copy(self, path: Path) -> "SqliteLedger":
-        """A copy marked as a simulation, for experiments: this ledger is not touched, and that mark never goes.
+        """Copy the ledger to a file that is permanently marked as a simulation. This ledger does not change.
 
         Raises:
-            LedgerError: there is something at `path`, or nothing can be written there.
+            LedgerError: if a file exists at `path`, or if it cannot be written.
         """
         new_file(path)
         try:
-            # Marked in memory: no moment at which a copy without its mark is on disk.
+            # The copy gets its mark in memory, so that no copy without the mark is ever on disk.
             with explained(self.path), closing(sqlite3.connect(":memory:")) as copied:
                 with closing(connect(self.path)) as source:
                     source.backup(copied)
@@ -101,7 +101,7 @@ class SqliteLedger(SqlLedger):
         return SqliteLedger.open(path)
 
     def alone(self, key: bytes) -> AbstractContextManager[None]:
-        """Hold a flight on this machine, to which the file belongs."""
+        """Wait for a flight on this machine, and hold it for the block."""
         return alone_by_file(self.path.parent, key)
 
     @contextmanager
@@ -121,9 +121,10 @@ def _checked_version(connection: Connection) -> int:
     version = _version(connection)
     if version > len(MIGRATIONS):
         raise VaultVersionError(
-            f"The ledger has format {version}; this program reads up to {len(MIGRATIONS)}. Update discreet."
+            f"The ledger has format {version}; this version of discreet reads formats up to {len(MIGRATIONS)}. Update "
+            "discreet."
         )
-    if version < 1:  # an emptied file, or one whose making was broken off
+    if version < 1:  # the file was emptied, or its creation was interrupted
         raise LedgerError(CORRUPT)
     return version
 
@@ -133,8 +134,8 @@ def _version(connection: Connection) -> int:
 
 
 def migrate(connection: Connection) -> None:
-    """Bring the tables of an older file, or an empty one, up to date."""
-    # The version is read under the write lock: another process may have migrated meanwhile.
+    """Migrate the tables of an older or empty file."""
+    # The version is read under the write lock, because another process may have migrated before.
     for migrate in MIGRATIONS[_version(connection) :]:
         migrate(connection)
     connection.execute(text(f"pragma user_version = {len(MIGRATIONS)}"))

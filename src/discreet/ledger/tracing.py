@@ -1,4 +1,4 @@
-"""Which questions one unit paid for: for the custodian, who has to tell an individual."""
+"""The questions that one unit paid for. The custodian needs them to inform an individual."""
 
 from sqlalchemy import Connection
 
@@ -13,21 +13,21 @@ _OLD_NAMES = Statement("select old from merged where new = :unit")
 
 
 def questions_of(connection: Connection, unit: bytes) -> frozenset[str]:
-    """The ids of the questions that a unit paid for by itself, also under names that it had before."""
+    """Return the ids of the questions that charged a unit alone, also under its earlier keys."""
     names = [unit, *(bytes(old) for (old,) in _OLD_NAMES.run(connection, {"unit": unit}).fetchall())]
     parts = stream(connection, "select question, payers from part where not everybody")
-    return frozenset(part.question for part in parts if any(_stands_in(name, part.payers) for name in names))
+    return frozenset(part.question for part in parts if any(_contains(part.payers, name) for name in names))
 
 
-def _stands_in(name: bytes, payers: bytes) -> bool:
-    """Whether a name is one of those that stand one after the other."""
-    place = payers.find(name)
-    while place % KEY and place >= 0:
-        place = payers.find(name, place + 1)
-    return place >= 0
+def _contains(payers: bytes, name: bytes) -> bool:
+    """Return whether a key is one of the concatenated keys."""
+    position = payers.find(name)
+    while position % KEY and position >= 0:
+        position = payers.find(name, position + 1)
+    return position >= 0
 
 
 def count_corpora(connection: Connection) -> int:
-    """How many synthetic corpora were paid for: they pay under ids that no question has."""
+    """Return the number of paid synthetic corpora. Their payments have ids that no question has."""
     found = _CORPORA.one(connection, {})
     return int(found[0])

@@ -1,8 +1,7 @@
-"""What single units have paid, in the table `unit`: who can pay, paying, and getting back.
+"""The balances of single units in the table `unit`: checks, payments and returns.
 
-Each question is answered by the database, row by row, in whole numbers; never are all units in memory. Whether a
-unit can pay depends on its own row and on what everybody spent, on nothing else. What a row does not hold yet:
-reservations.py.
+The database computes row by row in whole numbers, and memory never holds all units. Whether a unit can pay depends only
+on its own row and on the common sum of all units. reservations.py has the payments that rows do not include yet.
 """
 
 from collections import Counter
@@ -25,15 +24,15 @@ NAMED = f"""
         where place + {KEY} < length(:keys)
     )
 """
-"""The names in `:keys`, one after the other, as rows: one value whatever their number, in any database."""
+"""The concatenated keys in `:keys` as rows. Any number of keys is one value, in all databases."""
 
-# The readings of two cut numbers fit into 64 bits, and so do their sums here.
+# The sum of two cut readings fits into 64 bits.
 _ADMITTED = """
     coalesce(unit.failures, 0) + :failures <= :most_failures
     and (coalesce(unit.curve, 0) + :curve <= :most_curve or coalesce(unit.pure, 0) + :pure <= :most_pure)
 """
 
-# A name that was merged is no unit's any more (merging.py): it pays nothing.
+# No unit has a merged key any more (merging.py), so it pays nothing.
 _CANNOT_PAY_OF = Statement(
     f"{NAMED} select named.key from named left join unit on unit.key = named.key where not ({_ADMITTED}) "
     "or exists (select 1 from merged where merged.old = named.key)"
@@ -41,8 +40,8 @@ _CANNOT_PAY_OF = Statement(
 
 _CANNOT_PAY = f"select key from unit where not ({_ADMITTED})"
 
-# Cut where all that was reserved would be cut, as if it had been added first and the rest taken back. These begin with
-# "update", without which SQLite's driver counts no rows.
+# A reading is cut if the whole reservation would be cut, as if it were added first and the rest returned. The
+# statements begin with "update", because SQLite's driver counts rows only then.
 _PAY = Statement(f"""
     update unit set
         curve = case when curve + :held_curve < :cut then curve + :curve else :cut end,
@@ -56,7 +55,7 @@ _PAY_FIRST = Statement(f"""
     on conflict (key) do nothing
 """)
 
-# What was cut stays cut, as in `FilterState`.
+# A cut reading stays cut, as in `FilterState`.
 _GET_BACK = Statement(f"""
     update unit set
         curve = case when curve < :cut then curve - :curve else curve end,
@@ -75,35 +74,35 @@ _READINGS_OF = Statement(f"""
 """)
 
 
-def can_pay(connection: Connection, budget: Budget, everybody: FilterState, units: Sequence[bytes]) -> list[bytes]:
-    """Those of `units` that stay within `budget` when `everybody` is added to what they paid."""
-    if not budget.admits_state(everybody):
+def can_pay(connection: Connection, budget: Budget, common: FilterState, units: Sequence[bytes]) -> list[bytes]:
+    """Return those of `units` whose balance plus `common` stays within `budget`."""
+    if not budget.admits_state(common):
         return []
-    values = _values(everybody) | _limits(budget)
+    values = _values(common) | _limits(budget)
     unable: set[bytes] = set()
-    for keys in chunks(b"".join(units)):  # who cannot: most can, so that the database has few to name
+    for keys in chunks(b"".join(units)):  # the query returns the few units that cannot pay
         unable.update(key for (key,) in _CANNOT_PAY_OF.run(connection, values | {"keys": keys}))
     return [unit for unit in units if unit not in unable]
 
 
-def cannot_pay(connection: Connection, budget: Budget, everybody: FilterState) -> frozenset[bytes]:
-    """All units that do not stay within `budget` when `everybody` is added to what they paid."""
-    return frozenset(row.key for row in stream(connection, _CANNOT_PAY, **_values(everybody), **_limits(budget)))
+def cannot_pay(connection: Connection, budget: Budget, common: FilterState) -> frozenset[bytes]:
+    """Return all units whose balance plus `common` exceeds `budget`."""
+    return frozenset(row.key for row in stream(connection, _CANNOT_PAY, **_values(common), **_limits(budget)))
 
 
 def pay(connection: Connection, held: FilterState, kept: FilterState, payers: bytes) -> None:
-    """Add what is kept of `held`, which was reserved, to what each of those named one after the other paid."""
+    """Add the kept part of the reservation `held` to the balances of the payers (concatenated keys)."""
     values = _values(kept) | {"held_curve": held.curve, "held_pure": held.pure, "cut": CUT}
     for keys in chunks(payers):
         if _PAY.run(connection, values | {"keys": keys}).rowcount * KEY < len(keys):
-            _PAY_FIRST.run(connection, _values(kept) | {"keys": keys})  # who has a row has paid just now
+            _PAY_FIRST.run(connection, _values(kept) | {"keys": keys})  # units with a row have already paid
 
 
 def get_back(connection: Connection, back: FilterState, payers: bytes) -> None:
-    """Take `back`, which all of `payers` paid, off what each paid.
+    """Subtract `back` from the balances of the payers (concatenated keys).
 
     Raises:
-        LedgerError: one of them never paid.
+        LedgerError: if a payer never paid.
     """
     if back == FilterState():
         return
@@ -115,7 +114,7 @@ def get_back(connection: Connection, back: FilterState, payers: bytes) -> None:
 
 
 def unit_balances(connection: Connection, held: FilterState, payers: bytes) -> list[tuple[FilterState, int]]:
-    """Each reading that units have, and how many have it, when `payers` paid `held` beyond what their rows say."""
+    """Return the distinct balances with their numbers of units. `payers` paid `held` in addition to their rows."""
     found = Counter(
         {FilterState(row.curve, row.pure, row.failures): row.units for row in stream(connection, _READINGS)}
     )
@@ -128,7 +127,7 @@ def unit_balances(connection: Connection, held: FilterState, payers: bytes) -> l
 
 
 def balance(connection: Connection, held: FilterState, payers: bytes, unit: bytes) -> FilterState:
-    """What one unit has paid, when `payers` paid `held` beyond what their rows say."""
+    """Return the balance of one unit. `payers` paid `held` in addition to their rows."""
     row = connection.execute(_BALANCE, {"key": unit}).one_or_none()
     paid = FilterState() if row is None else FilterState(row.curve, row.pure, row.failures)
     names = {payers[start : start + KEY] for start in range(0, len(payers), KEY)}
@@ -136,7 +135,7 @@ def balance(connection: Connection, held: FilterState, payers: bytes, unit: byte
 
 
 def chunks(payers: bytes) -> Iterator[bytes]:
-    """Names of units, one after the other, in pieces that fit into a statement."""
+    """Yield concatenated keys in pieces that fit into a statement."""
     for start in range(0, len(payers), _AT_ONCE * KEY):
         yield payers[start : start + _AT_ONCE * KEY]
 

@@ -1,1 +1,1 @@
-"""What a custodian does with a vault as a whole: look after it, copy it, report on it."""
+"""Operations on a whole vault, for its custodian: checks, copies and reports."""

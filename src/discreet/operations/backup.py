@@ -1,4 +1,4 @@
-"""Back a vault up, also while it is in use."""
+"""Backups of a vault, also while it is in use."""
 
 import gzip
 import io
@@ -28,13 +28,13 @@ ARCHIVES = (".tar.gz", ".tgz")
 
 @dataclass(frozen=True)
 class BackedUp:
-    """What was backed up: for the custodian.
+    """A backup that was made: for the custodian.
 
     Attributes:
         out: the archive or folder.
-        manifest: what it says of itself.
-        size: in bytes.
-        run_left_out: whether an unfinished synthesis was left out.
+        manifest: the backup's manifest.
+        size: the size in bytes.
+        run_left_out: whether the backup omits an unfinished synthesis.
     """
 
     out: Path
@@ -44,13 +44,13 @@ class BackedUp:
 
 
 def back_up(vault: Path, out: Path) -> BackedUp:
-    """Copy the vault to `out`: an archive if its name ends in .tar.gz or .tgz, a new folder if not.
+    """Copy the vault to `out`: an archive if the name ends in .tar.gz or .tgz, otherwise a new folder.
 
-    The copy is checked before it takes its place. If this is broken off, there is nothing at `out`.
+    The copy is checked before it gets its final name. An interrupted backup leaves nothing at `out`.
 
     Raises:
-        UsageError: there is no vault, or something is at `out`, or it lies in the vault.
-        StoreError, LedgerError: a part of the vault is missing or damaged, or there is no room.
+        UsageError: if there is no vault, if `out` exists, or if `out` lies in the vault.
+        StoreError, LedgerError: if a part of the vault is missing or damaged, or if the disk is full.
     """
     settings = read_config(vault)
     archive = out.name.endswith(ARCHIVES)
@@ -60,9 +60,12 @@ def back_up(vault: Path, out: Path) -> BackedUp:
         with stage("Copying the files"):
             copy_files(vault, copy, settings)
         if read_config(vault) != settings:
-            raise StoreError("The vault's settings were changed while it was copied. Back it up again.")
+            raise StoreError("The vault's settings changed during the backup. Run the backup again.")
         with stage("Checking the copy"):
-            refuse([one for one in check_copy(copy) if one.check != "counter"], "The vault cannot be backed up.")
+            refuse(
+                [one for one in check_copy(copy) if one.check != "counter"],
+                "The vault cannot be backed up: it has problems.",
+            )
         far = Reached(0, 0) if settings.ledger else checked_file(copy / LEDGER).reached
         kept = "postgresql" if settings.ledger else "file"
         at, files = utc_now().isoformat(timespec="seconds"), digests(copy)
@@ -78,41 +81,43 @@ def back_up(vault: Path, out: Path) -> BackedUp:
 
 
 def check_new(out: Path, vault: Path, archive: bool) -> None:
-    """Refuse a place where a backup could not be written, or should not be.
+    """Check that a backup can be written at `out`, and may be.
 
     Raises:
-        UsageError: it says why.
+        UsageError: if `out` exists, lies in the vault, or has no parent folder.
     """
     if archive:
         check_output_path(out, vault, force=False)
         return
     if out.exists() or out.is_symlink():
-        raise UsageError(f"There is already something at {out}. Name a new folder, or a file that ends in .tar.gz.")
+        raise UsageError(f"{out} already exists. Give a new folder, or a new file that ends in .tar.gz.")
     if out.resolve().is_relative_to(vault.resolve()):
-        raise UsageError(f"{out} lies in the vault, in which nothing is written. Choose another place.")
+        raise UsageError(f"{out} lies in the vault's folder, which holds no output files. Choose another path.")
     if not out.parent.is_dir():
-        raise UsageError(f"There is no folder {out.parent}. Make it, or choose another place.")
+        raise UsageError(f"There is no folder {out.parent}. Make the folder, or choose another path.")
 
 
 @contextmanager
-def beside(place: Path, prefix: str) -> Iterator[Path]:
-    """A folder of the owner's alone on the same disk as `place`, removed at the end if it is still there.
+def beside(target: Path, prefix: str) -> Iterator[Path]:
+    """Make a temporary folder on the disk of `target` that only the owner may read. Remove it at the end.
 
     Raises:
-        StoreError: it cannot be made or written.
+        StoreError: if the folder cannot be made or written.
     """
     try:
-        made = Path(tempfile.mkdtemp(dir=place.parent, prefix=prefix))
+        made = Path(tempfile.mkdtemp(dir=target.parent, prefix=prefix))
         try:
             yield made
         finally:
             shutil.rmtree(made, ignore_errors=True)
     except OSError as error:
-        raise StoreError(f"{place} cannot be written: {error.strerror}. Make room, or choose another place.") from error
+        raise StoreError(
+            f"{target} cannot be written: {error.strerror}. Free disk space, or choose another path."
+        ) from error
 
 
 def sync(folder: Path) -> None:
-    """Bring all files of a folder to the disk, and their names."""
+    """Flush all files of a folder and their names to the disk."""
     for path in (folder, *folder.rglob("*")):
         opened = os.open(path, os.O_RDONLY)
         try:
@@ -136,19 +141,19 @@ def _pack(folder: Path, out: Path) -> None:
 
 
 class _Counted(io.RawIOBase):
-    """A file that tells how many bytes were written to it."""
+    """A file that reports the number of bytes written to it."""
 
     def __init__(self, file: gzip.GzipFile, done: Advance) -> None:
         self._file, self._done = file, done
 
     def write(self, data: Any) -> int:
-        """Write, and tell."""
+        """Write the data, and report its size. Return the size."""
         written = self._file.write(data)
         self._done(written)
         return written
 
     def tell(self) -> int:
-        """Where the next byte goes."""
+        """Return the position of the next byte."""
         return self._file.tell()
 
 

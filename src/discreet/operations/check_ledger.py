@@ -1,4 +1,4 @@
-"""The ledger, looked over: whether it is sound, belongs to the vault, and is the newest."""
+"""Checks of a ledger: it is sound, it belongs to the vault, and it is the newest."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -22,19 +22,19 @@ from discreet.privacy.accounting import Budget
 
 LEDGER = "ledger.sqlite"
 _AHEAD = timedelta(minutes=5)
-"""By so much clocks of two machines may differ."""
+"""The tolerated difference between the clocks of two machines."""
 
 
 @dataclass(frozen=True)
 class Seen:
-    """A ledger, as a look at it shows.
+    """The state of a ledger that was read without a change.
 
     Attributes:
-        version: of its tables.
+        version: the version of the tables.
         newest: the version that this program writes.
-        budget: the grant; None if the tables are too old to be read before they are migrated.
-        reached: how far the ledger is.
-        latest: when the newest question began, UTC, ISO 8601; empty if none did.
+        budget: the grant; None if the tables must be migrated before they can be read.
+        reached: the number of questions and payments.
+        latest: the start of the newest question, UTC, ISO 8601; empty if there is none.
     """
 
     version: int
@@ -45,13 +45,13 @@ class Seen:
 
 
 def check_ledger(folder: Path, settings: VaultConfig, now: datetime, expect: int = 0) -> Iterator[Finding]:
-    """Look over the ledger: it opens, its sums agree, its grant is sealed; it is the newest; its clock is right.
+    """Check the ledger: it opens, its sums agree, its grant is sealed, it is the newest, and its times are past.
 
     Args:
-        folder: of the vault.
-        settings: of the vault.
-        now: the time.
-        expect: how many questions the vault had at least, by the custodian's records.
+        folder: the folder of the vault.
+        settings: the settings of the vault.
+        now: the current time.
+        expect: the least number of questions that the custodian's records show.
     """
     try:
         seen = look_at(folder, settings)
@@ -64,29 +64,32 @@ def check_ledger(folder: Path, settings: VaultConfig, now: datetime, expect: int
 
 
 def look_at(folder: Path, settings: VaultConfig) -> Seen:
-    """A vault's ledger, checked as it is when it is opened, but not migrated.
+    """Read a vault's ledger with the checks of opening, but without a migration. Return its state.
 
     Raises:
-        LedgerError: it is missing, corrupt or out of reach.
-        VaultVersionError: it was made for other orders.
+        LedgerError: if the ledger is missing, corrupt or out of reach.
+        VaultVersionError: if the ledger was made for other orders.
     """
     with reading(folder, settings) as (connection, version, newest):
         if version > newest or version < 1:
-            raise LedgerError(f"The ledger has format {version}; this program reads up to {newest}. Update discreet.")
+            raise LedgerError(
+                f"The ledger has format {version}; this version of discreet reads formats 1 to {newest}. Update "
+                "discreet."
+            )
         budget = None
         if version == newest:
             check(connection)
             budget = budget_of(read_grant(connection))
         far = (
             reached(connection, version=version) if version > 2 else Reached(0, 0)
-        )  # before that there were no parts to count
+        )  # versions 1 and 2 have no parts to count
         latest = connection.execute(text("select max(time) from question")).scalar()
     return Seen(version, newest, budget, far, str(latest or ""))
 
 
 @contextmanager
 def reading(folder: Path, settings: VaultConfig) -> Iterator[tuple[Connection, int, int]]:
-    """A connection that changes nothing, the version of its tables, and the one that this program writes."""
+    """Open the ledger read-only. Yield the connection, the version of its tables, and this program's version."""
     if settings.ledger:
         from discreet.ledger import postgres_connection
         from discreet.ledger.connections import closed
@@ -112,23 +115,22 @@ def _state(seen: Seen, settings: VaultConfig) -> Finding:
     if seen.budget is None:
         return warning(
             "ledger",
-            f"The ledger has format {seen.version}; the next command that opens it brings it to {seen.newest}. Its "
-            "sums are checked then.",
-            "Back the vault up first: discreet backup VAULT COPY.",
+            f"The ledger has format {seen.version}. The next command that opens it migrates it to format "
+            f"{seen.newest}, and checks its sums.",
+            "Make a backup first: discreet backup VAULT COPY.",
         )
     granted = (seen.budget.epsilon, seen.budget.delta)
     if granted != (settings.epsilon, settings.delta):
         return problem(
             "ledger",
-            f"The ledger grants epsilon {granted[0]:g} at delta {granted[1]:g}; vault.json says {settings.epsilon:g} "
-            f"at {settings.delta:g}. One of them belongs to another vault, or was changed by hand.",
-            "Put both files back from one backup. The ledger's grant is the one that holds.",
+            f"The ledger grants epsilon {granted[0]:g}, delta {granted[1]:g}; vault.json states {settings.epsilon:g} "
+            f"and {settings.delta:g}. One file belongs to another vault, or was edited.",
+            "Restore both files from one backup. The ledger's grant is the valid one.",
         )
     where = "in PostgreSQL" if settings.ledger else "in the vault"
     return sound(
         "ledger",
-        f"The ledger ({where}) opens, its sums agree, and its grant is the sealed one: {seen.reached.questions} "
-        "questions.",
+        f"The ledger ({where}) opens, its sums agree, and its grant is sealed: {seen.reached.questions} questions.",
     )
 
 
@@ -138,35 +140,35 @@ def _age(folder: Path, now: Reached, expect: int) -> Finding:
     if before is None and (folder / COUNTER).exists():
         return warning(
             "counter",
-            f"{COUNTER} is damaged. Until the next question an older ledger would not be noticed.",
-            "Make sure that the ledger is the newest; the next question writes the counter anew.",
+            f"{COUNTER} is damaged. An older ledger would not be detected until the next question.",
+            "Check that the ledger is the newest. The next question writes a new counter.",
         )
     if before is not None and now.is_older(before):
         return problem(
             "counter",
-            f"The ledger is older than the newest question: it holds {now.questions} questions and {now.payments} "
-            f"payments, and held {before.questions} and {before.payments}. Nothing is answered.",
-            "Put the newest ledger back. If it is lost: discreet backup VAULT COPY, then discreet restore COPY "
+            f"The ledger is older than the newest question. It has {now.questions} questions and {now.payments} "
+            f"payments; the counter has {before.questions} and {before.payments}. The vault answers nothing.",
+            "Restore the newest ledger. If it is lost: discreet backup VAULT COPY, then discreet restore COPY "
             "NEWVAULT --force.",
         )
     if now.questions < expect:
         return problem(
             "counter",
-            f"The ledger holds {now.questions} questions; {expect} were expected. The whole vault may have been put "
-            "back from an older copy: then what was spent since can be spent again.",
-            "Do not let it answer. Put the newest vault, or its newest backup, back.",
+            f"The ledger has {now.questions} questions; at least {expect} were expected. The vault may be an older "
+            "copy, which could spend the same budget again.",
+            "Do not use this vault. Restore the newest vault, or its newest backup.",
         )
     if (answers := _answers(folder)) > now.questions:
         return warning(
             "counter",
-            f"The vault keeps {answers} answers, and its ledger has {now.questions} questions: it may be older.",
-            "If the ledger was put back from a copy, put the newest one back.",
+            f"The vault has {answers} answers, but its ledger has {now.questions} questions. The ledger may be older.",
+            "If the ledger comes from a copy, restore the newest ledger.",
         )
-    return sound("counter", "The ledger is not older than the newest answer that the vault knows of.")
+    return sound("counter", "The ledger is not older than the vault's newest answer.")
 
 
 def _answers(folder: Path) -> int:
-    """How many answers are kept: each of them had a question of its own."""
+    """Return the number of answers in the history. Each belongs to one question."""
     try:
         with (folder / "history.jsonl").open("rb") as file:
             return sum(line.startswith(b"{") and line.endswith(b"}\n") for line in file)
@@ -178,22 +180,22 @@ def _clock(latest: str, now: datetime) -> Finding:
     try:
         ahead = datetime.fromisoformat(latest) - now if latest else timedelta(0)
     except (ValueError, TypeError):
-        return warning("clock", "The newest question has no readable time.", "Look at it with: discreet budget VAULT.")
+        return warning("clock", "The newest question has no valid time.", "Show the questions: discreet budget VAULT.")
     if ahead > _AHEAD:
         return warning(
             "clock",
-            f"The newest question is from {latest}, which is in the future by this machine's clock "
+            f"The newest question is from {latest}. This is in the future of this machine's clock "
             f"({now.isoformat(timespec='seconds')}).",
-            "Set the clock of this machine, or of the one that asked. Payments do not depend on it.",
+            "Set the clock of this machine, or of the machine that asked. Payments do not depend on it.",
         )
     return sound("clock", "No entry of the ledger is in the future.")
 
 
 def checked_file(path: Path) -> Seen:
-    """A copy of a ledger in a file, checked as when it is opened.
+    """Check a copy of a ledger file. Return its state.
 
     Raises:
-        LedgerError: it is no sound ledger.
+        LedgerError: if the file is not a sound ledger.
     """
     anywhere = VaultConfig(1, 1.0, 0.5, "unit", "", "", False)
     try:
@@ -203,5 +205,5 @@ def checked_file(path: Path) -> Seen:
 
 
 def utc_now() -> datetime:
-    """The time by this machine's clock."""
+    """Return the time of this machine's clock."""
     return datetime.now(UTC)

@@ -1,10 +1,10 @@
-"""A copy of a vault's files that is of one moment, though the vault is in use.
+"""Consistent copies of a vault's files, also while the vault is in use.
 
-The order matters. What was released (the history, the counter) is copied first, the store next, the ledger last. So
-each answer in the copy was paid in the ledger of the copy, and no answer is there without its payment.
+The order matters. Releases (the history, the counter) are copied first, then the store, and the ledger last. So the
+ledger in the copy has the payment of each answer in the copy.
 
-Left out are an unfinished synthesis, what the model read for one, and the datastores of baselines. A run that went on
-in two places would draw twice for one payment; the rest is made again when it is needed.
+The copy omits an unfinished synthesis, the model's extractions for it, and the datastores of baselines. A run that
+continued in two vaults would draw twice for one payment. The other files are made again when they are needed.
 """
 
 import shutil
@@ -30,18 +30,18 @@ def copy_files(folder: Path, target: Path, settings: VaultConfig) -> None:
     """Copy the vault at `folder` into the new folder `target`.
 
     Raises:
-        UsageError: if the vault has a store of a plug-in, which can only be copied by its own tools.
-        StoreError, LedgerError: something is missing, cannot be read, or finds no room.
+        UsageError: if the vault has a store of a plug-in, which only its own tools can copy.
+        StoreError, LedgerError: if a file is missing or cannot be read, or if the disk is full.
     """
     if settings.store != DEFAULT_STORE:
         raise UsageError(
-            f"The vault has the store '{settings.store}'; only vaults with the store '{DEFAULT_STORE}' can be copied. "
-            "Back up the folder of the vault and its store with their own tools while no process uses the vault."
+            f"The vault has the store '{settings.store}'. Only vaults with the store '{DEFAULT_STORE}' can be copied. "
+            "Stop all processes that use the vault, then back up its folder and its store with their own tools."
         )
     with store_explained():
         target.mkdir(mode=0o700)
         for path in plain_files(folder):
-            with suppress(FileNotFoundError):  # removed meanwhile, as a public corpus may be
+            with suppress(FileNotFoundError):  # another process removed the file, such as a public corpus
                 _copy(folder / path, target / path)
         _copy_store(folder / STORE, target / STORE)
     if not settings.ledger:
@@ -49,7 +49,7 @@ def copy_files(folder: Path, target: Path, settings: VaultConfig) -> None:
 
 
 def plain_files(folder: Path) -> Iterator[Path]:
-    """What is copied as it is, relative to the vault's folder: all but the store, the ledger, and what is left out."""
+    """Yield the files to copy unchanged, relative to the vault's folder: all but store, ledger and omitted files."""
     for path in sorted(folder.rglob("*")):
         inside = path.relative_to(folder)
         left_out = inside.parts[0] in _LEFT_OUT and inside != _KEPT_OF_SYNTHESIS
@@ -59,10 +59,10 @@ def plain_files(folder: Path) -> Iterator[Path]:
 
 
 def copy_ledger(source: Path, target: Path) -> None:
-    """A copy of a ledger as it is at one moment; processes go on paying meanwhile.
+    """Copy a consistent state of a ledger while other processes may pay.
 
     Raises:
-        LedgerError: it is missing, or cannot be read or written.
+        LedgerError: if the ledger is missing, or cannot be read or written.
     """
     if not source.is_file():
         raise missing(source)
@@ -71,13 +71,13 @@ def copy_ledger(source: Path, target: Path) -> None:
             read.backup(written)
         target.chmod(0o600)
     except OSError as error:
-        raise LedgerError(f"The ledger cannot be copied: {error.strerror}.") from error
+        raise LedgerError(f"The ledger cannot be copied: {error.strerror}. Check the disk and permissions.") from error
 
 
 def _copy_store(source: Path, target: Path) -> None:
-    """Texts and vectors of one moment: while a reader looks, no writer can commit."""
+    """Copy a consistent state of texts and vectors. No writer can commit while the reader holds its lock."""
     if not source.is_dir():
-        raise StoreError(f"{source} is gone, and the documents with it. There is nothing to back up.")
+        raise StoreError(f"The folder {source} with the documents is missing. Restore the vault from a backup.")
     target.mkdir(mode=0o700)
     if not (source / TEXTS).exists():
         return

@@ -1,4 +1,4 @@
-"""Look over a vault and say what should be mended. Nothing is changed, loaded or migrated."""
+"""Checks of a vault, with a remedy for each problem. They change, load and migrate nothing."""
 
 import platform
 import sqlite3
@@ -24,15 +24,15 @@ from discreet.operations.findings import Finding, problem, sound, warning
 
 
 def examine(folder: Path, *, expect: int = 0, now: datetime | None = None) -> list[Finding]:
-    """Look over the vault at `folder`; returns a finding for each thing that was looked at. For the custodian.
+    """Check the vault at `folder`. Return one finding for each check. For the custodian.
 
     Args:
-        folder: of the vault.
-        expect: how many questions it had at least, by the custodian's records.
-        now: the time; that of this machine if not given.
+        folder: the folder of the vault.
+        expect: the least number of questions that the custodian's records show.
+        now: the current time; default: the time of this machine.
 
     Raises:
-        NoSuchVault: there is none.
+        NoSuchVault: if there is no vault at `folder`.
     """
     findings = []
     try:
@@ -40,7 +40,7 @@ def examine(folder: Path, *, expect: int = 0, now: datetime | None = None) -> li
     except NoSuchVault:
         raise
     except DiscreetError as error:
-        findings.append(problem("settings", str(error), "Restore vault.json from a backup: it is never written anew."))
+        findings.append(problem("settings", str(error), "Restore vault.json from a backup. It cannot be made again."))
     else:
         findings += _guarded("ledger", lambda: check_ledger(folder, settings, now or utc_now(), expect))
         findings += _guarded("key", lambda: check_key(folder, settings)) if settings.payment == "unit" else []
@@ -59,7 +59,7 @@ def examine(folder: Path, *, expect: int = 0, now: datetime | None = None) -> li
 
 
 def _guarded(name: str, check: Callable[[], Iterator[Finding]]) -> list[Finding]:
-    """What a check finds; that it could not be made is a finding, too."""
+    """Return the findings of a check. A check that fails is a finding, too."""
     found = list[Finding]()
     try:
         for one in check():
@@ -69,8 +69,8 @@ def _guarded(name: str, check: Callable[[], Iterator[Finding]]) -> list[Finding]
         found.append(
             problem(
                 name,
-                f"It could not be looked at: {why or type(error).__name__}",
-                "See who may read the vault's files, and whether the disk works.",
+                f"The check failed: {why or type(error).__name__}",
+                "Check the permissions of the vault's files, and the disk.",
             )
         )
     return found
@@ -83,7 +83,7 @@ def _models(settings: VaultConfig) -> Iterator[Finding]:
     ):
         if not found.missing:
             yield sound(check, f"{found.name} is on this machine.")
-        elif "fetches" in found.remedy:
+        elif "downloads" in found.remedy:
             yield warning(check, f"{found.name}: {found.missing}", found.remedy)
         else:
             yield problem(check, f"{found.name}: {found.missing}", found.remedy)
@@ -94,18 +94,18 @@ def _versions(settings: VaultConfig) -> Iterator[Finding]:
     if settings.version < VERSION:
         yield warning(
             "versions",
-            f"{said}. This program writes format {VERSION}; in this vault all units pay for each question.",
-            "It works as it is. To have units pay by themselves: discreet budget VAULT --convert.",
+            f"{said}. This version of discreet writes format {VERSION}. In this vault all units pay for each question.",
+            "The vault works. To switch to unit payment: discreet budget VAULT --convert.",
         )
     else:
         yield sound("versions", f"{said}.")
 
 
 def check_copy(folder: Path) -> list[Finding]:
-    """The problems of a copy of a vault that decide whether it can be restored: its ledger, key and store.
+    """Check the parts of a copy that a restored vault needs: ledger, key and store. Return the problems.
 
     Raises:
-        StoreError, VaultVersionError: its settings cannot be read.
+        StoreError, VaultVersionError: if the settings of the copy cannot be read.
     """
     settings = read_config(folder)
     found = [] if settings.ledger else _guarded("ledger", lambda: check_ledger(folder, settings, utc_now()))
@@ -115,10 +115,10 @@ def check_copy(folder: Path) -> list[Finding]:
 
 
 def refuse(found: list[Finding], what: str) -> None:
-    """Nothing, if there are no problems.
+    """Raise an error for a list of problems.
 
     Raises:
-        StoreError: there are; they are named.
+        StoreError: if the list is not empty. The message has all problems.
     """
     if found:
         said = " ".join(f"{one.check}: {one.what}" for one in found)

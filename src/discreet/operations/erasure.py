@@ -1,6 +1,6 @@
-"""What is left of an individual in a vault, and why: for the custodian, who has to answer for an erasure.
+"""Reports on an erasure: the remaining traces of an individual in a vault, with reasons. For the custodian.
 
-All of it is private: which questions an individual took part in, and what they spent, is told to nobody else.
+The whole report is private. Only the custodian may learn an individual's questions and charges.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from discreet.vault.derived_data import SYNTHESIS
 
 @dataclass(frozen=True)
 class Remainder:
-    """Something that an erasure leaves, and why."""
+    """A trace that an erasure leaves, with the reason."""
 
     what: str
     why: str
@@ -25,17 +25,17 @@ class Remainder:
 
 @dataclass(frozen=True)
 class ErasureReport:
-    """What was erased of an individual, and what remains.
+    """A report on the erasure of an individual, and on its remaining traces.
 
     Attributes:
         unit: the individual.
-        erased: when it was erased (UTC, ISO 8601); None if it was not, or was let in again.
-        erased_documents: how many documents were erased with it.
-        documents: how many documents about it are in the vault.
-        questions: how many questions it paid for by itself.
-        spent: the epsilon that those, and what every unit paid, come to; None where every unit pays for everything.
-        granted: the epsilon that it has in all.
-        remains: what is left.
+        erased: the time of the erasure (UTC, ISO 8601); None if it was not erased, or was readmitted.
+        erased_documents: the number of erased documents.
+        documents: the number of the individual's documents in the vault.
+        questions: the number of questions that charged this individual alone.
+        spent: the epsilon of all charges of the individual; None in a vault with corpus payment.
+        granted: the epsilon of the grant.
+        remains: the remaining traces.
     """
 
     unit: str
@@ -48,16 +48,16 @@ class ErasureReport:
     remains: tuple[Remainder, ...]
 
     def describe(self) -> dict[str, Any]:
-        """The report as plain data."""
+        """Return the report as plain data."""
         return asdict(self)
 
 
 def erasure_report(vault: Vault, unit: str) -> ErasureReport:
-    """Look for what is left of an individual.
+    """Return a report on the remaining traces of an individual.
 
     Args:
-        vault: its vault.
-        unit: its name, in any spelling.
+        vault: the vault.
+        unit: the individual's name, in any spelling.
     """
     unit = canonical_unit(unit)
     time, erased = vault.inventory.erased(unit) or (None, 0)
@@ -80,46 +80,46 @@ def _remains(vault: Vault, erased: bool, paid: frozenset[str], spent: float | No
         yield Remainder(
             f"released answers in VAULT/history.jsonl ({answers})",
             "they are public, and were released with differential privacy: each would have been almost as likely "
-            "without this individual. The individual stays protected by the epsilon that was paid",
+            "without this individual. The charged epsilon still bounds what they reveal",
         )
     exports = sum(question.algorithm == "export-vectors" for question in vault.ledger.questions())
     if made := vault.ledger.count_corpora() + exports:
         yield Remainder(
-            f"synthetic corpora and exports of vectors that were released from this vault ({made})",
-            "they were given away, with differential privacy, and paid for. They stay what they are, like an answer",
+            f"released synthetic corpora and exports of vectors ({made})",
+            "they were charged, and released with differential privacy. An erasure does not change them, like answers",
         )
     if (folder / "public.jsonl").exists():
         yield Remainder(
             "the public corpus in VAULT/public.jsonl",
-            "it was named as public by the custodian. discreet public VAULT --remove takes it out of use",
+            "the custodian declared it public. To remove it: discreet public VAULT --remove",
         )
     if (folder / SYNTHESIS / "run.jsonl").exists():
         yield Remainder(
             f"an unfinished synthesis in VAULT/{SYNTHESIS}/run.jsonl",
-            "it holds under a keyed hash which clusters each individual went to. Finish it, or remove the file: what "
-            "was paid stays paid",
+            "it has the clusters of each individual under a keyed hash. Finish the synthesis, or remove the file. The "
+            "charge stays",
         )
     if any((folder / EXPORTS).glob("*.json")):
         yield Remainder(
-            f"which row of exported vectors is whose, in VAULT/{EXPORTS}, under a keyed hash",
-            "without it the rows of the export cannot be used for searching. Remove the files if no search needs them",
+            f"the row of each individual in exported vectors, in VAULT/{EXPORTS}, under a keyed hash",
+            "a search of the export needs these rows. Remove the files if no search needs them",
         )
     if spent is not None and paid:
         yield Remainder(
-            f"a keyed hash of the name in the ledger, with the balance: epsilon {spent:.4g} spent; questions that it "
-            f"took part in: {len(paid)}",
-            "without the balance an individual that comes back would have a new budget, and be protected less than "
-            "was promised",
+            f"a keyed hash of the name in the ledger, with the balance: epsilon {spent:.4g} charged; questions with "
+            f"this individual: {len(paid)}",
+            "without the balance, a readmitted individual would have a new budget, and less protection than the "
+            "guarantee states",
         )
     if erased:
         yield Remainder(
             "a keyed hash of the name in VAULT/store, with the time of the erasure",
-            "later additions of this individual are refused because of it. discreet readmit removes it",
+            "it refuses later documents of this individual. To remove it: discreet readmit",
         )
     yield Remainder(
-        "copies that were made of the vault, and files that documents came from",
-        "discreet does not know where they are. Erase the individual there, too; a vault that is restored from an "
-        "older copy holds the individual again",
+        "copies of the vault, and the source files of the documents",
+        "discreet does not know their paths. Erase the individual there, too. A vault that is restored from an older "
+        "copy has the individual again",
     )
 
 

@@ -1,4 +1,4 @@
-"""What was found when a vault was looked over: each check's finding, and what to do."""
+"""The findings of checks of a vault, with their remedies."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -9,13 +9,13 @@ Level = Literal["ok", "warning", "problem"]
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at.
+    """The result of one check.
 
     Attributes:
-        check: what was looked at: "ledger", "key", "store".
-        level: "ok"; "warning": the vault works, and something should be mended; "problem": it must be mended.
-        what: what was found.
-        remedy: what to do; empty if nothing is.
+        check: the subject of the check, such as "ledger", "key" or "store".
+        level: "ok"; "warning": the vault works, but should be repaired; "problem": the vault must be repaired.
+        what: the finding in words.
+        remedy: the repair; empty if none is needed.
     """
 
     check: str
@@ -24,25 +24,25 @@ class Finding:
     remedy: str = ""
 
     def describe(self) -> dict[str, str]:
-        """The finding as plain data."""
+        """Return the finding as plain data."""
         return asdict(self)
 
 
 def sound(check: str, what: str) -> Finding:
-    """A finding that all is well."""
+    """Make a finding without a problem."""
     return Finding(check, "ok", what)
 
 
 def warning(check: str, what: str, remedy: str) -> Finding:
-    """A finding that should be mended."""
+    """Make a finding that should be repaired."""
     return Finding(check, "warning", what, remedy)
 
 
 def problem(check: str, what: str, remedy: str) -> Finding:
-    """A finding that must be mended."""
+    """Make a finding that must be repaired."""
     return Finding(check, "problem", what, remedy)
 
 
 def problems(findings: Iterable[Finding]) -> list[Finding]:
-    """The findings that must be mended."""
+    """Return the findings that must be repaired."""
     return [found for found in findings if found.level == "problem"]

@@ -1,4 +1,4 @@
-"""What a backup says of itself: when it was made, of what, and the digest of each file.
+"""The manifest of a backup: its time, its vault, and the digest of each file.
 
 BACKUP/backup.json   the manifest
 BACKUP/vault/        the vault's files; both lie in one archive if the backup is a .tar.gz
@@ -21,16 +21,16 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a backup says of itself.
+    """The manifest of a backup.
 
     Attributes:
-        made: when, UTC, ISO 8601.
-        discreet: the version that made it.
-        vault: where the vault lay.
+        made: the time of the backup, UTC, ISO 8601.
+        discreet: the version of discreet that made the backup.
+        vault: the path of the vault at that time.
         ledger: "file" if the ledger is in the backup, "postgresql" if it stays in its database.
-        questions, payments: how far the ledger was; zero where it is not in the backup.
-        files: each file's SHA-256 by its name within the vault.
-        format: of the backup.
+        questions, payments: their number in the ledger; 0 if the ledger is not in the backup.
+        files: the SHA-256 of each file by its name within the vault.
+        format: the format of the backup.
     """
 
     made: str
@@ -43,45 +43,47 @@ class Manifest:
     format: int = _FORMAT
 
     def write(self, folder: Path) -> None:
-        """Write it into the folder of a backup."""
+        """Write the manifest to the folder of a backup."""
         (folder / MANIFEST).write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
         (folder / MANIFEST).chmod(0o600)
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """What the backup in `folder` says of itself, after comparing all digests.
+    """Return the manifest of the backup in `folder` after a comparison of all digests.
 
     Raises:
-        BadData: it is no backup, one of a later format, or damaged.
+        BadData: if the folder is not a backup, or if the backup has another format or is damaged.
     """
     try:
         content = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         form = content["format"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise BadData(
-            f"This is no backup, or a damaged one: its {MANIFEST} cannot be read. Name what `discreet backup` wrote."
+            f"This is not a backup, or it is damaged: {MANIFEST} cannot be read. Give a backup of `discreet backup`."
         ) from error
     if form != _FORMAT:
-        raise BadData(f"The backup has format {form}; this program reads format {_FORMAT}. Update discreet.")
+        raise BadData(
+            f"The backup has format {form}; this version of discreet reads format {_FORMAT}. Update discreet."
+        )
     try:
         found = Manifest(**content)
         wanted = dict(found.files)
         sound = all(isinstance(value, str) for value in (found.made, found.vault, found.ledger, *wanted.values()))
     except (TypeError, ValueError) as error:
-        raise BadData(f"The backup's {MANIFEST} is damaged. Take another backup.") from error
+        raise BadData(f"The backup's {MANIFEST} is damaged. Use another backup.") from error
     links = [path for path in (folder / VAULT, *(folder / VAULT).rglob("*")) if path.is_symlink()]
     if links:
-        raise BadData(f"The backup holds a link, {links[0].name}, and a backup holds none. Take another backup.")
+        raise BadData(f"The backup has a symbolic link, {links[0].name}. Backups have none. Use another backup.")
     there = digests(folder / VAULT)
     wrong = sorted(name for name in wanted if there.get(name, "") != wanted[name])
     if not sound or wrong or there.keys() != wanted.keys():
         which = f": {', '.join(wrong[:3])}" if wrong else ""
-        raise BadData(f"The backup is damaged, or was changed{which}. Take another backup.")
+        raise BadData(f"The backup is damaged or was changed{which}. Use another backup.")
     return found
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """The SHA-256 of each file by its name within `folder`."""
+    """Return the SHA-256 of each file by its name within `folder`."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     found = {}
     with stage("Computing digests of the files, in bytes", size_of(folder)) as done:
@@ -91,7 +93,7 @@ def digests(folder: Path) -> dict[str, str]:
 
 
 def size_of(folder: Path) -> int:
-    """How many bytes the files of a folder hold, as far as they are there."""
+    """Return the size of a folder's files in bytes. Files that vanish meanwhile do not count."""
     size = 0
     for path in folder.rglob("*"):
         with suppress(OSError):

@@ -1,4 +1,4 @@
-"""A page of HTML from plain parts: every text is escaped; no scripts, and nothing is fetched from elsewhere."""
+"""Pages of HTML from plain parts. All texts are escaped. A page has no scripts, and loads nothing."""
 
 import html
 from collections.abc import Iterable, Sequence
@@ -13,7 +13,7 @@ th, td { text-align: left; vertical-align: top; padding: .3em .6em; border: 1px 
 th { background: #f1f1ee; } tr > :first-child { white-space: nowrap; }
 tr { break-inside: avoid; } thead { display: table-header-group; }
 .private { border-left: 4px solid #b03a2e; padding-left: .9em; }
-.private::before { content: "Private: for the custodian and the person who signs."; color: #b03a2e; font-weight: bold;
+.private::before { content: "Private: for the custodian and the supervisor only."; color: #b03a2e; font-weight: bold;
   font-size: .85em; display: block; }
 .note { color: #555; font-size: .9em; } .problem { color: #b03a2e; font-weight: bold; } .warning { color: #9a6700; }
 .signs td { height: 3em; width: 50%; border: 0; border-bottom: 1px solid #333; vertical-align: bottom; }
@@ -23,11 +23,11 @@ h2, h3 { break-after: avoid; }
 
 
 class Markup(str):
-    """Text that is HTML already: made by the functions of this file alone."""
+    """A text that is HTML. Only the functions of this file make one."""
 
 
 def escaped(text: object) -> Markup:
-    """A text as it stands in a page; what cannot be printed becomes a question mark."""
+    """Return a text escaped for HTML. Unprintable characters become question marks."""
     if isinstance(text, Markup):
         return text
     shown = "".join(one if one.isprintable() else " " if one in "\n\t" else "?" for one in str(text))
@@ -35,49 +35,49 @@ def escaped(text: object) -> Markup:
 
 
 def element(name: str, *parts: object, kind: str = "") -> Markup:
-    """An element with its parts, one after the other."""
+    """Return an element with its parts in order."""
     about = f' class="{html.escape(kind)}"' if kind else ""
     return Markup(f"<{name}{about}>{''.join(escaped(part) for part in parts)}</{name}>\n")
 
 
 def paragraph(*parts: object, kind: str = "") -> Markup:
-    """A paragraph."""
+    """Return a paragraph."""
     return element("p", *parts, kind=kind)
 
 
 def strong(text: object) -> Markup:
-    """A text that stands out."""
+    """Return a text in bold type."""
     return Markup(f"<strong>{escaped(text)}</strong>")
 
 
 def listed(items: Iterable[object]) -> Markup:
-    """Items, one under the other."""
+    """Return a list of items."""
     return element("ul", *(element("li", item) for item in items))
 
 
 def table(headings: Sequence[object], rows: Iterable[Sequence[object]], kind: str = "") -> Markup:
-    """A table; its headings are printed again on each page."""
+    """Return a table whose headings are printed on each page."""
     body = [element("tr", *(element("td", cell) for cell in row)) for row in rows]
     head = [element("thead", element("tr", *(element("th", one) for one in headings)))] if headings else []
     return element("table", *head, element("tbody", *body), kind=kind)
 
 
 def section(title: str, *parts: object) -> Markup:
-    """A section with its heading."""
+    """Return a section with its heading."""
     return element("section", element("h2", title), *parts)
 
 
 def private(*parts: object) -> Markup:
-    """Parts that say something about single people, or how many there are; marked as such."""
+    """Return parts with a mark that they are private."""
     return element("div", *parts, kind="private")
 
 
 def page(title: str, *parts: object) -> str:
-    """A whole page."""
+    """Return a whole page."""
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        # Were a text ever not escaped, nothing could run, and nothing be fetched.
+        # A second defence: even an unescaped text could run no script and load nothing.
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
         f"<title>{escaped(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
         f"{''.join(escaped(part) for part in parts)}</body>\n</html>\n"

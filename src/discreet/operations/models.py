@@ -1,4 +1,4 @@
-"""Which language model and embedder a vault names, and whether they are here; nothing is loaded."""
+"""Checks that a vault's language model and embedder are on this machine. Nothing is loaded."""
 
 import hashlib
 import importlib.util
@@ -19,13 +19,13 @@ _WEIGHTS = "*.safetensors"
 
 @dataclass(frozen=True)
 class Here:
-    """A model, as far as can be told without loading it.
+    """The state of a model on this machine, without loading the model.
 
     Attributes:
-        name: as the vault names it.
-        files: its weights; empty if none are here.
-        missing: what is not here, in words; empty if nothing is missing.
-        remedy: what to do about it.
+        name: the name in the vault's settings.
+        files: the files of the weights; empty if none are on this machine.
+        missing: the missing parts, in words; empty if nothing is missing.
+        remedy: the command or action that supplies them.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Here:
     remedy: str = ""
 
     def digest(self) -> str:
-        """The SHA-256 of its weights, or of its weights' digests if there are several files; empty if none are here."""
+        """Return the SHA-256 of the weights; of their digests if there are several files; "" if there is none."""
         found = [_sha256(file) for file in self.files]
         if len(found) < 2:
             return found[0] if found else ""
@@ -42,7 +42,7 @@ class Here:
 
 
 def language_model(name: str) -> Here:
-    """The language model that a vault names."""
+    """Return the state of a vault's language model."""
     if is_plugin_model(name):
         return Here(name, ())
     lacking = _without("torch", "transformers", *(["gguf"] if name == PACKAGED else []))
@@ -52,7 +52,7 @@ def language_model(name: str) -> Here:
 
 
 def embedder(name: str) -> Here:
-    """The embedder that a vault names."""
+    """Return the state of a vault's embedder."""
     if name == HashingEmbedder.name:
         return Here(name, ())
     packaged = name in EMBEDDERS
@@ -63,7 +63,7 @@ def embedder(name: str) -> Here:
 
 
 def versions(names: Sequence[str]) -> dict[str, str]:
-    """The versions of installed packages; of one that is not installed, "not installed"."""
+    """Return the versions of packages; "not installed" for a missing one."""
     found = {}
     for name in names:
         try:
@@ -74,11 +74,11 @@ def versions(names: Sequence[str]) -> dict[str, str]:
 
 
 def _packaged(name: str, package: str, file: str, bring: str) -> Here:
-    """A model that a package brings; found without importing it, since that takes seconds."""
+    """Return the state of a packaged model. The package is not imported, because that takes seconds."""
     spec = importlib.util.find_spec(package)
-    places = (spec.submodule_search_locations or []) if spec else []
-    found = tuple(path for place in places for path in sorted(Path(place).rglob(file)) if path.stat().st_size)
-    return Here(name, found) if found else Here(name, (), f"the package {package} and its weights: not here", bring)
+    folders = (spec.submodule_search_locations or []) if spec else []
+    found = tuple(path for folder in folders for path in sorted(Path(folder).rglob(file)) if path.stat().st_size)
+    return Here(name, found) if found else Here(name, (), f"the package {package} with its weights: missing", bring)
 
 
 def _folder_or_hub(name: str) -> Here:
@@ -87,16 +87,18 @@ def _folder_or_hub(name: str) -> Here:
         found = tuple(sorted(folder.rglob(_WEIGHTS)))
         there = {"config.json": (folder / "config.json").is_file(), "safetensors": bool(found)}
         lacking = ", ".join(what for what, is_there in there.items() if not is_there)
-        return Here(name, found, lacking and f"in its folder: no {lacking}", lacking and "Put the whole model there.")
+        return Here(
+            name, found, lacking and f"its folder has no {lacking}", lacking and "Copy all files of the model there."
+        )
     if name.startswith(("/", "./", "../", "~")):
-        return Here(name, (), "no such folder", "Put the model back where it was.")
+        return Here(name, (), "no such folder", "Copy the model to this folder.")
     if _without("huggingface_hub"):
         return Here(name, (), "huggingface_hub: not installed", "pip install huggingface_hub")
     from huggingface_hub import try_to_load_from_cache
 
     cached = try_to_load_from_cache(name, "config.json")
     if not isinstance(cached, str):
-        return Here(name, (), "the model is not on this machine", "The next command that needs it fetches it.")
+        return Here(name, (), "the model is not on this machine", "The next command that needs the model downloads it.")
     return Here(name, tuple(sorted(Path(cached).parent.rglob(_WEIGHTS))))
 
 

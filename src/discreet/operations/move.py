@@ -1,4 +1,4 @@
-"""Bring a vault to another place: at no moment are there two that answer."""
+"""Moves of a vault to another folder. At no time do two copies answer."""
 
 import errno
 import fcntl
@@ -22,50 +22,53 @@ from discreet.system.progress import Advance, stage
 
 @dataclass(frozen=True)
 class Moved:
-    """What was moved.
+    """A vault that was moved.
 
     Attributes:
-        place: where the vault is now.
-        copied: whether it was copied to another disk, and removed from the first.
-        paths: models that the vault names by a relative path, which may lead nowhere from now on.
+        vault: the new folder of the vault.
+        copied: whether the vault was copied to another disk and deleted on the first.
+        paths: the relative paths of models in the vault's settings; they may be invalid now.
     """
 
-    place: Path
+    vault: Path
     copied: bool
     paths: tuple[str, ...]
 
 
-def move(vault: Path, place: Path) -> Moved:
-    """Bring the vault to the new folder `place`: by a new name, or by a checked copy where that is another disk.
+def move(vault: Path, target: Path) -> Moved:
+    """Move the vault to the new folder `target`: by a rename, or by a checked copy to another disk.
 
     Raises:
-        UsageError: there is no vault, something is at `place`, or a process uses the vault, as far as can be seen.
-        StoreError: it could not be moved; it is where it was.
+        UsageError: if there is no vault, if `target` exists, or if a process visibly uses the vault.
+        StoreError: if the vault could not be moved. It is then unchanged.
     """
     settings = read_config(vault)
-    if place.exists() or place.is_symlink():
-        raise UsageError(f"There is already something at {place}. Choose a new folder for the vault.")
-    if not place.parent.is_dir():
-        raise UsageError(f"There is no folder {place.parent}. Make it, or choose another place.")
-    if place.resolve().is_relative_to(vault.resolve()):
-        raise UsageError(f"{place} lies in the vault. Choose another place.")
+    if target.exists() or target.is_symlink():
+        raise UsageError(f"{target} already exists. Choose a new folder for the vault.")
+    if not target.parent.is_dir():
+        raise UsageError(f"There is no folder {target.parent}. Make the folder, or choose another path.")
+    if target.resolve().is_relative_to(vault.resolve()):
+        raise UsageError(f"{target} lies in the vault's own folder. Choose another path.")
     if why := in_use(vault, settings):
-        raise UsageError(f"The vault is in use: {why}. End that process first, then move the vault.")
+        raise UsageError(f"The vault is in use: {why}. End that process, then move the vault.")
     try:
-        os.rename(vault, place)
+        os.rename(vault, target)
         copied = False
     except OSError as error:
         if error.errno != errno.EXDEV:
-            raise StoreError(f"The vault could not be moved: {error.strerror}. It is where it was.") from error
-        _across(vault, place)
+            raise StoreError(
+                f"The vault could not be moved: {error.strerror}. It is still at {vault}. Check the disk and the "
+                "permissions."
+            ) from error
+        _across(vault, target)
         copied = True
-    return Moved(place, copied, _relative(settings))
+    return Moved(target, copied, _relative(settings))
 
 
 def in_use(folder: Path, settings: VaultConfig) -> str:
-    """What a process does with the vault now, as far as can be seen; empty if nothing.
+    """Return the visible use of the vault by a process; "" if there is none.
 
-    A ledger in PostgreSQL does not tell: other machines may ask.
+    Uses of a ledger in PostgreSQL are not visible: other machines may ask.
     """
     if any(_is_held(mark) for mark in folder.glob("adding.*")):
         return "documents are being added"
@@ -89,7 +92,7 @@ def _is_held(lock: Path) -> bool:
 
 
 def _is_alone(file: Path) -> bool:
-    """Whether this process alone has a SQLite file open: only then can it lock all others out."""
+    """Return whether no other process has a SQLite file open. Only then can this process lock it exclusively."""
     address = f"{file.absolute().as_uri()}?mode=rw"
     with closing(sqlite3.connect(address, uri=True, timeout=0, isolation_level=None)) as database:
         try:
@@ -98,29 +101,35 @@ def _is_alone(file: Path) -> bool:
             database.execute("rollback")
         except sqlite3.OperationalError as error:
             return getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_BUSY
-        except sqlite3.DatabaseError:  # damaged: it can be moved all the same
+        except sqlite3.DatabaseError:  # a damaged file can be moved, too
             return True
     return True
 
 
-def _across(vault: Path, place: Path) -> None:
-    """Copy to another disk, compare, and only then take the first away. The old one is set aside before."""
-    with beside(place, ".move-") as made:
+def _across(vault: Path, target: Path) -> None:
+    """Copy the vault to another disk, compare the copy, set the original aside, and then delete it."""
+    with beside(target, ".move-") as made:
         copy = made / "vault"
         try:
             with stage("Copying to the other disk, in bytes", size_of(vault)) as done:
                 shutil.copytree(vault, copy, symlinks=True, copy_function=partial(_copy, done))
         except shutil.Error as error:
-            raise StoreError("Some files of the vault could not be copied. It is where it was.") from error
+            raise StoreError(
+                f"Some files of the vault could not be copied. The vault is still at {vault}. Check the disk and the "
+                "permissions."
+            ) from error
         if digests(copy) != digests(vault):
-            raise StoreError("The vault was changed while it was copied. It is where it was; try again.")
+            raise StoreError(
+                f"The vault changed during the copy. It is still at {vault}. End all processes that use it, and try "
+                "again."
+            )
         sync(copy)
         aside = Path(tempfile.mkdtemp(dir=vault.parent, prefix=".move-")) / "vault"
         try:
             os.rename(vault, aside)
-            os.replace(copy, place)
-        except BaseException:  # Ctrl-C, too: the vault is at one of the two places
-            if aside.exists() and not place.exists():
+            os.replace(copy, target)
+        except BaseException:  # also Ctrl-C: the vault must be at one of the two paths
+            if aside.exists() and not target.exists():
                 os.rename(aside, vault)
             raise
         finally:
@@ -130,8 +139,8 @@ def _across(vault: Path, place: Path) -> None:
         shutil.rmtree(aside.parent)
     except OSError as error:
         raise DiscreetError(
-            f"The vault is at {place} now. What is left of the old one could not be removed: {aside.parent} "
-            f"({error.strerror}). Remove it: it holds documents."
+            f"The vault is at {target} now. The old files at {aside.parent} could not be removed ({error.strerror}). "
+            "Remove them: they contain documents."
         ) from error
 
 

@@ -1,20 +1,20 @@
-"""What a budget means for one person, in numbers that need no mathematics."""
+"""The meaning of a budget for one person, as probabilities."""
 
 import math
 
 PRIORS = (0.01, 0.1, 0.5)
-"""How sure an attacker is beforehand that a person is in a vault."""
+"""An attacker's beliefs that a person is in the vault, before the first answer."""
 
 _LEAST = 1e-6
 
 
 def at_most(prior: float, epsilon: float) -> float:
-    """How sure an attacker may become, at most, who was sure to the degree `prior`: odds grow by e^epsilon at most."""
+    """Return the largest posterior belief of an attacker with the prior belief. Odds grow by at most e^epsilon."""
     return 1 / (1 + (1 / prior - 1) * math.exp(-epsilon))
 
 
 def percent(share: float) -> str:
-    """A share in words. One that is nearly everything has as many nines as it takes, and is never all of it."""
+    """Return a share in percent. A share just below 1 gets enough digits not to appear as 100 %."""
     left = (1 - share) * 100
     if left >= 1:
         return f"{share:.0%}".replace("%", " %")

@@ -1,4 +1,4 @@
-"""A look at a SQLite file that changes nothing: it is not migrated, and no log is made or moved."""
+"""Read-only access to SQLite files, without a migration and without a write-ahead log."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -9,20 +9,20 @@ from sqlalchemy import Connection, create_engine
 from sqlalchemy.pool import StaticPool
 
 PATIENCE = 30
-"""Seconds to wait while another process writes."""
+"""The time to wait for another process that writes, in seconds."""
 
 
 @contextmanager
 def looking(path: Path, *, log: bool = False) -> Iterator[sqlite3.Connection]:
-    """A connection that sees one moment of the file at `path`, and cannot write.
+    """Open the file at `path` read-only. Yield a connection that sees one consistent state.
 
     Args:
         path: the file.
-        log: whether the file is written by way of a log (WAL). Where no log lies beside it no process has it open,
-            and it is read without one: otherwise the look would leave a log behind.
+        log: whether the file has a write-ahead log. Without a log beside the file, no process has the file open. It is
+            then read without a log, because reading would otherwise leave one.
 
     Raises:
-        sqlite3.Error: the file is not there, no database, or was left in the middle of a write.
+        sqlite3.Error: if the file is missing, is not a database, or has an unfinished write.
     """
     alone = log and not path.with_name(f"{path.name}-wal").exists()
     how = "mode=ro&immutable=1" if alone else "mode=ro"
@@ -35,7 +35,7 @@ def looking(path: Path, *, log: bool = False) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def as_sqlalchemy(database: sqlite3.Connection) -> Iterator[Connection]:
-    """The same connection, for code that speaks SQLAlchemy."""
+    """Yield a SQLAlchemy connection over a connection of sqlite3."""
     engine = create_engine("sqlite://", creator=lambda: database, poolclass=StaticPool, hide_parameters=True)
     with engine.connect() as connection:
         yield connection

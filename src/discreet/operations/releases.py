@@ -1,4 +1,4 @@
-"""What left a vault, and who was erased from it, as its ledger and store tell: for the custodian's report."""
+"""The releases and erasures of a vault, from its ledger and store, for the custodian's report."""
 
 import json
 import sqlite3
@@ -22,7 +22,7 @@ from discreet.privacy.accounting import Spending
 from discreet.retrieval.sqlite_errors import explained
 
 EXPORT = "export-vectors"
-_OUTCOMES = {"public": "nothing was released", None: "it did not end"}
+_OUTCOMES = {"public": "nothing was released", None: "interrupted"}
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,10 @@ class Corpus:
     """A synthetic corpus that was paid for.
 
     Attributes:
-        id: under which it paid.
-        epsilon: what it cost a unit at most.
-        time: of its first payment, UTC, ISO 8601; empty where units pay by themselves, which notes none.
-        mechanisms: what was drawn, if the ledger has it.
+        id: the id of its payments.
+        epsilon: the largest cost for a unit.
+        time: the time of the first payment, UTC, ISO 8601; empty with unit payment, which records no times.
+        mechanisms: the mechanisms of the draws, if the ledger has them.
     """
 
     id: str
@@ -42,18 +42,18 @@ class Corpus:
     mechanisms: tuple[str, ...]
 
     def describe(self) -> dict[str, Any]:
-        """The corpus as plain data."""
+        """Return the corpus as plain data."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class Erasure:
-    """A unit that was erased and is kept out.
+    """An erased unit whose later documents are refused.
 
     Attributes:
-        time: when, UTC, ISO 8601.
-        documents: how many it had.
-        key: a keyed hash of its name, which stands in no report.
+        time: the time of the erasure, UTC, ISO 8601.
+        documents: the number of erased documents.
+        key: a keyed hash of the unit's name. No report contains it.
     """
 
     time: str
@@ -61,20 +61,20 @@ class Erasure:
     key: bytes = field(repr=False)
 
     def describe(self) -> dict[str, Any]:
-        """The erasure as plain data, without the key."""
+        """Return the erasure as plain data, without the key."""
         return {"time": self.time, "documents": self.documents}
 
 
 def outcome(question: QuestionRecord) -> str:
-    """Whether something was released in answer to a question."""
+    """Return the outcome of a question in words."""
     return _OUTCOMES.get(question.stopped, "an answer was released")
 
 
 def corpora(folder: Path, settings: VaultConfig) -> list[Corpus]:
-    """The corpora that were paid for: what the ledger has payments of, and no question.
+    """Return the corpora that were paid for: the ids in the ledger that have payments but no question.
 
     Raises:
-        LedgerError: the ledger cannot be read.
+        LedgerError: if the ledger cannot be read.
     """
     with reading(folder, settings) as (connection, _, _):
         return _corpora(connection)
@@ -83,27 +83,27 @@ def corpora(folder: Path, settings: VaultConfig) -> list[Corpus]:
 def _corpora(connection: Connection) -> list[Corpus]:
     asked = {row.id for row in stream(connection, "select id from question")}
     budget, spent = budget_of(read_grant(connection)), defaultdict[str, Spending](Spending.nothing)
-    times, drawn = dict[str, str](), defaultdict[str, list[str]](list)
+    times, mechanisms = dict[str, str](), defaultdict[str, list[str]](list)
     for row in stream(connection, "select question, time, mechanism, nano, atto from charge"):
         spent[row.question] += unpack(row.nano, row.atto)
         times[row.question] = min(times.get(row.question, row.time), row.time)
-        drawn[row.question].append(row.mechanism)
+        mechanisms[row.question].append(row.mechanism)
     for row in stream(connection, "select question, most_nano, most_atto, spent_nano, spent_atto, charges from part"):
         spent[row.question] += counted(*unpack_part(row))
         with suppress(ValueError, TypeError, KeyError):
-            drawn[row.question] += [str(charge["mechanism"]) for charge in json.loads(row.charges or "[]")]
+            mechanisms[row.question] += [str(charge["mechanism"]) for charge in json.loads(row.charges or "[]")]
     return [
-        Corpus(name, budget.spent(cost), times.get(name, ""), tuple(dict.fromkeys(drawn[name])))
+        Corpus(name, budget.spent(cost), times.get(name, ""), tuple(dict.fromkeys(mechanisms[name])))
         for name, cost in spent.items()
         if name not in asked
     ]
 
 
 def erasures(folder: Path) -> list[Erasure] | None:
-    """The units that were erased and are kept out, the first one first; None if the store keeps no such list.
+    """Return the erased units, the oldest erasure first; None if the store has no list of erasures.
 
     Raises:
-        StoreError: the store cannot be read.
+        StoreError: if the store cannot be read.
     """
     path = folder / "store" / TEXTS
     if not path.exists():

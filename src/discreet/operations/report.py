@@ -1,4 +1,4 @@
-"""What the person who signs for a vault should know: gathered as plain data. For the custodian; parts are private."""
+"""The data of a report on a vault, for its custodian and supervisor. Parts are private."""
 
 import platform
 from collections import Counter
@@ -25,20 +25,20 @@ PACKAGES = ("opendp", "numpy", "sqlalchemy", "torch", "transformers")
 
 @dataclass(frozen=True)
 class Report:
-    """All that stands in a report.
+    """The data of a report.
 
     Attributes:
         vault: the name of the vault's folder.
-        made: when the report was made, UTC, ISO 8601.
-        settings: what the vault was made with.
-        budget: what was granted and spent; its `levels` are private.
-        documents, units: how many the vault holds: private.
-        corpora: synthetic corpora that were paid for.
-        erased: units that were erased and are kept out; None if the vault's format keeps no list.
-        digests: the SHA-256 of the weights of the language model and the embedder; empty if they are not here.
-        versions: of programs.
-        findings: of the doctor.
-        public_corpus: the SHA-256 of the public corpus that the vault has named; empty if none.
+        made: the time of the report, UTC, ISO 8601.
+        settings: the settings of the vault.
+        budget: the grant and the charges; its `levels` are private.
+        documents, units: their number in the vault: private.
+        corpora: the synthetic corpora that were paid for.
+        erased: the erased units; None if the store has no list of erasures.
+        digests: the SHA-256 of the weights of the language model and the embedder; empty if they are not available.
+        versions: the versions of programs.
+        findings: the findings of the doctor.
+        public_corpus: the SHA-256 of the vault's public corpus; empty if none is set.
     """
 
     vault: str
@@ -56,7 +56,7 @@ class Report:
 
     @property
     def questions(self) -> tuple[QuestionRecord, ...]:
-        """The questions that have a guarantee."""
+        """The questions with a guarantee."""
         return tuple(one for one in self.budget.questions if one.private and one.algorithm != EXPORT)
 
     @property
@@ -66,15 +66,15 @@ class Report:
 
     @property
     def unprotected(self) -> tuple[QuestionRecord, ...]:
-        """The questions that were asked without a guarantee."""
+        """The questions without a guarantee."""
         return tuple(one for one in self.budget.questions if not one.private)
 
     def odds(self) -> list[tuple[float, float]]:
-        """How sure an attacker is beforehand that a person is in the vault, and may become at most."""
+        """Return pairs of an attacker's prior belief and the bound on the belief after all answers."""
         return [(prior, at_most(prior, self.settings.epsilon)) for prior in PRIORS]
 
     def describe(self) -> dict[str, Any]:
-        """The report as plain data; the keys are those of `discreet report --json`."""
+        """Return the report as plain data, with the keys of `discreet report --json`."""
         outcomes = Counter(outcome(one) for one in self.questions)
         budget = self.budget.describe()
         return {
@@ -102,10 +102,10 @@ class Report:
 
 
 def gather(path: Path) -> Report:
-    """Gather what stands in a report on the vault at `path`. It reads the weights of models once, for their digests.
+    """Gather the data of a report on the vault at `path`. The weights of models are read once for their digests.
 
     Raises:
-        NoSuchVault, LedgerError, StoreError: there is no vault, or a part of it cannot be read.
+        NoSuchVault, LedgerError, StoreError: if there is no vault, or a part of it cannot be read.
     """
     findings = examine(path)
     vault = Vault.open(path)
@@ -139,7 +139,7 @@ def _units(vault: Vault) -> int:
 
 
 def _has_store(vault: Vault) -> bool:
-    """Whether something was ever added: a store that is empty needs the embedder to be made."""
+    """Return whether anything was ever added. Without a store, opening one would load the embedder."""
     return stored_dimension(vault.settings, vault.path / "store") is not None
 
 

@@ -1,4 +1,4 @@
-"""Make a vault of a backup, and refuse one whose ledger is older than what is known to have been asked."""
+"""Restoring of a vault from a backup. A backup with an outdated ledger is refused."""
 
 import json
 import os
@@ -22,46 +22,49 @@ from discreet.system.progress import stage
 
 @dataclass(frozen=True)
 class Restored:
-    """What was restored: for the custodian.
+    """A restored vault: for the custodian.
 
     Attributes:
-        place: the new vault.
-        manifest: what the backup says of itself.
-        lost: questions and payments that the newest ledger is known to have had, and this one has not; None if none.
-        other: where the vault that was backed up still lies; None if it is not there.
-        erased: how many individuals were erased there after the backup, and are back; None if that cannot be told.
+        vault: the folder of the new vault.
+        manifest: the manifest of the backup.
+        lost: the known questions and payments that this ledger lacks; None if it lacks none.
+        other: the path of the original vault; None if it no longer exists.
+        erased: the number of individuals that were erased in the original after the backup; None if unknown.
     """
 
-    place: Path
+    vault: Path
     manifest: Manifest
     lost: Reached | None
     other: Path | None
     erased: int | None
 
 
-def restore(backup: Path, place: Path, *, expect: int | None = None, force: bool = False) -> Restored:
-    """Make a vault at `place` of a backup.
+def restore(backup: Path, target: Path, *, expect: int | None = None, force: bool = False) -> Restored:
+    """Make a vault at `target` from a backup.
 
     Args:
-        backup: what `back_up` wrote.
-        place: a new folder.
-        expect: how many questions the vault had at least, as its newest receipt or report says.
-        force: whether a ledger may be taken that is older than the vault was: what was spent since is forgotten.
+        backup: a backup of `back_up`.
+        target: a new folder.
+        expect: the least number of questions that a receipt or report of the vault shows.
+        force: whether to accept an outdated ledger, which lacks later charges.
 
     Raises:
-        UsageError: something is at `place`.
-        BadData: the backup is none, or damaged.
-        LedgerError: its ledger is older than the vault was.
-        StoreError: there is no room, or a part of the backup is not sound.
+        UsageError: if `target` exists.
+        BadData: if `backup` is not a backup, or is damaged.
+        LedgerError: if its ledger is outdated.
+        StoreError: if the disk is full, or if a part of the backup has problems.
     """
-    _check_free(place)
-    with beside(place, ".restore-") as made:
+    _check_free(target)
+    with beside(target, ".restore-") as made:
         with stage("Unpacking the backup"):
             _unpack(backup, made)
         manifest, copy = read_manifest(made), made / VAULT
         settings = read_config(copy)
         with stage("Checking the ledger and the store"):
-            refuse([one for one in check_copy(copy) if one.check != "counter"], "The backup cannot be restored.")
+            refuse(
+                [one for one in check_copy(copy) if one.check != "counter"],
+                "The backup cannot be restored: it has problems.",
+            )
         there = Path(manifest.vault)
         other = there if _same(there, settings.secret_digest) else None
         lost = None
@@ -76,19 +79,19 @@ def restore(backup: Path, place: Path, *, expect: int | None = None, force: bool
         _write_note(copy, manifest, lost)
         _own(copy)
         sync(copy)
-        os.replace(copy, place)
-    return Restored(place, manifest, lost, other, erased)
+        os.replace(copy, target)
+    return Restored(target, manifest, lost, other, erased)
 
 
-def _check_free(place: Path) -> None:
-    if place.is_symlink() or (place.exists() and (not place.is_dir() or any(place.iterdir()))):
-        raise UsageError(f"There is already something at {place}. Choose a new folder for the vault.")
-    if not place.parent.is_dir():
-        raise UsageError(f"There is no folder {place.parent}. Make it, or choose another place.")
+def _check_free(target: Path) -> None:
+    if target.is_symlink() or (target.exists() and (not target.is_dir() or any(target.iterdir()))):
+        raise UsageError(f"{target} already exists. Choose a new folder for the vault.")
+    if not target.parent.is_dir():
+        raise UsageError(f"There is no folder {target.parent}. Make the folder, or choose another path.")
 
 
 def _unpack(backup: Path, made: Path) -> None:
-    """Bring the files of a backup into `made`: plain files and folders, and nothing outside."""
+    """Unpack the files and folders of a backup into `made`, and nothing outside of it."""
     try:
         if backup.is_dir():
             shutil.copytree(backup / VAULT, made / VAULT, symlinks=True)
@@ -100,36 +103,36 @@ def _unpack(backup: Path, made: Path) -> None:
             for member in archive:
                 _extract(archive, member, made)
     except (tarfile.TarError, EOFError, FileNotFoundError, shutil.Error, ValueError) as error:
-        raise BadData(f"{backup} is no backup, or a damaged one. Name what `discreet backup` wrote.") from error
+        raise BadData(f"{backup} is not a backup, or is damaged. Give a backup of `discreet backup`.") from error
     except OSError as error:
-        if error.errno is None:  # of gzip: no file of that kind, or a wrong sum
-            raise BadData(f"{backup} is no backup, or a damaged one. Take another backup.") from error
+        if error.errno is None:  # gzip reports another kind of file, or a wrong checksum
+            raise BadData(f"{backup} is not a backup, or is damaged. Use another backup.") from error
         raise
     except Exception as error:
         if type(error).__module__ != "zlib":
             raise
-        raise BadData(f"{backup} is a damaged backup. Take another one.") from error
+        raise BadData(f"{backup} is a damaged backup. Use another backup.") from error
 
 
 def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, made: Path) -> None:
-    """Bring one file or folder of an archive into `made`. The filters of `tarfile` are not in every Python 3.11.
+    """Unpack one file or folder of an archive into `made`. Not every Python 3.11 has the filters of `tarfile`.
 
     Raises:
-        ValueError: it would lie outside, or is neither a file nor a folder.
+        ValueError: if the path lies outside of `made`, or if the member is neither a file nor a folder.
     """
-    place, content = made / member.name, archive.extractfile(member) if member.isfile() else None
-    if not place.resolve().is_relative_to(made.resolve()) or not (content or member.isdir()):
+    path, content = made / member.name, archive.extractfile(member) if member.isfile() else None
+    if not path.resolve().is_relative_to(made.resolve()) or not (content or member.isdir()):
         raise ValueError
     if content is None:
-        place.mkdir(parents=True, exist_ok=True)
+        path.mkdir(parents=True, exist_ok=True)
         return
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with content, place.open("xb") as file:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with content, path.open("xb") as file:
         shutil.copyfileobj(content, file)
 
 
 def _same(folder: Path, digest: str) -> bool:
-    """Whether the vault that was backed up still lies where it was."""
+    """Return whether the original vault still exists at its path."""
     try:
         return bool(digest) and read_config(folder).secret_digest == digest
     except (DiscreetError, OSError):
@@ -137,10 +140,10 @@ def _same(folder: Path, digest: str) -> bool:
 
 
 def _known(copy: Path, other: Path | None, expect: int | None) -> list[Reached]:
-    """How far the vault is known to have been: by the backup's counter, the vault itself, and the custodian."""
+    """Return the known states of the ledger: by the backup's counter, the original vault, and the custodian."""
     known = [Counter(folder / COUNTER).read() for folder in (copy, other) if folder is not None]
     if other is not None:
-        with suppress(DiscreetError):  # it may be damaged: that is why there is a backup
+        with suppress(DiscreetError):  # the original may be damaged, which is a reason to restore
             known.append(look_at(other, read_config(other)).reached)
     if expect is not None:
         known.append(Reached(expect, 0))
@@ -148,7 +151,7 @@ def _known(copy: Path, other: Path | None, expect: int | None) -> list[Reached]:
 
 
 def _erased_since(copy: Path, other: Path) -> int | None:
-    """How many individuals were erased from the other vault, and not from the copy."""
+    """Return how many individuals were erased from the other vault but not from the copy; None if unknown."""
     with suppress(DiscreetError):
         then, now = erasures(copy), erasures(other)
         return None if now is None else len(set(now) - set(then or []))
@@ -163,10 +166,10 @@ def _missing(now: Reached, known: list[Reached]) -> Reached | None:
 
 def _older(now: Reached, lost: Reached, manifest: Manifest) -> LedgerError:
     return LedgerError(
-        f"The ledger of this backup ({manifest.made}) is older than the newest question: it holds {now.questions} "
-        f"questions and {now.payments} payments; {now.questions + lost.questions} and {now.payments + lost.payments} "
-        "are known. What was spent since would be forgotten, and could be spent again. Restore the newest backup, or "
-        "use the vault itself. If both are lost, and you accept that: --force."
+        f"The ledger of this backup ({manifest.made}) is outdated. It has {now.questions} questions and "
+        f"{now.payments} payments; {now.questions + lost.questions} and {now.payments + lost.payments} are known. "
+        "Later charges would be lost, and the same budget could be spent again. Restore the newest backup, or use the "
+        "original vault. If both are lost, accept the loss of charges: --force."
     )
 
 
@@ -183,7 +186,7 @@ def _write_note(copy: Path, manifest: Manifest, lost: Reached | None) -> None:
 
 
 def _own(folder: Path) -> None:
-    """Have the owner alone read the vault."""
+    """Permit only the owner to read the vault."""
     for path in folder.rglob("*"):
         path.chmod(0o700 if path.is_dir() else 0o600)
     folder.chmod(0o700)

@@ -1,4 +1,4 @@
-"""The parameters of an algorithm, read from the fields of its dataclass: for help, and for `--param name=value`."""
+"""The parameters of an algorithm: the fields of its dataclass, for help texts and for `--param name=value`."""
 
 from discreet.parameters.assignments import join_assignment, read_assignments
 from discreet.parameters.fields import Parameter, read_parameters

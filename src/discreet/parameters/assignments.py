@@ -1,4 +1,4 @@
-"""Texts of the form name=value: `--param voters=20`."""
+"""Texts of the form name=value, as in `--param voters=20`."""
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
@@ -13,7 +13,7 @@ def join_assignment(name: str, value: object) -> str:
 
 
 def read_assignments(texts: Iterable[str]) -> dict[str, list[str]]:
-    """Return the values of each name, in the order of the texts. A hyphen in a name is an underscore.
+    """Return the values of each name, in the order of the texts. A hyphen in a name becomes an underscore.
 
     Raises:
         UsageError: if a text has no name or no equals sign.
@@ -22,13 +22,13 @@ def read_assignments(texts: Iterable[str]) -> dict[str, list[str]]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
-            raise UsageError(f"--param expects NAME=VALUE, not '{text}'. Example: --param voters=20.")
+            raise UsageError(f"--param expects NAME=VALUE; the value given is '{text}'. Example: --param voters=20.")
         values.setdefault(name.strip().replace("-", "_"), []).append(value)
     return values
 
 
 def find_parameter(name: str, parameters: Iterable[Parameter]) -> Parameter | None:
-    """Return the parameter with this option or field name; None if there is none."""
+    """Return the parameter with this option name or field name; None if no parameter has it."""
     for parameter in parameters:
         if name in (parameter.option, parameter.name):
             return parameter

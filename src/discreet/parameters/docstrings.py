@@ -1,4 +1,4 @@
-"""Read what a docstring says of each attribute of a class.
+"""Read the descriptions of attributes from the docstring of a class.
 
 The section has Google's form: "Attributes:", then "name: text" in each line. Two names may share an entry ("highest,
 lowest: text"). The first name in parentheses is the symbol of the paper: "the threshold of relevance (tau)".
@@ -15,7 +15,7 @@ _NAMED = re.compile(rf"\((?:the paper's )?({_SYMBOL}(?: and {_SYMBOL})?)(?: of [
 
 
 def read_attributes(kind: type) -> dict[str, str]:
-    """Return what the docstrings of a class and its bases say of each attribute; the class itself comes first."""
+    """Return the description of each attribute from the docstrings of a class and its bases. The class comes first."""
     texts: dict[str, str] = {}
     for base in kind.__mro__:
         for name, text in _entries(inspect.cleandoc(base.__dict__.get("__doc__") or "")).items():
@@ -27,7 +27,7 @@ def find_symbol(text: str, position: int = 0, names: int = 1) -> str:
     """Return the symbol of the paper that a text names; "" if it names none.
 
     Args:
-        text: what a docstring says of an attribute.
+        text: the description of an attribute.
         position: the attribute's position among those that share the text.
         names: the number of attributes that share the text.
     """

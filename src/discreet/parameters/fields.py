@@ -20,7 +20,7 @@ _OPTIONS = {
     "wanted": "target_units",
     "weight": "knn_weight",
 }
-"""Names on the command line of fields of this project. Vaults store the fields' own names, so these stay."""
+"""The option names of fields on the command line. Vaults store the field names, so those cannot change."""
 _WORDS = {int: "whole number", float: "number", bool: "yes or no", str: "text"}
 
 
@@ -30,14 +30,14 @@ class Parameter:
 
     Attributes:
         name: the name of the field.
-        option: the name on the command line; mostly the same.
+        option: the name on the command line; usually the same.
         kind: the type of one value, such as int.
-        allowed: the only values that the type has; none if it has others.
+        allowed: all values that a `Literal` type permits; empty for other types.
         several: whether the value is a tuple of values.
         optional: whether None is a value.
         required: whether the field has no default.
-        default: the default; None if it has none.
-        meaning: what the docstring says.
+        default: the default; None if there is no default.
+        meaning: the description in the docstring.
         symbol: the symbol in the paper; "" if the docstring names none.
     """
 
@@ -62,11 +62,11 @@ class Parameter:
 
     @property
     def spelled(self) -> str:
-        """The option as it is typed."""
+        """The option with its hyphens, as the user types it."""
         return "--" + self.option.replace("_", "-")
 
     def describe(self) -> dict[str, Any]:
-        """Return the parameter as JSON has it."""
+        """Return the parameter as plain data for JSON."""
         default = getattr(type(self.default), "name", None) if is_dataclass(self.default) else self.default
         return {
             "name": self.option,
@@ -86,7 +86,9 @@ def read_parameters(kind: type) -> tuple[Parameter, ...]:
         UsageError: if `kind` is not a dataclass.
     """
     if not is_dataclass(kind):
-        raise UsageError(f"'{kind.__name__}' is not a dataclass, so it has no parameters. Decorate it: @dataclass.")
+        raise UsageError(
+            f"'{kind.__name__}' is not a dataclass, so it has no parameters. Decorate the class with @dataclass."
+        )
     texts, symbols, hints = read_attributes(kind), read_symbols(kind), _hints(kind)
     return tuple(
         _parameter(kind, field, hints.get(field.name, field.type), texts.get(field.name, ""), symbols)
@@ -119,12 +121,12 @@ def _parameter(kind: type, field: Field[Any], hint: Any, meaning: str, symbols: 
 def _hints(kind: type) -> dict[str, Any]:
     try:
         return typing.get_type_hints(kind)
-    except (NameError, TypeError):  # a name that only type checkers import; the defaults tell the types
+    except (NameError, TypeError):  # a name that only type checkers import; the defaults give the types
         return {}
 
 
 def _without_none(hint: Any) -> tuple[Any, bool]:
-    """Return the type beside None, and whether None is one of the alternatives."""
+    """Return the first type other than None, and whether None is one of the alternatives."""
     if get_origin(hint) not in (typing.Union, types.UnionType):
         return hint, False
     others = [one for one in get_args(hint) if one is not type(None)]
@@ -136,6 +138,6 @@ def _default(field: Field[Any]) -> Any:
 
 
 def _is_own(kind: type, name: str) -> bool:
-    """Return whether this project defines the field, and not a plug-in."""
+    """Return whether this project defines the field. A plug-in keeps its own names."""
     owner = next((base for base in kind.__mro__ if name in inspect.get_annotations(base)), kind)
     return owner.__module__.split(".")[0] == _PROJECT

@@ -13,12 +13,12 @@ _YES, _NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 def parse_values(
     values: Mapping[str, Sequence[str]], parameters: Sequence[Parameter], owner: str, help_command: str
 ) -> dict[str, Any]:
-    """Return the value of each field that is named, parsed into the field's type.
+    """Return the value of each named field, parsed into the field's type.
 
     Args:
         values: texts by the name of an option or a field, as `read_assignments` returns them.
-        parameters: those that can be named.
-        owner: what has the parameters, for messages.
+        parameters: the known parameters.
+        owner: the name of the algorithm that has the parameters, for messages.
         help_command: the command that lists the parameters, for messages.
 
     Raises:
@@ -28,7 +28,9 @@ def parse_values(
     for name, texts in values.items():
         parameter = find_parameter(name, parameters)
         if parameter is None:
-            raise UsageError(f"'{owner}' has no {name}. {suggest_names(name, parameters)} See: {help_command}")
+            raise UsageError(
+                f"'{owner}' has no parameter '{name}'. {suggest_names(name, parameters)} See: {help_command}"
+            )
         if parameter.name in parsed:
             raise UsageError(f"{parameter.option} is given twice, also as {parameter.name}. Give it once.")
         parsed[parameter.name] = _parse(texts, parameter)
@@ -41,7 +43,9 @@ def _parse(texts: Sequence[str], parameter: Parameter) -> Any:
         parts = [part for text in texts for part in (text.split(",") if split else [text])]
         return tuple(_parse_one(part, parameter) for part in parts)
     if len(set(texts)) > 1:
-        raise UsageError(f"{parameter.option} has one value, not {len(texts)}: {', '.join(texts)}. Give it once.")
+        raise UsageError(
+            f"{parameter.option} expects one value; {len(texts)} are given: {', '.join(texts)}. Give it once."
+        )
     if parameter.optional and texts[0].strip().casefold() == "none":
         return None
     return _parse_one(texts[0], parameter)

@@ -1,1 +1,1 @@
-"""What a grant pays for, before it is given."""
+"""Plans of grants: which questions a grant pays for, and checks before a vault is made."""

@@ -1,4 +1,4 @@
-"""Whether a question can be answered at all, from public values alone: docs/privacy-details.md, "An empty vault"."""
+"""Checks from public values that a question can be answered at all (docs/privacy-details.md, "An empty vault")."""
 
 from pathlib import Path
 
@@ -12,34 +12,35 @@ from discreet.privacy.accounting import Budget
 
 
 def check_askable(path: Path, settings: VaultConfig, algorithm: Algorithm, budget: Budget) -> None:
-    """Nothing, if something was added to the vault, and enough people were declared for such a question.
+    """Check that an `add` has ended, and that enough people were declared for such a question.
 
-    Neither follows from what the vault holds: that an `add` has ended, and the number that was declared at `init`, are
-    acts of the custodian. A method that reads no document, and is free, is never refused.
+    Both are public acts of the custodian: the end of an `add`, and the number declared at `init`. Neither depends on
+    the documents. A free algorithm that reads no document always passes.
 
     Raises:
-        UsageError: no `add` has ended yet; or an answer needs more units than were declared. Nothing was charged.
+        UsageError: if no `add` has ended yet, or if an answer needs more units than were declared. Nothing was charged.
     """
     if algorithm.private and algorithm.payment is Payment.NOTHING:
         return
     if is_empty(path):
         raise UsageError(
-            f"Nothing was added to the vault at {path} yet: discreet add {path} FILES. Nothing was released or charged."
+            f"The vault at {path} has no documents yet. Add some: discreet add {path} FILES. "
+            "Nothing was released or charged."
         )
     needed = fewest_units(algorithm, budget) if settings.people else 0
     if settings.people < needed:
         raise UsageError(
-            f"The vault at {path} was made for about {settings.people:,} of '{settings.unit_field}', and at least "
-            f"{needed} must agree on such an answer. Ask with public choices (--choice yes --choice no), which need "
-            "fewer, or make a vault for more people. Nothing was released or charged."
+            f"The vault at {path} was made for about {settings.people:,} individuals ('{settings.unit_field}'). Such "
+            f"an answer needs at least {needed} that agree. Ask with public choices (--choice yes --choice no), which "
+            "need fewer, or make a vault for more people. Nothing was released or charged."
         )
 
 
 def fewest_units(algorithm: Algorithm, budget: Budget) -> int:
-    """The least number of units whose common answer is released once in a hundred times or more: public.
+    """Return the least number of units whose common answer is released with probability 0.01 or more: public.
 
-    0 if the algorithm does not count votes, or always releases something, as among public choices; or if the budget is
-    too small for it, which is refused elsewhere.
+    Return 0 if the algorithm does not count votes, or always releases one of its public choices. Return 0 also if the
+    budget is too small; another check refuses that.
     """
     if algorithm.public_choices:
         return 0
@@ -51,12 +52,12 @@ def fewest_units(algorithm: Algorithm, budget: Budget) -> int:
 
 
 def too_few(settings: VaultConfig, units: int) -> str:
-    """What to tell the custodian of a vault with so few units; nothing if they are enough: private."""
+    """Return a warning for the custodian if the vault has too few units, otherwise "". The text is private."""
     needed = fewest_units(usual_algorithm(settings.payment), vault_budget(settings.epsilon, settings.delta))
     if units >= needed:
         return ""
     held = "1 unit" if units == 1 else f"{units} units"
     return (
-        f"The vault holds {held}; an answer from documents is hardly ever released with fewer than {needed}. A "
-        "question is charged all the same."
+        f"The vault holds {held}. With fewer than {needed} units, an answer from documents is released in less than "
+        "1 % of cases. The question is charged in any case."
     )

@@ -1,19 +1,19 @@
-"""The mark of a vault to which nothing was added yet: public, since it follows from the acts of its custodian alone."""
+"""The mark of a vault without documents. It is public, because only acts of the custodian set it."""
 
 from pathlib import Path
 
 EMPTY = "empty"
-"""A file in a new vault, public, until an `add` has ended; see docs/privacy-details.md, "An empty vault"."""
+"""The name of the mark: a public file in a new vault, until an `add` has ended."""
 
 
 def is_empty(folder: Path) -> bool:
-    """Whether no `add` to the vault has ended yet: public, since it follows from what was done, not from any record.
+    """Return whether no `add` to the vault has ended yet. The result is public: it does not depend on any document.
 
-    A vault of an older version has no such mark, and counts as filled.
+    A vault of an older version has no mark, and counts as filled.
     """
     return (folder / EMPTY).exists()
 
 
 def no_longer_empty(folder: Path) -> None:
-    """Say, for good, that an `add` has ended, whatever it added."""
+    """Remove the mark, because an `add` has ended. The number of added documents plays no part."""
     (folder / EMPTY).unlink(missing_ok=True)

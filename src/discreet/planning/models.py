@@ -1,4 +1,4 @@
-"""Whether a vault's language model and embedder are within reach, before the vault is made; neither is loaded."""
+"""Checks that a vault's language model and embedder are available, before the vault is made. Neither is loaded."""
 
 import os
 from importlib.util import find_spec
@@ -14,32 +14,32 @@ from discreet.plugins import MODELS, find_names
 from discreet.retrieval.embedding import EMBEDDERS
 
 TIMEOUT = 10.0
-"""Seconds to wait for the hub to answer."""
+"""The time to wait for an answer of the hub, in seconds."""
 _NETWORKS = ("httpx", "httpx2", "httpcore", "httpcore2", "requests", "urllib3")
-"""The libraries whose errors the library of the hub lets through."""
+"""The network libraries whose errors the hub's library does not convert."""
 _DESCRIPTIONS = ("config.json", "modules.json", "config_sentence_transformers.json")
 _READ = ("*.json", "*.txt", "*.model", "*.safetensors", "1_Pooling/*", "*.jinja")
 
 
 def check_parts(model: str, embedder: str, *, download: bool = False, command: str = "discreet init VAULT") -> None:
-    """Nothing, if the language model and the embedder can be loaded on this machine.
+    """Check that the language model and the embedder can be loaded on this machine.
 
     Args:
         model: a packaged name, a path or a hub name.
-        embedder: the same.
-        download: whether what is on the hub is fetched now.
-        command: what the user typed, for the advice.
+        embedder: a packaged name, a path or a hub name.
+        download: whether to download missing models from the hub now.
+        command: the command that the advice repeats.
 
     Raises:
-        MissingPart: a package is not installed.
-        UnknownName, UsageError: there is no such model at that path or on the hub; or it must be fetched first.
+        MissingPart: if a package is not installed.
+        UnknownName, UsageError: if neither the path nor the hub has such a model, or if a download is needed first.
     """
     plugin, known = is_plugin_model(model), (PACKAGED, *find_names(MODELS))
     if not plugin:
         check_spelling("language model", model, known)
     plugged = find_names(PLUGGED_EMBEDDERS)
     check_spelling("embedder", embedder, [*EMBEDDERS, *plugged])
-    if not plugin:  # a plug-in reports itself what it lacks, when it is opened
+    if not plugin:  # a plug-in reports its missing parts itself when it is opened
         _check_model(model, known, download, command)
     if embedder in EMBEDDERS:
         if embedder != "hashing":
@@ -66,12 +66,12 @@ def _check_installed(modules: tuple[str, ...], message: str, extras: str = "") -
 
 
 def _check_reach(kind: str, name: str, packaged: tuple[str, ...], download: bool, command: str) -> None:
-    """Nothing, if `name` is a folder with a model, or a model of the hub that is on this machine, or is now."""
+    """Check that `name` is a folder with a model, or a hub model on this machine. Download it if `download` is set."""
     try:
         folder = Path(name).expanduser()
         if folder.is_dir():
             if not any((folder / file).is_file() for file in _DESCRIPTIONS):
-                raise UsageError(f"The folder {name} holds no config.json, so no {kind}. Check the path.")
+                raise UsageError(f"The folder {name} has no config.json, so it is not a {kind}. Check the path.")
             return
     except (OSError, ValueError):
         raise UnknownName(kind, name[:100], packaged) from None
@@ -80,14 +80,14 @@ def _check_reach(kind: str, name: str, packaged: tuple[str, ...], download: bool
         return
     if not download:
         raise UsageError(
-            f"The {kind} '{name}' is not on this machine: it needs the network, once. To fetch it now: {command} "
-            f"--download. Without the network: {', '.join(packaged)}, or the path of a folder."
+            f"The {kind} '{name}' is not on this machine. Download it once: {command} --download. "
+            f"Without a network, use {', '.join(packaged)} or the path of a folder."
         )
     _fetch(kind, name)
 
 
 def _is_kept(kind: str, name: str, packaged: tuple[str, ...]) -> bool:
-    """Whether the hub's cache on this machine holds the model's description."""
+    """Return whether the hub's cache on this machine has the model's description."""
     from huggingface_hub import try_to_load_from_cache
     from huggingface_hub.errors import HFValidationError
 
@@ -98,10 +98,10 @@ def _is_kept(kind: str, name: str, packaged: tuple[str, ...]) -> bool:
 
 
 def _fetch(kind: str, name: str) -> None:
-    """Fetch a model from the hub.
+    """Download a model from the hub.
 
     Raises:
-        UsageError: the hub cannot be reached, or has no such model.
+        UsageError: if the hub cannot be reached, or has no such model.
     """
     os.environ.setdefault("HF_HUB_DOWNLOAD_TIMEOUT", f"{TIMEOUT:g}")
     import huggingface_hub
@@ -109,21 +109,23 @@ def _fetch(kind: str, name: str) -> None:
 
     hub: Any = huggingface_hub
     if hub.constants.HF_HUB_OFFLINE:
-        raise UsageError(f"The {kind} '{name}' cannot be fetched: HF_HUB_OFFLINE is set. Unset it, or name a folder.")
+        raise UsageError(
+            f"The {kind} '{name}' cannot be downloaded: HF_HUB_OFFLINE is set. Unset HF_HUB_OFFLINE, or give a folder."
+        )
     try:
         found = hub.HfApi().model_info(name, timeout=TIMEOUT)
         hub.snapshot_download(name, revision=found.sha, etag_timeout=TIMEOUT, allow_patterns=list(_READ))
     except RepositoryNotFoundError:
-        raise UsageError(f"The hub has no {kind} '{name}' that can be read by all. Check its spelling.") from None
+        raise UsageError(f"The hub has no public {kind} '{name}'. Check the spelling.") from None
     except (OSError, HfHubHTTPError, ValueError, RuntimeError) as error:
         raise UsageError(
-            f"The {kind} '{name}' could not be fetched ({type(error).__name__}). Check the network, or name a folder "
-            "that holds it. No vault was made."
+            f"The {kind} '{name}' could not be downloaded ({type(error).__name__}). Check the network, or give a "
+            "folder that has the model. No vault was made."
         ) from None
-    except Exception as error:  # of the hub's library for the network, whose errors are not those of Python
+    except Exception as error:  # the hub's network library raises errors of its own
         if type(error).__module__.partition(".")[0] not in _NETWORKS:
             raise
         raise UsageError(
-            f"The {kind} '{name}' could not be fetched: the hub did not answer within {TIMEOUT:g} seconds. Check the "
-            "network, or name a folder that holds it. No vault was made."
+            f"The {kind} '{name}' could not be downloaded: the hub did not answer within {TIMEOUT:g} seconds. Check "
+            "the network, or give a folder that has the model. No vault was made."
         ) from None

@@ -1,4 +1,4 @@
-"""What a grant would pay for, from public numbers alone: no vault, no document, no model."""
+"""The plan of a grant, from public numbers only. It needs no vault, no document and no model."""
 
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -25,21 +25,22 @@ from discreet.privacy.accounting import Budget
 
 PRIORS = (0.01, 0.1, 0.5)
 USED = 80
-"""About how many units a question uses: 40 are looked for, and the last bin is taken whole."""
+"""The approximate number of units that a question uses: the search is for 40, and the last bin is taken whole."""
 _MOST_QUESTIONS = 10_000
 
 
 @dataclass(frozen=True)
 class Row:
-    """What the grant pays for of one kind of question.
+    """The questions of one kind that a grant pays for. Its first three fields are those of `Kind`.
 
     Attributes:
-        name, what, everybody: of the kind.
-        epsilon: of one question, for a unit that takes part.
-        times: how many such questions one unit can pay for.
-        vault: how many such questions there can be in all, if they fall evenly on all units.
-        voters, likely, surely: of so many voters these must agree for an answer to be released every other time, and
-            nine times in ten; None if all of them are too few.
+        name, what: the algorithm, and the description of the kind.
+        epsilon: the cost of one question for a unit that takes part.
+        times: the number of such questions that one unit can pay for.
+        vault: the number of such questions in all, if they fall evenly on all units.
+        voters: the number of voters.
+        likely, surely: the number of voters that must agree for a release with probability 0.5, and with 0.9; None if
+            all voters are too few.
     """
 
     name: str
@@ -55,14 +56,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a wanted number of questions takes.
+    """The cost of a wanted number of questions.
 
     Attributes:
-        name, what: of the kind.
-        uses: how many of the questions each unit takes part in, if they fall evenly on all units.
-        epsilon: what a question may then cost a unit under the grant; None if that pays for nothing.
-        likely: how many voters must then agree for an answer to be released every other time; None if all are too few.
-        grant: the epsilon of a grant that pays for so many questions of the usual strength.
+        name, what: the algorithm, and the description of the kind.
+        uses: the number of the questions that each unit takes part in, if they fall evenly on all units.
+        epsilon: the cost of one question for a unit under the grant; None if the grant is too small.
+        likely: the number of voters that must then agree for a release with probability 0.5; None if all are too few.
+        grant: the epsilon of a grant that pays for all questions at the default cost.
     """
 
     name: str
@@ -75,7 +76,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Odds:
-    """The most that an attacker may come to believe of one individual: after one answer, and after all of them."""
+    """An attacker's largest belief about one individual: before the first answer, after one, and after all."""
 
     prior: float
     one_answer: float
@@ -84,17 +85,17 @@ class Odds:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a grant would pay for.
+    """The plan of a grant.
 
     Attributes:
-        people: about how many units there are.
+        people: the approximate number of units.
         epsilon, delta: the grant.
-        suggested: the delta that is suggested for so many people.
-        used: how many units a question is assumed to use.
-        rows: what it pays for, by kind of question.
-        odds: what an attacker may come to believe.
-        questions: how many were wanted; 0 if that was not said.
-        wanted: what so many take.
+        suggested: the suggested delta for this number of people.
+        used: the assumed number of units that a question uses.
+        rows: the questions that the grant pays for, by kind.
+        odds: the bounds on an attacker's belief.
+        questions: the wanted number of questions; 0 if none was given.
+        wanted: the cost of the wanted questions, by kind.
     """
 
     people: int
@@ -108,29 +109,29 @@ class Plan:
     wanted: tuple[Wanted, ...] = ()
 
     def describe(self) -> dict[str, Any]:
-        """The plan as plain data; the keys are those of `discreet plan --json`."""
+        """Return the plan as plain data, with the keys of `discreet plan --json`."""
         return asdict(self)
 
 
 def make_plan(people: int, epsilon: float, delta: float | None = None, *, questions: int = 0, used: int = USED) -> Plan:
-    """Plan a vault.
+    """Return the plan of a grant.
 
     Args:
-        people: about how many units it will hold.
-        epsilon: of the grant.
-        delta: of the grant; `suggested_delta(people)` if not given.
-        questions: how many questions are wanted in all.
-        used: how many units a question is assumed to use.
+        people: the approximate number of units in the vault.
+        epsilon: the epsilon of the grant.
+        delta: the delta of the grant; default: `suggested_delta(people)`.
+        questions: the wanted number of questions in all; 0 for none.
+        used: the assumed number of units that a question uses.
 
     Raises:
-        UsageError: one of them is no such number.
+        UsageError: if a number is out of range.
     """
     check_people(people)
     check_number("epsilon", epsilon)
     if not 0 <= questions <= _MOST_QUESTIONS:
-        raise UsageError(f"--questions lies between 1 and {_MOST_QUESTIONS:,}, not at {questions}.")
+        raise UsageError(f"--questions is {questions}. Give a number between 1 and {_MOST_QUESTIONS:,}.")
     if used < 1:
-        raise UsageError(f"A question uses at least 1 unit, not {used}.")
+        raise UsageError(f"--used is {used}. A question uses at least 1 unit.")
     suggested = suggested_delta(people)
     delta = suggested if delta is None else delta
     check_delta(delta)
@@ -146,7 +147,7 @@ def _row(kind: Kind, budget: Budget, people: int, used: int) -> Row:
     algorithm, voters = kind.algorithm, kind.algorithm.inner.voters
     try:
         rounds = _fitting(algorithm, budget).calibrate(budget, VOCABULARY)
-    except UsageError:  # the whole grant is too little for one
+    except UsageError:  # the whole grant is too small for one question
         return Row(kind.name, kind.what, kind.everybody, 0.0, 0, 0, voters, None, None)
     likely = agreement(algorithm.inner, rounds, LIKELY)
     each = times(budget, rounds.plan.max_cost) if likely is not None else 0
@@ -165,7 +166,7 @@ def _row(kind: Kind, budget: Budget, people: int, used: int) -> Row:
 
 
 def _fitting(algorithm: PrivateRAG, budget: Budget) -> PrivateRAG:
-    """The algorithm at its own price, or at that of the whole grant if it costs more than that."""
+    """Return the algorithm at its default cost, or at the cost of the whole grant if the grant is smaller."""
     if budget.admits(algorithm.calibrate(budget, VOCABULARY).plan.max_cost):
         return algorithm
     return replace(algorithm, epsilon=None, uses=1)

@@ -1,4 +1,4 @@
-"""A plan as a picture: how many questions, and what an attacker may come to believe, for grants around the planned."""
+"""The plot of a plan: the number of questions and the attacker's belief, for grants around the planned one."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,25 +10,25 @@ from discreet.planning.plan import PRIORS, Plan, make_plan
 
 _POINTS = 30
 _SPAN = 4.0
-"""The picture reaches from a quarter of the grant to four times as much."""
+"""The plot spans a quarter of the grant to four times the grant."""
 FORMATS = (".svg", ".png", ".pdf")
 
 
 def check_plot(out: Path) -> None:
-    """Nothing, if a picture can be drawn into such a file.
+    """Check that a plot can be written to a file of this name.
 
     Raises:
-        UsageError: its name ends otherwise.
-        MissingPart: matplotlib is not installed.
+        UsageError: if the suffix is not one of `FORMATS`.
+        MissingPart: if matplotlib is not installed.
     """
     if out.suffix.lower() not in FORMATS:
-        raise UsageError(f"A plot is a file whose name ends in {', '.join(FORMATS)}, not '{out.name}'.")
+        raise UsageError(f"The plot file '{out.name}' has an unknown suffix. Use one of: {', '.join(FORMATS)}.")
     if find_spec("matplotlib") is None:
         raise MissingPart("Plots need matplotlib", "eval")
 
 
 def draw_plan(plan: Plan, out: Path) -> None:
-    """Draw a plan into a file.
+    """Write the plot of a plan to a file.
 
     Raises:
         UsageError, MissingPart: see `check_plot`.
@@ -51,7 +51,7 @@ def draw_plan(plan: Plan, out: Path) -> None:
 
 
 def _questions(axes: Any, plan: Plan, grants: list[float]) -> None:
-    """How many questions the whole vault can be asked, by kind."""
+    """Draw the number of questions that the whole vault can answer, by kind."""
     plans = [make_plan(plan.people, grant, plan.delta, used=plan.used) for grant in grants]
     for number, row in enumerate(plan.rows):
         counts = [each.rows[number].vault for each in plans]
@@ -62,7 +62,7 @@ def _questions(axes: Any, plan: Plan, grants: list[float]) -> None:
 
 
 def _odds(axes: Any, plan: Plan, grants: list[float]) -> None:
-    """What an attacker may believe at most, by what they believed before."""
+    """Draw the bound on the attacker's belief, by their belief before the first answer."""
     for prior in PRIORS:
         believed = [100 * posterior(prior, grant, plan.delta) for grant in grants]
         axes.plot(grants, believed, label=f"before: {prior:.0%}")

@@ -1,4 +1,4 @@
-"""What questions of each kind cost, how often a grant pays for them, and how many voters must agree."""
+"""The cost of each kind of question, how many a grant pays for, and how many voters must agree."""
 
 import math
 from collections.abc import Callable
@@ -19,15 +19,15 @@ from discreet.privacy.mechanisms.limited_domain import ObservedSelection
 from discreet.privacy.partition import REPLACE_ONE
 
 VOCABULARY = 49_152
-"""How many tokens the packaged model knows: how many voters a token needs follows from it, a price does not."""
+"""The vocabulary of the packaged model. The voters that a token needs depend on it; the cost does not."""
 FAILURE_SHARE = 0.5
-"""Of a vault's delta, this part is for failure probabilities, the rest for converting Renyi curves."""
+"""The share of a vault's delta for failure probabilities. The rest is for the conversion of Renyi curves."""
 EVER, LIKELY, SURELY = 0.01, 0.5, 0.9
-"""How probably an answer is released: hardly ever, every other time, nine times in ten."""
+"""Probabilities of a release that plans and checks refer to."""
 _CHOICES = ("yes", "no", "not said")
 _MOST_TIMES = 10_000
 _LARGE = 700.0
-"""About the largest exponent of e that a float holds."""
+"""Approximately the largest x with a finite float e^x."""
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,11 @@ class Kind:
     """A kind of question.
 
     Attributes:
-        name: as for `discreet ask --algorithm`.
-        what: what is asked.
-        algorithm: how it is answered in a vault in which units pay by themselves.
-        everybody: whether every unit of the vault pays, or only those that the question is about.
+        name: the name for `discreet ask --algorithm`.
+        what: the kind of answer.
+        algorithm: the algorithm in a vault with unit payment.
+
+    The last field states whether all units of the vault pay, or only those that the question could have used.
     """
 
     name: str
@@ -59,17 +60,17 @@ KINDS = (
 
 
 def vault_budget(epsilon: float, delta: float) -> Budget:
-    """The budget of a vault that is made with these two numbers."""
+    """Return the budget of a vault with this grant."""
     return Budget(epsilon, delta, FAILURE_SHARE * delta)
 
 
 def usual_algorithm(payment: str) -> Algorithm:
-    """How a question is answered if nothing else is said, in a vault where "unit" or "corpus" pays."""
+    """Return the default algorithm of a vault with the payment "unit" or "corpus"."""
     return MuRAGAda() if payment == "unit" else Consensus()
 
 
 def times(budget: Budget, most: Spending) -> int:
-    """How many such questions a unit can pay for that has paid nothing yet; at most ten thousand."""
+    """Return how many such questions a full budget can pay for; at most ten thousand."""
     low, high = 0, _MOST_TIMES
     while high > low:
         middle = (low + high + 1) // 2
@@ -78,14 +79,14 @@ def times(budget: Budget, most: Spending) -> int:
 
 
 def price(budget: Budget, most: Spending) -> float:
-    """The epsilon of one question by itself, at the vault's delta."""
+    """Return the epsilon of one question alone, at the vault's delta."""
     return most.epsilon(budget.delta)
 
 
 def chance(voters: VoterEnsemble, rounds: RoundBudget, votes: int) -> float | None:
-    """Return how probably what `votes` of the voters say is released; None if votes are not counted so.
+    """Return the probability that an answer with `votes` votes is released; None if the mechanism counts no votes.
 
-    Among public choices, and among tokens, all other voters say one other thing: the worst case.
+    For public choices and tokens, all other voters give one other answer: the worst case.
     """
     selection = voters.mechanisms(rounds.epsilon, rounds.delta, REPLACE_ONE, VOCABULARY)[0]
     if isinstance(selection, ObservedSelection):
@@ -97,22 +98,22 @@ def chance(voters: VoterEnsemble, rounds: RoundBudget, votes: int) -> float | No
 
 
 def agreement(voters: VoterEnsemble, rounds: RoundBudget, wanted: float) -> int | None:
-    """Return the least number of voters whose answer is released with probability `wanted`; None if all are too few."""
+    """Return how many voters must agree for a release with probability `wanted`; None if all are too few."""
     found = (votes for votes in range(1, voters.voters + 1) if (chance(voters, rounds, votes) or 0.0) >= wanted)
     return next(found, None)
 
 
 def shared(algorithm: PrivateRAG, budget: Budget, uses: int) -> RoundBudget:
-    """The rounds of a question if a unit's budget is shared out evenly among `uses` questions.
+    """Return the round budget of a question if a unit's budget is split evenly among `uses` questions.
 
     Raises:
-        UsageError: the budget cannot pay for so many.
+        UsageError: if the budget cannot pay for `uses` questions.
     """
     return replace(algorithm, epsilon=None, uses=uses).calibrate(budget, VOCABULARY)
 
 
 def grant_for(algorithm: PrivateRAG, budget: Budget, uses: int) -> float:
-    """The smallest grant, to three digits, that pays each unit `uses` questions of the usual strength."""
+    """Return the smallest grant, to three digits, that pays for `uses` questions of each unit at the default cost."""
     usual = algorithm.calibrate(vault_budget(1e3, budget.delta), VOCABULARY)
 
     def pays(epsilon: float) -> bool:
@@ -126,7 +127,7 @@ def grant_for(algorithm: PrivateRAG, budget: Budget, uses: int) -> float:
 
 
 def smallest(works: Callable[[float], bool], high: float) -> float:
-    """The smallest epsilon that works, rounded up to three digits; infinite if none up to `high` does."""
+    """Return the smallest epsilon that works, rounded up to three digits; infinite if none up to `high` works."""
     if not works(high):
         return math.inf
     low = 1e-3

@@ -1,4 +1,4 @@
-"""Whether the name of a model is misspelt."""
+"""A check for misspelt names of models."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -8,12 +8,10 @@ from discreet.errors import UnknownName
 
 
 def check_spelling(kind: str, name: str, known: Iterable[str]) -> None:
-    """Nothing, unless the name of a model is nearly, but not quite, one that is packaged, or a path to nothing.
-
-    Any other is taken as it is: whether a hub has it is not looked at before it is used.
+    """Check that the name of a model does not look misspelt. This check does not query the hub.
 
     Raises:
-        UnknownName: it looks misspelt.
+        UnknownName: if the name is close to a packaged one, or if it is a path that does not exist.
     """
     known, there = list(known), name in known or _is_there(name)
     a_path = name.startswith(("/", "./", "../", "~"))
@@ -24,5 +22,5 @@ def check_spelling(kind: str, name: str, known: Iterable[str]) -> None:
 def _is_there(name: str) -> bool:
     try:
         return Path(name).exists()
-    except (OSError, ValueError):  # too long for a path, or no path at all
+    except (OSError, ValueError):  # the name is too long for a path, or has invalid characters
         return False

@@ -1,1 +1,1 @@
-"""From files to documents: what a custodian has, read without loss."""
+"""Reading of a custodian's files as documents, without loss."""

@@ -1,4 +1,4 @@
-"""In which characters a file is written: what it says itself, or else the only likely reading of its bytes."""
+"""Detection of a file's encoding: from its byte order mark, or from its bytes."""
 
 import codecs
 import re
@@ -22,27 +22,29 @@ _PIECE = 2**20
 
 
 def known_encoding(name: str) -> str:
-    """Check the name of an encoding.
+    """Check the name of an encoding. Return the name.
 
     Raises:
-        UsageError: Python knows none of this name that makes text of bytes.
+        UsageError: if Python has no such text encoding.
     """
     try:
         "".encode(name).decode(name)
     except (LookupError, UnicodeError, ValueError) as error:
-        raise UsageError(f"There is no encoding '{name}'. Usual: utf-8, utf-16, cp1252, latin-1, cp1250.") from error
+        raise UsageError(
+            f"There is no encoding '{name}'. Give one such as utf-8, utf-16, cp1252, latin-1 or cp1250."
+        ) from error
     return name
 
 
 def detect_encoding(opened: Callable[[], BinaryIO]) -> str:
-    """Detect the encoding of a file of text.
+    """Return the encoding of a text file.
 
-    A byte order mark decides. Without one it is UTF-16 if every second byte is zero; else UTF-8, unless more bytes are
-    no UTF-8 than characters beyond ASCII are: then it is cp1252, of which Latin-1 is a part. A file of UTF-8 with some
-    damaged lines stays UTF-8.
+    A byte order mark decides. Without one, the encoding is UTF-16 if many of every second byte are zero, otherwise
+    UTF-8. If the bytes that are invalid in UTF-8 outnumber the valid characters beyond ASCII, the encoding is cp1252,
+    which includes Latin-1. So a UTF-8 file with some damaged lines remains UTF-8.
 
     Args:
-        opened: opens the file anew.
+        opened: a function that opens the file again.
     """
     with opened() as file:
         piece = file.read(_PIECE)
@@ -64,7 +66,7 @@ def detect_encoding(opened: Callable[[], BinaryIO]) -> str:
                 windows = windows and not _IN_NO_WINDOWS_TEXT.search(text)
             try:
                 piece = file.read(_PIECE)
-            except DAMAGE:  # what comes before is read all the same
+            except DAMAGE:  # the part before the damage is still read
                 break
         stray += len(_STRAY.findall(decoder.decode(b"", final=True)))
     return "cp1252" if stray > sound and windows else "utf-8"

@@ -1,4 +1,4 @@
-"""The names of a table's columns: the text is among them, and none that is needed is there twice."""
+"""Checks of a table's columns: the text column exists, and no needed column occurs twice."""
 
 import re
 from collections.abc import Sequence
@@ -14,23 +14,23 @@ def check_columns(source: str, names: Sequence[str], options: ReadingOptions, *,
     """Check the columns of a table.
 
     Args:
-        source: the file, for the message.
-        names: of the columns, in their order.
-        options: which are needed.
-        are_names: whether these are names for certain. The first line of a CSV file may be a document; it is shown only
-            if it looks like names.
+        source: the name of the file, for the message.
+        names: the names of the columns, in order.
+        options: the needed columns.
+        are_names: whether `names` are certainly names. The first line of a CSV file may be a document, so the message
+            shows it only if it looks like names.
 
     Raises:
-        BadData: there is no column for the text, or one that is needed is there twice.
+        BadData: if the table has no text column, or has a needed column twice.
     """
     if options.text_field not in names:
         shown = ", ".join(names[:50]) if names and (are_names or _look_like_names(names)) else ""
-        has = f" It has: {shown}." if shown else " Its first line does not look like names of columns."
+        has = f" Its columns: {shown}." if shown else " Its first line does not look like names of columns."
         right = suggestion(options.text_field, names if shown else (), "--text-field")
         raise BadData(f"{source} has no column '{options.text_field}'.{has} {right} Nothing was added.")
     twice = sorted({name for name in names if name and options.wants(name) and names.count(name) > 1})
     if twice:
-        raise BadData(f"{source} has two columns '{twice[0]}'. Give each a name of its own. Nothing was added.")
+        raise BadData(f"{source} has two columns '{twice[0]}'. Rename one of them. Nothing was added.")
 
 
 def _look_like_names(names: Sequence[str]) -> bool:

@@ -1,4 +1,4 @@
-"""Tables as text: CSV and TSV, whatever stands between the columns."""
+"""Tables as text: CSV and TSV with any usual delimiter."""
 
 import csv
 import io
@@ -17,16 +17,16 @@ from discreet.reading.records import BadRecord, FoundFile, Record
 
 DELIMITERS = (",", ";", "\t", "|")
 _SEPARATOR = re.compile(r"\"?sep=(.)\"?\r?\n?")
-"""Excel's own first line, which names the delimiter."""
+"""The first line that Excel writes to state the delimiter."""
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a table is written as text.
+    """The encoding and delimiter of a table as text.
 
     Attributes:
-        encoding: of its characters.
-        delimiter: between its columns.
+        encoding: the encoding of the file.
+        delimiter: the character between two columns.
     """
 
     encoding: str
@@ -34,14 +34,14 @@ class Dialect:
 
 
 def detect_dialect(file: FoundFile, options: ReadingOptions) -> Dialect:
-    """Detect how a CSV or TSV file is written; what `options` name is taken from there.
+    """Return the dialect of a CSV or TSV file. Values in `options` take precedence.
 
-    The encoding follows from all bytes (`detect_encoding`), the delimiter from the first line alone: it is the one that
-    gives a column for the text, and of several the one that gives the most columns.
+    The encoding depends on all bytes (`detect_encoding`), the delimiter only on the first line. A delimiter that
+    yields a text column comes first; among several, the one with the most columns.
 
     Raises:
-        OSError: the file cannot be opened.
-        EOFError, zlib.error: it is packed, and damaged.
+        OSError: if the file cannot be opened.
+        EOFError, zlib.error: if a compressed file is damaged.
     """
     encoding = options.encoding or detect_encoding(lambda: open_bytes(file.path))
     if options.delimiter:
@@ -63,21 +63,21 @@ def read_delimited(file: FoundFile, options: ReadingOptions) -> Iterator[Record 
     """Read the records of a CSV or TSV file.
 
     Raises:
-        BadData: its first line is misquoted, or has not the columns that are needed.
+        BadData: if the first line has wrong quotes, or lacks a needed column.
     """
-    dialect = Dialect(options.encoding or "UTF-16", ",")  # the one whose bytes may be none of its characters
+    dialect = Dialect(options.encoding or "UTF-16", ",")  # UTF-16 is the only one whose bytes may be invalid
     try:
         dialect = detect_dialect(file, options)
         with _opened(file, dialect.encoding) as opened:
             yield from _records(opened, dialect.delimiter, file.source, options)
     except (*DAMAGE, TooLong):
         yield BadRecord(file.source, DAMAGED)
-    except UnicodeError:  # of UTF-16: half a pair, or an odd number of bytes
-        yield BadRecord(file.source, "its bytes are not of one encoding. Name it: --encoding NAME")
+    except UnicodeError:  # UTF-16 with a lone surrogate, or with an odd number of bytes
+        yield BadRecord(file.source, "the encoding could not be detected. Give it: --encoding NAME")
 
 
 def _opened(file: FoundFile, encoding: str) -> TextIO:
-    # Bytes that are none of its characters are marked rather than stopping the whole file.
+    # Invalid bytes become surrogates, so that one bad record does not stop the whole file.
     return io.TextIOWrapper(open_bytes(file.path), encoding=encoding, errors="surrogateescape", newline="")
 
 
@@ -93,12 +93,15 @@ def _records(opened: TextIO, delimiter: str, source: str, options: ReadingOption
     lines = text_lines(opened)
     first_line = next(lines, "").removeprefix("\ufeff")
     skipped = int(bool(_SEPARATOR.fullmatch(first_line)))
-    # Strict: a quote that is never closed would make one individual's text of all that follow.
+    # Strict: after an unclosed quote, the texts of other individuals would become part of one record.
     reader = csv.reader(lines if skipped else chain([first_line], lines), strict=True, delimiter=delimiter)
     try:
         names = next((row for row in reader if row), [])
     except csv.Error as error:
-        raise BadData(f"The first line of {source}, with the names of the columns, is misquoted.") from error
+        raise BadData(
+            f"The first line of {source} has wrong quotes. It must have the names of the columns. Correct the line. "
+            "Nothing was added."
+        ) from error
     check_columns(source, names, options, are_names=False)
     while True:
         first = skipped + reader.line_num + 1
@@ -110,13 +113,15 @@ def _records(opened: TextIO, delimiter: str, source: str, options: ReadingOption
             yield BadRecord(f"{source} line {first}", _misquoted(first, skipped + reader.line_num))
             continue
         where = f"{source} line {skipped + reader.line_num}"
-        if any(row[len(names) :]):  # what is beyond the columns: a text would be cut at its first comma
-            yield BadRecord(where, "more fields than columns; a text with commas stands in quotes")
+        if any(row[len(names) :]):  # without this check, a text without quotes would be cut at its first comma
+            yield BadRecord(
+                where, "the record has more fields than the table has columns; put texts with commas in quotes"
+            )
         elif row:
             values = {name: value for name, value in zip(names, row, strict=False) if options.wants(name)}
             yield Record(values, where, source)
 
 
 def _misquoted(first: int, last: int) -> str:
-    lines = f"; it and all up to line {last} are not added" if last > first else ""
-    return f"not well-formed CSV: a quote is not closed, or something follows one that is{lines}"
+    lines = f"; lines {first} to {last} are not added" if last > first else ""
+    return f"not well-formed CSV: a quote is not closed, or text follows a closing quote{lines}"

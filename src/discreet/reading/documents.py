@@ -1,4 +1,4 @@
-"""Documents and workbooks of office programs, read in a process of its own."""
+"""Documents and workbooks of office programs, read in a separate process."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -11,20 +11,20 @@ from discreet.reading.sandbox import LARGEST, Failed, Sandbox
 
 _REASONS = {
     "empty": "empty",
-    "damaged": "damaged, or not of the kind that its name tells",
+    "damaged": "damaged, or of another format than its suffix states",
     "encrypted": "encrypted: save it without a password",
-    "encrypted_or_old": "encrypted, or of an office program before 2007: save it anew, without a password",
-    "too_large": "too large, or it takes too much memory: cut it into several files",
-    "too_long": "takes too long to read: cut it into several files",
-    "died": "ended the process that read it: it is damaged, or takes too much memory",
+    "encrypted_or_old": "encrypted, or in a format from before 2007: save it again without a password",
+    "too_large": "too large, or it needs too much memory: split it into several files",
+    "too_long": "reading takes too long: split it into several files",
+    "died": "the reading process ended: the file is damaged, or needs too much memory",
     "unsound": "damaged",
 }
-_SCANNED = "no text: scanned? OCR is off"
-_FORM = "what is filled into the fields of its form is not read, the rest is: print it into a new PDF"
+_SCANNED = "no text: it may be scanned. discreet has no OCR"
+_FORM = "the values of form fields are not read, but the other text is: print the form to a new PDF"
 
 
 def read_document(file: FoundFile, options: ReadingOptions, sandbox: Sandbox) -> Iterator[Record | BadRecord]:
-    """Read the text of a document, and name what of it is not read."""
+    """Yield the text of a document, and the parts that cannot be read."""
     path, source = file
     try:
         data = _bytes(file)
@@ -37,11 +37,11 @@ def read_document(file: FoundFile, options: ReadingOptions, sandbox: Sandbox) ->
     if is_there:
         yield Record({"text": text}, source, source, whole=True)
     else:
-        yield BadRecord(source, _SCANNED if path.suffix.lower() == ".pdf" else "empty: there is no text in it")
+        yield BadRecord(source, _SCANNED if path.suffix.lower() == ".pdf" else "empty: it has no text")
     blank, attached, forms = missing
     if is_there and blank:
         pages = "1 page has" if blank == 1 else f"{blank} pages have"
-        yield BadRecord(source, f"{pages} no text, the others are read: scanned? OCR is off")
+        yield BadRecord(source, f"{pages} no text and may be scanned; the others are read. discreet has no OCR")
     if attached:
         yield BadRecord(source, _not_read(attached, kind_of(path)))
     if forms:
@@ -51,53 +51,53 @@ def read_document(file: FoundFile, options: ReadingOptions, sandbox: Sandbox) ->
 def _not_read(attached: int, kind: str) -> str:
     if kind == "eml":
         things = "1 attachment is" if attached == 1 else f"{attached} attachments are"
-        return f"{things} not read, the mail is: save what is attached as files"
-    things = "1 object" if attached == 1 else f"{attached} objects"
-    return f"{things} of other programs not read, the text is: save what is embedded as files"
+        return f"{things} not read, but the mail is: save attachments as files"
+    things = "1 object of another program is" if attached == 1 else f"{attached} objects of other programs are"
+    return f"{things} not read, but the text is: save embedded objects as files"
 
 
 def read_workbook(file: FoundFile, options: ReadingOptions, sandbox: Sandbox) -> Iterator[Record | BadRecord]:
-    """Read the rows of a workbook's sheets, each below its first row, which names the columns.
+    """Yield the rows of a workbook's sheets. The first row of a sheet has the names of its columns.
 
     Raises:
-        BadData: no sheet has a column for the text, or one has a column twice that is needed.
+        BadData: if no sheet has a text column, or if a sheet has a needed column twice.
     """
     source = file.source
     names: list[str] | None = None
     others: list[tuple[str, list[str]]] = []
-    place, fits = source, False
+    where, fits = source, False
     try:
         for frame in sandbox.frames("xlsx", _bytes(file)):
             if "sheet" in frame:
-                place, names = f"{source} sheet '{_text(frame['sheet'])}'", None
+                where, names = f"{source} sheet '{_text(frame['sheet'])}'", None
                 continue
             for number, cells in _rows(frame):
                 if names is None:
                     names = ["" if cell is None else str(_value(cell)) for cell in cells]
                     if options.text_field in names:
-                        check_columns(place, names, options, are_names=True)
+                        check_columns(where, names, options, are_names=True)
                         fits = True
                     else:
-                        others.append((place, names))
+                        others.append((where, names))
                 elif options.text_field in names:
-                    yield _row(names, cells, f"{place} row {number}", source, options)
+                    yield _row(names, cells, f"{where} row {number}", source, options)
     except Failed as failure:
         yield BadRecord(source, _reason(failure))
         return
     if not fits and others:
         check_columns(*others[0], options, are_names=False)
     for other, _ in others:
-        yield BadRecord(other, f"no column '{options.text_field}': not read")
+        yield BadRecord(other, f"not read: it has no column '{options.text_field}'")
     if not fits and not others:
         yield BadRecord(source, "empty")
 
 
 def _row(names: list[str], cells: list[Any], where: str, source: str, options: ReadingOptions) -> Record | BadRecord:
     if any(cell is not None for cell in cells[len(names) :]):
-        return BadRecord(where, "more cells than columns: give each column a name")
+        return BadRecord(where, "the row has more cells than the sheet has columns: give each column a name")
     values = {name: cell for name, cell in zip(names, cells, strict=False) if options.wants(name)}
     if any(isinstance(cell, dict) and "error" in cell for cell in values.values()):
-        return BadRecord(where, "a cell holds an error of the spreadsheet, such as #N/A")
+        return BadRecord(where, "a cell has a spreadsheet error, such as #N/A")
     return Record({name: _value(cell) for name, cell in values.items()}, where, source)
 
 
@@ -115,7 +115,7 @@ def _reason(failure: Failed) -> str:
     return _REASONS[str(failure)]
 
 
-# What follows trusts no frame: it comes from a process that has read files of others.
+# The functions below trust no frame: it comes from a process that has read untrusted files.
 
 
 def _checked(frame: dict[str, Any]) -> tuple[str, tuple[int, int, int]]:

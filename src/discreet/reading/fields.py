@@ -1,4 +1,4 @@
-"""Declared fields: a date, a category or a number beside the text, checked when a record is read."""
+"""Declared fields of a record: dates, categories and numbers, checked when the record is read."""
 
 import math
 import re
@@ -16,31 +16,31 @@ EXPECTED = {
     "category": "a text of at most 100 characters",
     "number": "a number such as 12 or 12.5",
 }
-"""By type, the form that a value must have."""
+"""The form of a value, by the type of its field."""
 _LONGEST_CATEGORY = 100
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 Value = str | float
-"""A field as a document has it: a date as 2026-01-31, a category in one spelling, a number."""
+"""The value of a field in a document: a date such as 2026-01-31, a category in one spelling, or a number."""
 
 
 class WrongField(ValueError):  # noqa: N818 - it is a record's, and becomes a `BadRecord`
-    """A value is not of its field's type. The message has the field and the form, never the value."""
+    """A value that has another type than its field. The message has the field and the form, never the value."""
 
 
 def check_types(declared: Mapping[str, str], unit_field: str) -> dict[str, str]:
-    """Check what is declared of a new vault's fields, and return it with names in one spelling.
+    """Check the declared fields of a new vault. Return them with names in one spelling.
 
     Raises:
-        UsageError: a name is empty or the unit's, or a type is unknown.
+        UsageError: if a name is empty or is the unit field, or if a type is unknown.
     """
     checked: dict[str, str] = {}
     for name, kind in declared.items():
         if not is_unicode(name) or not (spelled := canonical_name(name)):
-            raise UsageError("A declared field has no name. Give it one: --field NAME:TYPE.")
+            raise UsageError("A declared field has no name. Give the field a name: --field NAME:TYPE.")
         if spelled == unit_field:
-            raise UsageError(f"The field '{spelled}' names the unit. Declare other fields than that.")
+            raise UsageError(f"The field '{spelled}' is the unit field, which cannot be declared. Omit its --field.")
         if kind not in FIELD_TYPES:
             raise UnknownName("type of field", kind, FIELD_TYPES)
         checked[spelled] = kind
@@ -48,10 +48,10 @@ def check_types(declared: Mapping[str, str], unit_field: str) -> dict[str, str]:
 
 
 def read_fields(values: Mapping[str, object], declared: Mapping[str, str]) -> dict[str, Value]:
-    """Read the declared fields of one record. A field that is missing or empty is left out.
+    """Return the declared fields of one record, without missing and empty fields.
 
     Raises:
-        WrongField: a value is not of its field's type.
+        WrongField: if a value has another type than its field.
     """
     found: dict[str, Value] = {}
     for name, kind in declared.items():
@@ -66,12 +66,12 @@ def read_fields(values: Mapping[str, object], declared: Mapping[str, str]) -> di
 
 
 def is_empty(value: object) -> bool:
-    """Whether a field has no value: it is missing, blank, or not a number (as tables have it for nothing)."""
+    """Return whether a field has no value: it is missing, blank or NaN, which tables have for an empty cell."""
     return value is None or value != value or (isinstance(value, str) and not value.strip())
 
 
 def _date(value: object) -> str | None:
-    if isinstance(value, date):  # a moment is a date, too
+    if isinstance(value, date):  # a datetime is a date, too
         return value.strftime("%Y-%m-%d") if value.year > 999 else None
     if not isinstance(value, str) or not _DATE.fullmatch(value.strip()):
         return None

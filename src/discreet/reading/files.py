@@ -1,4 +1,4 @@
-"""Read the records of files of any known kind. A part that cannot be read is named, and reading goes on."""
+"""Reading of records from files of all known formats. A part that cannot be read is reported, and does not end it."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
@@ -32,7 +32,7 @@ __all__ = [
 
 
 def is_table(path: Path) -> bool:
-    """Return whether a file holds records, by its name."""
+    """Return whether the suffix of a file states that it contains records."""
     loader = find_loader(path)
     return loader is not None and loader.reads_tables
 
@@ -40,20 +40,20 @@ def is_table(path: Path) -> bool:
 def read_records(
     files: Sequence[Path | FoundFile], options: ReadingOptions | None = None, sandbox: Sandbox | None = None
 ) -> Iterator[Record | BadRecord]:
-    """Read the records of files and folders, one at a time.
+    """Yield the records of files and folders, one at a time.
 
     Args:
-        files: files that `find_files` found, or paths of files and folders.
-        options: how to read.
-        sandbox: the processes that read documents; None: new ones, which end after the last record.
+        files: files from `find_files`, or paths of files and folders.
+        options: the reading options.
+        sandbox: the processes that read documents; None for new ones, which end after the last record.
 
     Yields:
-        each record, and each part that cannot be read: a line, a file, a file of an unknown kind.
+        each record, and each part that cannot be read: a line, a file, or a file of an unknown format.
 
     Raises:
-        UsageError: if a path does not exist, if no file is of a known kind, or if an encoding is unknown.
-        MissingPart: if a kind of file needs a part that is not installed.
-        BadData: if a table has no column for the text, or a needed column twice.
+        UsageError: if a path does not exist, if no file has a known format, or if an encoding is unknown.
+        MissingPart: if a format needs a part that is not installed.
+        BadData: if a table has no text column, or has a needed column twice.
     """
     options = options or ReadingOptions()
     found = [file for file in files if isinstance(file, FoundFile)]
@@ -68,7 +68,7 @@ def _check(files: Sequence[FoundFile], options: ReadingOptions) -> None:
     if options.encoding:
         known_encoding(options.encoding)
     if options.delimiter is not None and len(options.delimiter) != 1:
-        raise UsageError(f"A delimiter is one character, such as ';' or a tab; '{options.delimiter}' is not.")
+        raise UsageError(f"--delimiter is '{options.delimiter}'. Give one character, such as ';' or a tab.")
     loaders = {loader.name: loader for path, _ in files if (loader := find_loader(path))}
     for name in sorted(loaders):
         loaders[name].check_installed()
@@ -82,7 +82,7 @@ def _read(
         for file in files:
             loader = find_loader(file.path)
             if loader is None:
-                raise UsageError(f"No loader reads '{file.source}'. Check its suffix.")
+                raise UsageError(f"The format of '{file.source}' is unknown. Check the suffix of the file.")
             try:
                 if isinstance(loader, BuiltInLoader):
                     yield from loader.within(sandbox).read(file, options)
@@ -97,5 +97,5 @@ def _read_with_plugin(loader: Loader, file: FoundFile, options: ReadingOptions) 
         yield from loader.read(file, options)
     except (DiscreetError, OSError):
         raise
-    except Exception as error:  # its message may hold content of the file
+    except Exception as error:  # the message may contain a part of the file
         yield BadRecord(file.source, f"the loader '{loader.name}' failed ({type(error).__name__})")

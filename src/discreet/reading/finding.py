@@ -1,4 +1,4 @@
-"""Which files there are: those that can be read, and those that cannot, each with the reason."""
+"""The search for files: those that can be read, and those that cannot, each with its reason."""
 
 import os
 import stat
@@ -13,18 +13,18 @@ from discreet.reading.records import BadRecord, FoundFile
 from discreet.system.unicode import is_unicode
 
 PASSED_OVER = (".DS_Store", "Thumbs.db", "desktop.ini", "._*", "~$*", ".~lock.*#", ".git", "__MACOSX")
-"""What systems and office programs leave in folders, files and folders: passed over without a word."""
-UNKNOWN = "of no known kind, not read"
-_OUTSIDE = "a link to a file outside the folder, not followed: name that file by itself"
+"""Files and folders of operating systems and office programs. They are skipped without a report."""
+UNKNOWN = "unknown format, not read"
+_OUTSIDE = "a link to a file outside of the folder, not followed: give the path of that file"
 
 
 @dataclass(frozen=True)
 class Found:
-    """What was found.
+    """The result of a search for files.
 
     Attributes:
-        files: what can be read, in the order of the paths, within a folder by name.
-        unread: what is of no known kind, or cannot be looked into.
+        files: the files that can be read, in the order of the given paths, and by name within a folder.
+        unread: the files of unknown format, and those that cannot be opened.
     """
 
     files: tuple[FoundFile, ...]
@@ -32,10 +32,10 @@ class Found:
 
 
 def find_files(paths: Sequence[Path]) -> Found:
-    """Find the files at `paths`, and below those that are folders. A file that is found twice counts once.
+    """Return the files at `paths`, and those in folders. A file that is found twice counts once.
 
     Raises:
-        UsageError: there is nothing at a path; or nothing of a known kind at any; or two files would have one name.
+        UsageError: if a path does not exist, if no file has a known format, or if two files would get one name.
     """
     files: dict[str, FoundFile] = {}
     unread: dict[str, BadRecord] = {}
@@ -50,8 +50,7 @@ def find_files(paths: Sequence[Path]) -> Found:
         some = ", ".join(str(path) for path in paths[:3])
         unusable = "".join(f" {failure}" for failure in loader_failures())
         raise UsageError(
-            f"There is no file of a known kind at {some}. Known: {', '.join(known_suffixes())}, and folders of them."
-            f"{unusable}"
+            f"There is no file of a known format at {some}. Known formats: {', '.join(known_suffixes())}.{unusable}"
         )
     return Found(tuple(files.values()), tuple(unread.values()))
 
@@ -61,8 +60,8 @@ def _is_folder(path: Path) -> bool:
         mode = path.stat().st_mode
     except FileNotFoundError as error:
         raise UsageError(f"There is no file or folder at {path}. Check the path.") from error
-    except OSError as error:  # a name that is too long, a loop of links, a folder that may not be looked into
-        raise UsageError(f"Nothing can be found at {path}: {error.strerror}. Check the path.") from error
+    except OSError as error:  # a name that is too long, a loop of links, a folder without permission
+        raise UsageError(f"The path {path} cannot be opened: {error.strerror}. Check the path.") from error
     return stat.S_ISDIR(mode)
 
 
@@ -75,7 +74,7 @@ def _below(folder: Path) -> Iterator[FoundFile | BadRecord]:
         found += (Path(root, name) for name in names if not _is_passed_over(name))
     for error in closed:
         name = _printable(Path(error.filename).relative_to(folder).as_posix())
-        yield BadRecord(name if name != "." else folder.name, f"cannot be looked into ({error.strerror})")
+        yield BadRecord(name if name != "." else folder.name, f"cannot be opened ({error.strerror})")
     inside = folder.resolve()
     for path in sorted(found):
         source = path.relative_to(folder).as_posix()
@@ -83,10 +82,10 @@ def _below(folder: Path) -> Iterator[FoundFile | BadRecord]:
 
 
 def _leads_out(path: Path, folder: Path) -> bool:
-    """Whether a path is a link to a file outside a folder: a folder from others may not name what it does not hold."""
+    """Return whether a path links to a file outside of a folder. An untrusted folder may not name foreign files."""
     try:
         return path.is_symlink() and path.is_file() and not path.resolve().is_relative_to(folder)
-    except (OSError, RuntimeError):  # a loop
+    except (OSError, RuntimeError):  # a loop of links
         return False
 
 
@@ -95,12 +94,12 @@ def _named(path: Path, source: str) -> FoundFile | BadRecord:
     try:
         mode = path.stat().st_mode
     except OSError as error:
-        reason = "a link that leads nowhere" if path.is_symlink() else f"cannot be looked into ({error.strerror})"
+        reason = "a broken link" if path.is_symlink() else f"cannot be opened ({error.strerror})"
         return BadRecord(where, reason)
     if stat.S_ISDIR(mode):
-        return BadRecord(where, "a link to a folder, not followed: name that folder by itself")
+        return BadRecord(where, "a link to a folder, not followed: give the path of that folder")
     if not stat.S_ISREG(mode):
-        return BadRecord(where, "not a file, but a pipe, a socket or a device")
+        return BadRecord(where, "not a regular file, but a pipe, a socket or a device")
     if find_loader(path) is None:
         return BadRecord(where, UNKNOWN)
     if not is_unicode(source):
@@ -113,7 +112,7 @@ def _check_names(files: Iterable[FoundFile]) -> None:
     for path, source in files:
         if source in seen:
             raise UsageError(
-                f"{seen[source]} and {path} would both be called {source}. Name the folder that holds both."
+                f"{seen[source]} and {path} would both get the name {source}. Give a folder that contains both."
             )
         seen[source] = path
 

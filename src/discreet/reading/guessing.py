@@ -1,4 +1,4 @@
-"""Which column may have been meant, where one is missing: a suggestion in an error, never taken."""
+"""Suggestions for a missing column in error messages. They are never applied."""
 
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -8,20 +8,20 @@ _OFTEN = {
     "--unit-field": ("unit", "patient", "person", "subject", "individual", "user", "client", "customer", "member"),
     "--id-field": ("id", "record", "document", "number"),
 }
-"""By the option that names a column, what such columns are often called."""
+"""Frequent names of columns, by the option that names such a column."""
 
 
 def is_usual(name: str) -> bool:
-    """Whether a column is often called so: where there is one, a line holds names of columns."""
+    """Return whether this is a frequent name of a column. A line with such a name has names of columns."""
     return any(name.casefold() in words for words in _OFTEN.values()) or name.casefold() in ("date", "age", "name")
 
 
 def suggestion(name: str, columns: Sequence[str], option: str) -> str:
-    """A sentence that names the column that may have been meant, or asks for one."""
+    """Return a sentence with the nearest column, or a request for a name."""
     folded = {column.casefold(): column for column in columns}
     near = get_close_matches(name.casefold(), folded, n=1, cutoff=0.7)
     if not near:
         words = _OFTEN[option]
         near = [word for word in words if word in folded]
         near += [column for word in words for column in folded if word in column.replace("-", "_").split("_")]
-    return f"Did you mean {option} {folded[near[0]]}?" if near else f"Name the right one: {option} NAME."
+    return f"Did you mean {option} {folded[near[0]]}?" if near else f"Give the right column: {option} NAME."

@@ -1,4 +1,4 @@
-"""From records to documents: whose each one is, and the name it has in the vault."""
+"""Documents from records: the unit and the id of each."""
 
 import hashlib
 import json
@@ -13,7 +13,7 @@ from discreet.retrieval.documents import Document, canonical_name, canonical_uni
 from discreet.system.unicode import is_unicode
 
 NO_UNIT = "names no individual: the field '{}' is empty or missing"
-"""Why a record without a unit is refused, where others of its file have one."""
+"""The reason to refuse a record without a unit if others of its file have one."""
 
 
 @dataclass(frozen=True)
@@ -21,9 +21,9 @@ class Fields:
     """The names of a record's fields.
 
     Attributes:
-        text: what the record says.
-        unit: the individual that it is about.
-        id: its name in the vault, if it has one.
+        text: the field with the text.
+        unit: the field with the individual.
+        id: the field with the document's id.
         declared: the vault's declared fields, with their types.
     """
 
@@ -35,12 +35,12 @@ class Fields:
 
 @dataclass(frozen=True)
 class Read:
-    """A document as it was read.
+    """A document that was read.
 
     Attributes:
         document: the document.
-        where: its place, for messages.
-        repeated: whether it repeats, in text and fields, a record of the same unit in the same file.
+        where: the position of the record, for messages.
+        repeated: whether the text and fields are equal to those of an earlier record of the unit in the file.
     """
 
     document: Document
@@ -49,17 +49,17 @@ class Read:
 
 
 class Reader:
-    """Makes documents of the records of one file, in their order.
+    """A converter of the records of one file to documents, in their order.
 
-    A record without an id is named by what it holds: its unit, its text and its declared fields. What the records of
-    other units hold changes nothing there. If a unit repeats a record, a number is added, so that both are kept; and
-    the same file, added again, gives the same names.
+    A record without an id gets one from its unit, its text and its declared fields. Records of other units do not
+    change this id. Repeated records of a unit get a number, so that all are kept. The same file gives the same ids when
+    it is added again.
 
     Args:
         fields: the names of the fields.
-        own_units: whether a record that names no unit is a unit of its own; it is refused if not.
-        stored_unit: the unit of the stored document of that id; empty if there is none. For vaults in which documents
-            without an id were named by their text alone.
+        own_units: whether a record without a unit becomes a unit. Otherwise it is refused.
+        stored_unit: returns the unit of the stored document of an id; "" if there is none. It serves vaults whose ids
+            depend on the text alone.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Reader:
         self._copies: Counter[str] = Counter()
 
     def read(self, record: Record) -> Read | BadRecord:
-        """Make a document of a record, or say why there is none. The reason never holds a value."""
+        """Return the document of a record, or the reason to refuse it. The reason never contains a value."""
         fields, values = self._fields, record.values
         text = values.get("text" if record.whole else fields.text)
         if (reason := _no_text(text, fields.text)) or not isinstance(text, str):
@@ -92,7 +92,7 @@ class Reader:
             identity = record.source
         elif not identity:
             identity, repeated = self._made_id(unit, text, declared)
-        # As the file has it: a document knows under which other spellings an older ledger may know its unit.
+        # The spelling of the file: an older ledger may have the unit under this spelling.
         about = (named[fields.unit] or identity) if unit else identity
         document = Document(identity, about, text, not unit, record.source, declared)
         return Read(document, record.where, repeated)
@@ -109,13 +109,13 @@ class Reader:
 
 
 def made_id(unit: str, text: str, declared: Mapping[str, Value], copy: int = 1) -> str:
-    """The id of a record without one: from its unit, its text, its declared fields and its number among equal ones."""
+    """Return the id of a record that has none, from its unit, text, declared fields and number among equal records."""
     content = json.dumps([unit, text, dict(sorted(declared.items())), copy])
     return hashlib.sha256(content.encode()).hexdigest()[:32]
 
 
 def id_by_text(text: str) -> str:
-    """The id that a record without one had until version 0.1: from its text alone."""
+    """Return the id that versions up to 0.1 gave to a record without one: from its text alone."""
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
@@ -130,13 +130,13 @@ def _no_text(text: object, name: str) -> str:
 
 
 def _name(value: object) -> str | None:
-    """A value as a name, empty if there is none; None if it cannot be one. One number has one name, and one day."""
+    """Return a value as a name, "" if it is empty, or None if it cannot be a name. Equal values have one name."""
     if is_empty(value):
         return ""
     if isinstance(value, (list, tuple, dict, set, bytes)):
         return None
-    if isinstance(value, float) and value.is_integer():  # a table with gaps has 7 as 7.0
+    if isinstance(value, float) and value.is_integer():  # a table with empty cells has 7 as 7.0
         value = int(value)
-    if isinstance(value, datetime) and not value.tzinfo and value.time() == time():  # a day, as workbooks keep it
+    if isinstance(value, datetime) and not value.tzinfo and value.time() == time():  # workbooks store a day like this
         value = value.date()
     return canonical_name(str(value))

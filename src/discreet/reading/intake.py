@@ -1,4 +1,4 @@
-"""The files of one addition: looked through before anything is written, then read as documents."""
+"""The files of one addition: a preview before anything is written, then their documents."""
 
 import zlib
 from collections import Counter
@@ -25,12 +25,12 @@ from discreet.system.progress import Advance, stage
 _SHOWN = 50
 _MOST_FORMATS = 20
 Stored = Callable[[str], str]
-"""The unit of the stored document of an id; empty if there is none."""
+"""Returns the unit of the stored document of an id; "" if there is none."""
 
 
 @dataclass
 class _Presence:
-    """In how many records of a table each field that matters is."""
+    """The number of records of a table that have each field."""
 
     records: int = 0
     fields: Counter[str] = field(default_factory=Counter)
@@ -40,23 +40,23 @@ class _Presence:
         self.fields.update(name for name, value in values.items() if not is_empty(value))
 
 
-def _untold(_count: int) -> None:
-    """Nothing."""
+def _ignore_progress(_count: int) -> None:
+    """Drop a report of progress."""
 
 
 class Intake:
-    """Files on their way into a vault.
+    """The files of one addition to a vault.
 
     Args:
-        paths: files and folders; or files that were found already, such as the standard input (`stdin`).
-        fields: the names of records' fields.
-        options: how files are read.
-        rules: how files and records get their units.
-        vault_unit: the vault's own unit field.
+        paths: files and folders, or files of an earlier search, such as the standard input (`stdin`).
+        fields: the names of the records' fields.
+        options: the reading options.
+        rules: the rules that give units to files and records.
+        vault_unit: the vault's unit field.
 
     Raises:
-        UsageError, BadData: a path is not there, a kind of file cannot be read here, or a pattern or a manifest cannot
-            be used.
+        UsageError, BadData: if a path does not exist, if a library is missing, or if a pattern or a manifest cannot be
+            used.
     """
 
     def __init__(
@@ -73,9 +73,9 @@ class Intake:
         named = [path for path in paths if not isinstance(path, FoundFile)]
         found = find_files(named) if named else Found((), ())
         every = (*found.files, *(path for path in paths if isinstance(path, FoundFile)))
-        read_records(every, self._options)  # says at once what is not installed; nothing is read yet
+        read_records(every, self._options)  # raises at once if a library is missing, and reads nothing yet
         texts = [file for file in every if not is_table(file.path)]
-        beside = {place: file.source for file in texts if (place := sidecar(file.path))}
+        beside = {path: file.source for file in texts if (path := sidecar(file.path))}
         self._unread = found.unread
         self._tables = [file for file in every if is_table(file.path) and file.path not in beside]
         self._texts = {file.source: file for file in texts}
@@ -83,15 +83,15 @@ class Intake:
 
     @property
     def files(self) -> tuple[FoundFile, ...]:
-        """All files that can be read; what only labels another one is none of them."""
+        """All files that can be read, without sidecars of other files."""
         return (*self._tables, *self._texts.values())
 
     @cached_property
     def preview(self) -> Preview:
-        """What the addition will do. Reads every table; of other files no more than what names their units.
+        """The preview of the addition. It reads every table; of other files, it reads only the names of units.
 
         Raises:
-            UsageError, BadData: units are not named, or a field is missing. Nothing was written.
+            UsageError, BadData: if units are not named, or if a field is missing. Nothing was written.
         """
         units, named = Counter[str](), Counter[str]()
         own = repeated = 0
@@ -120,32 +120,32 @@ class Intake:
 
     @contextmanager
     def _stage(self) -> Iterator[tuple[Advance, Advance]]:
-        """What is told of each file, and of each record: files are counted; of a single one, its records."""
+        """Yield the receivers of progress by file and by record. Only a single file is counted by records."""
         many = len(self.files) > 1
-        name = "Looking through the files" if many else "Looking through the file, records"
+        name = "Checking the files" if many else "Checking the records of the file"
         with stage(name, len(self.files) if many else None) as done:
-            yield (done, _untold) if many else (_untold, done)
+            yield (done, _ignore_progress) if many else (_ignore_progress, done)
 
     def documents(self, stored: Stored) -> Iterator[Read | BadRecord]:
-        """Read the documents, and what cannot be added.
+        """Return the documents, and the records that cannot be added.
 
         Raises:
-            UsageError, BadData: as `preview`, which is made first.
+            UsageError, BadData: see `preview`, which runs first.
         """
         _ = self.preview
         return self.read(stored)
 
     def read(
-        self, stored: Stored, notes: list[str] | None = None, done: Advance = _untold
+        self, stored: Stored, notes: list[str] | None = None, done: Advance = _ignore_progress
     ) -> Iterator[Read | BadRecord]:
-        """Read all documents, and tell how many files are done.
+        """Yield all documents and refused records, and report each finished file to `done`.
 
-        With `notes`, for the preview: as little as it needs, and fields are checked.
+        With `notes`, read only the parts that the preview needs, and check the fields.
         """
         yield from self._unread
         yield from self._units.absent
         labelled = 0
-        with Sandbox() as sandbox:  # one for all files: a process for each takes longer than to read it
+        with Sandbox() as sandbox:  # one for all files: starting a process takes longer than reading a file
             for file in self._tables:
                 yield from self._table(file, stored, notes, sandbox)
                 done(1)
@@ -186,10 +186,10 @@ class Intake:
                 yield BadRecord(record.where, str(error))
 
     def _check(self, file: FoundFile, presence: _Presence) -> list[str]:
-        """What is worth knowing of a table's fields.
+        """Return notes on a table's fields.
 
         Raises:
-            BadData: its records name no unit, or have no text, or no field that was named for ids.
+            BadData: if no record has a unit, a text, or the given field for ids.
         """
         fields, has = self._fields, presence.fields
         for name, option in ((fields.text, "--text-field"), (fields.unit, "--unit-field"), (fields.id, "--id-field")):
@@ -203,15 +203,15 @@ class Intake:
         ]
 
     def _missing(self, file: FoundFile, name: str, option: str) -> str:
-        """Why a table is refused, with the columns that it has."""
+        """Return the reason to refuse a table, with its columns."""
         columns = self._columns(file)
         guess = f" {suggestion(name, columns, option)}"
         parts = [f"No record of {file.source} has the field '{name}'"]
         if option == "--unit-field":
             vaults = "the vault's unit field" if name == self._vault_unit else f"not the vault's '{self._vault_unit}'"
             parts.append(f" ({vaults})")
-            guess += " If each record is about another individual: --each-record-a-unit."
-        has = f" It has: {', '.join(columns)}." if columns else ""
+            guess += " If each record belongs to another individual: --each-record-a-unit."
+        has = f" Its fields: {', '.join(columns)}." if columns else ""
         return f"{''.join(parts)}.{has}{guess} Nothing was added."
 
     def _columns(self, file: FoundFile) -> list[str]:
@@ -225,11 +225,11 @@ class Intake:
         return list(names)[:_SHOWN]
 
     def _doubts(self, named: Counter[str]) -> Iterator[str]:
-        """Likely mistakes in how units are named."""
+        """Yield likely mistakes in the names of units."""
         if self._fields.unit != self._vault_unit and self._tables:
             yield (
                 f"'{self._fields.unit}' is not the vault's unit field '{self._vault_unit}'. An individual must have "
-                "the same name under both, or is counted twice."
+                "the same name in both fields. Otherwise it counts as two individuals."
             )
         yield from doubts_about(named, self._fields.unit)
         pattern = self._units.pattern
@@ -237,38 +237,38 @@ class Intake:
         if pattern and ambiguous:
             taken, other = pattern.ambiguous(ambiguous[0]) or ("", "")
             yield (
-                f"The pattern '{pattern.text}' fits {counted(len(ambiguous), 'file')} in two ways: of '{ambiguous[0]}' "
-                f"the unit '{taken}' is taken, '{other}' would fit too. [0-9] or ???? in place of * says more."
+                f"The pattern '{pattern.text}' matches {counted(len(ambiguous), 'file')} in two ways. The unit of "
+                f"'{ambiguous[0]}' becomes '{taken}', but could be '{other}'. Use [0-9] or ???? instead of *."
             )
 
     def _formats(self) -> Iterator[str]:
-        """How tables of text are written, as it was detected or named."""
+        """Yield the dialect of each table of text, as detected or given."""
         written = [file for file in self._tables if kind_of(file.path) in ("csv", "tsv")]
         for file in written[:_MOST_FORMATS]:
             try:
                 dialect = detect_dialect(file, self._options)
             except (OSError, EOFError, UnicodeError, zlib.error):
-                continue  # it is named among what cannot be read
+                continue  # the file is reported among those that cannot be read
             mark = {"\t": "a tab", " ": "a space"}.get(dialect.delimiter, f"'{dialect.delimiter}'")
             yield f"{file.source}: encoding {dialect.encoding}, columns separated by {mark}"
 
     def _notes(self, own: int) -> Iterator[str]:
         later = sum(not _is_plain(file) for file in self._texts.values())
         if later:
-            yield f"The text of {counted(later, 'file')} is read when it is added; what cannot be read is named then."
+            yield f"The text of {counted(later, 'file')} is read during the addition, which reports unreadable parts."
         if own:
             option = "--each-record-a-unit" if self._rules.each_record else "--each-file-a-unit"
             yield (
-                f"{counted(own, 'document')} without '{self._fields.unit}': each is a unit of its own ({option}). If "
-                "several are about one individual, that individual is protected less than a receipt states."
+                f"{counted(own, 'document')} without '{self._fields.unit}': each becomes a unit ({option}). If several "
+                "belong to one individual, this individual has less protection than a receipt states."
             )
 
 
 def read_documents(path: Path, fields: Fields | None = None) -> Iterator[Document | BadRecord]:
-    """Read the documents of a file or folder in one go, for experiments: what names no unit is a unit of its own.
+    """Yield the documents of a file or folder, for experiments. Records and files without a unit become units.
 
     Raises:
-        UsageError, BadData: there is nothing to read.
+        UsageError, BadData: if there is nothing to read.
     """
     fields = fields or Fields()
     rules = UnitRules(each_file=True, each_record=True)
@@ -277,5 +277,5 @@ def read_documents(path: Path, fields: Fields | None = None) -> Iterator[Documen
 
 
 def _is_plain(file: FoundFile) -> bool:
-    """Whether a file is read for the preview, since front matter may name its unit; others are read when added."""
+    """Return whether the preview reads a file, because its front matter may name its unit."""
     return kind_of(file.path) in ("txt", "md")

@@ -1,4 +1,4 @@
-"""What a file states about itself: front matter in a text, or a JSON file beside it."""
+"""Labels of a file: front matter in its text, or a JSON file beside it (a sidecar)."""
 
 import json
 import re
@@ -7,23 +7,23 @@ from typing import Any
 
 _LINE = re.compile(r"(?P<name>[^\s:#\-][^:]*?)\s*:(?:\s+(?P<value>.*?))?\s*")
 _MORE = re.compile(r"\s*(#.*)?|\s+.*|-(\s.*)?")
-"""Lines of front matter that are not read: comments, lists, what is nested."""
+"""Lines of front matter that are not read: comments, lists and nested values."""
 _MOST_LINES = 200
 _LARGEST_SIDECAR = 2**20
-_TWO_FILES = "; if it is a table of records, rename one of the two: neither is added"
+_TWO_FILES = "; if it is a table of records, rename one of the two files: neither is added"
 
 
 class WrongLabel(ValueError):  # noqa: N818 - it is a file's, and becomes a `BadRecord`
-    """A label cannot be read. The message never has its content."""
+    """A label that cannot be read. The message never has its content."""
 
 
 def front_matter(text: str) -> tuple[dict[str, object], str]:
     """Split a text into the fields between `---` lines at its beginning, and the rest.
 
-    A text that begins in another way, or has other lines between them, has no fields and stays whole.
+    A text with another beginning, or with other lines in between, has no fields and is returned unchanged.
 
     Raises:
-        WrongLabel: a field stands in it twice.
+        WrongLabel: if a field occurs twice.
     """
     first, _, rest = text.partition("\n")
     if first.strip() != "---":
@@ -38,7 +38,7 @@ def front_matter(text: str) -> tuple[dict[str, object], str]:
             break
         if found:
             if found["name"] in fields:
-                raise WrongLabel("a field stands twice in its front matter")
+                raise WrongLabel("a field occurs twice in its front matter: remove one")
             fields[found["name"]] = _scalar(found["value"] or "")
     return {}, text
 
@@ -50,22 +50,22 @@ def _scalar(value: str) -> str:
 
 
 def sidecar(path: Path) -> Path | None:
-    """Find the JSON file about another file that lies beside it: `letter.pdf.json`, or `letter.json`.
+    """Return the JSON file with the labels of a file, in the same folder: `letter.pdf.json`, or `letter.json`.
 
-    It may be a link, but not one that leads elsewhere.
+    It may be a link, but only to a file in the same folder.
     """
     if path.suffix.lower() == ".json":
         return None
     beside = (path.with_name(path.name + ".json"), path.with_suffix(".json"))
     here = path.parent.resolve()
-    return next((place for place in beside if place.is_file() and place.resolve().is_relative_to(here)), None)
+    return next((one for one in beside if one.is_file() and one.resolve().is_relative_to(here)), None)
 
 
 def read_sidecar(path: Path) -> dict[str, object]:
-    """Read the fields of a sidecar.
+    """Return the fields of a sidecar.
 
     Raises:
-        WrongLabel: it is too large, not UTF-8, no JSON object, or holds a field twice; or it holds records itself.
+        WrongLabel: if the sidecar is too large, is not a JSON object in UTF-8, has a field twice, or contains records.
     """
     try:
         with path.open("rb") as file:
@@ -84,12 +84,12 @@ def read_sidecar(path: Path) -> dict[str, object]:
     if "text" in record or any(
         isinstance(value, list) and any(isinstance(one, dict) for one in value) for value in record.values()
     ):
-        raise WrongLabel(f"its sidecar {path.name!a} holds records{_TWO_FILES}")
+        raise WrongLabel(f"its sidecar {path.name!a} contains records{_TWO_FILES}")
     return record
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) < len(pairs):
-        raise WrongLabel("a field stands twice in its sidecar")
+        raise WrongLabel("a field occurs twice in its sidecar: remove one")
     return record

@@ -1,4 +1,4 @@
-"""Loaders: each reads the files of some suffixes. The built-in loaders and those of plug-ins have one protocol."""
+"""Loaders of files, by suffix. The built-in loaders and those of plug-ins have one protocol."""
 
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
@@ -25,7 +25,7 @@ TABLES = (*_PLAIN_TABLES, *(f"{kind}.gz" for kind in _PLAIN_TABLES), ".parquet",
 TEXTS = (".txt", ".md")
 """Suffixes of files of one text each."""
 DOCUMENTS = (".pdf", ".docx", ".odt", ".pptx", ".html", ".htm", ".eml")
-"""Suffixes of files of one text each, which other programs write."""
+"""Suffixes of documents of other programs, of one text each."""
 KINDS = (*TABLES, *TEXTS, *DOCUMENTS)
 """All suffixes that the built-in loaders read."""
 
@@ -33,10 +33,10 @@ Records = Iterator[Record | BadRecord]
 
 
 class Loader(Protocol):
-    """A reader of one kind of files.
+    """A reader of one format.
 
-    A record must depend on its own part of the file alone: text must never move from one unit to another. A part that
-    cannot be read is yielded as a `BadRecord`, and the parts behind it are still read.
+    A record must depend only on its own part of the file: text must never move from one unit to another. A part that
+    cannot be read is yielded as a `BadRecord`, and later parts are still read.
     """
 
     @property
@@ -45,11 +45,11 @@ class Loader(Protocol):
 
     @property
     def suffixes(self) -> tuple[str, ...]:
-        """Return the suffixes of the files that it reads: lower case, each with its dot, such as ".csv"."""
+        """Return the suffixes of its files, in lower case and with the dot, such as ".csv"."""
 
     @property
     def reads_tables(self) -> bool:
-        """Return whether a file holds records that name their units; False if a file is one text (`Record.whole`)."""
+        """Return whether a file contains records that name their units; False if it is one text (`Record.whole`)."""
 
     def check_installed(self) -> None:
         """Check the libraries that the loader needs, before any file is read.
@@ -63,7 +63,7 @@ class Loader(Protocol):
 
         Raises:
             OSError: if the file cannot be opened.
-            BadData: if a table has no column for the text, or a needed column twice.
+            BadData: if a table has no text column, or has a needed column twice.
         """
 
 
@@ -72,13 +72,13 @@ class BuiltInLoader:
     """A loader of this package.
 
     Attributes:
-        name: of the loader.
-        suffixes: of the files that it reads.
-        reads_tables: whether a file holds records that name their units.
-        function: reads a file; it gets a sandbox for files of office programs.
-        library: the library that it needs; "" for none.
+        name: the name of the loader.
+        suffixes: the suffixes of its files.
+        reads_tables: whether a file contains records that name their units.
+        function: the function that reads a file. It receives a sandbox for files of office programs.
+        library: the needed library; "" for none.
         part: the part of discreet that installs the library.
-        sandbox: in which the function works; None: a sandbox for each file.
+        sandbox: the sandbox of the function; None for a new sandbox for each file.
     """
 
     name: str
@@ -90,10 +90,10 @@ class BuiltInLoader:
     sandbox: Sandbox | None = None
 
     def check_installed(self) -> None:
-        """Check the library.
+        """Check the needed library.
 
         Raises:
-            MissingPart: if it is not installed.
+            MissingPart: if the library is not installed.
         """
         if self.library and find_spec(self.library) is None:
             raise MissingPart(f"{self.name.upper()} files need {self.library}", self.part)
@@ -104,7 +104,7 @@ class BuiltInLoader:
             yield from self.function(file, options, sandbox)
 
     def within(self, sandbox: Sandbox) -> "BuiltInLoader":
-        """Return the same loader, which works in `sandbox`."""
+        """Return a copy of the loader that uses `sandbox`."""
         return replace(self, sandbox=sandbox)
 
 
@@ -132,7 +132,7 @@ BUILT_IN = (
 
 
 def find_loader(path: Path) -> Loader | None:
-    """Return the loader that reads a file, by the suffix of its name; None if there is none."""
+    """Return the loader of a file by its suffix; None if the suffix is unknown."""
     name = path.name.lower()
     for loader in (*BUILT_IN, *_plugins()[0]):
         if name.endswith(loader.suffixes):
@@ -141,7 +141,7 @@ def find_loader(path: Path) -> Loader | None:
 
 
 def known_suffixes() -> tuple[str, ...]:
-    """Return the suffixes of all files that can be read."""
+    """Return all suffixes that a loader reads."""
     return (*KINDS, *(suffix for loader in _plugins()[0] for suffix in loader.suffixes))
 
 
@@ -151,7 +151,7 @@ def loader_failures() -> tuple[str, ...]:
 
 
 def forget_plugins() -> None:
-    """Look for the loaders of plug-ins again at the next use: for tests that install one."""
+    """Search for loaders of plug-ins again at the next use, for tests that install one."""
     _plugins.cache_clear()
 
 
@@ -178,14 +178,14 @@ def _make(declared: Any, taken: set[str]) -> tuple[Loader | None, str]:
         suffixes = loader.suffixes
         complete = all(hasattr(loader, name) for name in ("name", "reads_tables", "check_installed", "read"))
     except Exception as error:  # the code of a plug-in may raise anything
-        return None, f"{type(error).__name__} while it was made."
+        return None, f"it raised {type(error).__name__}."
     if not complete or not isinstance(suffixes, tuple) or not suffixes:
         return None, "it is not a discreet.reading.loaders.Loader."
     wrong = [
         suffix for suffix in suffixes if not isinstance(suffix, str) or suffix[:1] != "." or suffix.lower() != suffix
     ]
     if wrong:
-        return None, f"a suffix is lower case and begins with a dot; {wrong[0]!r} does not fit."
+        return None, f"its suffix {wrong[0]!r} must be in lower case and begin with a dot."
     if twice := sorted(taken & set(suffixes)):
         return None, f"another loader reads {', '.join(twice)}."
     return loader, ""

@@ -1,4 +1,4 @@
-"""JSON: an object a line, or a file that is one list of objects."""
+"""JSON files: one object a line, or one list of objects."""
 
 import codecs
 import json
@@ -10,13 +10,13 @@ from discreet.reading.options import ReadingOptions
 from discreet.reading.records import BadRecord, FoundFile, Record
 
 LARGEST = 2**28
-"""Bytes of a JSON file, which is read as a whole."""
-_TWICE = "a field stands in it twice, and may say two things"
+"""The largest JSON file in bytes, because it is read as a whole."""
+_TWICE = "a field occurs twice, possibly with two values: remove one"
 _MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 def read_lines(file: FoundFile, options: ReadingOptions) -> Iterator[Record | BadRecord]:
-    """Read the records of a file of JSON lines."""
+    """Yield the records of a file of JSON lines."""
     path, source = file
     try:
         with open_bytes(path) as opened:
@@ -39,14 +39,14 @@ def _marked(start: bytes) -> str:
 
 
 def _whole_lines(data: bytes, encoding: str, source: str) -> Iterator[Record | BadRecord]:
-    """Lines in an encoding in which a byte of a line's end may be half of another character."""
+    """Yield the records of lines in an encoding where a newline byte may be a part of another character."""
     if len(data) > LARGEST:
-        yield BadRecord(source, f"larger than {LARGEST >> 20} MiB, and not UTF-8: convert it")
+        yield BadRecord(source, f"larger than {LARGEST >> 20} MiB, and not UTF-8: convert it to UTF-8")
         return
     try:
         text = data.decode(encoding)
     except UnicodeError:
-        yield BadRecord(source, f"not {encoding.upper()}. Name its encoding: --encoding NAME")
+        yield BadRecord(source, f"not {encoding.upper()}. Give the encoding: --encoding NAME")
         return
     for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
         if line.strip():
@@ -73,9 +73,9 @@ def _object(record: object, twice: bool, where: str, source: str) -> Record | Ba
 
 
 class _Twice:
-    """Makes objects of pairs, and keeps those in which a field stands twice.
+    """A hook of the JSON parser that records objects with a repeated field.
 
-    Of two the last would count: an individual's name, say, that is not the one a reader sees.
+    The parser would keep only the last value, which a reader of the file may not expect, such as another individual.
     """
 
     def __init__(self) -> None:
@@ -88,7 +88,7 @@ class _Twice:
         return record
 
     def within(self, value: object) -> bool:
-        """Whether a field stands twice somewhere in a value."""
+        """Return whether a value contains an object with a repeated field."""
         left = [value] if self.met else []
         while left:
             this = left.pop()
@@ -99,9 +99,9 @@ class _Twice:
 
 
 def read_json(file: FoundFile, options: ReadingOptions) -> Iterator[Record | BadRecord]:
-    """Read the records of a JSON file: a list of objects, an object with one such list in it, or one object.
+    """Yield the records of a JSON file: a list of objects, an object with one such list, or one object.
 
-    An object that has the text itself is one record. A file with an object on each line is read as JSON lines.
+    An object with the text field is one record. A file with one object a line is read as JSON lines.
     """
     path, source = file
     try:
@@ -111,7 +111,7 @@ def read_json(file: FoundFile, options: ReadingOptions) -> Iterator[Record | Bad
         yield BadRecord(source, DAMAGED)
         return
     if len(data) > LARGEST:
-        yield BadRecord(source, f"larger than {LARGEST >> 20} MiB: make it JSON lines (.jsonl)")
+        yield BadRecord(source, f"larger than {LARGEST >> 20} MiB: convert it to JSON lines (.jsonl)")
         return
     twice = _Twice()
     try:
@@ -142,11 +142,11 @@ def _listed(content: object, twice: _Twice, source: str, options: ReadingOptions
             return
         lists = [value for value in content.values() if _holds_objects(value)]
         if len(lists) > 1:
-            yield BadRecord(source, f"holds {len(lists)} lists of objects, and one is expected: make a file of each")
+            yield BadRecord(source, f"{len(lists)} lists of objects, but one is expected: write each list to a file")
             return
         content = lists[0] if lists else [content]
     if not isinstance(content, list):
-        yield BadRecord(source, "no list of JSON objects")
+        yield BadRecord(source, "not a list of JSON objects")
         return
     for number, record in enumerate(content, 1):
         yield _object(record, twice.within(record), f"{source} item {number}", source)

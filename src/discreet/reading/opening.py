@@ -1,4 +1,4 @@
-"""Files opened to be read, packed ones too."""
+"""Opening of files for reading, also of compressed files."""
 
 import gzip
 import zlib
@@ -7,26 +7,26 @@ from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
 DAMAGE = (gzip.BadGzipFile, EOFError, zlib.error)
-"""What a damaged packed file raises."""
-DAMAGED = "damaged, and cannot be read further. Replace it, and run the command again"
+"""The errors that a damaged compressed file raises."""
+DAMAGED = "damaged: the rest cannot be read. Replace the file, and run the command again"
 LONGEST = 2**27
-"""Bytes or characters; a line beyond is taken for damage, lest it fill the memory."""
+"""The longest line, in bytes or characters. A longer line counts as damage, because it could fill the memory."""
 
 
 class TooLong(ValueError):  # noqa: N818 - it is a fact, and caught where it is met
-    """A line has no end."""
+    """A line that is longer than `LONGEST`."""
 
 
 def open_bytes(path: Path) -> BinaryIO:
-    """Open a file; if its name ends in `.gz`, what is packed in it."""
+    """Open a file for reading. A file with the suffix `.gz` is decompressed."""
     return cast(BinaryIO, gzip.open(path, "rb")) if path.name.lower().endswith(".gz") else path.open("rb")
 
 
 def byte_lines(file: BinaryIO) -> Iterator[bytes]:
-    """The lines of a file.
+    """Yield the lines of a file.
 
     Raises:
-        TooLong: one has more than `LONGEST` bytes.
+        TooLong: if a line has more than `LONGEST` bytes.
     """
     while line := file.readline(LONGEST):
         if len(line) == LONGEST:
@@ -35,10 +35,10 @@ def byte_lines(file: BinaryIO) -> Iterator[bytes]:
 
 
 def text_lines(file: TextIO) -> Iterator[str]:
-    """The lines of a file of text.
+    """Yield the lines of a text file.
 
     Raises:
-        TooLong: one has more than `LONGEST` characters.
+        TooLong: if a line has more than `LONGEST` characters.
     """
     while line := file.readline(LONGEST):
         if len(line) == LONGEST:

@@ -1,17 +1,17 @@
-"""How files are to be read, where a file does not say it itself."""
+"""The options for reading files."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class ReadingOptions:
-    """How to read.
+    """The options for reading files.
 
     Attributes:
         text_field: the column or field with the text. A table without it is refused.
-        encoding: of files of text and of tables; None: each file's own is detected.
-        delimiter: between the columns of a CSV or TSV file, one character; None: each file's own is detected.
-        needed: the other columns that are of use (units, ids, fields). None of them may be twice in a table. None: all.
+        encoding: the encoding of texts and tables; None: it is detected for each file.
+        delimiter: the delimiter of a CSV or TSV file, one character; None: it is detected for each file.
+        needed: the other needed columns (units, ids, fields). A table may have each of them once. None: all columns.
     """
 
     text_field: str = "text"
@@ -20,5 +20,5 @@ class ReadingOptions:
     needed: frozenset[str] | None = None
 
     def wants(self, name: str) -> bool:
-        """Whether a column is of use."""
+        """Return whether a column is needed."""
         return self.needed is None or name == self.text_field or name in self.needed

@@ -12,11 +12,11 @@ _BATCH = 1000
 
 
 def read_parquet(file: FoundFile, options: ReadingOptions) -> Iterator[Record | BadRecord]:
-    """Read the records of a Parquet file.
+    """Yield the records of a Parquet file.
 
     Raises:
-        BadData: it has not the columns that are needed.
-        MissingPart: pyarrow is not installed.
+        BadData: if the file lacks a needed column.
+        MissingPart: if pyarrow is not installed.
     """
     try:
         import pyarrow
@@ -28,7 +28,7 @@ def read_parquet(file: FoundFile, options: ReadingOptions) -> Iterator[Record | 
         table = pyarrow.parquet.ParquetFile(path)
         names = table.schema_arrow.names
     except (pyarrow.ArrowException, OSError, ValueError):  # a name that is not UTF-8 is a ValueError
-        yield BadRecord(source, "no Parquet file, or a damaged one")
+        yield BadRecord(source, "not a Parquet file, or damaged")
         return
     check_columns(source, names, options, are_names=True)
     wanted = [name for name in dict.fromkeys(names) if options.wants(name)]
@@ -38,7 +38,7 @@ def read_parquet(file: FoundFile, options: ReadingOptions) -> Iterator[Record | 
         try:
             batch = next(batches, None)
         except (pyarrow.ArrowException, OSError, ValueError):
-            yield BadRecord(source, f"damaged after row {number}. Replace it, and run the command again")
+            yield BadRecord(source, f"damaged after row {number}. Replace the file, and run the command again")
             return
         if batch is None:
             return
@@ -48,9 +48,9 @@ def read_parquet(file: FoundFile, options: ReadingOptions) -> Iterator[Record | 
 
 
 def _row(row: Any, where: str, source: str) -> Record | BadRecord:
-    # One by one: a text that is no UTF-8, or a date that no calendar has, is one record's fault.
+    # Each row is converted alone: an invalid text or date must affect only its own record.
     try:
         (values,) = row.to_pylist()
     except (ValueError, OverflowError, KeyError):
-        return BadRecord(where, "holds a value that cannot be read")
+        return BadRecord(where, "the row has a value that cannot be read")
     return Record(values, where, source)

@@ -1,4 +1,4 @@
-"""Whose a file is, from its name: patterns such as "{unit}/**" or "{unit}_[0-9]*.txt"."""
+"""Patterns that take the unit of a file from its path, such as "{unit}/**" or "{unit}_[0-9]*.txt"."""
 
 import os
 import re
@@ -19,17 +19,18 @@ _SEPARATORS = "_- ."
 
 @dataclass(frozen=True)
 class Pattern:
-    """A pattern over the path of a file, relative to the folder that was named.
+    """A pattern for the path of a file, relative to the given folder.
 
     `*` stands for any characters of a name, `**` for any folders, `?` for one character, `[0-9]` for one of several.
-    `{unit}` is the name of the unit: at least one character, as few as the rest of the pattern allows. Too few join
-    two individuals, who are then protected together; too many would give one individual two budgets.
+    `{unit}` is the name of the unit: one character or more, and as few as the rest of the pattern permits. Too short a
+    name merges two individuals, which are then protected together. Too long a name gives one individual two budgets.
 
     Attributes:
-        text: the pattern as it was typed.
+        text: the pattern as typed.
 
     Raises:
-        UsageError: the unit is not in it exactly once, or nothing separates it from what follows.
+        UsageError: if the pattern does not contain the unit exactly once, or if no character separates the unit from
+            the next wildcard.
     """
 
     text: str
@@ -37,18 +38,18 @@ class Pattern:
     def __post_init__(self) -> None:
         if self.text.count(_UNIT) != 1:
             raise UsageError(
-                f"The pattern '{self.text}' must hold {_UNIT} once. For example: --unit-from '{_UNIT}/**' if each "
-                f"individual has a folder, or --unit-from '{_UNIT}_*.txt'."
+                f"The pattern '{self.text}' must contain {_UNIT} exactly once. Examples: --unit-from '{_UNIT}/**' if "
+                f"each individual has a folder, or --unit-from '{_UNIT}_*.txt'."
             )
         if self.text.split(_UNIT)[1].startswith(("*", "?")):
             raise UsageError(
-                f"In the pattern '{self.text}' nothing separates {_UNIT} from what follows, so each unit would be a "
-                f"single letter. Put a character between them: --unit-from '{_UNIT}_*'."
+                f"In the pattern '{self.text}', a wildcard follows {_UNIT} directly, so each unit would be a single "
+                f"letter. Put a character between them: --unit-from '{_UNIT}_*'."
             )
         try:
             _ = self._expressions
         except re.error as error:
-            raise UsageError(f"The pattern '{self.text}' is not well formed. Check what is between [ and ].") from error
+            raise UsageError(f"The pattern '{self.text}' is invalid. Check the characters between [ and ].") from error
 
     @cached_property
     def _expressions(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
@@ -60,11 +61,11 @@ class Pattern:
         return re.compile(shortest, re.DOTALL), re.compile(longest, re.DOTALL)
 
     def unit(self, path: str) -> str:
-        """The unit that a path names; empty if the path does not match."""
+        """Return the unit in a path; "" if the path does not match."""
         return self._found(path, 0)
 
     def ambiguous(self, path: str) -> tuple[str, str] | None:
-        """The unit that a path names and another one that it may name as well; None if there is one way to read it."""
+        """Return the unit in a path and a second possible unit; None if only one is possible."""
         found = self._found(path, 0), self._found(path, 1)
         return found if found[0] != found[1] else None
 
@@ -83,10 +84,10 @@ def _expression(token: str) -> str:
 
 
 def propose(paths: Sequence[str]) -> tuple[Pattern, Counter[str]] | None:
-    """Find a pattern that may fit the names of some files: a suggestion to be judged by a person, never taken.
+    """Find a pattern that may fit the paths of files. A person must judge it; it is never applied.
 
     Returns:
-        The pattern and, by unit, the number of files; None if no pattern joins files of one unit.
+        The pattern and the number of files of each unit; None if no pattern groups the files.
     """
     best: tuple[Pattern, Counter[str]] | None = None
     for text in _candidates(paths):
@@ -99,7 +100,7 @@ def propose(paths: Sequence[str]) -> tuple[Pattern, Counter[str]] | None:
 
 
 def _candidates(paths: Sequence[str]) -> list[str]:
-    """Patterns to try, the more telling first: a folder for each unit, then names cut at a separator."""
+    """Return patterns to try, the most specific first: a folder for each unit, then names cut at a separator."""
     found = [f"{_UNIT}/**"]
     names = [os.path.basename(path) for path in paths]
     suffixes = {os.path.splitext(name)[1] for name in names}
@@ -114,7 +115,7 @@ def _candidates(paths: Sequence[str]) -> list[str]:
 
 
 def _shared_beginning(names: Sequence[str]) -> str:
-    """What all names begin with, up to and with its last separator."""
+    """Return the common prefix of all names, up to and including its last separator."""
     if not names:
         return ""
     first, last = min(names), max(names)

@@ -1,4 +1,4 @@
-"""What an addition will do, told to the custodian before anything is written."""
+"""The preview of an addition, for the custodian, before anything is written."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,23 +14,23 @@ _EXAMPLES = 5
 
 @dataclass(frozen=True)
 class Preview:
-    """What was found in files: for the custodian alone, since it shows names.
+    """The preview of an addition. For the custodian only, because it shows names.
 
     Attributes:
         unit_field: the field that names the unit.
-        files: how many files were found that can be read.
-        records: how many documents they hold.
-        units: how many units these are about.
-        largest: the documents of the unit that has most.
-        largest_unit: its name.
-        single: how many units have one document.
+        files: the number of files that can be read.
+        records: the number of documents in them.
+        units: the number of units of these documents.
+        largest: the number of documents of the largest unit.
+        largest_unit: the name of the largest unit.
+        single: the number of units with one document.
         examples: the names of some units.
-        repeated: how many records repeat one of the same unit in the same file; they are kept.
-        own_unit: how many name no unit, and become a unit of their own.
-        refused: what cannot be added, by place and reason.
-        formats: the form of each table, as it was detected or given.
+        repeated: the number of records that repeat one of the same unit in the same file; they are kept.
+        own_unit: the number of records without a unit, which become units.
+        refused: the records that cannot be added, with position and reason.
+        formats: the dialect of each table of text, as detected or given.
         doubts: likely mistakes.
-        notes: what is worth knowing.
+        notes: further notes.
     """
 
     unit_field: str
@@ -50,7 +50,7 @@ class Preview:
 
     @property
     def summary(self) -> str:
-        """One line: how much of whom."""
+        """The counts in one line."""
         noun = self.unit_field.removesuffix("_id")
         if not noun.isalpha() or noun.endswith(("s", "y")):
             noun = "unit"
@@ -64,7 +64,7 @@ class Preview:
         return "; ".join(parts)
 
     def describe(self) -> dict[str, Any]:
-        """The preview as plain data."""
+        """Return the preview as plain data."""
         return {
             "files": self.files,
             "records": self.records,
@@ -84,7 +84,7 @@ class Preview:
 
 
 def unit_figures(units: Counter[str]) -> dict[str, Any]:
-    """The attributes of a preview that follow from the number of documents of each unit."""
+    """Return the attributes of a preview that depend on the number of documents of each unit."""
     top = units.most_common(1)
     return {
         "records": units.total(),
@@ -97,37 +97,37 @@ def unit_figures(units: Counter[str]) -> dict[str, Any]:
 
 
 def doubts_about(named: Counter[str], field: str) -> list[str]:
-    """Likely mistakes, from how many documents name which unit.
+    """Return likely mistakes, from the number of documents of each unit.
 
     Args:
-        named: the documents of each unit that a field, a pattern or a manifest names.
-        field: the field.
+        named: the number of documents of each unit that a field, a pattern or a manifest names.
+        field: the unit field.
     """
     records, units = named.total(), len(named)
     if records >= _SOME and units >= _NEARLY_ALL * records:
         return [
-            f"Nearly every record differs in '{field}': {units:,} units in {records:,} records. If several records are "
-            "about one individual, this field does not name it, and the individual is not protected."
+            f"Nearly every record has another '{field}': {units:,} units in {records:,} records. If several records "
+            "belong to one individual, this field is wrong, and the individual is not protected."
         ]
     if records >= _MANY and units < _FEW:
         return [
-            f"'{field}' has {counted(units, 'value')} in {records:,} records. If it does not name individuals (but "
-            "wards, say), hardly a question can be answered."
+            f"'{field}' has {counted(units, 'value')} in {records:,} records. If it names groups instead of "
+            "individuals, such as wards, the vault can answer hardly any question."
         ]
     return []
 
 
 def grouped(refused: Sequence[BadRecord]) -> list[str]:
-    """The reasons why records are refused, the most frequent first, each with the first place."""
-    places: dict[str, list[str]] = {}
+    """Return the reasons for refused records, the most frequent first, each with its first record."""
+    found: dict[str, list[str]] = {}
     for bad in refused:
-        places.setdefault(bad.reason, []).append(bad.where)
+        found.setdefault(bad.reason, []).append(bad.where)
     return [
         f"{where[0]}: {reason}" if len(where) == 1 else f"{len(where):,} records: {reason} (first: {where[0]})"
-        for reason, where in sorted(places.items(), key=lambda item: -len(item[1]))
+        for reason, where in sorted(found.items(), key=lambda item: -len(item[1]))
     ]
 
 
 def counted(number: int, what: str) -> str:
-    """A number and what it counts, in the plural if it is not one."""
+    """Return a number with its noun, in the plural if the number is not 1."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"

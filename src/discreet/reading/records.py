@@ -19,9 +19,9 @@ class Record:
 
     Attributes:
         values: the fields by name, unchanged. A file of text has its text in the field `text`.
-        where: the place, for messages: "notes.csv line 7", "letters/ada.pdf".
-        source: the name of the file in the vault: its path relative to the named folder, or its file name.
-        whole: whether the record is a whole file. Such a record has no unit field of its own.
+        where: the position, for messages: "notes.csv line 7", "letters/ada.pdf".
+        source: the name of the file in the vault: its path relative to the given folder, or its file name.
+        whole: whether the record is a whole file, which has no unit field.
     """
 
     values: Mapping[str, object] = field(repr=False)
@@ -32,14 +32,14 @@ class Record:
 
 @dataclass(frozen=True)
 class BadRecord:
-    """A place that could not be read, and the reason. The reason never holds content of the file."""
+    """A part of a file that could not be read, with the reason. The reason never contains text of the file."""
 
     where: str
     reason: str
 
 
 def kind_of(path: Path) -> str:
-    """Return the kind of a file by its suffix: "csv" for "a.CSV.gz", "html" for "a.htm", "jsonl" for "a.ndjson"."""
+    """Return the format of a file by its suffix: "csv" for "a.CSV.gz", "html" for "a.htm", "jsonl" for "a.ndjson"."""
     name = path.name.lower()
     kind = name.removesuffix(".gz").rpartition(".")[2]
     return {"htm": "html", "ndjson": "jsonl"}.get(kind, kind)

@@ -1,4 +1,4 @@
-"""Processes that read files of office programs: each file with an end in time, and none that takes others with it."""
+"""Processes that read files of office programs. Each file has a time limit, and a failure affects only its own file."""
 
 import contextlib
 import json
@@ -13,26 +13,26 @@ from types import TracebackType
 from typing import IO, Any
 
 SECONDS = 60.0
-"""For each file."""
+"""The time limit for each file."""
 LARGEST = 2**27
-"""Bytes of a file."""
+"""The largest file, in bytes."""
 LARGEST_FRAME = 2**28
 SERVED = 500
-"""Files that one process reads, before another takes its place."""
+"""The number of files that one process reads before a new process replaces it."""
 _GROUPS = (("pdf",), ("xlsx",), ("docx", "odt", "pptx", "html", "eml"))
-"""What one process reads: what needs one library."""
+"""The formats that one process reads, grouped by library."""
 _CODES = frozenset({"", "damaged", "encrypted", "encrypted_or_old", "too_large"})
 
 
 class Failed(Exception):  # noqa: N818 - it is a fact about a file
-    """A file could not be read; the message is one of a few codes."""
+    """A file that could not be read. The message is one of a few codes."""
 
 
 class Sandbox:
-    """Reads documents in other processes, which are started when they are first needed and end with the `with` block.
+    """A set of processes that read documents. They start at first use, and end with the `with` block.
 
     Args:
-        seconds: for each file.
+        seconds: the time limit for each file.
     """
 
     def __init__(self, seconds: float = SECONDS) -> None:
@@ -54,13 +54,13 @@ class Sandbox:
             self._folder = None
 
     def frames(self, kind: str, data: bytes) -> Iterator[dict[str, Any]]:
-        """Read a file of a kind.
+        """Read a file of a format.
 
         Yields:
-            what `sandboxed.worker` makes of it.
+            the frames of `sandboxed.worker`.
 
         Raises:
-            Failed: it is damaged, encrypted or too large, or takes too much memory or time.
+            Failed: if the file is damaged, encrypted or too large, or needs too much memory or time.
         """
         group = next(group for group in _GROUPS if kind in group)
         worker = self._workers.get(group)
@@ -76,12 +76,12 @@ class Sandbox:
             sound = str(failure) in _CODES
             raise
         finally:
-            if not sound:  # dead, late, speaking nonsense, or left in the middle of a file
+            if not sound:  # the process died, was late, sent invalid frames, or has not finished the file
                 worker.end()
                 del self._workers[group]
 
     def _own_folder(self) -> str:
-        # kreuzberg unpacks a library there, and loads it: in a folder that is open to others, they could put another.
+        # kreuzberg unpacks and loads a library there. In a shared folder, another user could replace the library.
         self._folder = self._folder or tempfile.TemporaryDirectory(prefix="discreet-")
         return self._folder.name
 
@@ -89,7 +89,7 @@ class Sandbox:
 class _Worker:
     def __init__(self, kinds: tuple[str, ...], folder: str) -> None:
         self.served = 0
-        path = os.pathsep.join(place or os.getcwd() for place in sys.path)
+        path = os.pathsep.join(folder or os.getcwd() for folder in sys.path)
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-s", "-m", "discreet.reading.sandboxed.worker", *kinds],
             stdin=subprocess.PIPE,
@@ -102,14 +102,14 @@ class _Worker:
                 "TMPDIR": folder,
                 "HOME": folder,
             },
-            start_new_session=True,  # Ctrl-C is for the parent, who ends it
+            start_new_session=True,  # Ctrl-C must reach only the parent, which ends this process
         )
         assert self._process.stdin
         assert self._process.stdout
         self._in, self._out = self._process.stdin, self._process.stdout
 
     def end(self) -> None:
-        """Ends the process, whatever it does."""
+        """End the process in any state."""
         self._process.kill()
         self._process.wait()
         for pipe in (self._in, self._out):
@@ -117,7 +117,7 @@ class _Worker:
                 pipe.close()
 
     def read(self, kind: str, data: bytes, seconds: float) -> Iterator[dict[str, Any]]:
-        """What the process answers."""
+        """Yield the frames of the process for a file."""
         self.served += 1
         with self._within(seconds) as clock:
             self._in.write(kind.encode().ljust(8) + len(data).to_bytes(8, "big"))
@@ -149,7 +149,7 @@ class _Worker:
 
 
 class _Clock:
-    """What is left of a file's time; the time in which nobody waits for the process does not count."""
+    """The rest of a file's time. Time counts only while the parent waits for the process."""
 
     def __init__(self, seconds: float) -> None:
         self._end = monotonic() + seconds
@@ -166,10 +166,10 @@ class _Clock:
 def _frame(pipe: IO[bytes]) -> dict[str, Any]:
     size = int.from_bytes(_exactly(pipe, 4), "big")
     if size > LARGEST_FRAME:
-        raise ValueError("a frame without end")
+        raise ValueError("too large a frame")
     frame = json.loads(_exactly(pipe, size))
     if not isinstance(frame, dict):
-        raise ValueError("no frame")
+        raise ValueError("not a frame")
     return frame
 
 

@@ -1,4 +1,4 @@
-"""Records from the standard input."""
+"""Reading of records from the standard input."""
 
 import tempfile
 from collections.abc import Iterator
@@ -13,22 +13,22 @@ from discreet.reading.records import BadRecord, FoundFile, Record
 
 SOURCE = "standard input"
 FORMATS = tuple(kind.strip(".") for kind in KINDS if kind not in DOCUMENTS)
-"""What can be named for the standard input: the kinds of files, but those that are always files of their own."""
+"""The formats of the standard input: all but the documents of office programs."""
 _PIECE = 2**20
 
 
 def kept_stdin(stream: BinaryIO, kind: str | None = None) -> AbstractContextManager[FoundFile]:
-    """Keep the standard input in a temporary file, which only this user can read, until the `with` block ends.
+    """Keep the standard input in a temporary file that only this user can read, until the `with` block ends.
 
-    It is read several times: how a table is written is detected, and units are looked through, before it is added.
+    The file is read several times: to detect its dialect, to check its units, and to add its records.
 
     Args:
-        stream: of bytes.
-        kind: one of `FORMATS`. None: JSON, as a list or an object a line, told by its first line.
+        stream: the stream of bytes.
+        kind: one of `FORMATS`. None: JSON, as a list or as one object a line; the first line decides.
 
     Raises:
-        UnknownName: there is no such format.
-        UsageError: no format was named, and it is no JSON.
+        UnknownName: if there is no such format.
+        UsageError: if no format was given, and the input is not JSON.
     """
     if kind is not None and kind not in FORMATS:
         raise UnknownName("format", kind, FORMATS)
@@ -39,11 +39,11 @@ def kept_stdin(stream: BinaryIO, kind: str | None = None) -> AbstractContextMana
 def read_stdin(
     stream: BinaryIO, kind: str | None = None, options: ReadingOptions | None = None
 ) -> Iterator[Record | BadRecord]:
-    """Read the records of the standard input, named and kept as by `kept_stdin`.
+    """Yield the records of the standard input.
 
     Raises:
-        UnknownName, UsageError: as `kept_stdin`.
-        BadData: a table has no column for the text, or one that is needed twice.
+        UnknownName, UsageError: see `kept_stdin`.
+        BadData: if a table has no text column, or has a needed column twice.
     """
     return _read(kept_stdin(stream, kind), options)
 
@@ -51,7 +51,7 @@ def read_stdin(
 def _json_kind(start: bytes) -> str:
     first = start.lstrip(b"\xef\xbb\xbf\xff\xfe\0 \t\r\n")
     if first[:1] not in (b"{", b"["):
-        raise UsageError("The standard input is no JSON. Say what it is: --format csv (or tsv, xlsx, parquet, txt).")
+        raise UsageError("The standard input is not JSON. Give its format: --format csv (or tsv, xlsx, parquet, txt).")
     line = first.partition(b"\n")[0].rstrip(b"\0 \t\r")
     return "jsonl" if first.startswith(b"{") and line.endswith(b"}") else "json"
 

@@ -1,1 +1,1 @@
-"""Files, threads, progress and text encoding: what any room may use."""
+"""Files, threads, progress and text encoding, for all packages."""

@@ -1,4 +1,4 @@
-"""Atomic writes: a file is replaced as a whole or not at all."""
+"""Atomic writes of files."""
 
 import os
 from collections.abc import Mapping
@@ -7,12 +7,12 @@ from pathlib import Path
 
 
 def replace_file(path: Path, content: str) -> None:
-    """Write a file as a whole or not at all, and durably."""
+    """Write a file atomically and durably."""
     replace_files({path: content})
 
 
 def replace_files(contents: Mapping[Path, str]) -> None:
-    """Write files of one folder, each as a whole; where there is no room for all of them, none."""
+    """Write files of one folder, each atomically. Write none if the disk has no room for all of them."""
     beside = {path: path.with_name(path.name + ".part") for path in contents}
     try:
         for path, content in contents.items():
@@ -29,6 +29,6 @@ def replace_files(contents: Mapping[Path, str]) -> None:
         os.replace(part, path)
     folder = os.open(path.parent, os.O_RDONLY)
     try:
-        os.fsync(folder)  # their names, too
+        os.fsync(folder)  # makes the new names durable
     finally:
         os.close(folder)

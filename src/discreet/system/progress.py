@@ -1,7 +1,7 @@
-"""Stages of long work: told to a command line that shows them; to no one in a program.
+"""Progress reports of long work. A command line shows them; in a program they are dropped.
 
-What is told is public, or of a command that is for the custodian. An answer has no counted stage: what is told of it
-is that a model is loaded and that voters are asked, and for how long; an analyst can measure that time without it.
+A report is public, or belongs to a command for the custodian. An answer has no counted stage. Its reports state that a
+model is loaded, that voters are asked, and for how long. An analyst can measure that time without a report.
 """
 
 from collections.abc import Callable, Iterator
@@ -9,9 +9,9 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 
 Advance = Callable[[int], None]
-"""Told how many more are done."""
+"""Receives the number of items that were done since the last call."""
 Show = Callable[[str, int | None], AbstractContextManager[Advance]]
-"""Shows a stage (its name, of how many) as long as the block lasts."""
+"""Shows a stage, given its name and total, until the block ends."""
 
 
 @contextmanager
@@ -23,13 +23,13 @@ _SHOW: ContextVar[Show] = ContextVar("show", default=_shown_to_no_one)
 
 
 def stage(name: str, total: int | None = None) -> AbstractContextManager[Advance]:
-    """Tell that this is done as long as the block lasts; what is yielded is told how many more of `total` are done."""
+    """Report a stage until the block ends. The block receives a function for the number of further items done."""
     return _SHOW.get()(name, total)
 
 
 @contextmanager
 def shown_by(show: Show) -> Iterator[None]:
-    """Have `show` show the stages within the block; those of other threads stay unseen."""
+    """Show the stages of this thread with `show` until the block ends."""
     before = _SHOW.set(show)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Turns: of several threads that use one object, one is inside at a time, and the others wait."""
+"""Mutual exclusion: one thread at a time uses an object."""
 
 import os
 import threading
@@ -12,7 +12,7 @@ from discreet.system.weak_sets import members
 
 
 class Turn:
-    """A lock that a thread may take again while it has it. A process forks only between turns."""
+    """A reentrant lock. A process forks only while no other thread holds one."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -26,7 +26,7 @@ class Turn:
 
 
 class InTurns(Protocol):
-    """What threads take turns with."""
+    """An object that one thread at a time uses."""
 
     turn: Turn
 
@@ -35,10 +35,10 @@ K = TypeVar("K", bound=type[InTurns])
 
 
 def taking_turns(*, but: Collection[str] = ()) -> Callable[[K], K]:
-    """Have threads take turns with the methods that a class defines.
+    """Return a class decorator that runs the methods of the class under the object's lock.
 
     Args:
-        but: methods that need no turn, or take one for a part of their work by calling another method.
+        but: methods that need no lock, or lock a part of their work by calling another method.
     """
 
     def in_turns(kind: K) -> K:
@@ -64,7 +64,7 @@ _HELD = threading.local()
 
 
 def _take_all() -> None:
-    """Wait until no other thread is inside: a child would find what it left half done, and a lock held for ever."""
+    """Take all locks. Otherwise a child process would inherit half-done work, and locks that stay held for ever."""
     _HELD.turns = sorted(members(_TURNS), key=id)
     for turn in _HELD.turns:
         turn.__enter__()

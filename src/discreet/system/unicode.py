@@ -1,8 +1,8 @@
-"""Whether a text is one that files, models and terminals take."""
+"""A check that a text is valid Unicode."""
 
 
 def is_unicode(text: str) -> bool:
-    """Whether a text can be written as UTF-8: whether it is free of halves of characters."""
+    """Return whether a text can be encoded as UTF-8, so whether it has no lone surrogates."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""What is kept track of without being kept alive, and looked at before a process forks."""
+"""Reading of weak sets while other threads change them."""
 
 from typing import TypeVar
 from weakref import WeakSet
@@ -7,9 +7,9 @@ T = TypeVar("T")
 
 
 def members(of: WeakSet[T]) -> list[T]:
-    """Return what a weak set holds, though other threads add to it meanwhile."""
+    """Return the members of a weak set, also while other threads add members."""
     while True:
         try:
             return list(of)
-        except RuntimeError:  # it changed while it was read
+        except RuntimeError:  # another thread changed the set
             continue

@@ -1,1 +1,1 @@
-"""What reads files of office programs, in a process of its own: bytes to text. Nothing here opens a file."""
+"""Readers of files of office programs, from bytes to text, for a separate process. They open no file."""

@@ -1,21 +1,21 @@
-"""What comes out of a document."""
+"""The result of reading a document."""
 
 from dataclasses import dataclass
 
 
 class Unreadable(Exception):  # noqa: N818 - it is a fact about a file
-    """A file cannot be read. Its message is one of the codes that the parent process knows, never content."""
+    """A file that cannot be read. The message is a code that the parent process knows, never text of the file."""
 
 
 @dataclass(frozen=True)
 class Extracted:
-    """A document's text, and what of it is missing there.
+    """A document's text, with counts of the parts that were not read.
 
     Attributes:
-        text: all that was read.
-        pages_without_text: of a PDF.
-        attachments: of a mail, or objects of other programs in a document; they are not read.
-        forms: 1 if a PDF has fields to be filled in; what is in them is not read.
+        text: the text.
+        pages_without_text: the number of such pages of a PDF.
+        attachments: the number of attachments of a mail, or of embedded objects in a document.
+        forms: 1 if a PDF has form fields, whose values are not read; otherwise 0.
     """
 
     text: str

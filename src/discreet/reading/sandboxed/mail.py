@@ -1,4 +1,4 @@
-"""Mail: its header as a reader sees it, and its text. What is attached is counted, not read."""
+"""Mail: the visible header and the text. Attachments are counted, not read."""
 
 import io
 from email import message_from_bytes, policy
@@ -10,11 +10,11 @@ from discreet.reading.sandboxed.markup import text_of_html
 
 _SHOWN = ("From", "To", "Cc", "Date", "Subject")
 _LATIN = ("iso-8859-1", "latin-1", "latin1")
-"""What mails declare that are written in cp1252, of which it is a part."""
+"""Encodings that mails in cp1252 often declare. cp1252 includes them."""
 
 
 def read_eml(data: bytes) -> Extracted:
-    """Read a mail."""
+    """Return the header and text of a mail."""
     mail = message_from_bytes(data, policy=policy.default)
     if not isinstance(mail, EmailMessage) or not any(name in mail for name in _SHOWN):
         raise Unreadable("damaged")
@@ -25,14 +25,14 @@ def read_eml(data: bytes) -> Extracted:
 
 
 def _collect(part: EmailMessage, texts: list[str]) -> int:
-    """Adds the texts of a part; returns how many things are attached to it."""
+    """Add the texts of a part to `texts`. Return the number of its attachments."""
     kind = part.get_content_type()
     if kind == "multipart/alternative":
         return _alternative(part, texts)
     if part.is_multipart() and kind.startswith("multipart/"):
         return sum(_collect(child, texts) for child in part.iter_parts() if isinstance(child, EmailMessage))
     if kind.startswith("image/") and "Content-ID" in part and part.get_content_disposition() != "attachment":
-        return 0  # a picture in the text, such as a logo below it: no document has its pictures read
+        return 0  # a picture in the text, such as a logo: pictures are read from no document
     if part.get_filename() or part.get_content_disposition() == "attachment" or not kind.startswith("text/"):
         return 1
     content = _content(part).replace("\r\n", "\n")
@@ -41,7 +41,7 @@ def _collect(part: EmailMessage, texts: list[str]) -> int:
 
 
 def _alternative(part: EmailMessage, texts: list[str]) -> int:
-    """Adds the longest of several forms of one text: the plain one may be empty, or a hint to open the other."""
+    """Add the longest form of one text. The plain form may be empty, or only a hint. Return the attachments."""
     forms: list[tuple[bool, int, str]] = []
     attached = 0
     for child in part.iter_parts():
@@ -55,7 +55,7 @@ def _alternative(part: EmailMessage, texts: list[str]) -> int:
 
 
 def _content(part: EmailMessage) -> str:
-    """The characters of a part: as it declares, if that fits its bytes; else as is likely."""
+    """Return the text of a part in its declared encoding, or in the detected one if the declaration is wrong."""
     data = part.get_payload(decode=True)
     if not isinstance(data, bytes):
         return ""
@@ -72,7 +72,7 @@ def _shown(mail: EmailMessage, name: str) -> str:
     raw = next(str(value) for key, value in mail.raw_items() if key.lower() == name.lower())
     if raw.isascii():
         return str(mail[name])
-    # Its bytes are written as they are, which no header may hold; mail programs show them all the same.
+    # A header may not contain such bytes, but mail programs show them.
     return " ".join(_likely(raw.encode("utf-8", "surrogateescape")).split())
 
 

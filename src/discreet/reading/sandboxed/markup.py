@@ -1,4 +1,4 @@
-"""HTML, read for its text."""
+"""The text of HTML pages."""
 
 import io
 import re
@@ -18,12 +18,12 @@ _DECLARED = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{2,40}
 
 
 def read_html(data: bytes) -> Extracted:
-    """Read a page: all its text but scripts and styles. Links are not followed."""
+    """Return the text of a page without scripts and styles. Links are not followed."""
     return Extracted(text_of_html(decoded(data)))
 
 
 def decoded(data: bytes) -> str:
-    """The characters of a page: by its byte order mark, as UTF-8 if it is that, as it declares, or as is likely."""
+    """Return the decoded page: by its byte order mark, as valid UTF-8, as declared, or as detected, in this order."""
     likely = detect_encoding(lambda: io.BytesIO(data))
     declared = _DECLARED.search(data[:4096])
     if likely == "cp1252" and declared:
@@ -35,7 +35,7 @@ def decoded(data: bytes) -> str:
 
 
 def text_of_html(page: str) -> str:
-    """The text of a page."""
+    """Return the text of a page."""
     reader = _Reader()
     reader.feed(page)
     reader.close()

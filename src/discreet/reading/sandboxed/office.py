@@ -1,7 +1,7 @@
-"""Word, OpenDocument and PowerPoint: packed XML, read for its text.
+"""The text of Word, OpenDocument and PowerPoint files, which are compressed XML.
 
 All text is kept: headers, footers, notes, comments, text boxes, cells, charts, diagrams. Text that a tracked change
-deleted is left out. Files of other programs that are embedded are counted, not read.
+deleted is omitted. Embedded files of other programs are counted, not read.
 """
 
 import io
@@ -14,15 +14,15 @@ from xml.etree.ElementTree import Element
 from discreet.reading.sandboxed.extracted import Extracted, Unreadable
 
 _LARGEST = 2**27
-"""Bytes of XML, unpacked."""
+"""The largest decompressed XML, in bytes."""
 _OLD = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-"""Begins files of office programs before 2007, and those that are encrypted."""
+"""The first bytes of encrypted files, and of formats from before 2007."""
 _EMBEDDED = re.compile(r"(word|ppt)/embeddings/[^/]+|word/afchunk[^/]*|Object [0-9]+/content\.xml")
 _CHART = re.compile(r"(word|ppt)/charts/chart\d*\.xml")
 
 
 def read_docx(data: bytes) -> Extracted:
-    """Read a Word file."""
+    """Return the text of a Word file."""
     order = (
         r"word/header\d*",
         r"word/document\d*",
@@ -36,18 +36,18 @@ def read_docx(data: bytes) -> Extracted:
 
 
 def read_pptx(data: bytes) -> Extracted:
-    """Read a presentation, with the notes below its slides."""
+    """Return the text of a presentation, with the notes of its slides."""
     order = (r"ppt/slides/slide\d+", r"ppt/notesSlides/notesSlide\d+", r"ppt/comments/\w+", *_drawn("ppt"))
     return _read(data, order, r"ppt/presentation\.xml", _microsoft)
 
 
 def read_odt(data: bytes) -> Extracted:
-    """Read an OpenDocument text."""
+    """Return the text of an OpenDocument file."""
     return _read(data, ("content", "styles"), r"content\.xml", _open_document_with_notes)
 
 
 def is_old(data: bytes) -> bool:
-    """Whether a file is of an office program before 2007, or encrypted."""
+    """Return whether a file is encrypted, or in a format from before 2007."""
     return data.startswith(_OLD)
 
 
@@ -64,10 +64,10 @@ def _read(data: bytes, order: tuple[str, ...], main: str, text_of: Callable[[Ele
         if sum(archive.getinfo(name).file_size for name in parts) > _LARGEST:
             raise Unreadable("too_large")
         texts = ["".join(text_of(ElementTree.fromstring(archive.read(name)))) for name in parts]
-    # Behind each chart there is a sheet, whose numbers the chart has, too.
+    # Each chart embeds a sheet whose numbers the chart already has.
     sheets = sum(bool(_CHART.fullmatch(name)) for name in names)
     embedded = max(0, sum(bool(_EMBEDDED.fullmatch(name)) for name in names) - sheets)
-    # A header of the first page and one of the others are often the same.
+    # The header of the first page and that of the others are often equal.
     return Extracted("\n\n".join(dict.fromkeys(filter(None, map(_tidied, texts)))), attachments=embedded)
 
 
@@ -97,9 +97,9 @@ def _kind(element: Element) -> str:
 _MARKS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "line-break": "\n"}
 _ENDS = {"p": "\n", "h": "\n", "tr": "\n", "tbl": "\n", "table": "\n", "table-row": "\n", "pt": "\n"}
 _SYMBOLS = {"FE": "\u2612", "FD": "\u2612", "A8": "\u2610", "6F": "\u2610", "FC": "\u2713", "FB": "\u2717"}
-"""Boxes and ticks of the font Wingdings, in which forms have their answers; of others it is told that there is one."""
+"""Boxes and ticks of the font Wingdings, which forms use for answers. Other symbols become an empty box."""
 _LEFT_OUT = {"del", "moveFrom", "Fallback", "tracked-changes", "tabs"}
-"""What a tracked change deleted; a text box a second time, for old programs; the stops of tabulators."""
+"""Deletions of tracked changes, second copies of text boxes for old programs, and tab stops."""
 
 
 _NOTES = {"annotation", "note"}
@@ -122,7 +122,7 @@ def _microsoft(element: Element) -> Iterator[str]:
 
 
 def _open_document_with_notes(element: Element) -> Iterator[str]:
-    """The text, and behind it notes and comments, which stand in the midst of words."""
+    """Yield the text, then notes and comments, whose elements lie within words."""
     yield from _open_document(element)
     for note in _notes(element):
         parts = ("".join(_open_document(child, True)).strip() for child in note)

@@ -1,4 +1,4 @@
-"""PDF, by kreuzberg. Characters in pictures are not recognised (no OCR), and fields of forms are only noticed."""
+"""The text of PDF files, by kreuzberg. There is no OCR, and form fields are only detected."""
 
 import re
 import zlib
@@ -11,15 +11,15 @@ SMALL = (
     b"%PDF-1.1\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj "
     b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]>>endobj\ntrailer<</Root 1 0 R>>"
 )
-"""A page without text: with it, the library is made ready."""
+"""A page without text. Reading it loads all parts of the library."""
 _FIELD = re.compile(rb"/FT\s*/(Tx|Ch|Btn)\b")
 _PACKED = re.compile(rb"/ObjStm\b[^\0]{0,500}?\bstream\r?\n")
 _LARGEST = 2**24
-"""Bytes of packed objects, of which some hundred are usual."""
+"""The largest decompressed object stream, in bytes. A usual one has some hundred."""
 
 
 def read_pdf(data: bytes) -> Extracted:
-    """Read a PDF."""
+    """Return the text of a PDF."""
     import kreuzberg
 
     try:
@@ -33,7 +33,7 @@ def read_pdf(data: bytes) -> Extracted:
 
 
 def _has_fields(data: bytes) -> bool:
-    """Whether there are fields for a text, a choice or a mark, in the clear or in packed objects."""
+    """Return whether a PDF has fields for a text, a choice or a mark, also in compressed objects."""
     return any(_FIELD.search(piece) for piece in (data, *_packed_objects(data)))
 
 
@@ -47,7 +47,7 @@ def _packed_objects(data: bytes) -> Iterator[bytes]:
 
 
 def _config(kreuzberg: Any) -> Any:
-    # Nothing is cached, recognised in pictures, fetched, or taken for furniture and left out.
+    # No cache, no OCR, no download, and no filter that drops headers, footers or watermarks.
     everything = kreuzberg.ContentFilterConfig(
         include_headers=True, include_footers=True, strip_repeating_text=False, include_watermarks=True
     )

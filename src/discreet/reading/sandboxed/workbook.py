@@ -1,4 +1,4 @@
-"""Workbooks, by openpyxl: sheets of rows of values."""
+"""The rows of workbooks, by openpyxl."""
 
 import io
 import re
@@ -13,19 +13,19 @@ from discreet.reading.sandboxed.office import is_old
 _BATCH = 200
 _PLACE = re.compile(r'0|\\.|"[^"]*"|[-() ]')
 _PLACES = re.compile(f"(?:{_PLACE.pattern})+")
-"""A format of digits and what stands between them, such as 00000 or 000-00-0000: for numbers that are names."""
+"""A number format of digits and separators, such as 00000 or 000-00-0000, for numbers that are names."""
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 _LARGEST = 2**30
-"""Bytes of XML, unpacked. It is read piece by piece."""
+"""The largest decompressed XML, in bytes. It is read piece by piece."""
 
 
 def read_xlsx(data: bytes) -> Iterator[dict[str, object]]:
     """Read a workbook.
 
     Yields:
-        `{"sheet": name}`, and below it `{"rows": [[number, cells], ...]}`. A cell is a text, a number, a truth or
-        nothing, `{"date": ...}` in ISO 8601, or `{"error": 1}` where the spreadsheet shows one. Of a formula it is the
-        value that the spreadsheet saved. A number is a text where it is shown filled up with zeros.
+        `{"sheet": name}`, and then `{"rows": [[number, cells], ...]}`. A cell is a text, a number, a boolean or None,
+        `{"date": ...}` in ISO 8601, or `{"error": 1}` for a spreadsheet error. A formula gives its saved value. A
+        number that is shown with leading zeros is a text.
     """
     import openpyxl
 
@@ -37,7 +37,7 @@ def read_xlsx(data: bytes) -> Iterator[dict[str, object]]:
         raise Unreadable("too_large")
     for sheet in book.worksheets:
         yield {"sheet": sheet.title}
-        sheet.reset_dimensions()  # what a file says of its own size may be wrong
+        sheet.reset_dimensions()  # the dimensions that a file states may be wrong
         rows: list[list[object]] = []
         for number, row in enumerate(sheet.iter_rows(), 1):
             cells = [_cell(cell) for cell in row]
@@ -66,17 +66,17 @@ def _cell(cell: Any) -> object:
 
 
 def _number(value: float, shown: str) -> object:
-    """A number; as a text, if the spreadsheet shows all its digits: the number 7 that is shown as 007 is "007"."""
+    """Return a number, or the shown text if it has leading zeros: the number 7 that is shown as 007 is "007"."""
     places = _PLACE.findall(shown) if _PLACES.fullmatch(shown) else []
     if places.count("0") < 2 or value < 0 or not float(value).is_integer():
         return value
     digits = str(int(value)).zfill(places.count("0"))
-    first = len(digits) - places.count("0") + 1  # the first place has all digits for which there is no other
+    first = len(digits) - places.count("0") + 1  # the first 0 of the format takes all excess digits
     pieces = iter([digits[:first], *digits[first:]])
     return "".join(next(pieces) if place == "0" else place.strip('\\"') for place in places)
 
 
 def _character(escaped: re.Match[str]) -> str:
-    """The character of an escape: files hold so what XML cannot. A line's end is "_x000D_" and a line feed."""
+    """Return the character of an escape, which stands for a character that XML cannot have. Drop "_x000D_"."""
     code = int(escaped[1], 16)
     return "" if code == 0x0D else escaped[0] if 0xD800 <= code < 0xE000 else chr(code)

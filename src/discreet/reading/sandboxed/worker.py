@@ -1,10 +1,10 @@
-"""The process that reads files of office programs: limited in memory and time, and unable to open anything.
+"""The process that reads files of office programs. It has limits of memory and time, and can open no file.
 
     python -m discreet.reading.sandboxed.worker KIND ...
 
-At its standard input it gets a file's kind, padded to 8 bytes, its length in 8 bytes, and the file. At its standard
-output it answers by frames, each the length in 4 bytes and one JSON object; the last of a file is `{"end": ...}`. It
-sends codes in place of error messages, which may hold content, and its standard error is closed.
+Its standard input has the format of a file, padded to 8 bytes, the file's length in 8 bytes, and the file. Its standard
+output has frames: the length in 4 bytes, and one JSON object. The last frame of a file is `{"end": ...}`. The process
+sends codes instead of error messages, which could contain text of the file. Its standard error is closed.
 """
 
 import codecs
@@ -27,16 +27,16 @@ from discreet.reading.sandboxed.pdf import SMALL, read_pdf
 from discreet.reading.sandboxed.workbook import read_xlsx
 
 MEMORY = 2**31
-"""Bytes of addresses, all that the process may have."""
+"""The limit of the address space, in bytes."""
 PROCESSOR = 3600
-"""Seconds of processor time: an end for one whose parent died while it was busy."""
+"""The limit of processor time, in seconds. It ends a busy process whose parent died."""
 Frames = Iterator[dict[str, object]]
 
 
 def main() -> None:
-    """Answer until the standard input ends."""
+    """Answer requests until the standard input ends."""
     source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints is no answer
+    os.dup2(2, 1)  # the output of a library must not mix with answers
     for kind in sys.argv[1:]:
         _make_ready(kind)
     _limit()
@@ -76,7 +76,7 @@ READERS: dict[str, Callable[[bytes], Frames]] = {
 
 
 def _make_ready(kind: str) -> None:
-    """Loads what would be loaded at the first file: afterwards nothing can be opened any more."""
+    """Load all modules that the first file needs. Later, the process cannot open files."""
     for module in pkgutil.iter_modules(encodings.__path__):
         try:
             codecs.lookup(module.name)
@@ -98,7 +98,7 @@ def _limit() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (PROCESSOR, PROCESSOR))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))  # no file, no socket: neither reading nor sending
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))  # no file and no socket can be opened
 
 
 if __name__ == "__main__":
