@@ -159,7 +159,7 @@ class AveragesLosses(ToyModel):
 
     def token_nll(self, shared: Sequence[int], prompts: Sequence[Prompt]) -> Logits:
         losses = super().token_nll(shared, prompts)
-        return np.abs(losses - losses.mean())
+        return np.abs(losses - losses.mean()).astype(np.float32)
 
 
 def suite_fixtures(model: Completer, tolerance: float = math.inf) -> dict[str, Any]:
