@@ -11,14 +11,13 @@ dp-synth otherwise.)
 """
 
 import argparse
-import ast
 import shlex
 import sys
 import zlib
 from pathlib import Path
 from typing import Any
 
-from discreet.cli.synthesize import method_called
+from discreet.cli.parameters import choose_method
 from discreet.errors import BadData
 from discreet.privacy.accounting import Budget
 from discreet.privacy.ledger import MemoryLedger
@@ -29,12 +28,12 @@ from discreet.vault import Vault
 
 
 def setting(text: str, delta: float) -> tuple[str, SynthesisAlgorithm[Any]]:
-    """A name, and the method with the options that follow it."""
+    """Return a name, and the method with the parameters that follow it."""
     name, *options = shlex.split(text)
-    given: dict[str, Any] = {key: _value(value) for key, _, value in (option.partition("=") for option in options)}
-    method = given.pop("method", next(iter(METHODS)))
-    price = {"epsilon": given.pop("epsilon", 10.0), "delta": delta}
-    return name, method_called(method, price, given)
+    values = dict(option.split("=", 1) for option in options)
+    method = values.pop("method", next(iter(METHODS)))
+    price = {"epsilon": float(values.pop("epsilon", "10")), "delta": delta}
+    return name, choose_method(method, [f"{key}={value}" for key, value in values.items()], price)
 
 
 def make(vault: Vault, parameters: SynthesisAlgorithm[Any], path: Path, seed: int) -> None:
@@ -58,13 +57,6 @@ def _told(name: str) -> Any:
         print(f"{name}: {step} {done} of {total}", file=sys.stderr, flush=True)
 
     return told
-
-
-def _value(text: str) -> Any:
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        return text
 
 
 def main() -> None:

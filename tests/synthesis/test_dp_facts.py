@@ -18,7 +18,7 @@ from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.partition import ADD_REMOVE_ONE
 from discreet.privacy.private import Private
 from discreet.retrieval.embedding import open_embedder
-from discreet.synthesis.base import Fact, Public, TextPiece, UnitTexts
+from discreet.synthesis.base import Fact, Public, SynthesisInputs, TextPiece, UnitTexts
 from discreet.synthesis.dp_facts import DPFacts, Plan, pairs, texts
 from tests.exact import paths
 from tests.privacy.laws import Law, hockey_stick
@@ -128,8 +128,14 @@ def law(facts: list[list[Fact]], method: DPFacts = SMALL, plan: Plan = PLAN) -> 
     for noise in paths():
         ledger = MemoryLedger(Budget(1e6, 0.99, 0.98), simulation=True)
         privacy = PrivacyFilter(ledger, ledger.budget, "law", noise=noise)
-        public = Public(model, open_embedder("hashing"))
-        texts = method.make(plan, Private(units, ADD_REMOVE_ONE), public, privacy, Forgetful())
+        inputs = SynthesisInputs(
+            plan=plan,
+            units=Private(units, ADD_REMOVE_ONE),
+            public=Public(model, open_embedder("hashing")),
+            privacy=privacy,
+            checkpoint=Forgetful(),
+        )
+        texts = method.make(inputs)
         key = tuple(text.text for text in texts)
         found[key] = found.get(key, 0.0) + noise.probability
     return found

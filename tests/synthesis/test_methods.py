@@ -14,15 +14,12 @@ from discreet.errors import BadData, PrivateValueError, UsageError
 from discreet.generation.loading import load_model
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget, Spending
-from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.privacy.partition import ADD_REMOVE_ONE
-from discreet.privacy.private import Private
 from discreet.retrieval.documents import Document
 from discreet.synthesis.aug_pe import AugPE, Plan, vote, whole
-from discreet.synthesis.base import Checkpoint as Keeps
-from discreet.synthesis.base import Progress, Public, SynthesisAlgorithm, SyntheticText, UnitTexts
+from discreet.synthesis.base import SynthesisAlgorithm, SynthesisInputs, SyntheticText
 from discreet.synthesis.checkpoint import RunCheckpoint
 from discreet.synthesis.dp_facts import DPFacts
 from discreet.synthesis.dp_synrag.parameters import DPSynRAG
@@ -295,20 +292,16 @@ def interrupted(vault: Vault, method: SynthesisAlgorithm[Any], ledger: MemoryLed
 class PaysAsItGoes(AugPE):
     """The broken twin: each generation is charged when it is drawn. One that is kept is then not counted among them."""
 
-    def make(
-        self,
-        plan: Plan,
-        units: Private[UnitTexts],
-        public: Public,
-        privacy: PrivacyFilter,
-        journal: Keeps,
-        progress: Progress = QUIET,
-    ) -> list[SyntheticText]:
+    def make(self, inputs: SynthesisInputs[Plan]) -> list[SyntheticText]:
+        each, public = inputs.plan.votes.each, inputs.public
         texts = self.population(0, [], public.model, QUIET)
         for generation in range(self.generations):
-            progress("votes", generation, self.generations)
-            cast = units.map(lambda unit: vote(unit, whole(public, texts), plan.votes.each.dimension))
-            journal.once(f"votes {generation}", lambda cast=cast: privacy.release(plan.votes.each, cast).tolist())  # type: ignore[misc]
+            inputs.on_progress("votes", generation, self.generations)
+            cast = inputs.units.map(lambda unit: vote(unit, whole(public, texts), each.dimension))
+            inputs.checkpoint.once(
+                f"votes {generation}",
+                lambda cast=cast: inputs.privacy.release(each, cast).tolist(),  # type: ignore[misc]
+            )
         return []
 
 
@@ -453,9 +446,11 @@ def test_what_a_user_may_get_wrong(run: Callable[..., tuple[int, str]], tmp_path
     there.write_text("mine\n")
     for words, expected, code in (
         (("--method", "dp-sinth", "--out", str(new)), "Did you mean dp-synth", 2),
-        (("--method", "dp-synth", "--keywords", "3", "--plan"), "no option --keywords. It has --subsets", 2),
-        (("--method", "aug-pe", "--no-rerank", "--text-tokens", "9", "--plan"), "no option --text-tokens, --rerank", 2),
-        (("--subsets", "3", "--plan"), "'dp-synrag' has no option --subsets", 2),
+        (("--method", "dp-synth", "--keywords", "3", "--plan"), "'dp-synth' has no keywords", 2),
+        (("--method", "aug-pe", "--no-rerank", "--text-tokens", "9", "--plan"), "'aug-pe' has no ", 2),
+        (("--subsets", "3", "--plan"), "'dp-synrag' has no subsets", 2),
+        (("--param", "subsets=3", "--plan"), "These have subsets: dp-synth", 2),
+        (("--epsilon", "3", "--param", "epsilon=3", "--plan"), "epsilon is given twice", 2),
         (("--method", "aug-pe", "--texts", "0", "--plan"), "at least 1", 2),
         (("--method", "aug-pe", "--out", str(there)), "--force", 2),
         (("--method", "dp-synth", "--out", str(new)), "Take fewer subsets", 4),

@@ -6,11 +6,14 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from discreet.algorithms.common.algorithm import Guarantee
 from discreet.cli.app import Json, app
 from discreet.cli.output import err, explained, out, print_json
 from discreet.cli.parameters import find_algorithm, list_inner_parameters, list_own_parameters
-from discreet.parameters import Parameter
+from discreet.generation.capabilities import Capability
+from discreet.parameters import Parameter, read_parameters
 from discreet.registry import ALGORITHMS, find_plugin_failures
+from discreet.synthesis.runner import METHODS
 
 _group = typer.Typer(invoke_without_command=True, no_args_is_help=False)
 app.add_typer(_group, name="algorithms")
@@ -36,17 +39,21 @@ def _list(*, as_json: bool) -> None:
     out.print(table)
     for failure in failures:
         err.print(str(failure), markup=False)
-    out.print("Parameters of an algorithm: discreet algorithms show NAME")
+    out.print(f"Methods of `discreet synthesize`: {', '.join(METHODS)}", markup=False)
+    out.print("Parameters of an algorithm or a method: discreet algorithms show NAME")
 
 
 @_group.command("show")
 @explained
 def show(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The name of an algorithm.")], as_json: Json = False
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name of an algorithm, or of a method.")],
+    as_json: Json = False,
 ) -> None:
-    """Show the parameters of an algorithm: name, type, default, meaning, and the paper's symbol."""
-    about = describe_algorithm(name)
-    own, inner = list_own_parameters(name), list_inner_parameters(name)
+    """Show the parameters of an algorithm, or of a method of synthesis: name, type, default, meaning, symbol."""
+    if name in METHODS and name not in ALGORITHMS:
+        about, own, inner = describe_method(name), list(read_parameters(METHODS[name])), []
+    else:
+        about, own, inner = describe_algorithm(name), list_own_parameters(name), list_inner_parameters(name)
     if as_json:
         described = [one.describe() for one in own]
         print_json(about | {"parameters": described, "inner_parameters": [one.describe() for one in inner]})
@@ -75,6 +82,18 @@ def describe_algorithm(name: str) -> dict[str, Any]:
         "requires": sorted(kind.requires),
         "paper": getattr(kind, "paper", "") or None,
         "summary": getattr(kind, "summary", "") or _summary(kind),
+    }
+
+
+def describe_method(name: str) -> dict[str, Any]:
+    """Return what is known of a method of synthesis, in the form of `describe_algorithm`."""
+    return {
+        "name": name,
+        "guarantee": str(Guarantee.DP),
+        "payment": "every unit whose documents it may read, once for the whole corpus",
+        "requires": [Capability.LOGITS.value],
+        "paper": None,
+        "summary": _summary(METHODS[name]),
     }
 
 

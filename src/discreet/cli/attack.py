@@ -1,7 +1,8 @@
-"""`discreet attack`: what leaks, measured on copies."""
+"""`discreet attack`: what leaks, measured on copies of a vault."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
@@ -13,60 +14,61 @@ from discreet.attacks.extraction import read_prompts
 from discreet.attacks.membership import MOST, read_suspects
 from discreet.attacks.redaction import available
 from discreet.attacks.suite import Findings, run_attack
-from discreet.attacks.targets import NAMES, REDACTED
+from discreet.attacks.targets import REDACTED, check_names
 from discreet.attacks.verdict import exceeded
 from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import err, explained, out, print_json
+from discreet.cli.parameters import Params, accept_parameters, parse_for_any
 from discreet.cli.progress import doing_steps
-from discreet.errors import DiscreetError, Interrupted
+from discreet.errors import DiscreetError, Interrupted, UsageError
+from discreet.registry import ALGORITHMS, RAG
 from discreet.synthesis.runner import Told
 from discreet.system.output_path import check_output_path, write_private
 from discreet.vault import Vault
 
 
 @app.command()
+@accept_parameters(ALGORITHMS.values())
 @explained
 def attack(
     vault: VaultPath,
     target: Annotated[
-        list[str] | None, typer.Option(help=f"What is attacked; several times. One of: {', '.join(NAMES)}.")
+        list[str] | None, typer.Option(metavar="NAME", help="An algorithm, a method, redacted or corpus. Repeatable.")
     ] = None,
+    param: Params = None,
     epsilon: Annotated[
-        list[float] | None, typer.Option(help="Of one question, or of a whole synthetic corpus; several times.")
+        list[float] | None, typer.Option(metavar="NUMBER", help="Cost of a question or a corpus. Repeatable.")
     ] = None,
     members: Annotated[
-        int,
-        typer.Option(
-            min=2,
-            help="How many people are tried, each in one copy and out of another; of a file, so many of each kind.",
-        ),
+        int, typer.Option(metavar="NUMBER", min=2, help="Number of individuals; of a file, of each kind.")
     ] = 20,
-    questions: Annotated[int, typer.Option(min=1, max=MOST, help="How many questions are asked about each.")] = 2,
-    non_members: Annotated[
-        Path | None, typer.Option(help='Documents of others, {"text"} a line, in place of people of the vault.')
-    ] = None,
+    questions: Annotated[
+        int, typer.Option(metavar="NUMBER", min=1, max=MOST, help="Number of questions about each.")
+    ] = 2,
+    non_members: Annotated[Path | None, typer.Option(help='Documents of others, {"text"} a line.')] = None,
     canaries: Annotated[
-        Path | None, typer.Option(help='{"unit", "secret", "text", "questions", "member"} a line; else made up.')
+        Path | None, typer.Option(help='{"unit", "secret", "text", "questions", "member"} a line.')
     ] = None,
-    planted: Annotated[int, typer.Option(min=1, help="How many canaries are planted at most.")] = 10,
+    planted: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="Maximum number of canaries.")] = 10,
     prompts: Annotated[Path | None, typer.Option(help='For extraction, {"target", "prompt"} a line.')] = None,
-    corpus: Annotated[
-        Path | None, typer.Option(help="A synthetic corpus of this vault, for the target 'corpus'.")
-    ] = None,
-    voters: Annotated[int | None, typer.Option(help="How many voters.")] = None,
-    private_tokens: Annotated[int | None, typer.Option(help="How many private tokens epsilon should buy.")] = None,
-    max_tokens: Annotated[int, typer.Option(min=1, help="The longest answer, in tokens.")] = 48,
-    seed: Annotated[int, typer.Option(min=0, help="Of every choice.")] = 0,
+    corpus: Annotated[Path | None, typer.Option(help="A synthetic corpus, for the target 'corpus'.")] = None,
+    max_tokens: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="Maximum length of an answer.")] = 48,
+    seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="Seed of every choice.")] = 0,
     output: Annotated[Path | None, typer.Option("--out", help="Write the report to this HTML file.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Write over the file.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
     as_json: Json = False,
 ) -> int:
-    """Attack copies of the vault, and say what leaks: for the custodian only."""
+    """Attack copies of the vault, and report what leaks: for the custodian only.
+
+    Parameters of an algorithm: discreet algorithms show NAME.
+    """
     opened = Vault.open(vault)
     if output is not None:
         check_output_path(output, opened.path, force=force)
+    targets = tuple(dict.fromkeys(target or _choose_targets(opened)))
+    check_names(targets)
     wanted = Attack(
-        targets=tuple(dict.fromkeys(target or _usual(opened))),
+        targets=targets,
         epsilons=tuple(epsilon or [10.0]),
         members=members,
         questions=questions,
@@ -75,11 +77,11 @@ def attack(
         planted=planted,
         prompts=tuple(read_prompts(prompts)) if prompts else None,
         corpus=corpus,
-        options={"voters": voters, "private_tokens": private_tokens, "max_tokens": max_tokens},
+        options=_parse(targets, param, max_tokens),
         seed=seed,
     )
-    with doing_steps("Attacking copies of the vault") as told:
-        findings = _run(opened, wanted, told)
+    with doing_steps("Attacking copies of the vault") as on_progress:
+        findings = _run(opened, wanted, on_progress)
     # Shown first: it took long, and writing may fail.
     if as_json:
         print_json(report.describe(findings))
@@ -92,14 +94,27 @@ def attack(
     return 1 if exceeded(findings) else 0
 
 
-def _usual(vault: Vault) -> list[str]:
-    """Without documents, with them, redacted where that is installed, and as the vault answers."""
+def _parse(targets: Sequence[str], param: list[str] | None, max_tokens: int) -> dict[str, Any]:
+    """Return the parameters of the algorithms among the targets. Plain RAG reads what the other targets release.
+
+    Raises:
+        UsageError: if no algorithm among the targets has a parameter, or if a value has another type.
+    """
+    names = dict.fromkeys(name if name in ALGORITHMS else RAG.name for name in targets)
+    options = parse_for_any(list(names), param, {"max_tokens": max_tokens})
+    if "epsilon" in options:
+        raise UsageError("An attack has several epsilons, so epsilon is no --param here. Give it as --epsilon.")
+    return options
+
+
+def _choose_targets(vault: Vault) -> list[str]:
+    """Return answers without documents, with documents, with redacted ones if possible, and the vault's own."""
     return ["non-rag", "rag", *([REDACTED] if available() else []), vault.default_algorithm().name]
 
 
-def _run(vault: Vault, wanted: Attack, told: Told) -> Findings:
+def _run(vault: Vault, wanted: Attack, on_progress: Told) -> Findings:
     try:
-        return run_attack(vault, wanted, told)
+        return run_attack(vault, wanted, on_progress)
     except (KeyboardInterrupt, Interrupted):
         # Not chained: the frames hold documents.
         broken = DiscreetError("Interrupted. The copies of the vault are removed; nothing was kept.")

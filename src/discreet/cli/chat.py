@@ -1,4 +1,4 @@
-"""`discreet chat`: a prompt that keeps the model warm, and says what a question costs before it is paid."""
+"""`discreet chat`: a prompt that keeps the model loaded, and shows the cost of a question before it is paid."""
 
 import sys
 from collections.abc import Callable
@@ -13,35 +13,39 @@ from discreet.algorithms.common.answer import Answer
 from discreet.cli.answers import print_answer
 from discreet.cli.app import VaultPath, app
 from discreet.cli.output import err, explained, out, print_error
+from discreet.cli.parameters import Params, accept_parameters, choose_algorithm
 from discreet.cli.questions import answerable, answered
 from discreet.errors import CannotAnswer, DiscreetError, Interrupted
 from discreet.query.words import unit_word
-from discreet.registry import make_algorithm
+from discreet.registry import ALGORITHMS
 from discreet.vault import Vault
 
-_HELP = """Type a question. Its price is shown, and nothing is paid before you say y.
-  :budget            what was granted, and what these questions have cost
+_HELP = """Type a question. Its price is shown, and nothing is paid before you type y.
+  :budget            the grant, and what these questions have cost
   :anyway QUESTION   ask a question of a kind that cannot be answered yet
   :help              this text
-  :quit              end; so does the end of the input"""
+  :quit              end; the end of the input ends the conversation, too"""
 
 
 @app.command()
+@accept_parameters(ALGORITHMS.values())
 @explained
 def chat(
     vault: VaultPath,
-    algorithm: Annotated[str | None, typer.Option(help="How to answer: see `ask`.")] = None,
-    epsilon: Annotated[float | None, typer.Option(help="The most that each question may cost.")] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Pay each price without being asked.")] = False,
+    algorithm: Annotated[str | None, typer.Option(help="See: discreet algorithms.")] = None,
+    param: Params = None,
+    epsilon: Annotated[float | None, typer.Option(help="Maximum cost of each question.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Pay each price without confirmation.")] = False,
 ) -> None:
     """Ask one question after the other; each price is shown before it is paid.
 
     The model is loaded once. Without a terminal, questions and replies are read line by line from standard input.
-    What is typed is kept nowhere but in the vault: see `init --history` and `--log-questions`.
+    The input is stored only in the vault: see `init --history` and `--log-questions`.
+    Parameters of an algorithm: discreet algorithms show NAME.
     """
     opened = Vault.open(vault)
     named = algorithm or opened.default_algorithm().name
-    talk = Conversation(opened, make_algorithm(named, {"epsilon": epsilon}), agreed=yes)
+    talk = Conversation(opened, choose_algorithm(named, param, {"epsilon": epsilon}), agreed=yes)
     try:
         err.print("Ask a question, or :help.")
         while (line := _typed("? ")) is not None:
@@ -58,11 +62,11 @@ class Conversation:
     """Questions to a vault, and what they have cost.
 
     Attributes:
-        vault: that is asked.
-        algorithm: how it answers.
-        agreed: whether prices are paid without being asked.
+        vault: the vault.
+        algorithm: the algorithm that answers.
+        agreed: whether prices are paid without confirmation.
         spent: the most that the questions so far have cost any one unit: epsilon, public.
-        paying: whether a question is being asked, so that something may be paid.
+        paying: whether a question is being answered, so that a payment is possible.
         typed: reads a line, after a prompt; None at the end of the input.
     """
 
@@ -74,10 +78,10 @@ class Conversation:
     typed: Callable[[str], str | None] = field(default_factory=lambda: _typed)
 
     def hear(self, line: str) -> bool:
-        """Do what a line says; false if it says to end.
+        """Carry out the command or the question of a line; return whether the conversation continues.
 
         Raises:
-            Interrupted: Ctrl-C in the middle of an answer; it says what was paid.
+            Interrupted: if Ctrl-C is pressed during an answer; the error names what was paid.
         """
         command, _, rest = line.strip().partition(" ")
         if command in (":quit", ":q", ":exit"):
@@ -89,13 +93,13 @@ class Conversation:
         elif command == ":anyway" and rest.strip():
             self.ask(rest.strip(), anyway=True)
         elif command.startswith(":"):
-            err.print(f"There is no command {command}. Type :help for those there are.", markup=False)
+            err.print(f"There is no command {command}. Type :help for the commands.", markup=False)
         elif command:
             self.ask(line.strip())
         return True
 
     def ask(self, question: str, *, anyway: bool = False) -> None:
-        """Show the price of a question, and ask it if that is agreed to; what is wrong with it is printed."""
+        """Show the price of a question, and ask it after confirmation; print errors of the question."""
         try:
             if not anyway:
                 answerable(self.vault)(question)
@@ -107,13 +111,13 @@ class Conversation:
         except Interrupted:
             raise
         except CannotAnswer as refusal:  # before anything was asked
-            err.print(f"{refusal.advice} To ask all the same: :anyway QUESTION", markup=False)
+            err.print(f"{refusal.advice} To ask it nevertheless: :anyway QUESTION", markup=False)
         except DiscreetError as error:
             self.paying = False
             print_error(error, as_json=False)
 
     def agrees(self, price: float) -> bool:
-        """Whether a price is to be paid: said, and asked unless it is nothing."""
+        """Show a price; return whether it is to be paid. A price above 0 needs confirmation."""
         if not price:
             err.print("This is free.")
             return True
@@ -123,14 +127,14 @@ class Conversation:
         return self.agreed or (self.typed("Ask? [y/N] ") or "").strip().casefold() in ("y", "yes")
 
     def show(self, answer: Answer) -> None:
-        """Print an answer, and what all of them have cost."""
+        """Print an answer, and what all answers have cost."""
         if answer.receipt is not None and answer.receipt.payment != "nobody":
             self.spent += answer.receipt.epsilon
         print_answer(answer)
         self.show_spent()
 
     def show_budget(self) -> None:
-        """Print what is public of the budget."""
+        """Print the public part of the budget."""
         grant = self.vault.settings
         unit = unit_word(grant.unit_field)
         out.print(f"Granted: epsilon {grant.epsilon:g} at delta {grant.delta:g}, for each {unit}.", markup=False)
@@ -144,7 +148,7 @@ class Conversation:
 
 
 def _typed(prompt: str) -> str | None:
-    """A line that is typed, with a prompt on a terminal; None at the end. It is written to no file."""
+    """Return a typed line, after a prompt on a terminal; None at the end. The line is written to no file."""
     if sys.stdin.isatty():
         import readline  # noqa: F401 - lines can be edited, and called back until the end of the program
 

@@ -1,4 +1,4 @@
-"""Parameters of algorithms on the command line: `--param name=value`, and an option for each name."""
+"""Parameters of algorithms and methods on the command line: `--param name=value`, and an option for each name."""
 
 import functools
 import inspect
@@ -12,10 +12,12 @@ from discreet.algorithms.common.algorithm import Algorithm
 from discreet.errors import UnknownName, UsageError
 from discreet.parameters import Parameter, join_assignment, parse_values, read_assignments, read_parameters
 from discreet.registry import ALGORITHMS, make_algorithm
+from discreet.synthesis.base import SynthesisAlgorithm
+from discreet.synthesis.runner import METHODS
 
 Params = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME=VALUE", help="A parameter of the algorithm. Repeatable."),
+    typer.Option(metavar="NAME=VALUE", help="A parameter of the algorithm or method. Repeatable."),
 ]
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -103,7 +105,7 @@ def parse_options(name: str, param: Sequence[str] | None, given: Mapping[str, An
         options = parse_values(values, parameters, name, f"discreet algorithms show {name}")
     except UsageError as error:
         unknown = [one for one in values if not any(one in (known.name, known.option) for known in parameters)]
-        raise UsageError(f"{error}{_say_owners(unknown[0])}" if unknown else str(error)) from None
+        raise UsageError(f"{error}{_say_owners(unknown[0], ALGORITHMS)}" if unknown else str(error)) from None
     return add_given(options, given or {})
 
 
@@ -134,6 +136,26 @@ def choose_algorithm(name: str, param: Sequence[str] | None, given: Mapping[str,
         UsageError: if a parameter is unknown or out of range, or has another type.
     """
     return make_algorithm(name, parse_options(name, param, given))
+
+
+def choose_method(
+    name: str, param: Sequence[str] | None, given: Mapping[str, Any] | None = None
+) -> SynthesisAlgorithm[Any]:
+    """Return a method of synthesis with its parameters.
+
+    Raises:
+        UnknownName: if there is no method of that name.
+        UsageError: if a parameter is unknown or out of range, or has another type.
+    """
+    if name not in METHODS:
+        raise UnknownName("method", name, METHODS)
+    values, parameters = read_assignments(param or ()), read_parameters(METHODS[name])
+    try:
+        options = parse_values(values, parameters, name, f"discreet algorithms show {name}")
+    except UsageError as error:
+        unknown = [one for one in values if not any(one in (known.name, known.option) for known in parameters)]
+        raise UsageError(f"{error}{_say_owners(unknown[0], METHODS)}" if unknown else str(error)) from None
+    return METHODS[name](**add_given(options, given or {}))
 
 
 def add_given(options: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -173,10 +195,8 @@ def _texts(value: Any) -> list[str]:
     return [str(one) for one in value] if isinstance(value, list) else [str(value)]
 
 
-def _say_owners(name: str) -> str:
+def _say_owners(name: str, kinds: Mapping[str, type]) -> str:
     owners = [
-        owner
-        for owner in ALGORITHMS
-        if any(name in (one.name, one.option) for one in read_parameters(find_algorithm(owner)))
+        owner for owner, kind in kinds.items() if any(name in (one.name, one.option) for one in read_parameters(kind))
     ]
     return f". Algorithms with {name}: {', '.join(owners)}." if owners else ""

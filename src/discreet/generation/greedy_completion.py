@@ -7,8 +7,14 @@ from discreet.generation.model import Prompt, VotingModel
 
 
 def complete_greedily(model: VotingModel, prompts: Sequence[str], max_tokens: int) -> list[str]:
-    """Complete each prompt in a batch of its own, so that a completion depends on its prompt alone."""
-    return [_complete(model, prompt, max_tokens) for prompt in prompts]
+    """Complete each prompt in a batch of its own, so that a completion depends on its prompt alone.
+
+    A prompt before the last one that cannot be completed yields an empty text: it is private, and so is its error.
+    """
+    return [
+        *(_complete_private(model, prompt, max_tokens) for prompt in prompts[:-1]),
+        *(_complete(model, prompt, max_tokens) for prompt in prompts[-1:]),
+    ]
 
 
 class GreedyCompletion:
@@ -17,6 +23,14 @@ class GreedyCompletion:
     def complete(self: Any, prompts: Sequence[str], max_tokens: int) -> list[str]:
         """Complete each prompt greedily."""
         return complete_greedily(self, prompts, max_tokens)
+
+
+def _complete_private(model: VotingModel, prompt: str, max_tokens: int) -> str:
+    try:
+        return _complete(model, prompt, max_tokens)
+    except Exception:
+        # The error would depend on the document in the prompt.
+        return ""
 
 
 def _complete(model: VotingModel, prompt: str, max_tokens: int) -> str:

@@ -34,7 +34,7 @@ class ToyModel(GreedyCompletion):
     def __init__(self, vocabulary: Sequence[str] = (), default: str = "nothing known", size: int = 1000) -> None:
         self.vocabulary_size = size
         self._words = ["<end>", "<pad>"]
-        self._ids = {word: number for number, word in enumerate(self._words)}
+        self._ids: dict[str, int] = {}  # no text becomes one of these two
         self._default = default
         self.encode(" ".join([*vocabulary, default]))
 

@@ -31,11 +31,10 @@ from discreet.privacy.partition import ADD_REMOVE_ONE
 from discreet.privacy.private import Private
 from discreet.retrieval.vectors import LARGEST
 from discreet.synthesis.base import (
-    Checkpoint,
     CorpusPlan,
-    Progress,
     Public,
     SynthesisAlgorithm,
+    SynthesisInputs,
     SyntheticText,
     UnitTexts,
     Whole,
@@ -88,29 +87,22 @@ class AugPE(SynthesisAlgorithm["Plan"]):
             votes=Votes(NoisySum.calibrated(rho / self.generations, population, 1, ADD_REMOVE_ONE), self.generations),
         )
 
-    def make(
-        self,
-        plan: "Plan",
-        units: Private[UnitTexts],
-        public: Public,
-        privacy: PrivacyFilter,
-        journal: Checkpoint,
-        progress: Progress = lambda *_: None,
-    ) -> list[SyntheticText]:
+    def make(self, inputs: SynthesisInputs["Plan"]) -> list[SyntheticText]:
         """Algorithm 1. Texts are kept as votes are: a vote is for the texts that it was cast on."""
-        paid = privacy.within(privacy.pay(plan.votes, ADD_REMOVE_ONE))
+        votes, public, once = inputs.plan.votes, inputs.public, inputs.checkpoint.once
+        paid = inputs.privacy.within(inputs.privacy.pay(votes, ADD_REMOVE_ONE))
         best: list[str] = []
         for generation in range(self.generations):
-            told = partial(progress, f"texts of generation {generation + 1}")
-            written: list[str] = journal.once(
-                f"texts {generation}", partial(self.population, generation, best, public.model, told)
+            on_texts = partial(inputs.on_progress, f"texts of generation {generation + 1}")
+            written: list[str] = once(
+                f"texts {generation}", partial(self.population, generation, best, public.model, on_texts)
             )
-            progress("votes", generation, self.generations)
+            inputs.on_progress("votes", generation, self.generations)
             among = whole(public, written)
-            cast = units.map(partial(vote, among=among, places=plan.votes.each.dimension))
-            counts = journal.once(f"votes {generation}", partial(_counted, paid, plan.votes.each, cast))
+            cast = inputs.units.map(partial(vote, among=among, places=votes.each.dimension))
+            counts = once(f"votes {generation}", partial(_counted, paid, votes.each, cast))
             best = most_votes(written, counts, self.texts)
-        progress("votes", self.generations, self.generations)
+        inputs.on_progress("votes", self.generations, self.generations)
         return of_use(self.task, public.model, [SyntheticText(text) for text in best])
 
     def population(

@@ -166,6 +166,27 @@ P = TypeVar("P", bound=CorpusPlan)
 
 
 @dataclass(frozen=True, kw_only=True)
+class SynthesisInputs(Generic[P]):
+    """The inputs of one run of a method.
+
+    Attributes:
+        plan: the plan of the run, with its costs.
+        units: the texts of every unit that pays.
+        public: the public model and embedder.
+        privacy: the filter that charges, and then opens sealed values.
+        checkpoint: what this run has drawn before; of this corpus alone.
+        on_progress: called with the step, how much of it is done, and its size.
+    """
+
+    plan: P
+    units: Private[UnitTexts]
+    public: Public
+    privacy: PrivacyFilter
+    checkpoint: Checkpoint
+    on_progress: Progress = lambda *_: None
+
+
+@dataclass(frozen=True, kw_only=True)
 class SynthesisAlgorithm(ABC, Generic[P]):
     """A way to make a synthetic corpus, with its parameters.
 
@@ -217,27 +238,11 @@ class SynthesisAlgorithm(ABC, Generic[P]):
         """What runs if all of it is to cost about `rho`, with `delta` for what can fail."""
 
     @abstractmethod
-    def make(
-        self,
-        plan: P,
-        units: Private[UnitTexts],
-        public: Public,
-        privacy: PrivacyFilter,
-        journal: Checkpoint,
-        progress: Progress = lambda *_: None,
-    ) -> list[SyntheticText]:
-        """All texts, kept or not.
+    def make(self, inputs: SynthesisInputs[P]) -> list[SyntheticText]:
+        """Return all texts, kept or not.
 
-        Everything is paid in one order, before it is drawn, whatever the journal holds already: a charge is known by
-        its place, and one that was left out would have the next one taken for it.
-
-        Args:
-            plan: what it costs.
-            units: every unit that pays.
-            public: the public model and embedder.
-            privacy: pays.
-            journal: of this corpus alone.
-            progress: told how far it is.
+        Everything is paid in one order, before it is drawn, regardless of the values in the checkpoint. A charge is
+        identified by its number in this order: without one charge, the next one would have its number.
         """
 
     def plan(self, budget: Budget, spent: Spending, dimension: int, length: int, *, rho: float | None = None) -> P:

@@ -22,17 +22,14 @@ from typing import ClassVar
 from discreet.errors import BadData
 from discreet.generation.prompts import DOCUMENT_TOKENS, rewrite_layout
 from discreet.privacy.costs import Cost, Together
-from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.mechanisms.keyword_counts import KeywordCounts
 from discreet.privacy.partition import ADD_REMOVE_ONE
-from discreet.privacy.private import Private
 from discreet.synthesis.base import (
-    Checkpoint,
     CorpusPlan,
     Fact,
-    Progress,
     Public,
     SynthesisAlgorithm,
+    SynthesisInputs,
     SyntheticText,
     UnitTexts,
 )
@@ -101,26 +98,19 @@ class DPFacts(SynthesisAlgorithm["Plan"]):
             first=self.first,
         )
 
-    def make(
-        self,
-        plan: "Plan",
-        units: Private[UnitTexts],
-        public: Public,
-        privacy: PrivacyFilter,
-        journal: Checkpoint,
-        progress: Progress = lambda *_: None,
-    ) -> list[SyntheticText]:
+    def make(self, inputs: SynthesisInputs["Plan"]) -> list[SyntheticText]:
         """Count keywords, count facts, and write down what was released."""
+        plan, privacy, once, model = inputs.plan, inputs.privacy, inputs.checkpoint.once, inputs.public.model
         for_keywords, for_facts = (privacy.pay(counted, ADD_REMOVE_ONE) for counted in (plan.counts, plan.stated))
-        progress("counts", 0, 2)
-        words = units.map(lambda unit: unit.keywords)
-        found = journal.once("keywords", lambda: privacy.within(for_keywords).release(plan.counts, words))
-        order = journal.once("order", lambda: ordered(found, self.clusters, self.first, public.model))
-        progress("counts", 1, 2)
-        brought = units.map(partial(pairs, order=order, most=self.facts, overlap=self.overlap))
-        counts = journal.once("facts", lambda: privacy.within(for_facts).release(plan.stated, brought))
-        progress("counts", 2, 2)
-        return of_use(self.task, public.model, texts(order, counts))
+        inputs.on_progress("counts", 0, 2)
+        words = inputs.units.map(lambda unit: unit.keywords)
+        found = once("keywords", lambda: privacy.within(for_keywords).release(plan.counts, words))
+        order = once("order", lambda: ordered(found, self.clusters, self.first, model))
+        inputs.on_progress("counts", 1, 2)
+        brought = inputs.units.map(partial(pairs, order=order, most=self.facts, overlap=self.overlap))
+        counts = once("facts", lambda: privacy.within(for_facts).release(plan.stated, brought))
+        inputs.on_progress("counts", 2, 2)
+        return of_use(self.task, model, texts(order, counts))
 
 
 def pairs(unit: UnitTexts, order: Sequence[str], most: int, overlap: int) -> frozenset[str]:

@@ -26,11 +26,10 @@ from discreet.privacy.overlap import InEachCluster, filters
 from discreet.privacy.partition import ADD_REMOVE_ONE, partition_by_cluster
 from discreet.privacy.private import Private
 from discreet.synthesis.base import (
-    Checkpoint,
     CorpusPlan,
-    Progress,
     Public,
     SynthesisAlgorithm,
+    SynthesisInputs,
     SyntheticText,
     UnitTexts,
 )
@@ -76,18 +75,11 @@ class DPSynth(SynthesisAlgorithm["Plan"]):
         each = InEachCluster("texts of random subsets", ((TokenPrice(clip), self.tokens),), overlap=1)
         return Plan(rho=rho, each=each, subsets=self.subsets, clip=clip)
 
-    def make(
-        self,
-        plan: "Plan",
-        units: Private[UnitTexts],
-        public: Public,
-        privacy: PrivacyFilter,
-        journal: Checkpoint,
-        progress: Progress = lambda *_: None,
-    ) -> list[SyntheticText]:
+    def make(self, inputs: SynthesisInputs["Plan"]) -> list[SyntheticText]:
         """Deal units to subsets; have those of each write."""
+        plan, model = inputs.plan, inputs.public.model
         members = partition_by_cluster(
-            units,
+            inputs.units,
             lambda unit: [subset(unit.name, self.subsets)],
             self.subsets,
             overlap=1,
@@ -96,12 +88,16 @@ class DPSynth(SynthesisAlgorithm["Plan"]):
         )
         works = [
             partial(
-                journal.once, f"text {number}", partial(self.write, own.map(one_text), public.model, paid, plan.clip)
+                inputs.checkpoint.once,
+                f"text {number}",
+                partial(self.write, own.map(one_text), model, paid, plan.clip),
             )
-            for number, (own, paid) in enumerate(zip(members, filters(privacy, plan.each, self.subsets), strict=True))
+            for number, (own, paid) in enumerate(
+                zip(members, filters(inputs.privacy, plan.each, self.subsets), strict=True)
+            )
         ]
-        written = run_concurrently(public.model, works, lambda done: progress("subsets", done, self.subsets))
-        return of_use(self.task, public.model, [SyntheticText(text) for texts in written for text in texts])
+        written = run_concurrently(model, works, lambda done: inputs.on_progress("subsets", done, self.subsets))
+        return of_use(self.task, model, [SyntheticText(text) for texts in written for text in texts])
 
     def write(self, texts: Private[str], model: ScoringModel, paid: PrivacyFilter, clip: float) -> list[str]:
         """The texts of one subset, with the prompt of DP-SynRAG, which names no keyword."""

@@ -13,65 +13,54 @@ is not drawn again. Copies of a vault must not both go on with one run.
 import fcntl
 import json
 import uuid
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TextIO, TypeVar
+from typing import Any
 
 from discreet.errors import BudgetExhausted, StoreError, UsageError
 from discreet.generation.capabilities import find_assumptions
 from discreet.generation.model import ScoringModel
 from discreet.generation.probing import probe
-from discreet.generation.prompts import REWRITING
 from discreet.generation.ray_backend.model import use_ray
 from discreet.privacy.accounting import Spending
 from discreet.privacy.filter import PrivacyFilter, Receipt
 from discreet.privacy.ledger import UnitLedger
 from discreet.privacy.noise import Noise
-from discreet.privacy.partition import ADD_REMOVE_ONE, Member
+from discreet.privacy.partition import Member
 from discreet.privacy.private import Private
 from discreet.privacy.unit_account import UnitAccount
 from discreet.retrieval.documents import StoredText
 from discreet.retrieval.embedding import Embedder
-from discreet.retrieval.sealed_corpus import unit_key
 from discreet.retrieval.store import Store
 from discreet.retrieval.vectors import LARGEST
 from discreet.synthesis.aug_pe import AugPE
 from discreet.synthesis.base import (
     CorpusPlan,
-    Fact,
     Public,
-    Ranked,
     SynthesisAlgorithm,
+    SynthesisInputs,
     SyntheticText,
-    TextPiece,
     UnitTexts,
 )
 from discreet.synthesis.checkpoint import VERSION, RunCheckpoint
 from discreet.synthesis.dp_facts import DPFacts
-from discreet.synthesis.dp_synrag.keywords import BEFORE, ranked_keywords
 from discreet.synthesis.dp_synrag.parameters import DPSynRAG
 from discreet.synthesis.dp_synrag.select import check_task
 from discreet.synthesis.dp_synth import DPSynth
-from discreet.synthesis.extraction_cache import FACTS, KEYWORDS, ExtractionCache, open_extraction_cache
-from discreet.synthesis.fact_extraction import PARSED, found_in, stated
+from discreet.synthesis.extraction_cache import open_extraction_cache
+from discreet.synthesis.unit_reading import UnitReader
 from discreet.system.atomic_write import replace_file, replace_files
 from discreet.system.output_path import check_output_path
 
-R = TypeVar("R")
 Told = Callable[[str, int, int], None]
 """Told (the step, how much of it is done, of how much)."""
 METHODS: dict[str, type[SynthesisAlgorithm[Any]]] = {
     method.name: method for method in (DPSynRAG, DPFacts, DPSynth, AugPE)
 }
 """The methods by their names; the first is taken unless another is named."""
-UNIT_TAG = 16
-"""Bytes of a unit's name in a run: with 8, two of ten million units would share one with a chance above 1e-6."""
-READ = 32
-"""How many keywords of a text are kept, at least: for another number, the next corpus need not read the texts again."""
 
 
 @dataclass(frozen=True)
@@ -246,7 +235,7 @@ class SynthesisRunner:
         with open_extraction_cache(self.folder) as files:
             started, plan, read = self._begun(journal, parameters, only_new)
             self.planned(plan)
-            units = self._units(read, parameters, files, told)
+            units = UnitReader(self.model, self._machine, self.store, self.secret).read(read, parameters, files, told)
         receipt, texts = self._paid(parameters, plan, units, journal, started["question"], told)
         documents = set(started["documents"]) | (self._done() if only_new else set())
         receipt = replace(receipt, assumed=find_assumptions(self.model))
@@ -313,15 +302,26 @@ class SynthesisRunner:
         told: Told,
     ) -> tuple[Receipt, list[SyntheticText]]:
         assert plan.ceiling is not None
-        public = Public(self.model, self.embedder)
+
+        def run(members: Private[Member[UnitTexts]], privacy: PrivacyFilter) -> list[SyntheticText]:
+            inputs = SynthesisInputs(
+                plan=plan,
+                units=members.map(_value),
+                public=Public(self.model, self.embedder),
+                privacy=privacy,
+                checkpoint=journal,
+                on_progress=told,
+            )
+            return parameters.make(inputs)
+
         if not self.secret:
             everybody = PrivacyFilter(self.ledger, plan.ceiling, question, unit=self.unit, noise=self.noise, again=True)
             with self._explained(everybody):
-                texts = parameters.make(plan, units.map(_value), public, everybody, journal, told)
+                texts = run(units, everybody)
             return everybody.receipt(), texts
         each = UnitAccount(self.ledger, question, ceiling=plan.ceiling, unit=self.unit, noise=self.noise)
         admitted, privacy = each.admit(units, Spending.of(plan.cost), again=True)
-        texts = parameters.make(plan, admitted.map(_value), public, privacy, journal, told)
+        texts = run(admitted, privacy)
         each.settle()
         return each.receipt(), texts
 
@@ -343,54 +343,6 @@ class SynthesisRunner:
     def _texts(self, only_new: bool) -> list[StoredText]:
         known = self._done() if only_new else set()
         return [text for text in self.store.texts() if text.tag not in known]
-
-    def _units(
-        self, read: Sequence[StoredText], parameters: SynthesisAlgorithm[Any], files: Mapping[str, TextIO], told: Told
-    ) -> Private[Member[UnitTexts]]:
-        texts = [text.text for text in read]
-        most, _ = parameters.keywords_read or (0, 0)
-        keywords = self._keywords(texts, parameters, files[KEYWORDS], told)
-        facts = self._facts(texts, parameters, files[FACTS], told)
-        pieces: dict[str, list[TextPiece]] = defaultdict(list)
-        tags = {unit: self.store.tag(unit.encode(), UNIT_TAG) for unit in {text.unit for text in read}}
-        for text, words, said in zip(read, keywords, facts, strict=True):
-            pieces[text.unit].append(TextPiece(text.text, text.vector, words, said))
-        return Private(
-            [
-                Member(unit_key(unit, self.secret), UnitTexts(tuple(own), most, tags[unit]))
-                for unit, own in sorted(pieces.items())
-            ],
-            ADD_REMOVE_ONE,
-        )
-
-    def _keywords(
-        self, texts: Sequence[str], parameters: SynthesisAlgorithm[Any], file: TextIO, told: Told
-    ) -> list[Ranked]:
-        if parameters.keywords_read is None:
-            return [()] * len(texts)
-        most, text_tokens = parameters.keywords_read
-        kept = max(most, READ)
-        readings = ExtractionCache(
-            file,
-            (self.model.name, self._machine, kept, text_tokens, BEFORE),
-            lambda fresh: ranked_keywords(self.model, fresh, kept, text_tokens),
-        )
-        found = readings.of(texts, lambda done: told("keywords", done, len(texts)))
-        return [tuple((word, float(nats)) for word, nats in ranked[:most]) for ranked in found]
-
-    def _facts(
-        self, texts: Sequence[str], parameters: SynthesisAlgorithm[Any], file: TextIO, told: Told
-    ) -> list[tuple[Fact, ...]]:
-        if parameters.facts_read is None:
-            return [()] * len(texts)
-        tokens, text_tokens = parameters.facts_read
-        readings = ExtractionCache(
-            file,
-            (self.model.name, self._machine, tokens, text_tokens, PARSED, REWRITING),
-            lambda fresh: stated(self.model, fresh, tokens, text_tokens),
-        )
-        found = readings.of(texts, lambda done: told("facts", done, len(texts)))
-        return [found_in(text, facts) for text, facts in zip(texts, found, strict=True)]
 
     def _done(self) -> set[str]:
         try:

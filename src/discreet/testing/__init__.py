@@ -18,13 +18,14 @@ except ImportError as error:
     ) from error
 
 pytest.register_assert_rewrite(
-    *(f"{__name__}.{suite}" for suite in ("algorithm", "embedder", "ledger", "loader", "store"))
+    *(f"{__name__}.{suite}" for suite in ("algorithm", "embedder", "ledger", "loader", "model", "store"))
 )
 
 from discreet.testing.algorithm import AlgorithmSuite  # noqa: E402 - asserts are rewritten first
 from discreet.testing.embedder import EmbedderSuite  # noqa: E402
 from discreet.testing.ledger import LedgerSuite  # noqa: E402
 from discreet.testing.loader import LoaderSuite  # noqa: E402
+from discreet.testing.model import ModelSuite  # noqa: E402
 from discreet.testing.store import StoreSuite  # noqa: E402
 
-__all__ = ["AlgorithmSuite", "EmbedderSuite", "LedgerSuite", "LoaderSuite", "StoreSuite"]
+__all__ = ["AlgorithmSuite", "EmbedderSuite", "LedgerSuite", "LoaderSuite", "ModelSuite", "StoreSuite"]

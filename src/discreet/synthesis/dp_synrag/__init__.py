@@ -6,6 +6,7 @@ have several documents.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -21,7 +22,7 @@ from discreet.privacy.mechanisms.threshold_choice import ThresholdChoice
 from discreet.privacy.overlap import filters
 from discreet.privacy.partition import ADD_REMOVE_ONE, partition_by_cluster
 from discreet.privacy.private import Private
-from discreet.synthesis.base import Checkpoint, Progress, Public, SyntheticText, TextPiece, UnitTexts
+from discreet.synthesis.base import Checkpoint, Public, SynthesisInputs, SyntheticText, TextPiece, UnitTexts
 from discreet.synthesis.dp_synrag.clusters import merged, near_the_centre, numbered, ordered, places
 from discreet.synthesis.dp_synrag.parameters import DPSynRAG, Plan
 from discreet.synthesis.dp_synrag.rewrite import write_texts
@@ -30,108 +31,83 @@ from discreet.synthesis.dp_synrag.select import mentions, of_use
 _ONE = np.ones(1, dtype=np.int64)
 
 
-def synthesize(
-    parameters: DPSynRAG,
-    plan: Plan,
-    units: Private[UnitTexts],
-    public: Public,
-    privacy: PrivacyFilter,
-    journal: Checkpoint,
-    progress: Progress = lambda *_: None,
-) -> list[SyntheticText]:
-    """Algorithm 1: all texts, kept or not.
-
-    Args:
-        parameters: what is wanted.
-        plan: what it costs (`DPSynRAG.plan`).
-        units: every unit that pays.
-        public: the public model and embedder.
-        privacy: pays.
-        journal: of this corpus alone.
-        progress: told how far it is.
-    """
+def synthesize(parameters: DPSynRAG, inputs: SynthesisInputs[Plan]) -> list[SyntheticText]:
+    """Run Algorithm 1; return all texts, kept or not."""
+    plan, privacy, once, model = inputs.plan, inputs.privacy, inputs.checkpoint.once, inputs.public.model
     paid = privacy.within(privacy.pay(plan.counts, ADD_REMOVE_ONE))
-    counts = journal.once("keywords", lambda: paid.release(plan.counts, units.map(lambda unit: unit.keywords)))
-    keywords = journal.once("order", lambda: _by_cluster(parameters, counts, public))
+    counts = once("keywords", lambda: paid.release(plan.counts, inputs.units.map(lambda unit: unit.keywords)))
+    keywords = once("order", lambda: _group_keywords(parameters, counts, inputs.public))
     if not keywords:
         return []
     members = partition_by_cluster(
-        units,
+        inputs.units,
         partial(places, numbers=numbered(keywords)),
         len(keywords),
         parameters.overlap,
         name=lambda unit: unit.name,
-        remember=lambda found: journal.once("places", lambda: found),
+        remember=lambda found: once("places", lambda: found),
     )
     works = [
-        partial(_cluster, parameters, plan, own, texts, public.model, fund, journal)
+        partial(_Cluster(parameters, plan, own, model, fund, inputs.checkpoint).make, texts)
         for own, texts, fund in zip(keywords, members, filters(privacy, plan.each, len(keywords)), strict=True)
     ]
-    written = run_concurrently(public.model, works, lambda done: progress("clusters", done, len(keywords)))
+    written = run_concurrently(model, works, lambda done: inputs.on_progress("clusters", done, len(keywords)))
     found = [
         SyntheticText(text, own[0], any(mentions(text, word) for word in own))
         for own, texts in zip(keywords, written, strict=True)
         for text in texts
     ]
-    return of_use(parameters.task, public.model, found)
+    return of_use(parameters.task, model, found)
 
 
-def _by_cluster(parameters: DPSynRAG, counts: Mapping[str, int], public: Public) -> list[list[str]]:
-    """The released keywords, by cluster."""
+def _group_keywords(parameters: DPSynRAG, counts: Mapping[str, int], public: Public) -> list[list[str]]:
+    """Return the released keywords, by cluster."""
     order = ordered(counts, parameters.clusters, parameters.first, public.model)
     return merged(order, public.embedder, parameters.alike) if parameters.alike < 1 else [[word] for word in order]
 
 
-def _about(keywords: Sequence[str], unit: UnitTexts) -> TextPiece:
-    return unit.about(keywords)
+@dataclass(frozen=True)
+class _Cluster:
+    """One cluster, with what writes its texts and pays for them."""
 
+    parameters: DPSynRAG
+    plan: Plan
+    keywords: Sequence[str]
+    model: ScoringModel
+    paid: PrivacyFilter
+    checkpoint: Checkpoint
 
-def _cluster(
-    parameters: DPSynRAG,
-    plan: Plan,
-    keywords: Sequence[str],
-    members: Private[UnitTexts],
-    model: ScoringModel,
-    paid: PrivacyFilter,
-    journal: Checkpoint,
-) -> list[str]:
-    """The texts of one cluster, written now unless they were before."""
-    about = members.map(partial(_about, keywords))
-    write = partial(_write, parameters, plan, keywords[0], about, model, paid, journal)
-    return journal.once(f"text {keywords[0]}", write)
+    def make(self, members: Private[UnitTexts]) -> list[str]:
+        """Return the texts of the cluster, written now unless they were before."""
+        about = members.map(self._choose_text)
+        return self.checkpoint.once(f"text {self.keywords[0]}", partial(self._write, about))
 
+    def _choose_text(self, unit: UnitTexts) -> TextPiece:
+        return unit.about(self.keywords)
 
-def _write(
-    parameters: DPSynRAG,
-    plan: Plan,
-    keyword: str,
-    members: Private[TextPiece],
-    model: ScoringModel,
-    paid: PrivacyFilter,
-    journal: Checkpoint,
-) -> list[str]:
-    """The texts of one cluster; none if there are too few to be heard, by a noisy count."""
+    def _once(self, name: str, draw: Callable[[], Any]) -> Any:
+        # Each draw is kept by itself. A second draw after a failure that depends on the first would reveal it.
+        return self.checkpoint.once(f"{name} {self.keywords[0]}", draw)
 
-    # Each draw is kept by itself: drawn again after a failure that depends on what it let pass, it would tell of it.
-    def once(what: str, draw: Callable[[], Any]) -> Any:
-        return journal.once(f"{what} {keyword}", draw)
-
-    (counted,) = once("size", lambda: paid.release(plan.size, members.map(lambda _: _ONE)).tolist())
-    if not plan.worth_writing(counted, model.vocabulary_size):
-        return []
-    if parameters.rerank:
-        _, (centre, _), (threshold, _), _ = plan.each.drawn
-        assert isinstance(centre, NoisySum)
-        assert isinstance(threshold, ThresholdChoice)
-        members = near_the_centre(members, paid, centre, threshold, once)
-    laid_out = rewrite_layout(model, parameters.text_tokens, parameters.tokens)
-    writers = Writers(model, laid_out, members.map(lambda piece: piece.text), parameters.tokens)
-    return write_texts(
-        writers,
-        model,
-        paid,
-        tokens=parameters.tokens,
-        shape=parameters.shape,
-        clip=plan.clip,
-        among=parameters.wanted,
-    )
+    def _write(self, members: Private[TextPiece]) -> list[str]:
+        """Return the texts; none if, by a noisy count, the units are too few for their votes to exceed the noise."""
+        parameters, plan, paid = self.parameters, self.plan, self.paid
+        (counted,) = self._once("size", lambda: paid.release(plan.size, members.map(lambda _: _ONE)).tolist())
+        if not plan.worth_writing(counted, self.model.vocabulary_size):
+            return []
+        if parameters.rerank:
+            _, (centre, _), (threshold, _), _ = plan.each.drawn
+            assert isinstance(centre, NoisySum)
+            assert isinstance(threshold, ThresholdChoice)
+            members = near_the_centre(members, paid, centre, threshold, self._once)
+        laid_out = rewrite_layout(self.model, parameters.text_tokens, parameters.tokens)
+        writers = Writers(self.model, laid_out, members.map(lambda piece: piece.text), parameters.tokens)
+        return write_texts(
+            writers,
+            self.model,
+            paid,
+            tokens=parameters.tokens,
+            shape=parameters.shape,
+            clip=plan.clip,
+            among=parameters.wanted,
+        )

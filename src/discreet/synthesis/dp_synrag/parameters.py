@@ -8,24 +8,14 @@ from discreet.algorithms.common.logit_sum import Shape, check_shape, drawn, hear
 from discreet.errors import BadData, UsageError
 from discreet.generation.prompts import DOCUMENT_TOKENS, rewrite_layout
 from discreet.privacy.costs import Cost, Together
-from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.mechanisms.aggregated_logits import LARGEST_CLIP, TokenPrice
 from discreet.privacy.mechanisms.keyword_counts import KeywordCounts
 from discreet.privacy.mechanisms.noisy_sum import NoisySum
 from discreet.privacy.mechanisms.threshold_choice import ThresholdChoice
 from discreet.privacy.overlap import InEachCluster
 from discreet.privacy.partition import ADD_REMOVE_ONE
-from discreet.privacy.private import Private
 from discreet.retrieval.embedding import meaning
-from discreet.synthesis.base import (
-    Checkpoint,
-    CorpusPlan,
-    Progress,
-    Public,
-    SynthesisAlgorithm,
-    SyntheticText,
-    UnitTexts,
-)
+from discreet.synthesis.base import CorpusPlan, Public, SynthesisAlgorithm, SynthesisInputs, SyntheticText
 
 First = Literal["surprising", "rare"]
 
@@ -135,19 +125,11 @@ class DPSynRAG(SynthesisAlgorithm["Plan"]):
             rho=rho,
         )
 
-    def make(
-        self,
-        plan: "Plan",
-        units: Private[UnitTexts],
-        public: Public,
-        privacy: PrivacyFilter,
-        journal: Checkpoint,
-        progress: Progress = lambda *_: None,
-    ) -> list[SyntheticText]:
+    def make(self, inputs: SynthesisInputs["Plan"]) -> list[SyntheticText]:
         """Algorithm 1."""
         from discreet.synthesis.dp_synrag import synthesize  # whose steps need these parameters
 
-        return synthesize(self, plan, units, public, privacy, journal, progress)
+        return synthesize(self, inputs)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,141 @@
+"""A base for small stores that hold all documents in memory, and keep them in one file of JSON lines.
+
+The file is replaced as a whole after each change, so the time of a change grows with the number of documents.
+"""
+
+import json
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import StoreError
+from discreet.retrieval.documents import Document
+from discreet.retrieval.respelling import Merge
+from discreet.retrieval.store import Piece, Store
+from discreet.system.atomic_write import replace_file
+
+
+class WholeFileStore(Store):
+    """A mixin for a store in memory: class MyStore(WholeFileStore, MyStoreInMemory). For one process at a time.
+
+    A change is durable when its method returns; a failed change leaves neither a document nor an erasure. The file
+    holds no text of a removed document. The disk may keep the replaced file's blocks until it reuses them.
+    """
+
+    _file: Path
+    _merge: Merge | None
+    _depth = 0
+
+    @abstractmethod
+    def dump(self) -> list[Any]:
+        """Return the content as JSON values, one for each line of the file."""
+
+    @abstractmethod
+    def load(self, lines: list[Any]) -> None:
+        """Replace the content by that of the lines of a file."""
+
+    def open_file(self, file: Path, new: list[Any], merge: Merge | None = None) -> None:
+        """Load the content of a file; without a file, load and save the lines of a new store.
+
+        Args:
+            file: the file.
+            new: the lines of a store without documents.
+            merge: records in the ledger that units became one (see `StoreType`).
+
+        Raises:
+            StoreError: if the file is damaged, or cannot be read or written.
+        """
+        self._file, self._merge = file, merge
+        self._reload(new)
+        if not file.exists():
+            self._save()
+
+    @contextmanager
+    def batch(self) -> Iterator[None]:
+        """Save what is put within, or forget it after an error."""
+        with self._change():
+            yield
+
+    def put(self, document: Document, pieces: Sequence[Piece], batch: int = 0) -> None:
+        """Store a document; its former units are merged before the batch is saved."""
+        super().put(document, pieces, batch)  # type: ignore[safe-super]
+        self._former += [(former, document.unit) for former in document.former]
+
+    def remove(self, document_id: str) -> int:
+        """Erase a document, also from the file."""
+        with self._change():
+            return super().remove(document_id)  # type: ignore[safe-super]
+
+    def remove_unit(self, unit: str) -> int:
+        """Erase all documents of a unit together, also from the file."""
+        with self._change():
+            return super().remove_unit(unit)  # type: ignore[safe-super]
+
+    def remove_batch(self, number: int) -> int:
+        """Erase all documents of a batch together, also from the file."""
+        with self._change():
+            return super().remove_batch(number)  # type: ignore[safe-super]
+
+    def remove_source(self, source: str) -> int:
+        """Erase all documents of a source together, also from the file."""
+        with self._change():
+            return super().remove_source(source)  # type: ignore[safe-super]
+
+    def bury(self, unit: str, *, anyway: bool = False) -> int:
+        """Erase all documents of a unit, and save that it is buried."""
+        with self._change():
+            return super().bury(unit, anyway=anyway)  # type: ignore[safe-super]
+
+    def readmit(self, unit: str) -> bool:
+        """Save that a unit is no longer buried."""
+        with self._change():
+            return super().readmit(unit)  # type: ignore[safe-super]
+
+    @contextmanager
+    def _change(self) -> Iterator[None]:
+        """Save once, at the end of the outermost change; after an error, return to the saved content."""
+        self._depth += 1
+        try:
+            yield
+            if self._depth == 1:
+                if self._merge is not None and self._former:
+                    self._merge(self._former)
+                self._save()
+                self._former = []
+        except BaseException:
+            if self._depth == 1:
+                self._reload([])
+            raise
+        finally:
+            self._depth -= 1
+
+    def _reload(self, new: list[Any]) -> None:
+        self._former: list[tuple[str, str]] = []
+        self.load(read_file(self._file) or new)
+        self._former = []  # units of saved documents were merged before
+
+    def _save(self) -> None:
+        content = "".join(json.dumps(line) + "\n" for line in self.dump())
+        try:
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(self._file, content)
+        except OSError as error:
+            raise StoreError(f"{self._file} cannot be written: {error.strerror}. Make room, and try again.") from error
+
+
+def read_file(file: Path) -> list[Any]:
+    """Return the JSON values of the lines of a file; none if there is no file.
+
+    Raises:
+        StoreError: if the file is damaged or cannot be read.
+    """
+    try:
+        return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, RecursionError):
+        reason = "is damaged or cannot be read. Restore it from a backup: discreet restore"
+    # Raised outside of the handler: the cause may quote a document.
+    raise StoreError(f"{file} {reason}.")

@@ -1,0 +1,118 @@
+"""The base of stores in one file: each change is saved as a whole, or not at all."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet.errors import StoreError
+from discreet.retrieval import whole_file_store
+from discreet.retrieval.documents import Document
+from discreet.retrieval.store import Piece
+from discreet.retrieval.whole_file_store import WholeFileStore, read_file
+from discreet.testing.plain_store import PlainStore
+from discreet.testing.store import direction
+
+
+class Small(WholeFileStore, PlainStore):
+    """A store of documents with one piece in one direction."""
+
+    def __init__(self, file: Path, merged: list[Any] | None = None) -> None:
+        super().__init__()
+        self.open_file(file, ["new"], merge=None if merged is None else merged.extend)
+
+    def dump(self) -> list[Any]:
+        return [list(self._buried), *([one.id, one.unit, one.text] for one, _ in self.held.values())]
+
+    def load(self, lines: list[Any]) -> None:
+        self.held, self._buried = {}, dict.fromkeys(lines[0] if lines[0] != "new" else [], ("2026", 0))
+        for name, unit, text in lines[1:]:
+            self.put(Document(name, unit, text), [Piece(text, direction(1))])
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "store" / "documents.jsonl"
+
+
+@pytest.fixture
+def saved(file: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The contents in the order in which they are saved, after a first batch."""
+    contents: list[str] = []
+    replace_file = whole_file_store.replace_file
+    with Small(file).batch():
+        pass
+    monkeypatch.setattr(
+        whole_file_store, "replace_file", lambda path, text: (contents.append(text), replace_file(path, text))
+    )
+    return contents
+
+
+def fill(store: Small) -> None:
+    with store.batch():
+        for name, unit in (("1", "a"), ("2", "a"), ("3", "b")):
+            store.put(Document(name, unit, f"text {name}"), [Piece(f"text {name}", direction(1))])
+
+
+def remove_and_fail(store: Small) -> None:
+    store.remove("1")
+    raise KeyboardInterrupt
+
+
+def test_change_is_saved_once_and_as_a_whole(file: Path, saved: list[str]) -> None:
+    store = Small(file)
+    fill(store)
+    assert (store.remove_unit("a"), store.bury("b"), store.readmit("b"), store.remove("9")) == (2, 1, True, 0)
+    assert [content.count("text") for content in saved] == [3, 1, 0, 0, 0]
+    assert saved[2].startswith('["b"]')
+    assert Small(file).count_documents() == 0
+
+
+def test_removed_text_is_not_in_the_file(file: Path) -> None:
+    store = Small(file)
+    fill(store)
+    store.remove("3")
+    assert "text 3" not in file.read_text()
+    assert [path.name for path in file.parent.iterdir()] == [file.name]
+
+
+def test_failed_batch_is_forgotten(file: Path) -> None:
+    store = Small(file)
+    fill(store)
+    with pytest.raises(KeyboardInterrupt), store.batch():
+        remove_and_fail(store)
+    assert store.count_documents() == Small(file).count_documents() == 3
+
+
+def test_failed_save_leaves_the_saved_content(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(path: Path, content: str) -> None:
+        raise OSError(28, "No space left on device")
+
+    store = Small(file)
+    fill(store)
+    monkeypatch.setattr(whole_file_store, "replace_file", fail)
+    with pytest.raises(StoreError, match="cannot be written: No space left"):
+        store.remove_unit("a")
+    assert store.count_documents() == 3
+
+
+def test_units_are_merged_before_the_batch_is_saved(file: Path, saved: list[str]) -> None:
+    merged: list[Any] = []
+    store, document = Small(file, merged), Document("1", "7", "text")  # "7.0" is its former spelling
+    with store.batch():
+        store.put(document, [])
+        assert merged == []
+    assert merged == [(former, document.unit) for former in document.former]
+    store.remove("1")
+    assert len(merged) == len(document.former) > 0
+    assert len(saved) == 2
+
+
+def test_damaged_file_is_refused_without_its_content(file: Path) -> None:
+    assert read_file(file) == []
+    file.parent.mkdir()
+    file.write_text('["Ada", "is ill"\n')
+    with pytest.raises(StoreError, match=r"documents.jsonl is damaged .*Restore it") as caught:
+        read_file(file)
+    assert "Ada" not in str(caught.value)
+    assert caught.value.__context__ is None
