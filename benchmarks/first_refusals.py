@@ -27,8 +27,9 @@ KNOWN = "What helps against numb thumbs?"
 
 def prepared(folder: Path) -> Path:
     """A vault of the default embedder with one document and one answer, and a file of notes beside it."""
-    vault = Vault.create(folder / "v", epsilon=20, delta=1e-6, unit_field="patient")
-    vault.embedder = HashingEmbedder()  # of the same length: what is searched for does not matter here
+    Vault.create(folder / "v", epsilon=20, delta=1e-6, unit_field="patient")
+    # The vectors of this embedder have the length of the default one's. No search depends on their values here.
+    vault = Vault.open(folder / "v", embedder=HashingEmbedder())
     vault.add_documents([Document("1", "ada", "numb thumbs: winterhand")])
     vault.history.add(Released(KNOWN, "winterhand", "end", "murag-ada", 1))
     (folder / "notes.csv").write_text("patient,note\nada,numb thumbs\n", encoding="utf-8")

@@ -29,13 +29,16 @@ from typing import Any
 
 from benchmarks.writing import add_csv_option, name_part, write_table
 
+from discreet.config import read_config
 from discreet.generation.toy import ToyModel
+from discreet.ledger.opening import open_ledger
 from discreet.ledger.protocol import VaultLedger
 from discreet.privacy.accounting import FilterState, Spending
 from discreet.privacy.ledger import Charge
 from discreet.registry import Consensus
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
+from discreet.vault.components import VaultComponents
 
 CHOICES = ("x", "y")
 GRANT = 1e6
@@ -98,11 +101,10 @@ class Asked:
 
 def ask(path: Path, number: int, seconds: float, packaged: bool, defaults: bool) -> Asked:
     """Ask until the time is up."""
-    vault = Vault.open(path)
-    counted = Counted(vault.ledger)
-    vault.ledger = counted
-    if not packaged:
-        vault.model = ToyModel(["x", "y"], default="who knows", size=8)
+    settings = read_config(path)
+    counted = Counted(open_ledger(path, settings))
+    model = None if packaged else ToyModel(["x", "y"], default="who knows", size=8)
+    vault = Vault(VaultComponents(path, settings, counted, model))
     algorithm = None if defaults else Consensus(voters=5, epsilon=PRICE, choices=CHOICES, max_tokens=2)
     begun, paid, taken, held = time.monotonic(), 0.0, list[float](), list[tuple[float, float]]()
     while (at := time.monotonic() - begun) < seconds:

@@ -135,11 +135,10 @@ def copied(path: Path, used_up: int) -> Vault:
     copy = path.with_name(f"copy-{used_up}")
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(path, copy)
-    vault = Vault.open(copy)
-    vault.__dict__["model"] = ToyModel(default="nothing known")
+    vault = Vault.open(copy, model=ToyModel(default="nothing known"))
     if used_up:
         nearly = Spending.of(Pure(GRANT - 0.1))
-        keys = [unit_key(f"p{number}", vault.secret) for number in range(used_up)]
+        keys = [unit_key(f"p{number}", vault.components.secret) for number in range(used_up)]
         vault.ledger.begin("before", "spent", None)
         vault.ledger.reserve("before", 0, nearly, keys)
         vault.ledger.settle("before", 0, nearly)

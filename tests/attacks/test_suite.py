@@ -47,7 +47,7 @@ SMALL = Attack(targets=("non-rag", "rag", "consensus"), members=8, canaries=CANA
 
 @pytest.fixture
 def notes(vault: Vault) -> Vault:
-    vault.model = ToyModel(size=2000)
+    vault = Vault.open(vault.path, model=ToyModel(size=2000))
     vault.add_documents([*(note(number) for number in range(24)), Document("p", "caller", "Ring (519) 555-0146 .")])
     return vault
 
@@ -244,7 +244,7 @@ def test_a_canary_called_as_a_document_is_takes_nobodys_place(notes: Vault) -> N
 
 def test_one_copy_may_have_all_tried_people(vault: Vault) -> None:
     """As coins may fall; then the other copy holds canaries alone."""
-    vault.model = ToyModel(size=2000)
+    vault = Vault.open(vault.path, model=ToyModel(size=2000))
     vault.add_documents([note(0), note(1)])
     alike = next(seed for seed in range(99) if set() in _without(vault, seed))
     few = Attack(targets=("rag", *PRIVATE, "dp-facts"), questions=1, canaries=CANARIES, planted=1, seed=alike)
@@ -348,7 +348,7 @@ def test_bad_wishes(vault: Vault) -> None:
         Attack(targets=("rag",), suspects=(Suspect("a", True, note(1).text),))
     with pytest.raises(UsageError, match="--corpus"):
         Attack(targets=("corpus",))
-    vault.model = ToyModel()
+    vault = Vault.open(vault.path, model=ToyModel())
     vault.add_documents([note(1)])
     with pytest.raises(BadData, match="at least 2"):
         run_attack(vault, Attack(targets=("rag",)))

@@ -30,8 +30,7 @@ FEW = MuRAGAda(inner=Consensus(voters=25, max_tokens=4))
 def vault(tmp_path: Path) -> Vault:
     made = Vault.create(tmp_path / "v", epsilon=20, delta=1e-6, unit_field="patient", embedder="hashing")
     made.add_documents(Document(f"d{n}", f"p{n}", "numb thumbs say: winterhand .") for n in range(30))
-    made.model = ToyModel(["winterhand", "thumbs", "numb"])
-    return made
+    return Vault.open(made.path, model=ToyModel(["winterhand", "thumbs", "numb"]))
 
 
 def talk(vault: Vault, *replies: str, agreed: bool = False) -> Conversation:

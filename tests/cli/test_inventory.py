@@ -142,7 +142,7 @@ def test_unknown_individual_is_kept_out_only_if_that_is_said(filled: Vault, writ
 
 
 def test_report_says_what_was_erased_and_what_remains(filled: Vault) -> None:
-    key = unit_key("p1", filled.secret)
+    key = unit_key("p1", filled.components.secret)
     filled.ledger.begin("q", "murag-ada", None)
     filled.ledger.reserve("q", 0, Spending.of(Pure(2.5)), [key])
     (filled.path / "history.jsonl").write_text('\n{"question": "q"}\n')

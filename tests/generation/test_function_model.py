@@ -116,7 +116,7 @@ def test_toy_model_completes_texts() -> None:
 def test_receipt_names_what_the_model_does_not_promise(tmp_path: Path, promised: bool) -> None:
     model = FunctionModel(repeat_record, name="server", row_independent=promised)
     vault = Vault.create(tmp_path / "v", epsilon=1e4, delta=1e-6, embedder="hashing")
-    vault.__dict__["model"] = adapt_completer(model)
+    vault = Vault.open(vault.path, model=adapt_completer(model))
     vault.add_documents(Document(f"d{n}", f"p{n}", "Fever say: winter hand .") for n in range(60))
     answer = vault.ask("fever?", MuRAGAda(inner=Consensus(voters=40, max_tokens=4), epsilon=200))
     assert answer.answer is not None

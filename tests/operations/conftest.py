@@ -15,20 +15,20 @@ CHEAP = MuRAG(inner=Consensus(voters=25, max_tokens=4, epsilon=1.5), similarity=
 
 
 def with_toy(vault: Vault) -> Vault:
-    vault.__dict__["model"] = ToyModel(["winterhand", "thumbs", "numb"])
-    return vault
+    return Vault.open(vault.path, model=ToyModel(["winterhand", "thumbs", "numb"]))
 
 
 @pytest.fixture
 def make(tmp_path: Path) -> Iterator[Make]:
     """Makes vaults of 30 patients with a short name; they are asked nothing yet."""
-    made = []
+    made = list[Vault]()
 
     def new(name: str) -> Vault:
         vault = Vault.create(tmp_path / name, epsilon=200, delta=1e-6, unit_field="patient", embedder="hashing")
         vault.add_documents(Document(f"d{n}", f"p{n}", "numb thumbs say: winterhand .") for n in range(30))
-        made.append(vault)
-        return with_toy(vault)
+        vault.ledger._engine.dispose()  # type: ignore[attr-defined]
+        made.append(with_toy(vault))
+        return made[-1]
 
     yield new
     for vault in made:

@@ -22,8 +22,7 @@ def test_empty_vault_refuses_and_charges_nothing(vault: Vault) -> None:
     with pytest.raises(UsageError, match="discreet add"):
         vault.ask("Why?")
     assert not vault.ledger.questions()
-    assert "model" not in vars(vault)
-    assert "embedder" not in vars(vault)
+    assert not vault.components.built & {"model", "embedder"}
 
 
 def test_mark_follows_from_the_act_whatever_the_records_are(tmp_path: Path) -> None:
@@ -51,7 +50,7 @@ def test_vault_without_the_mark_counts_as_filled(vault: Vault) -> None:
 def test_what_is_free_is_answered_all_the_same(vault: Vault) -> None:
     from discreet.baselines.non_rag import NonRAG
 
-    vault.__dict__["model"] = ToyModel()
+    vault = Vault.open(vault.path, model=ToyModel())
     check_askable(vault.path, vault.settings, NonRAG(), vault.ledger.budget)
 
 

@@ -80,7 +80,7 @@ def test_related_answers_come_nearest_first_and_once(history: AnswerCache) -> No
 
 def test_a_vault_pays_once_for_a_question_and_not_for_what_needs_no_document(tmp_path: Path) -> None:
     vault = Vault.create(tmp_path / "v", epsilon=900, delta=1e-6, embedder="hashing")
-    vault.__dict__["model"] = ToyModel(default="nobody knows")
+    vault = Vault.open(vault.path, model=ToyModel(default="nobody knows"))
     vault.add_documents(Document(f"d{n}", f"p{n}", "The disease say: winter hand .") for n in range(30))
     inner = DPSparseVoteRAG(voters=6, max_tokens=3, private_tokens=2)
     vault.ask("Which disease is it?", NonRAG(max_tokens=4))
@@ -96,7 +96,7 @@ def test_a_vault_pays_once_for_a_question_and_not_for_what_needs_no_document(tmp
     assert (related.receipt.payment, related.receipt.reused) == ("each unit that took part", 1)
     assert len(vault.ledger.questions()) == 4
     silent = Vault.create(tmp_path / "w", epsilon=900, delta=1e-6, embedder="hashing", history=False)
-    silent.__dict__["model"] = ToyModel()
+    silent = Vault.open(silent.path, model=ToyModel())
     silent.add_documents([])
     silent.ask("Which disease is it?", MuRAG(inner=inner, similarity=-1.0, epsilon=200))
     assert not (silent.path / "history.jsonl").exists()
@@ -131,7 +131,7 @@ def test_lines_of_before_are_read_and_those_of_a_later_version_are_not(history: 
 def test_no_answer_holds_an_invention(tmp_path: Path) -> None:
     vault = Vault.create(tmp_path / "v", epsilon=1e5, delta=1e-6, embedder="hashing")
     vault.add_documents(Document(f"d{n}", f"p{n}", f"Fever say: w{n} .") for n in range(30))
-    vault.__dict__["model"] = ToyModel(default="an invention")
+    vault = Vault.open(vault.path, model=ToyModel(default="an invention"))
     asked = MuRAG(inner=Consensus(voters=30, epsilon=300), similarity=-1.0, epsilon=300)
     first, again = vault.ask("fever?", asked), vault.ask("fever?", asked)
     for answer in (first, again):
@@ -152,7 +152,7 @@ def test_no_answer_holds_an_invention(tmp_path: Path) -> None:
 def test_an_answer_that_says_nothing_is_shown_as_such_and_not_kept(tmp_path: Path) -> None:
     vault = Vault.create(tmp_path / "v", epsilon=1e5, delta=1e-6, embedder="hashing")
     vault.add_documents(Document(f"d{n}", f"p{n}", "Fever say: not known .") for n in range(30))
-    vault.__dict__["model"] = ToyModel()
+    vault = Vault.open(vault.path, model=ToyModel())
     asked = MuRAG(inner=Consensus(voters=30, epsilon=300, sentence=False), similarity=-1.0, epsilon=300)
     answer = vault.ask("fever?", asked)
     assert (answer.answer, bool(answer.useless)) == (None, True)

@@ -24,8 +24,7 @@ FEW = Consensus(voters=25, max_tokens=4)
 def hospital(path: Path, payment: str = "unit") -> Vault:
     vault = Vault.create(path, epsilon=20, delta=1e-6, embedder="hashing", payment=payment)
     vault.add_documents(Document(f"d{n}", f"p{n}", "numb thumbs say: winterhand .") for n in range(30))
-    vault.__dict__["model"] = ToyModel(["winterhand", "thumbs", "numb"])
-    return vault
+    return Vault.open(path, model=ToyModel(["winterhand", "thumbs", "numb"]))
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def test_every_kind_of_answer_is_what_the_schema_says(tmp_path: Path) -> None:
     assert MADE["properties"]["schema"]["const"] == SCHEMA
     vault = Vault.create(tmp_path / "v", epsilon=1e4, delta=1e-6, embedder="hashing")
     vault.add_documents(Document(f"d{n}", f"p{n}", "Fever say: winter hand .") for n in range(30))
-    vault.__dict__["model"] = ToyModel(default="nobody knows")
+    vault = Vault.open(vault.path, model=ToyModel(default="nobody knows"))
     voters = Consensus(voters=25, max_tokens=4)
     described = [
         valid(vault.ask("fever?", MuRAGAda(inner=voters, epsilon=40))),

@@ -66,7 +66,7 @@ def test_what_is_no_time_is_refused(quantum: float) -> None:
 
 
 def test_a_vault_answers_and_refuses_at_a_multiple(vault: Vault) -> None:
-    vault.model = ToyModel()
+    vault = Vault.open(vault.path, model=ToyModel())
     begun = time.monotonic()
     vault.ask("fever", NonRAG(), quantum=0.4)
     assert time.monotonic() - begun >= 0.4

@@ -32,7 +32,7 @@ def test_two_questions_by_hand() -> None:
 def test_no_unit_paid_more_than_the_odometer_says(tmp_path: Path) -> None:
     vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-6, embedder="hashing")
     vault.add_documents(Document(f"d{n}", f"p{n}", "numb thumbs say: winterhand .") for n in range(30))
-    vault.__dict__["model"] = ToyModel()
+    vault = Vault.open(vault.path, model=ToyModel())
     before = vault.odometer.epsilon
     asked = MuRAG(inner=Consensus(voters=25, max_tokens=4), similarity=-1)
     for number in range(4):
@@ -63,7 +63,7 @@ def test_an_answer_costs_what_the_ledger_counts_and_no_more_than_its_price(
 ) -> None:
     vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-6, embedder="hashing", payment=payment)
     vault.add_documents(Document(f"d{n}", f"p{n}", "numb thumbs say: winterhand .") for n in range(30))
-    vault.__dict__["model"] = ToyModel()
+    vault = Vault.open(vault.path, model=ToyModel())
     price = vault.price("numb thumbs?", asked)
     answer = vault.ask("numb thumbs?", asked)
     assert answer.cost is not None
@@ -82,7 +82,7 @@ def test_an_answer_costs_what_the_ledger_counts_and_no_more_than_its_price(
 def test_one_unit_takes_part_in_as_many_questions_as_are_told_or_in_more(tmp_path: Path, asked: MuRAG) -> None:
     vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-6, embedder="hashing")
     vault.add_documents(Document(f"d{n}", f"p{n}", "numb thumbs say: winterhand .") for n in range(30))
-    vault.__dict__["model"] = ToyModel()
+    vault = Vault.open(vault.path, model=ToyModel())
     told = vault.ask("numb thumbs 0?", asked).cost
     assert told is not None
     assert told.uses
@@ -98,7 +98,7 @@ def test_one_unit_takes_part_in_as_many_questions_as_are_told_or_in_more(tmp_pat
 def test_what_was_asked_before_a_vault_was_converted_still_counts(tmp_path: Path) -> None:
     vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-6, embedder="hashing", payment="corpus")
     vault.add_documents(Document(f"d{n}", f"p{n}", "numb thumbs say: winterhand .") for n in range(30))
-    vault.__dict__["model"] = ToyModel()
+    vault = Vault.open(vault.path, model=ToyModel())
     vault.ask("numb thumbs?", Consensus(voters=25, max_tokens=4))
     before = vault.odometer
     assert before.epsilon > 0

@@ -178,8 +178,7 @@ def test_voters_without_a_document_say_what_the_public_prompt_says() -> None:
 def vault(tmp_path: Path) -> Vault:
     made = Vault.create(tmp_path / "vault", epsilon=1e5, delta=1e-6, embedder="hashing", payment="corpus")
     made.add_documents(Document(f"d{n}", f"p{n}", f"Fever of {n} say: winter hand .") for n in range(30))
-    made.model = ToyModel(default="nobody knows")
-    return made
+    return Vault.open(made.path, model=ToyModel(default="nobody knows"))
 
 
 def test_what_the_corpus_knows_is_not_paid_for(vault: Vault, tmp_path: Path) -> None:
@@ -208,7 +207,7 @@ def test_what_the_corpus_knows_is_not_paid_for(vault: Vault, tmp_path: Path) -> 
 def test_voters_that_do_not_agree_leave_the_answer_to_the_corpus(tmp_path: Path) -> None:
     vault = Vault.create(tmp_path / "vault", epsilon=1e5, delta=1e-6, embedder="hashing")
     vault.add_documents(Document(f"d{n}", f"p{n}", f"Fever say: w{n} .") for n in range(30))
-    vault.model = ToyModel(default="nobody knows")
+    vault = Vault.open(vault.path, model=ToyModel(default="nobody knows"))
     vault.public_context.use(corpus(tmp_path / "c.jsonl", ["Fever say: winter hand ."]))
     # Thirty answers, each said once: one stands above the bottom with probability below 1e-100.
     asked = MuRAG(inner=Consensus(voters=30, epsilon=300), similarity=-1.0, epsilon=300)
@@ -222,8 +221,7 @@ def test_a_damaged_copy_is_named_before_anything_is_paid(vault: Vault, tmp_path:
     known = vault.ask("fever?", VOTES)
     spent = vault.budget().spent
     (vault.path / "public.jsonl").write_text('{"text": "Fev')
-    opened = Vault.open(vault.path)
-    opened.model = vault.model
+    opened = Vault.open(vault.path, model=vault.model)
     with pytest.raises(BadData, match="--no-public"):
         opened.ask("cough?", VOTES)
     assert (opened.budget().spent, len(opened.ledger.questions())) == (spent, 1)

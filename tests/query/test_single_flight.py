@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,9 +27,9 @@ FORK = multiprocessing.get_context("fork")
 class Slow(ToyModel):
     """Takes so long that the others arrive meanwhile."""
 
-    def start(self, *args: object, **kwargs: object) -> object:  # type: ignore[override]
+    def start(self, *args: Any, **kwargs: Any) -> Any:
         time.sleep(0.5)
-        return super().start(*args, **kwargs)  # type: ignore[arg-type]
+        return super().start(*args, **kwargs)
 
 
 def hospital(path: Path, says: str = "say: winterhand .") -> Path:
@@ -38,8 +39,7 @@ def hospital(path: Path, says: str = "say: winterhand .") -> Path:
 
 
 def ask(path: Path) -> tuple[str | None, str]:
-    vault = Vault.open(path)
-    vault.__dict__["model"] = Slow()
+    vault = Vault.open(path, model=Slow())
     answer = vault.ask(ASKED, VOTE)
     assert answer.receipt
     return answer.answer, answer.receipt.payment
@@ -128,9 +128,9 @@ def test_a_flight_is_of_what_one_release_answers_and_tells_nothing() -> None:
 def test_without_the_vaults_files_a_flights_name_tells_no_question(tmp_path: Path, payment: str) -> None:
     vault = Vault.create(tmp_path / "v", epsilon=50, delta=1e-6, embedder="hashing", payment=payment)
     names = [
-        flight(ASKED, (), one.flight_secret)
+        flight(ASKED, (), one.components.flight_secret)
         for one in (vault, Vault.create(tmp_path / "w", epsilon=50, delta=1e-6, payment=payment))
     ]
     assert names[0] != names[1]
     assert flight(ASKED, (), b"") not in names
-    assert flight(ASKED, (), Vault.open(vault.path).flight_secret) == names[0]
+    assert flight(ASKED, (), Vault.open(vault.path).components.flight_secret) == names[0]

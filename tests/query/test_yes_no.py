@@ -26,7 +26,7 @@ def test_what_can_choose_gets_the_three_choices() -> None:
 def test_what_no_document_says_is_not_said_whatever_the_model_invents(tmp_path: Path) -> None:
     vault = Vault.create(tmp_path / "v", epsilon=50, delta=1e-6, embedder="hashing")
     vault.add_documents([])
-    vault.__dict__["model"] = ToyModel(default="yes")
+    vault = Vault.open(vault.path, model=ToyModel(default="yes"))
     vault.add_documents(Document(f"o{n}", f"o{n}", "The weather is fine.") for n in range(60))
     asked = MuRAGAda(inner=Consensus(voters=40, max_tokens=4), epsilon=20)
     assert vault.ask(ASKED, asked).answer == "not said"
@@ -37,7 +37,7 @@ def test_what_no_document_says_is_not_said_whatever_the_model_invents(tmp_path: 
 
 def test_a_model_that_says_yes_to_all_does_not_decide(tmp_path: Path) -> None:
     vault = Vault.create(tmp_path / "v", epsilon=50, delta=1e-6, embedder="hashing")
-    vault.__dict__["model"] = ToyModel(default="yes")
+    vault = Vault.open(vault.path, model=ToyModel(default="yes"))
     vault.add_documents(Document(f"d{n}", f"p{n}", "Numb thumbs are treated with tea.") for n in range(60))
     asked = MuRAGAda(inner=Consensus(voters=40, max_tokens=4), epsilon=20)
     for question in (ASKED, "Do numb thumbs cause fever?", "Are numb thumbs dangerous?"):

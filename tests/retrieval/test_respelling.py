@@ -31,12 +31,12 @@ def cost(vault: Vault, *epsilons: float) -> FilterState:
 
 def pay(vault: Vault, question: str, epsilon: float, *units: str) -> list[str]:
     """Those of `units`, spelled so, that could pay."""
-    keys = {unit_key(unit, vault.secret): unit for unit in units}
+    keys = {unit_key(unit, vault.components.secret): unit for unit in units}
     return sorted(keys[key] for key in vault.ledger.reserve(question, 0, Spending.of(Pure(epsilon)), list(keys)))
 
 
 def balance(vault: Vault, unit: str) -> FilterState:
-    return vault.ledger.balance(unit_key(unit, vault.secret))
+    return vault.ledger.balance(unit_key(unit, vault.components.secret))
 
 
 @pytest.fixture

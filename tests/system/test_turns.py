@@ -52,8 +52,7 @@ class Watching(HashingEmbedder):
 def hospital(path: Path, units: int = 60) -> Vault:
     vault = Vault.create(path, epsilon=200, delta=1e-6, embedder="hashing")
     vault.add_documents(Document(f"d{n}", f"p{n}", "numb thumbs say: winterhand .") for n in range(units))
-    vault.__dict__["model"] = ToyModel(["winterhand", "thumbs", "numb"])
-    return vault
+    return Vault.open(path, model=ToyModel(["winterhand", "thumbs", "numb"]))
 
 
 def test_sixteen_threads_ask_add_and_remove_at_once(tmp_path: Path) -> None:
@@ -96,11 +95,9 @@ def test_another_thread_than_the_one_that_opened_it_may_ask(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(("turn", "met"), [(Turn, False), (NoTurn, True)])
 def test_turn_admits_one_thread_at_a_time(tmp_path: Path, turn: type[Turn], met: bool) -> None:
-    vault = hospital(tmp_path / "v", 1)
-    vault.turn = turn()
     watching = Watching()
-    vault.__dict__["embedder"] = watching
-    vault.corpus._embedder = watching
+    vault = Vault.open(hospital(tmp_path / "v", 1).path, embedder=watching)
+    vault.turn = turn()
 
     def add(number: int) -> None:
         try:
@@ -113,7 +110,7 @@ def test_turn_admits_one_thread_at_a_time(tmp_path: Path, turn: type[Turn], met:
     assert watching.met is met
 
 
-def test_who_waits_for_a_quantum_lets_others_in(tmp_path: Path) -> None:
+def test_who_waits_for_a_quantum_lets_others_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     vault, entered = hospital(tmp_path / "v"), threading.Event()
     inside, ask = threading.Thread(target=vault.ask, args=("numb", ALGORITHM), kwargs={"quantum": 3600}), vault._ask
 
@@ -122,7 +119,7 @@ def test_who_waits_for_a_quantum_lets_others_in(tmp_path: Path) -> None:
         entered.set()
         return found
 
-    vault.__dict__["_ask"] = answered
+    monkeypatch.setattr(vault, "_ask", answered)
     inside.daemon = True  # it waits for an hour
     inside.start()
     assert entered.wait(60)

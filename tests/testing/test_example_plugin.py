@@ -19,7 +19,7 @@ from discreet.registry import make_algorithm
 
 vault = Vault.create(sys.argv[1], epsilon=20, delta=1e-6, embedder="hashing", store="jsonl")
 vault.add_documents(Document(f"d{n}", f"p{n}", "numb thumbs") for n in range(200))
-vault.__dict__["model"] = ToyModel()
+vault = Vault.open(vault.path, model=ToyModel())
 answer = vault.ask("numb thumbs?", make_algorithm("nearby-units", {"epsilon": 2.0}))
 again = Vault.open(sys.argv[1])
 print(json.dumps([int(answer.text), answer.receipt.epsilon, again.store.count_units(), type(again.store).__name__]))

@@ -49,10 +49,9 @@ def test_a_refusal_loads_no_embedder(tmp_path: Path, write_jsonl: Write) -> None
     vault = Vault.create(tmp_path / "v", epsilon=1, delta=1e-6, embedder="some/embedder")
     with pytest.raises(BadData, match="unit-field"):
         vault.add(write_jsonl(SAME, "a.jsonl"))
-    assert "embedder" not in vars(vault)
-    assert "store" not in vars(vault)
+    assert not vault.components.built & {"embedder", "store"}
     assert vault.intake(write_jsonl(SAME, "a.jsonl"), unit_field="patient").preview.units == 2
-    assert "embedder" not in vars(vault)
+    assert "embedder" not in vault.components.built
 
 
 def test_records_with_one_id_are_named_by_their_places(vault: Vault, write_jsonl: Write) -> None:

@@ -55,15 +55,15 @@ class Starting(ToyModel):
 
 
 # By moment: what pauses there, and whether units have paid by then, and whether the question had ended.
-MOMENTS: dict[str, tuple[Callable[[Vault, Pause], None], bool, bool]] = {
+MOMENTS: dict[str, tuple[Callable[[Path, Pause], Vault], bool, bool]] = {
     "before units are admitted": (
-        lambda vault, pause: vault.__dict__.update(embedder=Embedding(1, pause), model=ToyModel()),
+        lambda path, pause: Vault.open(path, embedder=Embedding(1, pause), model=ToyModel()),
         False,
         False,
     ),
-    "after they paid": (lambda vault, pause: vault.__dict__.update(model=Starting(pause)), True, False),
+    "after they paid": (lambda path, pause: Vault.open(path, model=Starting(pause)), True, False),
     "before the answer is kept": (
-        lambda vault, pause: vault.__dict__.update(embedder=Embedding(2, pause), model=ToyModel()),
+        lambda path, pause: Vault.open(path, embedder=Embedding(2, pause), model=ToyModel()),
         True,
         True,
     ),
@@ -80,14 +80,13 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 def ask(path: Path) -> Answer:
-    vault = Vault.open(path)
-    vault.__dict__["model"] = ToyModel()
+    vault = Vault.open(path, model=ToyModel())
     return vault.ask(ASKED, VOTE)
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_who_waits_goes_on_when_the_asker_is_killed(path: Path, moment: str) -> None:
-    prepare, paid, over = MOMENTS[moment]
+    open_pausing, paid, over = MOMENTS[moment]
     read, write = os.pipe()
 
     def pause() -> None:
@@ -95,9 +94,7 @@ def test_who_waits_goes_on_when_the_asker_is_killed(path: Path, moment: str) -> 
         signal.pause()
 
     def asker() -> None:
-        vault = Vault.open(path)
-        prepare(vault, pause)
-        vault.ask(ASKED, VOTE)
+        open_pausing(path, pause).ask(ASKED, VOTE)
 
     killed = forked(asker)
     os.read(read, 1)

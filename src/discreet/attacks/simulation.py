@@ -103,7 +103,7 @@ def rewritten(vault: Vault, folder: Path, documents: Sequence[tuple[str, str]]) 
 @contextmanager
 def _beside(vault: Vault, folder: Path) -> Iterator[Vault]:
     settings = vault.settings
-    copy = Vault.create(
+    Vault.create(
         folder,
         epsilon=settings.epsilon,
         delta=settings.delta,
@@ -113,7 +113,6 @@ def _beside(vault: Vault, folder: Path) -> Iterator[Vault]:
         history=False,
         accept_claims=settings.accept_claims,
     )
-    # The model and the embedder are loaded once for all copies.
-    copy.model, copy.embedder = vault.model, vault.embedder
+    copy = Vault.open(folder, model=vault.model, embedder=vault.embedder)  # loaded once for all copies
     with contextlib.closing(copy.store):
         yield copy

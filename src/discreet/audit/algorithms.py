@@ -169,7 +169,7 @@ class AlgorithmCase:
         return self.pair.sample(crowd, lambda vault: self._transcripts(vault, draws, noise, on_progress))
 
     def _transcripts(self, vault: Vault, draws: int, noise: Noise, on_progress: ProgressCallback) -> list[Key]:
-        vault.corpus = self.corpus(vault.store, vault.embedder, vault.corpus.secret)
+        vault.components.corpus = self.corpus(vault.store, vault.embedder, vault.corpus.secret)
         model = ToyModel(WORDS.split(), default="who knows", size=VOCABULARY)
         found: list[Key] = []
         for _ in range(draws):

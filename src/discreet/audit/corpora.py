@@ -83,7 +83,8 @@ class CorpusCase:
         return self.pair.sample({**crowd, **OTHERS}, lambda vault: self._corpora(vault, draws, noise, on_progress))
 
     def _corpora(self, vault: Vault, draws: int, noise: Noise, on_progress: ProgressCallback) -> list[Key]:
-        vault.model = ToyModel(WORDS.split(), default="who knows", size=VOCABULARY)
+        model = ToyModel(WORDS.split(), default="who knows", size=VOCABULARY)
+        vault = Vault.open(vault.path, model=model, embedder=vault.embedder, store=vault.store)
         found: list[Key] = []
         for _ in range(draws):
             found.append(self._corpus(vault, noise))

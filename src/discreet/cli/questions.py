@@ -21,7 +21,7 @@ def answerable(vault: Vault, choices: Sequence[str] = ()) -> Check:
     """Return a function that raises `CannotAnswer` for a question of an unsupported kind."""
 
     def check(question: str) -> None:
-        check_answerable(question, language=vault.language, unit=vault.settings.unit_field, choices=choices)
+        check_answerable(question, language=vault.components.language, unit=vault.settings.unit_field, choices=choices)
 
     return check
 
@@ -97,7 +97,7 @@ def answered(vault: Vault, question: str, ask: Ask, check: Check | None = None) 
         with doing("Asking the voters"):
             return ask(question)
     except KeyboardInterrupt:
-        if "model" in vars(vault):
+        if "model" in vault.components.built:
             raise
     raise Interrupted(0.0)
 

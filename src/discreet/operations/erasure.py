@@ -63,7 +63,7 @@ def erasure_report(vault: Vault, unit: str) -> ErasureReport:
     time, erased = vault.inventory.erased(unit) or (None, 0)
     paid, spent = frozenset[str](), None
     if vault.settings.payment == "unit":
-        key = unit_key(unit, vault.secret)
+        key = unit_key(unit, vault.components.secret)
         budget = vault.ledger.budget
         paid = vault.ledger.questions_of(key)
         spent = budget.epsilon - budget.left_state(

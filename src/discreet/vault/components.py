@@ -1,4 +1,17 @@
-"""What a vault is made of; each part is loaded at first use."""
+"""The parts of a vault, and the files in its folder.
+
+VAULT/vault.json      the configuration, fixed when the vault is made
+VAULT/units.key       the key from which units get their names in the ledger
+VAULT/store/          texts and vectors
+VAULT/ledger.sqlite   the grant, and every charge against it (or in a PostgreSQL database)
+VAULT/history.jsonl   released answers
+VAULT/counter.json    the last entry of the ledger, to detect an older ledger (`ledger.counter`)
+VAULT/restored.json   the backup that the vault was restored from, if any (`operations.restore`)
+VAULT/public.jsonl    a copy of the public corpus, if one was named; its vectors in public.npz
+VAULT/synthesis/      the extractions for a synthetic corpus (`synthesis`); those of simulations in synthesis-simulated/
+VAULT/exports/        the unit of each row of exported vectors (`export`)
+VAULT/claims/         the data of baselines on projected vectors (`baselines.projected`)
+"""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -7,32 +20,35 @@ from typing import TYPE_CHECKING
 
 from discreet.config import VaultConfig, read_secret
 from discreet.errors import StoreError
+from discreet.export.vectors import FOLDER, Source
+from discreet.generation.capabilities import require_scores
 from discreet.generation.loading import PACKAGED
-from discreet.generation.model import VotingModel
+from discreet.generation.model import LanguageModel
 from discreet.generation.opening import open_model
+from discreet.privacy.ledger import UnitLedger
+from discreet.privacy.noise import Noise
 from discreet.query.answer_cache import AnswerCache
 from discreet.query.public_context import PublicContext
 from discreet.retrieval.embedding import Deferred, Embedder, deferred_embedder, open_embedder
 from discreet.retrieval.inventory import Inventory
 from discreet.retrieval.sealed_corpus import SealedCorpus, unit_key
 from discreet.retrieval.store import Store
-from discreet.retrieval.store_registry import open_store, stored_dimension
-from discreet.system.turns import Turn
-from discreet.vault.derived_data import CLAIMS, DerivedData
+from discreet.retrieval.store_registry import count_units, open_store, stored_dimension
+from discreet.synthesis.runner import SynthesisRunner
+from discreet.vault.derived_data import CLAIMS, SIMULATED, SYNTHESIS, DerivedData
 
 if TYPE_CHECKING:
     from discreet.ledger.protocol import VaultLedger
 
 
 class VaultComponents:
-    """The parts of a vault.
+    """The parts of a vault. Each part is built at first use, from the configuration or from the instance given here.
 
     Attributes:
-        path: its folder.
-        settings: what was fixed when it was made.
+        path: the folder of the vault.
+        settings: the configuration, fixed when the vault was made.
         ledger: the grant, and every charge against it.
-        turn: which of several threads is inside.
-        asked: the ids of the questions that this object asked, in the ledger.
+        asked: the ids of the questions that these components asked, in the ledger.
     """
 
     def __init__(
@@ -40,27 +56,48 @@ class VaultComponents:
         path: Path,
         settings: VaultConfig,
         ledger: "VaultLedger",
-        turn: Turn | None = None,
+        model: LanguageModel | None = None,
+        embedder: Embedder | None = None,
+        store: Store | None = None,
         asked: Sequence[str] = (),
     ) -> None:
-        self.path, self.settings, self.ledger, self.turn = path, settings, ledger, turn or Turn()
-        self.asked = list(asked)
+        self.path, self.settings, self.ledger, self.asked = path, settings, ledger, list(asked)
+        self._given_model, self._given_embedder, self._given_store = model, embedder, store
 
-    def renew(self, settings: VaultConfig) -> None:
-        """Take other settings; no part stays that was made of those before, such as units' names without a key."""
-        path, ledger, turn = self.path, self.ledger, self.turn  # a new turn would let a second thread in
-        asked = self.asked  # what they cost stays paid
-        vars(self).clear()
-        VaultComponents.__init__(self, path, settings, ledger, turn, asked)
+    def reopen(self, settings: VaultConfig) -> "VaultComponents":
+        """Return the components under other settings.
+
+        The ledger, the instances that were given and the questions that were asked stay. No part stays that was built
+        from the old settings: the corpus, for instance, names units with a key that depends on them.
+        """
+        return VaultComponents(
+            self.path,
+            settings,
+            self.ledger,
+            self._given_model,
+            self._given_embedder,
+            self._given_store,
+            self.asked,
+        )
+
+    @property
+    def built(self) -> frozenset[str]:
+        """The names of the parts that were built so far, such as "model" or "store"."""
+        return (
+            frozenset(name for name, part in vars(type(self)).items() if isinstance(part, cached_property))
+            & vars(self).keys()
+        )
 
     @cached_property
-    def model(self) -> VotingModel:
+    def model(self) -> LanguageModel:
         """The language model; loaded at first use."""
-        return open_model(self.settings)
+        return open_model(self.settings) if self._given_model is None else self._given_model
 
     @cached_property
     def embedder(self) -> Embedder:
         """The embedder; loaded when it first embeds."""
+        if self._given_embedder is not None:
+            return self._given_embedder
         return deferred_embedder(
             self.settings.embedder, stored_dimension(self.settings, self.path / "store"), open_embedder
         )
@@ -78,13 +115,16 @@ class VaultComponents:
 
     @cached_property
     def store(self) -> Store:
-        """The documents. What needs no embedder, such as erasing, does not wait for one."""
+        """The documents. Operations without an embedding, such as erasing, load no embedder."""
+        store = self._open_store() if self._given_store is None else self._given_store
+        DerivedData(self.path, store).make_up()
+        return store
+
+    def _open_store(self) -> Store:
         folder = self.path / "store"
         if not folder.is_dir():
             raise StoreError(f"{folder} is gone, and the documents with it. Restore the vault from a copy.")
-        store = open_store(self.settings, folder, lambda: self.embedder.dimension, self._merge_units)
-        DerivedData(self.path, store).make_up()
-        return store
+        return open_store(self.settings, folder, lambda: self.embedder.dimension, self._merge_units)
 
     def _merge_units(self, pairs: Sequence[tuple[str, str]]) -> None:
         """Have what units paid under the first name of each pair count under the second."""
@@ -125,3 +165,26 @@ class VaultComponents:
     def flight_secret(self) -> bytes:
         """What flights get their names from, so that these tell no question: to who may look into the database, say."""
         return self.secret or self.settings.secret_digest.encode()
+
+    def count_units(self) -> int:
+        """Return the number of units. Load no embedder."""
+        return count_units(self.settings, self.path / "store")
+
+    @property
+    def vector_source(self) -> Source:
+        """The parts that an export of vectors reads."""
+        embedder = (self.embedder.name, self.embedder.dimension)
+        return Source(self.path / FOLDER, self.store, self.ledger, self.secret, self.settings.unit_field, embedder)
+
+    def synthesis_runner(self, noise: Noise | None = None, ledger: UnitLedger | None = None) -> SynthesisRunner:
+        """Return the runner of synthetic corpora: see `Vault.workshop`."""
+        return SynthesisRunner(
+            self.path / (SYNTHESIS if ledger is None else SIMULATED),
+            self.store,
+            require_scores(self.model, "synthesize"),
+            ledger or self.ledger,
+            self.secret,
+            self.settings.unit_field,
+            self.embedder,
+            noise,
+        )

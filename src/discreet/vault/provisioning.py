@@ -1,30 +1,38 @@
-"""Where a vault keeps its ledger: a file beside its settings, or a PostgreSQL database."""
+"""Create the folder of a new vault."""
 
 import os
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
+from discreet.algorithms.common.ensemble import check_number
 from discreet.config import VaultConfig, write_config
 from discreet.errors import StoreError, UsageError
 from discreet.generation.loading import PACKAGED
 from discreet.generation.opening import is_plugin_model
 from discreet.ledger.opening import create_ledger
 from discreet.planning.empty_mark import EMPTY
+from discreet.planning.grants import check_people
 from discreet.planning.spelling import check_spelling
 from discreet.plugins import EMBEDDERS as PLUGGED_EMBEDDERS
 from discreet.plugins import MODELS, find_names
 from discreet.privacy.accounting import Budget
+from discreet.reading.fields import check_types
 from discreet.retrieval.embedding import EMBEDDERS
 from discreet.retrieval.store_registry import load_store_type
 
 
 def make_folder(path: Path, settings: VaultConfig, failure_share: float) -> None:
-    """A vault's folder, with an empty store and a new ledger.
+    """Make the folder of a vault, with an empty store and a new ledger.
 
     Raises:
-        UsageError: delta is no probability, something is already at `path`, a model's name is misspelt, or there
-            is no such store.
+        UsageError: if the configuration is invalid, if `path` is not empty, or if the name of a model is misspelt.
+        StoreError: if the folder cannot be written.
     """
+    check_number("epsilon", settings.epsilon)
+    if settings.people:
+        check_people(settings.people)
+    settings = replace(settings, fields=check_types(settings.fields, settings.unit_field))
     if not settings.unit_field.strip():
         raise UsageError("The field that names the individual needs a name, such as 'patient'.")
     if not is_plugin_model(settings.model):
