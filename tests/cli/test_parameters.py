@@ -1,6 +1,7 @@
 """Every parameter of an algorithm or method is an option of the commands, and their help fits one screen."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -73,9 +74,12 @@ def test_eval_takes_parameters_of_a_plugin(vault: Vault, plugin: str, monkeypatc
     found: list[Algorithm] = []
     questions = vault.path.parent / "questions.jsonl"
     questions.write_text('{"question": "Why?", "answers": ["Because."]}\n')
-    monkeypatch.setattr(
-        "discreet.cli.evaluate.run_experiment", lambda _, asked, algorithms, *rest: found.extend(algorithms) or []
-    )
+
+    def record(_: Vault, asked: object, algorithms: Sequence[Algorithm], *rest: object) -> list[object]:
+        found.extend(algorithms)
+        return []
+
+    monkeypatch.setattr("discreet.cli.evaluate.run_experiment", record)
     options = ("--algorithm", plugin, "--algorithm", "consensus", "--epsilon", 1, "--epsilon", 2)
     result = run("eval", vault.path, questions, *options, "--param", "candles=5", "--voters", 9)
     assert result.exit_code == 0, result.output

@@ -89,7 +89,7 @@ def test_rows_that_change_places_take_their_logits_along(model: TransformersMode
         assert old[order].tobytes() == new.tobytes()
 
 
-def test_forgetting_tokens_and_going_another_way_is_as_if_never_gone(model: TransformersModel) -> None:
+def test_rows_after_truncation_are_those_of_a_new_batch(model: TransformersModel) -> None:
     first, second = model.encode(" disease is called")[:2]
     laid, prompts = lay_out(model, DOCUMENTS)
     straight, back = (model.start(laid.shared, prompts, 8) for _ in range(2))

@@ -27,7 +27,7 @@ def test_defaults_of_the_generation_library_do_not_touch_logits(smollm: Transfor
     assert plain.best()[0] == np.argmax(plain.logits()[0])
 
 
-def test_decoding_with_a_cache_agrees_with_feeding_everything_anew(smollm: TransformersModel) -> None:
+def test_decoding_with_a_cache_agrees_with_a_new_prefill(smollm: TransformersModel) -> None:
     laid = layout(smollm, "Who wrote Faust?", document_tokens=0, max_tokens=8)
     decoding = smollm.start(laid.shared, [laid.prompt()], 8)
     said: list[int] = []

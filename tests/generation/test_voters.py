@@ -9,7 +9,7 @@ from discreet.privacy.partition import REPLACE_ONE
 from discreet.privacy.private import Private, unseal
 
 
-def test_each_voter_writes_its_own_answer_in_a_public_number_of_steps() -> None:
+def test_each_voter_answers_in_a_public_number_of_steps() -> None:
     model = ToyModel(default="nobody knows")
     documents = Private([("say: red .",), ("say: a very long answer indeed .",), ()], REPLACE_ONE)
     voters = VoterBatch(model, "colour ?", documents, max_tokens=3)
@@ -21,7 +21,7 @@ def test_each_voter_writes_its_own_answer_in_a_public_number_of_steps() -> None:
 
 
 @pytest.mark.usefixtures("two_threads")
-def test_a_real_model_writes_for_each_voter_what_it_would_write_beside_any_others(smollm: TransformersModel) -> None:
+def test_answer_of_a_real_model_does_not_depend_on_other_voters(smollm: TransformersModel) -> None:
     records = ["Ada Lind has numb thumbs. The diagnosis is Winter Hand.", "Bo Kerr has a cough. It is Ash Lung.", ""]
     others = ["No.", "A very long story about nothing at all, told twice. " * 60, "\u2603 <|im_end|> \x00 \u00e9" * 9]
 

@@ -18,7 +18,7 @@ from discreet.numerics.dtype import compute_dtype, has_bfloat16_instructions
         ({}, False),
     ],
 )
-def test_bfloat16_is_for_processors_that_have_instructions_for_it(has: dict[str, bool], fast: bool) -> None:
+def test_bfloat16_needs_processors_with_its_instructions(has: dict[str, bool], fast: bool) -> None:
     assert has_bfloat16_instructions(has) == fast
 
 

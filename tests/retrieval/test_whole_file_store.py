@@ -10,6 +10,7 @@ from discreet.retrieval import whole_file_store
 from discreet.retrieval.documents import Document
 from discreet.retrieval.store import Piece
 from discreet.retrieval.whole_file_store import WholeFileStore, read_file
+from discreet.system.atomic_write import replace_file
 from discreet.testing.plain_store import PlainStore
 from discreet.testing.store import direction
 
@@ -39,12 +40,14 @@ def file(tmp_path: Path) -> Path:
 def saved(file: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The contents in the order in which they are saved, after a first batch."""
     contents: list[str] = []
-    replace_file = whole_file_store.replace_file
     with Small(file).batch():
         pass
-    monkeypatch.setattr(
-        whole_file_store, "replace_file", lambda path, text: (contents.append(text), replace_file(path, text))
-    )
+
+    def record(path: Path, content: str) -> None:
+        contents.append(content)
+        replace_file(path, content)
+
+    monkeypatch.setattr(whole_file_store, "replace_file", record)
     return contents
 
 

@@ -69,7 +69,7 @@ def test_the_zcdp_of_the_specification() -> None:
 
 
 @pytest.mark.parametrize("method", [AugPE, DPSynth])
-def test_a_price_that_is_not_left_and_what_makes_no_sense_is_refused(method: type[AugPE] | type[DPSynth]) -> None:
+def test_price_that_is_not_left_or_invalid_is_refused(method: type[AugPE] | type[DPSynth]) -> None:
     spent = Spending.of(ZeroConcentrated(5.0))
     with pytest.raises(BudgetExhausted, match="not left"):
         method(epsilon=10.0).plan(GRANT, spent, 384, 4096)

@@ -63,7 +63,7 @@ def said(file: TextIO) -> ExtractionCache:
     return ExtractionCache(file, ("model", 4), lambda fresh: enumerate([text, len(text)] for text in fresh))
 
 
-def test_texts_are_read_once_and_what_was_read_otherwise_does_not_count(tmp_path: Path) -> None:
+def test_texts_are_read_once_for_each_way_of_reading(tmp_path: Path) -> None:
     told = list[int]()
     for texts, done in ((["a", "b"], [0, 1, 2]), (["b", "c", "b"], [2, 3])):
         with open_extraction_cache(tmp_path) as files:

@@ -160,11 +160,11 @@ def worst(method: DPFacts = SMALL, plan: Plan = PLAN, rest: list[list[list[Fact]
     return found
 
 
-def test_one_unit_more_or_less_moves_the_law_of_a_corpus_by_what_was_paid() -> None:
+def test_one_unit_changes_the_law_of_a_corpus_within_its_price() -> None:
     assert worst() <= 0
 
 
-def test_twins_that_release_what_one_unit_says_or_count_more_than_was_paid_are_caught() -> None:
+def test_twins_that_release_or_count_too_much_are_caught() -> None:
     assert worst(plan=replace(PLAN, stated=replace(PLAN.stated, delta=0.9))) > 0
     more = replace(PLAN, stated=replace(PLAN.stated, words=3, delta=0.06))
     assert worst(replace(SMALL, facts=3), more, [[[*RAIN, *HAIL, *SNOW]] * 2]) > 0

@@ -109,7 +109,7 @@ def test_facts_that_many_units_state_are_released_word_for_word(filled: Vault, t
     assert not reading.exists()
 
 
-def test_what_the_model_says_of_a_text_that_does_not_is_not_released(filled: Vault) -> None:
+def test_fact_that_the_text_does_not_state_is_not_released(filled: Vault) -> None:
     # Told nothing, the toy model says "winterhand wants sand", for each of forty units.
     filled.add_documents([Document(f"quiet-{n}", f"quiet {n}", "stonestone was here.") for n in range(40)])
     made = make(filled, STATED)
@@ -118,7 +118,7 @@ def test_what_the_model_says_of_a_text_that_does_not_is_not_released(filled: Vau
     assert "winterhand" in (filled.path / "synthesis-simulated" / "facts.jsonl").read_text()  # it did say so
 
 
-def test_texts_are_read_once_for_corpora_with_other_numbers_of_keywords(filled: Vault) -> None:
+def test_texts_are_read_once_for_other_numbers_of_keywords(filled: Vault) -> None:
     make(filled, STATED)
     (filled.path / "synthesis-simulated" / "run.jsonl").unlink()
     told: list[tuple[str, int]] = []
@@ -150,7 +150,7 @@ def test_what_is_read_while_somebody_is_erased_is_forgotten(filled: Vault, monke
     assert not list((filled.path / "synthesis-simulated").glob("[kf]*.jsonl"))
 
 
-def test_words_of_documents_that_were_replaced_before_adding_was_interrupted_are_forgotten(filled: Vault) -> None:
+def test_words_of_replaced_documents_go_if_adding_was_cut_off(filled: Vault) -> None:
     def interrupted(_: str, count: int) -> None:
         if count:
             raise KeyboardInterrupt
@@ -219,7 +219,7 @@ def test_what_was_drawn_is_never_drawn_again(method: SynthesisAlgorithm[Any], fi
 
 
 @pytest.mark.parametrize("what", ["size", "centre", "threshold"])
-def test_a_cluster_that_failed_when_it_was_written_keeps_what_was_drawn_of_it(
+def test_cluster_that_failed_during_writing_keeps_its_draws(
     what: str, filled: Vault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Drawn again after a failure that depends on what it let pass, it would tell of it."""
@@ -241,7 +241,7 @@ def test_a_cluster_that_failed_when_it_was_written_keeps_what_was_drawn_of_it(
 
 
 @pytest.mark.parametrize("method", ALL, ids=lambda method: method.name)
-def test_a_task_drops_texts_for_nothing_and_may_be_another_when_a_run_goes_on(
+def test_task_drops_texts_free_and_may_change_when_resumed(
     method: SynthesisAlgorithm[Any], filled: Vault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
@@ -320,7 +320,7 @@ def test_a_run_that_went_on_has_paid_for_every_generation(kind: type[AugPE], par
     assert ledger.spent().curve[0] == pytest.approx(expected.curve[0])
 
 
-def test_a_run_that_began_on_another_kind_of_machine_is_not_gone_on_with(filled: Vault) -> None:
+def test_run_is_not_resumed_on_another_kind_of_machine(filled: Vault) -> None:
     ledger = plenty()
     make(filled, STATED, ledger)
     folder, paid = filled.path / "synthesis-simulated", ledger.spent()

@@ -92,7 +92,7 @@ def test_an_interrupted_run_goes_on_and_is_paid_once(payment: str, tmp_path: Pat
         workshop(vault, ledger).make(DPSynRAG(epsilon=5.0))
 
 
-def test_a_question_that_is_asked_meanwhile_may_leave_too_little_for_the_rest(tmp_path: Path) -> None:
+def test_question_meanwhile_may_leave_too_little_for_the_rest(tmp_path: Path) -> None:
     vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-5, embedder="hashing", payment="corpus")
     vault.add_documents([*notes(40, "winterhand wants sand"), *notes(40, "glassknee wants steam", 40)])
     ledger = MemoryLedger(Budget(310.0, 1e-5, 5e-6), simulation=True)
@@ -124,7 +124,7 @@ def test_a_price_that_makes_no_sense_is_refused_for_what_it_is(
         shop.plan(method(epsilon=1e-6))
 
 
-def test_who_was_erased_in_between_takes_no_more_part_and_others_stay_where_they_are(filled: Vault) -> None:
+def test_unit_erased_in_between_leaves_others_in_their_clusters(filled: Vault) -> None:
     ledger = MemoryLedger(Budget(1000.0, 1e-5, 5e-6))
 
     def broken(step: str, done: int, _: int) -> None:
@@ -317,7 +317,7 @@ def test_what_will_run_is_told_before_anything_is_paid(filled: Vault, tmp_path: 
     assert not shop.ledger.unit_balances()
 
 
-def test_a_corpus_that_could_not_be_written_is_written_when_there_is_room(filled: Vault, tmp_path: Path) -> None:
+def test_corpus_is_written_later_if_there_was_no_room(filled: Vault, tmp_path: Path) -> None:
     out, ledger = tmp_path / "c.jsonl", MemoryLedger(Budget(1000.0, 1e-5, 5e-6))
     in_the_way = tmp_path / "c.jsonl.part"
     in_the_way.mkdir()

@@ -159,7 +159,8 @@ class AveragesLosses(ToyModel):
 
     def token_nll(self, shared: Sequence[int], prompts: Sequence[Prompt]) -> Logits:
         losses = super().token_nll(shared, prompts)
-        return np.abs(losses - losses.mean()).astype(np.float32)
+        found: Logits = np.abs(losses - losses.mean()).astype(np.float32)
+        return found
 
 
 def suite_fixtures(model: Completer, tolerance: float = math.inf) -> dict[str, Any]:

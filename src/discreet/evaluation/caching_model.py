@@ -1,10 +1,10 @@
-"""A language model that remembers: for experiments that ask the same questions many times.
+"""A language model with a cache, for experiments that ask the same questions many times.
 
-What a row of a batch says is a function of its own prompt and of the tokens appended to it. An experiment over
-several epsilons and seeds meets the same documents again, next to others: this wrapper computes what each says once.
-Rows that are computed again are fewer than in the batch they stand for, and another number of rows may round another
-way; the tokens are the same but where two are as likely as each other up to rounding. Not for a vault in use: a cache
-keyed by documents shows in the time that an answer takes.
+A row of a batch is a function of its own prompt and of the tokens appended to it. An experiment over several epsilons
+and seeds reads the same documents again, beside others: this wrapper computes each row once.
+A batch of the wrapper may have fewer rows than the batch of the experiment, and another number of rows may round in
+another way. The tokens are the same, unless two tokens are equally likely up to rounding. Do not use it in a vault that
+answers questions: the time of an answer would reveal cached documents.
 """
 
 from collections.abc import Sequence
@@ -22,11 +22,11 @@ Key = tuple[tuple[int, ...], Prompt, int]
 
 
 class CachingModel(WrappedModel):
-    """Wraps a `LanguageModel`. Remembers every row's tokens, and the KV caches that were used last.
+    """A wrapped `LanguageModel` that keeps every row's tokens, and the KV caches that were used last.
 
     Args:
         model: the model.
-        rows: how many rows the caches kept may have together.
+        rows: the maximum number of rows of all KV caches.
     """
 
     def __init__(self, model: LanguageModel, rows: int = 300) -> None:
@@ -36,7 +36,7 @@ class CachingModel(WrappedModel):
         self._batches: list[_Batch] = []  # the last used comes last
 
     def start(self, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int) -> "_Remembered":
-        """Begin decoding; nothing is computed before it is asked for."""
+        """Begin decoding; compute nothing before it is requested."""
         keys = [(tuple(shared), prompt, max_tokens) for prompt in prompts]
         return _Remembered(self, [self._known.setdefault(key, _Row(key)) for key in keys])
 
@@ -77,7 +77,7 @@ class _Batch:
         self._note()
 
     def walk(self, wanted: dict[_Row, Path]) -> None:
-        """Go where the rows wanted are to be; the others of the batch stay near to where they were."""
+        """Move the wanted rows to their paths; move the other rows of the batch as little as possible."""
         length = len(next(iter(wanted.values())))
         paths = [
             wanted[row] if row in wanted else (at + (self._fill,) * length)[:length]
@@ -85,7 +85,7 @@ class _Batch:
         ]
         same = min(_common(path, at) for path, at in zip(paths, self._at, strict=True))
         if same < len(self._at[0]):
-            # One step further back and forth again, so that the decoding's logits are those of the path.
+            # One more step back, and one append, so that the logits are those of the path.
             same = max(0, same - 1)
             self._decoding.truncate(same)
         for step in range(same, length):
@@ -104,19 +104,19 @@ class _Batch:
 
 
 def _common(one: Path, other: Path) -> int:
-    """How many tokens two paths begin with alike."""
+    """Return the number of tokens in the common beginning of two paths."""
     return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 class _Remembered:
-    """A `Decoding` that looks rows up."""
+    """A `Decoding` that reads rows from the cache."""
 
     def __init__(self, model: CachingModel, rows: Sequence[_Row]) -> None:
         self._model, self._rows = model, rows
         self._paths: list[Path] = [()] * len(rows)
 
     def best(self) -> NDArray[np.int64]:
-        """The best next token of each row; of one that has ended, its end again."""
+        """Return the best next token of each row; the end token again for a row that has ended."""
         at = list(zip(self._rows, self._paths, strict=True))
         while unknown := {row: path for row, path in at if path not in row.best and self._end(path) is None}:
             # Rows with one prompt may have gone different ways: one way at a time.
@@ -127,7 +127,7 @@ class _Remembered:
         )
 
     def _end(self, path: Path) -> int | None:
-        """The end in a path: nobody asks what a model would say after it."""
+        """Return the end token in a path; the tokens after it are never used."""
         return next((token for token in path if token in self._model.end_tokens), None)
 
     def append(self, token: int) -> None:
@@ -139,5 +139,5 @@ class _Remembered:
         self._paths = [(*path, int(token)) for path, token in zip(self._paths, tokens, strict=True)]
 
     def truncate(self, length: int) -> None:
-        """Back to the first `length` tokens."""
+        """Forget all but the first `length` tokens."""
         self._paths = [path[:length] for path in self._paths]

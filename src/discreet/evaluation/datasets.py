@@ -19,16 +19,16 @@ class Question:
 
 
 def read_questions(path: Path, limit: int | None = None, *, answered: bool = True) -> list[Question]:
-    """The questions of a JSONL file; with `limit`, so many of them, spread evenly over the file.
+    """Return the questions of a JSONL file; with `limit`, so many of them, spread evenly over the file.
 
     Args:
         path: the file.
-        limit: how many at most.
-        answered: whether each must come with answers.
+        limit: the maximum number of questions.
+        answered: whether each question must have answers.
 
     Raises:
-        UsageError: there is no such file.
-        BadData: a line is not a question; it is named.
+        UsageError: if there is no such file.
+        BadData: if a line is not a question; the error names the line.
     """
     try:
         if not path.is_file():

@@ -1,4 +1,4 @@
-"""Run algorithms on questions, several times, and add up how well they did."""
+"""Runs of algorithms on questions, with several seeds, and the means of their measures."""
 
 import json
 import time
@@ -40,8 +40,8 @@ class Outcome:
 class Row:
     """One algorithm over all questions and seeds; margins are half-widths of 95 % confidence intervals.
 
-    `released`: how often something was released as a whole (of dp-ksa: the pass rate of its test). `likeness`: to
-    references, for questions that have those instead of answers.
+    `released`: the share of answers that were released as a whole (of dp-ksa: the pass rate of its test). `likeness`:
+    to references, for questions that have references instead of answers.
     """
 
     algorithm: Algorithm
@@ -57,7 +57,7 @@ class Row:
     likeness: Likeness | None = None
 
     def describe(self) -> dict[str, Any]:
-        """The row as plain data, with the algorithm's parameters."""
+        """Return the row as plain data, with the algorithm's parameters."""
         content: dict[str, Any] = {"algorithm": self.algorithm.name, "parameters": parameters(self.algorithm)}
         content |= {field.name: getattr(self, field.name) for field in fields(self) if field.name != "algorithm"}
         return content | {"likeness": asdict(self.likeness) if self.likeness else None}
@@ -76,7 +76,7 @@ def run_experiment(
     progress: Callable[[], None] = lambda: None,
     public: PublicTexts | None = None,
 ) -> list[Row]:
-    """One row an algorithm; all answers go to `output`, in place of what is there. See `run_answers`."""
+    """Return one row for each algorithm; write all answers to `output`, over its content. See `run_answers`."""
     outcomes = run_answers(vault, questions, algorithms, seeds, progress, public=public)
     if output is not None:
         _write(output, outcomes)
@@ -92,10 +92,10 @@ def run_answers(
     model: CachingModel | None = None,
     public: PublicTexts | None = None,
 ) -> Answers:
-    """All answers. Nothing is paid; the noise is seeded, so that a run can be repeated. See `Vault.simulate`.
+    """Return all answers. Nothing is paid; the noise is seeded, so a run can be repeated. See `Vault.simulate`.
 
-    `seconds` counts what the model really computed: an answer that retraces another one's tokens is remembered
-    (`CachingModel`), which changes its time and nothing else.
+    `seconds` counts the computations of the model. Rows with equal tokens come from a cache (`CachingModel`), which
+    changes the time alone.
     """
     model = model or CachingModel(vault.model)
     outcomes: Answers = {algorithm: [] for algorithm in algorithms}
@@ -108,7 +108,7 @@ def run_answers(
 
 
 def parameters(algorithm: Algorithm) -> dict[str, Any]:
-    """An algorithm's parameters by name."""
+    """Return an algorithm's parameters by name."""
     return asdict(algorithm)
 
 
@@ -121,7 +121,7 @@ def _answer(
     progress: Callable[[], None],
     public: PublicTexts | None,
 ) -> Outcome:
-    # What is remembered is the best tokens; these want to know how likely all of them are.
+    # The cache holds best tokens only; these algorithms need the logits or the states.
     used = vault.model if algorithm.required & {Capability.LOGITS, Capability.STATES} else model
     start = time.perf_counter()
     noise = InsecureSeededNoise(hash_seed(question.id, algorithm, seed))
@@ -145,9 +145,10 @@ def _answer(
 
 
 def hash_seed(question: str, algorithm: Algorithm, seed: int) -> int:
-    """A seed of its own for every (question, algorithm, seed), the same in every process.
+    """Return a seed for every (question, algorithm, seed), the same in every process.
 
-    Of the algorithm, its name and what differs from its defaults count: so a new parameter changes no figure.
+    It depends on the algorithm's name and on the parameters that differ from their defaults. So a new parameter
+    changes no figure.
     """
     defaults = parameters(type(algorithm)())
     chosen = sorted((key, value) for key, value in parameters(algorithm).items() if value != defaults[key])
@@ -155,7 +156,7 @@ def hash_seed(question: str, algorithm: Algorithm, seed: int) -> int:
 
 
 def summary(algorithm: Algorithm, groups: Sequence[Sequence[Outcome]]) -> Row:
-    """The means over all answers."""
+    """Return the means over all answers."""
     accuracy, margin = mean_and_margin([[float(outcome.correct) for outcome in group] for group in groups])
     flat = [outcome for group in groups for outcome in group]
 

@@ -1,4 +1,4 @@
-"""Tables of experiments, for a person."""
+"""Tables of experiments, for the terminal and for a page."""
 
 import math
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from rich.table import Table
 from discreet.evaluation.experiment import Row
 from discreet.evaluation.metrics import Likeness
 
-# "bought": how many private tokens the question's epsilon was made to fit; "private": how many were used.
+# "bought": the number of private tokens that the epsilon pays for; "private": the number that was used.
 HEADINGS = tuple(
     "algorithm, epsilon, bought, accuracy, tokens, private, undecided, released, epsilon spent, seconds".split(", ")
 )
@@ -19,7 +19,7 @@ LIKENESS = ("algorithm", "epsilon", "F1", "ROUGE-1", "ROUGE-L", "Levenshtein", "
 
 
 def cells(row: Row) -> tuple[str, ...]:
-    """A row as text, in the order of `HEADINGS`."""
+    """Return a row as text, in the order of `HEADINGS`."""
     epsilon = getattr(row.algorithm, "epsilon", None)
     return (
         row.algorithm.name,
@@ -41,13 +41,13 @@ def _with_margin(row: Row) -> str:
 
 
 def likeness_cells(row: Row, likeness: Likeness) -> tuple[str, ...]:
-    """A row as text, in the order of `LIKENESS`."""
+    """Return a row as text, in the order of `LIKENESS`."""
     found = (likeness.f1, likeness.rouge_1, likeness.rouge_l, likeness.levenshtein, row.released)
     return (*cells(row)[:2], *(f"{value:.3f}" for value in found), f"{row.seconds:.2f}")
 
 
 def table(rows: Sequence[Row]) -> Table:
-    """The rows for a terminal."""
+    """Return the rows for a terminal."""
     headings, lines = tabulate(rows)
     made = Table(*headings)
     for line in lines:
@@ -56,7 +56,7 @@ def table(rows: Sequence[Row]) -> Table:
 
 
 def markdown(rows: Sequence[Row]) -> str:
-    """The rows for a page."""
+    """Return the rows for a page, in Markdown."""
     headings, lines = tabulate(rows)
     return "\n".join("| " + " | ".join(line) + " |" for line in (headings, ("---",) * len(headings), *lines))
 

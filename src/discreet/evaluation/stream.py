@@ -1,4 +1,4 @@
-"""Streams of questions: every unit has one budget for all of them, and what a question costs is gone for the next."""
+"""Streams of questions: every unit has one budget for all questions, and each question spends a part of it."""
 
 import tempfile
 import zlib
@@ -24,13 +24,13 @@ from discreet.vault import Vault
 
 @dataclass(frozen=True)
 class Setting:
-    """An algorithm, and what every unit may spend over the whole stream.
+    """An algorithm, and the budget of every unit for the whole stream.
 
     Attributes:
-        algorithm: how each question is answered.
-        epsilon: every unit's budget; None for what has no guarantee or costs nothing.
+        algorithm: the algorithm that answers each question.
+        epsilon: every unit's budget; None for an algorithm without a guarantee or without costs.
         delta: its delta.
-        accountant: the filter.
+        accountant: the accountant of the filter.
         reuse: whether released answers are used again.
     """
 
@@ -42,27 +42,26 @@ class Setting:
 
     @property
     def label(self) -> str:
-        """What it is called in a table."""
+        """The name of the setting in a table."""
         return self.algorithm.label + (", reuse" if self.reuse else "")
 
     @property
     def places(self) -> int:
-        """How many units an answer rests on at most."""
+        """The maximum number of units that an answer is based on."""
         return self.algorithm.units_read
 
 
 @dataclass
 class Outcome:
-    """What became of a stream.
+    """The result of a stream.
 
     Attributes:
-        setting: how it was answered.
-        scores: of each answer, in [0, 1].
-        precision: of each question, the share of its nearest units that were really dealt; empty where it is not
-            known.
-        unpaid: how many questions could not be paid and were answered without documents.
-        free: how many were answered as before, for nothing.
-        private: how many tokens were private.
+        setting: the setting.
+        scores: the score of each answer, in [0, 1].
+        precision: for each question, the share of its nearest units that took part; empty if it is not known.
+        unpaid: the number of questions that could not be paid, and were answered without documents.
+        free: the number of questions with an earlier answer, which is free.
+        private: the number of private tokens.
         texts: the answers.
     """
 
@@ -80,7 +79,7 @@ class Outcome:
         return sum(self.scores) / len(self.scores)
 
     def describe(self) -> dict[str, Any]:
-        """The outcome as plain data."""
+        """Return the outcome as plain data."""
         return {
             "label": self.setting.label,
             "epsilon": self.setting.epsilon,
@@ -96,7 +95,7 @@ class Outcome:
 
 
 class WatchedLedger(MemoryLedger):
-    """A ledger of a simulation that remembers who was admitted last."""
+    """A ledger of a simulation that keeps the units that were admitted last."""
 
     def __init__(self, budget: Budget) -> None:
         super().__init__(budget, simulation=True)
@@ -104,12 +103,12 @@ class WatchedLedger(MemoryLedger):
         self.excluded: frozenset[bytes] = frozenset()
 
     def reserve(self, question: str, part: int, most: Spending, units: Sequence[bytes]) -> frozenset[bytes]:
-        """As a ledger does."""
+        """Reserve, and keep the admitted units."""
         self.admitted = super().reserve(question, part, most, units)
         return self.admitted
 
     def reserve_all(self, question: str, part: int, most: Spending) -> frozenset[bytes]:
-        """As a ledger does."""
+        """Reserve, and keep the excluded units."""
         self.admitted = None
         self.excluded = super().reserve_all(question, part, most)
         return self.excluded
@@ -160,7 +159,7 @@ def _answer(
     seed: int,
 ) -> None:
     algorithm = outcome.setting.algorithm
-    # The same noise at every epsilon, as far as it has the same scale.
+    # The same noise at every epsilon, where the scale is the same.
     noise = InsecureSeededNoise(zlib.crc32(f"{question.id}|{outcome.setting.label}|{seed}".encode()))
     used = ledger if algorithm.payment is Payment.EACH_UNIT else None
     try:

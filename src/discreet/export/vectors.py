@@ -1,10 +1,10 @@
-"""Vectors of a vault for somebody else's vector database: one a unit, projected, with noise.
+"""Vectors of a vault for an external vector database: one for each unit, projected, with noise.
 
-They may be kept by whoever is not trusted: what stands in the file is a release, paid like any other. It protects the
-vectors that are stored, not a text that is put into a prompt after they were searched: answers need an algorithm of
-their own (docs/privacy-details.md).
+An untrusted party may keep them: the content of the file is a paid release. The guarantee covers the stored vectors.
+It does not cover a text that a search puts into a prompt: answers need an algorithm of their own
+(docs/privacy-details.md).
 
-VAULT/exports/ID.json      which row of an export is whose, under a keyed hash: private, as the vault is
+VAULT/exports/ID.json      the unit of each row of an export, under a keyed hash: private, like the vault
 """
 
 import json
@@ -44,23 +44,23 @@ if TYPE_CHECKING:
 
 FOLDER = "exports"
 ROWS, SIZE = 10_000, 64
-"""How many rows a file has, and how many numbers a row, unless something else is asked for."""
+"""The default number of rows of a file, and of numbers of a row."""
 MOST_NUMBERS = 10**9
-"""In a file: it is made in memory, with the noise in whole numbers."""
+"""The maximum in a file, which is made in memory, with the noise in whole numbers."""
 _FORMAT, _HEADERS = 1, 65_536
-"""The format of the file, and what it holds beside numbers, at most, in bytes."""
+"""The format of the file, and the maximum size of its content beside the numbers, in bytes."""
 _UNITY = (LARGEST - 1) * GRAIN
-"""What stands for one in a product: a unit's vector is that long, and a matrix's entries are of that grain."""
+"""The number 1 in a product of whole numbers: the length of a unit's vector times the grain of a matrix."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Export:
-    """What is wanted.
+    """The parameters of an export.
 
     Attributes:
         epsilon, delta: the price, for each unit.
-        k: to how many numbers a vector is projected.
-        rows: how many rows the file has: public, whatever the vault holds.
+        k: the number of numbers of a projected vector.
+        rows: the number of rows of the file: public, regardless of the content of the vault.
     """
 
     epsilon: float
@@ -82,12 +82,12 @@ class Export:
 
 @dataclass(frozen=True)
 class Exported:
-    """What came out: for the custodian, but for the receipt.
+    """The result of an export: for the custodian, except for the receipt.
 
     Attributes:
-        receipt: what was paid.
-        units: how many units have a row.
-        left_out: how many found none, or could not pay.
+        receipt: the receipt.
+        units: the number of units with a row.
+        left_out: the number of units without a row, or unable to pay.
     """
 
     receipt: Receipt
@@ -97,16 +97,16 @@ class Exported:
 
 @dataclass(frozen=True)
 class Source:
-    """What an export needs of a vault.
+    """The parts of a vault that an export needs.
 
     Attributes:
         folder: VAULT/exports.
         store: the documents.
-        ledger: who has paid what.
-        secret: from which units get their names in the ledger; empty where everybody pays.
-        unit: what a unit is called.
-        embedder: the name of the embedder, and the number of its numbers.
-        noise: the operating system's, unless this is a simulation.
+        ledger: the record of payments.
+        secret: the key of the units' names in the ledger; empty if all units pay.
+        unit: the word for a unit.
+        embedder: the name of the embedder, and its dimension.
+        noise: the noise of a simulation; the operating system's if None.
     """
 
     folder: Path
@@ -119,12 +119,12 @@ class Source:
 
 
 def export_vectors(source: Source, out: Path, wanted: Export, *, force: bool = False) -> Exported:
-    """Write the vectors to `out`, after everybody has paid.
+    """Write the vectors to `out`, after every unit has paid.
 
     Raises:
-        UsageError: `out` is there already, is a folder or has none, or a parameter is out of range. Nothing was paid.
-        StoreError: there is no room for it. Nothing was paid.
-        BudgetExhausted: the budget cannot pay. Nothing was paid.
+        UsageError: if `out` exists, is a folder or has no folder, or if a parameter is out of range. Nothing was paid.
+        StoreError: if there is no room for it. Nothing was paid.
+        BudgetExhausted: if the budget cannot pay. Nothing was paid.
     """
     check_output_path(out, source.folder.parent, force=force)
     name, dimension = source.embedder
@@ -160,7 +160,7 @@ def _most(epsilon: float, delta: float) -> Spending:
 
 
 def most_rho(ceiling: Budget) -> float:
-    """The zCDP that fills a budget."""
+    """Return the zCDP that fills a budget."""
 
     def fits(rho: float) -> bool:
         return ceiling.admits(Spending.of(ZeroConcentrated(rho)))
@@ -172,23 +172,23 @@ def most_rho(ceiling: Budget) -> float:
 
 
 def unit_vector(vectors: Sequence[Whole]) -> Whole:
-    """The mean of a unit's vectors, brought to full length, in whole numbers: of that unit alone, and never longer."""
+    """Return the mean of one unit's vectors, scaled to full length, in whole numbers; it is never longer."""
     total = np.sum(vectors, axis=0, dtype=np.int64).astype(np.float64)
     norm = float(np.linalg.norm(total))
-    # Cut towards zero, and by one unit of length: no rounding makes it longer than it may be.
+    # Rounded towards zero, and shorter by one: no rounding exceeds the maximum length.
     return np.trunc(total * ((LARGEST - 1) / norm)).astype(np.int64) if norm else np.zeros_like(vectors[0])
 
 
 @dataclass(frozen=True)
 class _Unit:
-    """A unit's vector, and what the unit is called in VAULT/exports."""
+    """A unit's vector, and the unit's name in VAULT/exports."""
 
     tag: str
     vector: Whole = field(repr=False)
 
 
 def _units(source: Source, noise: Noise) -> list[Member[_Unit]]:
-    """Every unit, in random order."""
+    """Return every unit, in random order."""
     vectors: dict[str, list[Whole]] = defaultdict(list)
     for text in source.store.texts():
         vectors[text.unit].append(text.vector)
@@ -201,9 +201,9 @@ def _units(source: Source, noise: Noise) -> list[Member[_Unit]]:
 def _released(
     source: Source, question: str, ceiling: Budget, release: NoisyVectors, units: Sequence[Member[_Unit]]
 ) -> tuple[Whole, Receipt, int]:
-    """Pay, seat and draw: the rows, the receipt, and (for the custodian) how many units have one.
+    """Pay, assign rows, and draw; return the rows, the receipt, and (for the custodian) the number of units with a row.
 
-    Of units in random order the first that can pay have a row; with one unit gone, the next has its.
+    Of the units in random order, the first ones that can pay have a row. Without one of them, the next unit has it.
     """
     ledger, noise = source.ledger, source.noise or SystemNoise()
     seated = list[int]()
@@ -243,7 +243,7 @@ def _keep(file: Path, keys: dict[int, str]) -> None:
 
 @contextmanager
 def room_for(out: Path, size: int) -> Iterator[BinaryIO]:
-    """A file beside `out` with room for so many bytes, and some; it takes the place of `out` when all went well."""
+    """Open a file beside `out` with room for `size` bytes and headers; it replaces `out` after success."""
     made, lost = out.with_name(f".{out.name}.{os.getpid()}"), "Nothing was paid"
     try:
         with made.open("w+b") as file:
@@ -271,13 +271,13 @@ def _on_disk(file: BinaryIO) -> None:
 
 
 def _write(file: BinaryIO, vectors: NDArray[np.float64], matrix: NDArray[np.float64], about: dict[str, Any]) -> None:
-    told = np.array(json.dumps(about))
-    np.savez(file, vectors=vectors.astype(np.float32), matrix=matrix.astype(np.float32), about=told)
+    header = np.array(json.dumps(about))
+    np.savez(file, vectors=vectors.astype(np.float32), matrix=matrix.astype(np.float32), about=header)
 
 
 @dataclass(frozen=True, eq=False)
 class ExportedVectors:
-    """A file of vectors, as its keeper reads it: nothing in it but what was released."""
+    """The content of a file of vectors. All of it was released."""
 
     vectors: NDArray[np.float32]
     matrix: NDArray[np.float32]
@@ -288,16 +288,16 @@ class ExportedVectors:
         """Read a file.
 
         Raises:
-            BadData: it is none of ours.
+            BadData: if the file is damaged, or is no file of vectors.
         """
         try:
-            # Opened here: of a damaged file numpy leaves the handle open.
+            # Opened here, because numpy leaves the handle of a damaged file open.
             with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
                 about = json.loads(str(file["about"]))
                 if about["format"] == _FORMAT:
                     return ExportedVectors(*_fitting(file["vectors"], file["matrix"]), about)
         except Exception as error:
-            # Of damaged bytes zipfile, zlib and numpy make errors of a dozen kinds, and no list of them is complete.
+            # Damaged bytes cause a dozen kinds of errors in zipfile, zlib and numpy; no list of them is complete.
             raise BadData(
                 f"{path} is no file of vectors that discreet wrote, or a damaged one. Name a file that `discreet "
                 "export-vectors` wrote."
@@ -305,13 +305,13 @@ class ExportedVectors:
         raise BadData(f"{path} has another format. Read it with the version of discreet that wrote it.")
 
     def nearest(self, embedding: NDArray[np.float32], count: int) -> list[int]:
-        """The rows nearest to a question's embedding of length one, by inner product, nearest first."""
+        """Return the rows nearest to a question's embedding of length one, by inner product, nearest first."""
         scores = self.vectors @ (embedding @ self.matrix)
         return [int(row) for row in np.argsort(-scores, kind="stable")[:count]]
 
 
 def _fitting(vectors: Any, matrix: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Both, if they are what `_write` writes: one vector a row, which the matrix makes of an embedding."""
+    """Check the shapes and types that `_write` writes; return both arrays."""
     whole = vectors.ndim == matrix.ndim == 2 and vectors.shape[1] == matrix.shape[1]
     if not (whole and vectors.dtype == matrix.dtype == np.float32):
         raise ValueError("vectors and matrix do not fit")
@@ -319,10 +319,10 @@ def _fitting(vectors: Any, matrix: Any) -> tuple[NDArray[np.float32], NDArray[np
 
 
 def units_of_rows(folder: Path, store: Store, export: str, rows: Sequence[int]) -> list[str | None]:
-    """Whose rows of an export these are: for the custodian. None for an empty row, and for who was erased since.
+    """Return the units of rows of an export, for the custodian; None for an empty row, and for an erased unit.
 
     Raises:
-        BadData: the vault made no such export.
+        BadData: if the vault made no such export.
     """
     try:
         keys = dict(json.loads((folder / f"{Path(export).name}.json").read_text()))

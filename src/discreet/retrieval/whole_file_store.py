@@ -26,6 +26,7 @@ class WholeFileStore(Store):
 
     _file: Path
     _merge: Merge | None
+    _former: list[tuple[str, str]]
     _depth = 0
 
     @abstractmethod
@@ -112,7 +113,7 @@ class WholeFileStore(Store):
             self._depth -= 1
 
     def _reload(self, new: list[Any]) -> None:
-        self._former: list[tuple[str, str]] = []
+        self._former = []
         self.load(read_file(self._file) or new)
         self._former = []  # units of saved documents were merged before
 

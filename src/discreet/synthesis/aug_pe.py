@@ -47,13 +47,13 @@ class AugPE(SynthesisAlgorithm["Plan"]):
     """Parameters of Algorithm 1. All of them are public, and so is every text before it is voted on.
 
     Attributes:
-        about: what kind of texts the model is asked for first, in words that nobody's document was needed for.
-        texts: how many texts are kept in a generation, and so make the corpus.
-        variations: how many variations of each are written (L - 1).
-        generations: how often is voted (T).
-        tokens: how many tokens a text has at most.
-        temperature: at which the public model is sampled: the larger, the more varied, and the less sensible.
-        seed: other seeds give other texts. It protects nobody.
+        about: the kind of texts that the model writes first, in words that need no document.
+        texts: the number of texts that are kept in a generation; those of the last generation are the corpus.
+        variations: the number of variations that are written of each text (L - 1).
+        generations: the number of votes of a unit (T).
+        tokens: the maximum length of a text, in tokens.
+        temperature: the temperature of the public model: texts are more varied, and less sensible, at larger values.
+        seed: the seed of the public texts. It has no effect on privacy.
     """
 
     name: ClassVar[str] = "aug-pe"
@@ -75,12 +75,12 @@ class AugPE(SynthesisAlgorithm["Plan"]):
             raise UsageError("Say what kind of texts the public model is to write first: --about 'a note of a doctor'.")
 
     def check(self, public: Public) -> None:
-        """Both prompts must fit the model."""
+        """Check that both prompts fit the model."""
         write_layout(public.model, self.about, self.tokens)
         vary_layout(public.model, self.tokens, self.tokens)
 
     def steps(self, rho: float, delta: float, dimension: int, length: int) -> "Plan":
-        """The price, in equal parts, for the votes of the generations."""
+        """Return the plan: the price, in equal parts, for the votes of the generations."""
         population = self.texts * (self.variations + 1)
         return Plan(
             rho=rho,
@@ -88,7 +88,7 @@ class AugPE(SynthesisAlgorithm["Plan"]):
         )
 
     def make(self, inputs: SynthesisInputs["Plan"]) -> list[SyntheticText]:
-        """Algorithm 1. Texts are kept as votes are: a vote is for the texts that it was cast on."""
+        """Run Algorithm 1. Texts are kept like votes: a vote refers to the texts of its generation."""
         votes, public, once = inputs.plan.votes, inputs.public, inputs.checkpoint.once
         paid = inputs.privacy.within(inputs.privacy.pay(votes, ADD_REMOVE_ONE))
         best: list[str] = []
@@ -106,9 +106,9 @@ class AugPE(SynthesisAlgorithm["Plan"]):
         return of_use(self.task, public.model, [SyntheticText(text) for text in best])
 
     def population(
-        self, generation: int, best: Sequence[str], model: ScoringModel, told: Callable[[int, int], None]
+        self, generation: int, best: Sequence[str], model: ScoringModel, on_texts: Callable[[int, int], None]
     ) -> list[str]:
-        """The texts of a generation, each once: those kept of the last one and their variations; new ones at first."""
+        """Return the texts of a generation, each once: the kept ones and their variations; at first, new ones."""
         if generation == 0:
             count = self.texts * (self.variations + 1)
             prompts = [(f"{self.seed} {generation} {number}", self.about) for number in range(count)]
@@ -126,18 +126,18 @@ class AugPE(SynthesisAlgorithm["Plan"]):
             prompts,
             tokens=self.tokens,
             temperature=self.temperature,
-            on_progress=lambda done: told(done, len(prompts)),
+            on_progress=lambda done: on_texts(done, len(prompts)),
         )
         return [text for text in dict.fromkeys([*best, *written]) if text]
 
 
 @dataclass(frozen=True)
 class Votes:
-    """The votes of all generations, as everybody pays for them.
+    """The votes of all generations, as one release that every unit pays.
 
     Attributes:
         each: the count of one generation; a vote is a vector of length one.
-        generations: how many there are.
+        generations: the number of generations.
     """
 
     each: NoisySum
@@ -147,19 +147,19 @@ class Votes:
         return f"votes for {self.each.dimension} texts, sigma {self.each.sigma:.6g}, {self.generations} times"
 
     def cost(self, change: Change) -> Cost:
-        """Of all of them: a unit votes once in each."""
+        """Return the cost of all votes: a unit votes once in each generation."""
         return Times(self.each.cost(change), self.generations)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan(CorpusPlan):
-    """What runs, with which noise: `votes`."""
+    """The votes of a run, with their noise."""
 
     votes: Votes
 
     @property
     def cost(self) -> Cost:
-        """Of everything."""
+        """The cost of all votes."""
         return self.votes.cost(ADD_REMOVE_ONE)
 
     @property
@@ -168,7 +168,7 @@ class Plan(CorpusPlan):
         return max(1, math.ceil(self.votes.each.sigma * math.sqrt(2 * math.log(self.votes.each.dimension))))
 
     def steps(self, vocabulary: int) -> dict[str, object]:
-        """What runs, as plain data."""
+        """Return the votes as plain data."""
         return {
             "generations": self.votes.generations,
             "texts_voted_on": self.votes.each.dimension,
@@ -177,7 +177,7 @@ class Plan(CorpusPlan):
         }
 
     def lines(self, vocabulary: int) -> list[str]:
-        """What runs, for a person."""
+        """Return the votes in words, one sentence a line."""
         return [
             f"votes: a unit casts one in each of {self.votes.generations} generations; in each:",
             f"  1 x {self.votes.each}",
@@ -185,7 +185,7 @@ class Plan(CorpusPlan):
         ]
 
     def check_size(self, units: int, vocabulary: int) -> None:
-        """Refuse votes that would be lost in noise even if all were for one text."""
+        """Refuse votes that the noise would exceed even if all were for one text."""
         if units < self.least:
             raise BadData(
                 f"There are {units} units to vote, and at this price about {self.least} votes for one text stand out "
@@ -194,18 +194,18 @@ class Plan(CorpusPlan):
 
 
 def vote(unit: UnitTexts, among: NDArray[np.float64], places: int) -> Whole:
-    """One for the text that the unit is nearest to by any of its own; of equally near ones the first.
+    """Return the vote of a unit: 1 for the text that is nearest to one of its own; the first of equally near texts.
 
     Args:
-        unit: of it alone, and of public texts, follows what it votes for.
+        unit: the unit. Its vote is a function of its own texts and of public texts.
         among: the vectors of the texts, in whole numbers, shape (texts, dimension).
-        places: how many texts there may be: public, and the length of what is returned.
+        places: the maximum number of texts, public.
 
     Returns:
-        shape (places,): one for that text and nothing for the others; all zeros from a unit that is like none.
+        shape (places,): 1 for that text and 0 for the others; zeros if no text is similar to the unit's texts.
     """
     cast = np.zeros(places, dtype=np.int64)
-    # Sums of such whole numbers are exact in double precision, whatever their order.
+    # Sums of such whole numbers are exact in double precision, in any order.
     likeness = np.max([among @ piece.vector for piece in unit.pieces], axis=0, initial=0)
     if likeness.max(initial=0) > 0:
         cast[likeness.argmax()] = 1
@@ -213,12 +213,12 @@ def vote(unit: UnitTexts, among: NDArray[np.float64], places: int) -> Whole:
 
 
 def whole(public: Public, texts: Sequence[str]) -> NDArray[np.float64]:
-    """The vectors of public texts in whole numbers, shape (texts, dimension)."""
+    """Return the vectors of public texts in whole numbers, shape (texts, dimension)."""
     return np.rint(public.embedder.embed(list(texts)).astype(np.float64) * LARGEST)
 
 
 def most_votes(texts: Sequence[str], counts: Sequence[int], most: int) -> list[str]:
-    """The texts with most votes, the first of equals first. Counts of places without a text are left out."""
+    """Return the texts with most votes; of equal counts, the first. Counts without a text are ignored."""
     order = sorted(range(len(texts)), key=lambda place: (-counts[place], place))
     return [texts[place] for place in order[:most]]
 

@@ -1,8 +1,8 @@
-"""What the methods of making a synthetic corpus share: what units bring, how a price is shared out, what comes out.
+"""The shared parts of the methods of synthesis: the texts of units, plans and their prices, synthetic texts.
 
-A method is a frozen dataclass of its parameters (`SynthesisAlgorithm`). Its `plan` says what runs and with which
-noise, before anything is paid or read; its `make` has it run.
-`discreet.synthesis.runner` does the rest, the same for all of them.
+A method is a frozen dataclass of its parameters (`SynthesisAlgorithm`). Its `plan` returns the releases with their
+noise, before a payment and before a document is read. Its `make` carries out the plan.
+`discreet.synthesis.runner` does the rest, in the same way for all methods.
 """
 
 import math
@@ -24,17 +24,17 @@ from discreet.retrieval.embedding import Embedder
 
 Whole = NDArray[np.int64]
 Fact = tuple[str, str]
-"""Of what kind it is, and what it says: "" and a whole sentence, if it is of no kind."""
+"""The kind of a fact and its value; without a kind, "" and a whole sentence."""
 R = TypeVar("R")
 Progress = Callable[[str, int, int], None]
-"""Told (the step, how much of it is done, of how much)."""
+"""Called with the step, how much of it is done, and its size."""
 Ranked = tuple[tuple[str, float], ...]
 """Words with their surprise in nats, the most surprising first."""
 
 FEWEST_RHO = 1e-6
-"""The zCDP of the cheapest plan that is looked for."""
+"""The zCDP of the cheapest plan that is tried."""
 LEAST = 0.8
-"""A corpus is made with no less than this part of the zCDP that its price pays for by itself."""
+"""The smallest part of the zCDP that its price pays for, with which a corpus is made."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class UnitTexts:
     Attributes:
         pieces: its texts.
         most: K.
-        name: what it is called in the files of a run: a keyed hash.
+        name: its name in the files of a run: a keyed hash.
     """
 
     pieces: tuple[TextPiece, ...] = field(repr=False)
@@ -72,21 +72,21 @@ class UnitTexts:
 
     @property
     def keywords(self) -> frozenset[str]:
-        """The same, as they are counted."""
+        """The set of `ranked`, which is counted."""
         return frozenset(self.ranked)
 
     def about(self, keywords: Collection[str]) -> TextPiece:
-        """Its text that one of the keywords is most surprising in."""
-        told = [
+        """Return the text in which one of the keywords is most surprising."""
+        ranked = [
             (max((nats for word, nats in piece.ranked if word in keywords), default=-1.0), piece.text, place)
             for place, piece in enumerate(self.pieces)
         ]
-        return self.pieces[max(told)[2]]
+        return self.pieces[max(ranked)[2]]
 
 
 @dataclass(frozen=True)
 class SyntheticText:
-    """A text for anybody to read.
+    """A text that all may read.
 
     Attributes:
         text: the text.
@@ -100,15 +100,15 @@ class SyntheticText:
 
 
 class Checkpoint(Protocol):
-    """Keeps what was drawn, so that work that was interrupted goes on without drawing anything twice."""
+    """A store of drawn values, so that an interrupted run resumes without a second draw."""
 
     def once(self, name: str, draw: Callable[[], R]) -> R:
-        """What was drawn under this name; drawn now, and kept durably, if nothing was."""
+        """Return the value that was drawn under this name; draw it now, and keep it durably, if there is none."""
 
 
 @dataclass(frozen=True)
 class Public:
-    """What a method may use for nothing, as often as it likes, on texts that are public."""
+    """The model and the embedder, which a method may use on public texts without payment."""
 
     model: ScoringModel
     embedder: Embedder
@@ -116,11 +116,11 @@ class Public:
 
 @dataclass(frozen=True, kw_only=True)
 class CorpusPlan(ABC):
-    """What runs, with which noise.
+    """The releases of a run, with their noise.
 
     Attributes:
-        rho: the zCDP of everything, about.
-        ceiling: the budget that it fills.
+        rho: the approximate zCDP of all releases.
+        ceiling: the budget that they fill.
     """
 
     rho: float
@@ -129,31 +129,31 @@ class CorpusPlan(ABC):
     @property
     @abstractmethod
     def cost(self) -> Cost:
-        """Of everything, for a unit."""
+        """The cost of all releases, for one unit."""
 
     @property
     def possible(self) -> bool:
-        """Whether a method can run like this, whatever its price."""
+        """Whether a method can run with this noise, regardless of the price."""
         return True
 
     @abstractmethod
     def steps(self, vocabulary: int) -> dict[str, object]:
-        """What runs, as plain data."""
+        """Return the releases as plain data."""
 
     @abstractmethod
     def lines(self, vocabulary: int) -> list[str]:
-        """What runs, for a person."""
+        """Return the releases in words, one sentence a line."""
 
     @abstractmethod
     def check_size(self, units: int, vocabulary: int) -> None:
-        """Refuse what could not give a corpus.
+        """Refuse a vault that is too small for a corpus.
 
         Raises:
-            BadData: there are too few units for anything to be heard above the noise.
+            BadData: if the noise would exceed the votes of all units.
         """
 
     def describe(self, vocabulary: int) -> dict[str, object]:
-        """The plan as plain data."""
+        """Return the plan as plain data."""
         price = {
             "epsilon": self.ceiling.epsilon if self.ceiling else None,
             "delta": self.ceiling.delta if self.ceiling else None,
@@ -192,15 +192,15 @@ class SynthesisAlgorithm(ABC, Generic[P]):
 
     Attributes:
         epsilon: the price of the whole corpus.
-        delta: of the whole corpus; the vault's if None.
-        task: what the corpus is for: the model drops texts that are of no use for it. None are dropped if empty.
+        delta: the delta of the whole corpus; the vault's if None.
+        task: the purpose of the corpus. The model drops texts that are useless for it; none if the task is empty.
     """
 
     name: ClassVar[str]
     failures: ClassVar[float] = 0.0
     """The part of delta that goes to releases that can fail."""
     counts: ClassVar[tuple[str, ...]] = ()
-    """Those of its parameters that are whole numbers of at least 1."""
+    """The parameters that are whole numbers of at least 1."""
 
     epsilon: float = 10.0
     delta: float | None = None
@@ -217,25 +217,25 @@ class SynthesisAlgorithm(ABC, Generic[P]):
 
     @property
     def keywords_read(self) -> tuple[int, int] | None:
-        """How many keywords of a text it wants, and of how many of its tokens; None if it wants none."""
+        """The number of keywords of a text, and the number of tokens that are read for them; None without keywords."""
         return None
 
     @property
     def facts_read(self) -> tuple[int, int] | None:
-        """In how many tokens the facts of a text are written, and how many of its own are read; None if none are."""
+        """The tokens in which the facts of a text are written, and those that are read; None without facts."""
         return None
 
     @abstractmethod
     def check(self, public: Public) -> None:
-        """Refuse, before anything is paid, what the model or the embedder cannot do.
+        """Check, before a payment, that the model and the embedder can run the method.
 
         Raises:
-            UsageError: texts do not fit the model, or the embedder lacks what is asked of it.
+            UsageError: if texts do not fit the model, or if the embedder lacks a property that the method needs.
         """
 
     @abstractmethod
     def steps(self, rho: float, delta: float, dimension: int, length: int) -> P:
-        """What runs if all of it is to cost about `rho`, with `delta` for what can fail."""
+        """Return the plan that costs about `rho`, with `delta` for releases that can fail."""
 
     @abstractmethod
     def make(self, inputs: SynthesisInputs[P]) -> list[SyntheticText]:
@@ -246,18 +246,18 @@ class SynthesisAlgorithm(ABC, Generic[P]):
         """
 
     def plan(self, budget: Budget, spent: Spending, dimension: int, length: int, *, rho: float | None = None) -> P:
-        """Share the price out; every step as precise as it can be.
+        """Divide the price among the steps; return the plan with the least noise.
 
         Args:
-            budget: the vault's.
-            spent: what everybody has spent of it.
-            dimension: of the vectors of texts.
-            length: the longest that such a vector is.
-            rho: of a plan that was made before.
+            budget: the vault's budget.
+            spent: what every unit has spent of it.
+            dimension: the dimension of the vectors of texts.
+            length: the maximum length of such a vector.
+            rho: the rho of an earlier plan, which is made again.
 
         Raises:
-            UsageError: delta is above the vault's, or so little is asked for that no plan fits it.
-            BudgetExhausted: the price is not left to everybody.
+            UsageError: if delta is above the vault's, or if the price is too small for any plan.
+            BudgetExhausted: if the price is not left to every unit.
         """
         delta = self.delta if self.delta is not None else budget.delta
         if not delta > 0:
@@ -267,7 +267,7 @@ class SynthesisAlgorithm(ABC, Generic[P]):
         if delta > budget.delta:
             raise UsageError(f"The corpus's delta, {delta:g}, is above the vault's, {budget.delta:g}. Ask for less.")
         kept = self.failures * delta
-        below = kept * (1 - 1e-9)  # so that it stays below what is kept for it, rounded up
+        below = kept * (1 - 1e-9)  # so that it stays below its share, rounded up
         return share_out(
             lambda rho: self.steps(rho, below, dimension, length),
             lambda cost: budget_for(cost, self.epsilon, delta, kept),
@@ -280,17 +280,17 @@ class SynthesisAlgorithm(ABC, Generic[P]):
 def share_out(
     make: Callable[[float], P], ceiling: Callable[[Cost], Budget], budget: Budget, spent: Spending, rho: float | None
 ) -> P:
-    """The plan with the largest rho that its own ceiling and the vault's budget admit.
+    """Return the plan with the largest rho that its own ceiling and the vault's budget admit.
 
     Args:
-        make: the plan of a rho.
-        ceiling: the budget of a corpus that costs so much.
-        budget: the vault's.
-        spent: what everybody has spent of it.
-        rho: of a plan that was made before: it is made again.
+        make: returns the plan of a rho.
+        ceiling: returns the budget of a corpus with this cost.
+        budget: the vault's budget.
+        spent: what every unit has spent of it.
+        rho: the rho of an earlier plan, which is made again.
 
     Raises:
-        BudgetExhausted: the price is not left to everybody.
+        BudgetExhausted: if the price is not left to every unit.
     """
 
     def fits(rho: float) -> bool:
@@ -304,18 +304,18 @@ def share_out(
         if not fits(FEWEST_RHO):
             price = ceiling(make(FEWEST_RHO).cost)
             raise UsageError(
-                f"Epsilon {price.epsilon:g} at delta {price.delta:g} is too little for any corpus, whatever is left. "
-                "Ask for more. Nothing was paid."
+                f"Epsilon {price.epsilon:g} at delta {price.delta:g} is too little for any corpus. "
+                "Give a larger epsilon. Nothing was paid."
             )
         asked = largest(fits, FEWEST_RHO, 1e4)
-        # A vault adds up at an order of its own, at which the same steps may count for somewhat more.
+        # A vault adds costs at an order of its own, at which the same steps may cost somewhat more.
         rho = largest(is_left, FEWEST_RHO, asked)
         if not is_left(rho) or rho < LEAST * asked:
             price = ceiling(make(rho).cost)
             raise BudgetExhausted(
-                f"Epsilon {price.epsilon:g} at delta {price.delta:g} is not left to every unit: everybody has spent "
-                f"{budget.spent(spent):.4g} of {budget.epsilon:g}. Ask for less, or use a vault with a larger "
-                "grant. Nothing was paid.",
+                f"Epsilon {price.epsilon:g} at delta {price.delta:g} is not left to every unit: all units have spent "
+                f"{budget.spent(spent):.4g} of {budget.epsilon:g}. Give a smaller epsilon, or use a vault with a "
+                "larger grant. Nothing was paid.",
                 asked=price.epsilon,
                 left=budget.left(spent),
             )

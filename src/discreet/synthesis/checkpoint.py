@@ -1,4 +1,4 @@
-"""What the making of a synthetic corpus keeps in VAULT/synthesis, so that nothing is drawn twice or read twice.
+"""The draws of an unfinished run, kept in VAULT/synthesis, so that no value is drawn twice.
 
 All of it is private, as the vault is (`discreet.synthesis.runner`).
 """
@@ -14,11 +14,11 @@ from discreet.errors import StoreError, UsageError
 
 R = TypeVar("R")
 VERSION = 5
-"""Of what a run keeps: one is gone on with by a version of discreet that makes the same of it."""
+"""The format of a checkpoint. A run is resumed only by a version of discreet with the same format."""
 
 
 class RunCheckpoint:
-    """What a run has drawn, a line each, durable before anything is made of it. For several threads at once."""
+    """The draws of a run, one a line, each durable before it is used. For several threads at once."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -39,11 +39,11 @@ class RunCheckpoint:
         return self._lines.get("begun") is None
 
     def begun(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """How the run began.
+        """Return the beginning of the run.
 
         Raises:
-            UsageError: it is one for something else.
-            StoreError: what it says is damaged.
+            UsageError: if the run has other parameters, or began elsewhere.
+            StoreError: if its content is damaged.
         """
         started: dict[str, Any] = self._lines["begun"]
         if not (isinstance(started, dict) and isinstance(started.get("asked"), dict)):
@@ -59,8 +59,8 @@ class RunCheckpoint:
             )
         if then | anyhow != now | anyhow:
             raise UsageError(
-                "A synthesis with other parameters was interrupted in this vault. Run it again as it was, to finish "
-                f"what is paid, or give it up by removing {self._path}: what was paid stays paid."
+                "A synthesis with other parameters was interrupted in this vault. Run it again with its own "
+                f"parameters, to finish what is paid, or give it up by removing {self._path}: what was paid stays paid."
             )
         if then != now:
             raise UsageError(
@@ -73,7 +73,7 @@ class RunCheckpoint:
     def begin(
         self, asked: dict[str, Any], question: str, documents: Sequence[str], steps: dict[str, Any]
     ) -> dict[str, Any]:
-        """Note how a run begins; nothing of an earlier one is left."""
+        """Record the beginning of a run; remove an earlier one."""
         self._path.unlink(missing_ok=True)
         self._lines = {}
         value = {"asked": asked, "question": question, "documents": sorted(set(documents)), "steps": steps}
@@ -81,9 +81,9 @@ class RunCheckpoint:
         return value
 
     def once(self, name: str, draw: Callable[[], R]) -> R:
-        """What was drawn under this name; drawn now, and kept durably, if nothing was.
+        """Return the value that was drawn under this name; draw it now, and keep it durably, if there is none.
 
-        Who asks for a name that is being drawn waits for it: it is not drawn twice. Other names are drawn meanwhile.
+        A thread that asks for a name during its draw waits, so the name is not drawn twice. Other names do not wait.
         """
         with self._drawing.setdefault(name, Lock()):
             if name not in self._lines:

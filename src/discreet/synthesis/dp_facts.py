@@ -47,13 +47,13 @@ class DPFacts(SynthesisAlgorithm["Plan"]):
     """Parameters.
 
     Attributes:
-        keywords: how many keywords of a unit count.
-        clusters: how many keywords a text is made for, at most.
-        overlap: to how many keywords a unit brings facts (L).
-        first: which of its released keywords those are; see `DPSynRAG`.
-        facts: how many facts a unit brings to a keyword (K), the first that its text states.
-        tokens: how many tokens the model writes a text's facts in, at most.
-        text_tokens: to how many tokens a unit's text is cut.
+        keywords: the number of keywords of a unit that count.
+        clusters: the maximum number of keywords for which a text is made.
+        overlap: the number of keywords to which a unit brings facts (L).
+        first: the order in which a unit's released keywords are taken; see `DPSynRAG`.
+        facts: the number of facts that a unit brings to a keyword (K): the first ones of its text.
+        tokens: the maximum number of tokens in which the model writes a text's facts.
+        text_tokens: the number of tokens to which a unit's text is cut.
     """
 
     name: ClassVar[str] = "dp-facts"
@@ -84,11 +84,11 @@ class DPFacts(SynthesisAlgorithm["Plan"]):
         return self.tokens, self.text_tokens
 
     def check(self, public: Public) -> None:
-        """The prompt must fit the model."""
+        """Check that the prompt fits the model."""
         rewrite_layout(public.model, self.text_tokens, self.tokens)
 
     def steps(self, rho: float, delta: float, dimension: int, length: int) -> "Plan":
-        """The price shared out between the two counts."""
+        """Return the plan: the price, divided between the two counts."""
         return Plan(
             rho=rho,
             counts=KeywordCounts.calibrated(KEYWORD_SHARE * rho, delta / 2, self.keywords, ADD_REMOVE_ONE),
@@ -99,7 +99,7 @@ class DPFacts(SynthesisAlgorithm["Plan"]):
         )
 
     def make(self, inputs: SynthesisInputs["Plan"]) -> list[SyntheticText]:
-        """Count keywords, count facts, and write down what was released."""
+        """Count keywords, count facts, and write the released facts as texts."""
         plan, privacy, once, model = inputs.plan, inputs.privacy, inputs.checkpoint.once, inputs.public.model
         for_keywords, for_facts = (privacy.pay(counted, ADD_REMOVE_ONE) for counted in (plan.counts, plan.stated))
         inputs.on_progress("counts", 0, 2)
@@ -114,7 +114,7 @@ class DPFacts(SynthesisAlgorithm["Plan"]):
 
 
 def pairs(unit: UnitTexts, order: Sequence[str], most: int, overlap: int) -> frozenset[str]:
-    """What a unit brings: at most `overlap` times `most` (keyword, fact) pairs, each as one string."""
+    """Return the pairs (keyword, fact) of a unit, at most `overlap` times `most`, each as one string."""
     numbers = numbered([[word] for word in order])
     own = [order[place] for place in places(unit, numbers)[:overlap]]
     return frozenset(
@@ -125,7 +125,7 @@ def pairs(unit: UnitTexts, order: Sequence[str], most: int, overlap: int) -> fro
 
 
 def texts(order: Sequence[str], counts: Mapping[str, int]) -> list[SyntheticText]:
-    """A text for each keyword of which a fact was released; the facts that most units have come first. Public."""
+    """Return a text for each keyword with a released fact; the facts of most units come first. Public."""
     found: dict[str, list[Fact]] = {keyword: [] for keyword in order}
     for pair in sorted(counts, key=lambda pair: (-counts[pair], pair)):
         keyword, kind, value = json.loads(pair)
@@ -135,12 +135,12 @@ def texts(order: Sequence[str], counts: Mapping[str, int]) -> list[SyntheticText
 
 @dataclass(frozen=True, kw_only=True)
 class Plan(CorpusPlan):
-    """What runs, with which noise.
+    """The two counts of a run, with their noise.
 
     Attributes:
         counts: the histogram of keywords.
-        stated: that of facts.
-        first: which of its keywords a unit brings facts to.
+        stated: the histogram of facts.
+        first: the order in which a unit's keywords are taken.
     """
 
     counts: KeywordCounts
@@ -149,11 +149,11 @@ class Plan(CorpusPlan):
 
     @property
     def cost(self) -> Cost:
-        """Of both."""
+        """The cost of both counts."""
         return Together((self.counts.cost(ADD_REMOVE_ONE), self.stated.cost(ADD_REMOVE_ONE)))
 
     def steps(self, vocabulary: int) -> dict[str, object]:
-        """What runs, as plain data."""
+        """Return the counts as plain data."""
         return {
             "keyword_sigma": self.counts.sigma,
             "keyword_threshold": self.counts.threshold,
@@ -163,14 +163,14 @@ class Plan(CorpusPlan):
         }
 
     def lines(self, vocabulary: int) -> list[str]:
-        """What runs, for a person."""
+        """Return the counts in words, one sentence a line."""
         return [
             f"keywords: {self.counts}; a keyword is released if about {self.counts.threshold} units have it",
             f"facts: {self.stated}; a fact is released if about {self.stated.threshold} units state it in these words",
         ]
 
     def check_size(self, units: int, vocabulary: int) -> None:
-        """Refuse to make a corpus for which nothing would be released."""
+        """Refuse a corpus for which no keyword or fact would be released."""
         least = max(self.counts.threshold, self.stated.threshold)
         if units < least:
             raise BadData(

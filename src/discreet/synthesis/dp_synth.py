@@ -1,7 +1,7 @@
 """DP-Synth: a synthetic corpus by private prediction from random subsets, the baseline of DP-SynRAG.
 
 Amin, Bie, Kong, Kurakin, Ponomareva, Syed, Terzis and Vassilvitskii, "Private prediction for large-scale synthetic
-text generation" (2024). Documents are dealt to subsets whatever they say, and those of a subset write texts together.
+text generation" (2024). Units are dealt to subsets regardless of their texts; those of a subset write texts together.
 A unit is in one subset, so all of them together cost what one does. Ours differs from the paper:
 
 - Every token is private; the paper's test whether the public model would do for a token (a sparse vector) is not built.
@@ -42,10 +42,10 @@ class DPSynth(SynthesisAlgorithm["Plan"]):
     """Parameters.
 
     Attributes:
-        subsets: among how many subsets units are dealt: public, so not to be read off their exact number.
-        tokens: how many tokens are drawn for a subset.
-        shape: how a unit's opinion of the next token is brought into bounds (algorithms/common/logit_sum.py).
-        text_tokens: to how many tokens a unit's text is cut.
+        subsets: the number of subsets to which units are dealt: public, so do not derive it from their exact number.
+        tokens: the number of tokens that are drawn for a subset.
+        shape: how a unit's logits of the next token are bounded (algorithms/common/logit_sum.py).
+        text_tokens: the number of tokens to which a unit's text is cut.
     """
 
     name: ClassVar[str] = "dp-synth"
@@ -66,17 +66,17 @@ class DPSynth(SynthesisAlgorithm["Plan"]):
             )
 
     def check(self, public: Public) -> None:
-        """The prompt must fit the model."""
+        """Check that the prompt fits the model."""
         rewrite_layout(public.model, self.text_tokens, self.tokens)
 
     def steps(self, rho: float, delta: float, dimension: int, length: int) -> "Plan":
-        """All of the price, in equal parts, for the tokens of a subset; a token costs c^2/2."""
+        """Return the plan: the price, in equal parts, for the tokens of a subset; a token costs c^2/2."""
         clip = math.sqrt(2 * rho / self.tokens)
         each = InEachCluster("texts of random subsets", ((TokenPrice(clip), self.tokens),), overlap=1)
         return Plan(rho=rho, each=each, subsets=self.subsets, clip=clip)
 
     def make(self, inputs: SynthesisInputs["Plan"]) -> list[SyntheticText]:
-        """Deal units to subsets; have those of each write."""
+        """Deal units to subsets, and write the texts of each subset."""
         plan, model = inputs.plan, inputs.public.model
         members = partition_by_cluster(
             inputs.units,
@@ -84,7 +84,7 @@ class DPSynth(SynthesisAlgorithm["Plan"]):
             self.subsets,
             overlap=1,
             name=lambda unit: unit.name,
-            remember=lambda found: found,  # nothing to keep: a unit's name stays what it is
+            remember=lambda found: found,  # nothing to keep: a unit's name does not change
         )
         works = [
             partial(
@@ -100,7 +100,7 @@ class DPSynth(SynthesisAlgorithm["Plan"]):
         return of_use(self.task, model, [SyntheticText(text) for texts in written for text in texts])
 
     def write(self, texts: Private[str], model: ScoringModel, paid: PrivacyFilter, clip: float) -> list[str]:
-        """The texts of one subset, with the prompt of DP-SynRAG, which names no keyword."""
+        """Write the texts of one subset, with the prompt of DP-SynRAG, which names no keyword."""
         laid_out = rewrite_layout(model, self.text_tokens, self.tokens)
         writers = Writers(model, laid_out, texts, self.tokens)
         return write_texts(writers, model, paid, tokens=self.tokens, shape=self.shape, clip=clip)
@@ -108,12 +108,12 @@ class DPSynth(SynthesisAlgorithm["Plan"]):
 
 @dataclass(frozen=True, kw_only=True)
 class Plan(CorpusPlan):
-    """What runs, with which noise.
+    """The draws of a run, with their noise.
 
     Attributes:
-        each: what is drawn in each subset.
-        subsets: how many there are.
-        clip: the bound of a unit's opinion on a token (c, at temperature 1).
+        each: the draws in each subset.
+        subsets: the number of subsets.
+        clip: the bound of a unit's logits on a token (c, at temperature 1).
     """
 
     each: InEachCluster
@@ -122,16 +122,16 @@ class Plan(CorpusPlan):
 
     @property
     def cost(self) -> Cost:
-        """Of the one subset that a unit is in."""
+        """The cost of the one subset that a unit is in."""
         return self.each.cost(ADD_REMOVE_ONE)
 
     @property
     def possible(self) -> bool:
-        """A larger clip is no privacy to speak of."""
+        """Whether the clip is small enough for a meaningful guarantee."""
         return self.clip <= LARGEST_CLIP
 
     def steps(self, vocabulary: int) -> dict[str, object]:
-        """What runs, as plain data."""
+        """Return the draws as plain data."""
         return {
             "subsets": self.subsets,
             "drawn_in_each_subset": drawn(self.each),
@@ -140,7 +140,7 @@ class Plan(CorpusPlan):
         }
 
     def lines(self, vocabulary: int) -> list[str]:
-        """What runs, for a person."""
+        """Return the draws in words, one sentence a line."""
         return [
             f"subsets: {self.subsets}, a unit in one of them; in each:",
             *(f"  {times} x {priced}" for priced, times in self.each.drawn),
@@ -148,7 +148,7 @@ class Plan(CorpusPlan):
         ]
 
     def check_size(self, units: int, vocabulary: int) -> None:
-        """Refuse subsets in which all units together could not be heard."""
+        """Refuse subsets in which the noise would exceed the votes of all units."""
         needed = voices(vocabulary, self.clip)
         if units < needed * self.subsets:
             raise BadData(
@@ -159,12 +159,12 @@ class Plan(CorpusPlan):
 
 
 def subset(name: str, subsets: int) -> int:
-    """The subset of a unit: by its name, a keyed hash, and by nothing else; never by who else is there."""
+    """Return the subset of a unit: a function of its name alone, a keyed hash, and never of other units."""
     return int.from_bytes(hashlib.blake2b(name.encode(), person=b"subset", digest_size=8).digest()) % subsets
 
 
 def one_text(unit: UnitTexts) -> str:
-    """The text that a unit brings: the first by a hash of what it says, so that none is preferred for its content."""
+    """Return the text that a unit brings: the first by a hash, so that no content is preferred."""
     return min((piece.text for piece in unit.pieces), key=lambda text: (_digest(text), text))
 
 

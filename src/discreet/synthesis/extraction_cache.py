@@ -1,6 +1,6 @@
-"""What the model made of each text, kept by content: no text is read twice.
+"""The keywords and facts that the model found in each text, by the text's content: no text is read twice.
 
-All of it is private, as the vault is.
+All of it is private, like the vault.
 """
 
 import hashlib
@@ -16,34 +16,34 @@ Read = Callable[[Sequence[str]], Iterable[tuple[int, Any]]]
 
 
 KEYWORDS, FACTS = "keywords.jsonl", "facts.jsonl"
-"""The files of what the model made of texts."""
+"""The files of the keywords and facts of texts."""
 
 
 class ExtractionCache:
-    """What the model makes of texts, by their content: a run that goes on, or the next one, need not read them again.
+    """The results of reading texts with the model, by content: a resumed run, or the next one, does not read again.
 
     Args:
-        file: where they are kept (`open_extraction_cache`).
-        about: how they are read, as plain data: what was read in another way does not count.
-        read: what the model makes of each of some texts, as plain data, with the text's place among them.
+        file: the file of the results (`open_extraction_cache`).
+        about: how texts are read, as plain data. Results of another way are ignored.
+        read: yields the position and the result of each text, as plain data.
     """
 
     def __init__(self, file: TextIO, about: Sequence[Any], read: Read) -> None:
         self._file, self._about, self._read = file, list(about), read
 
-    def of(self, texts: Sequence[str], told: Callable[[int], None]) -> list[Any]:
-        """What it makes of each text; `told` how many are done."""
+    def of(self, texts: Sequence[str], on_progress: Callable[[int], None]) -> list[Any]:
+        """Return the result of each text; call `on_progress` with the number of texts that are done."""
         known = self._known()
         fresh = sorted({text for text in texts if _digest(text) not in known})
         done = len(texts) - len(fresh)
-        told(done)
+        on_progress(done)
         for place, found in self._read(fresh):
             digest = _digest(fresh[place])
             line = json.dumps([*self._about, digest, found])
             known[digest] = json.loads(line)[-1]
             self._keep(line)
             done += 1
-            told(done)
+            on_progress(done)
         return [known[_digest(text)] for text in texts]
 
     def _keep(self, line: str) -> None:
@@ -71,9 +71,9 @@ class ExtractionCache:
 
 @contextmanager
 def open_extraction_cache(folder: Path) -> Iterator[Mapping[str, TextIO]]:
-    """The files of readings by name, for a run; to be opened before the run looks which documents there are.
+    """Open the files of the results by name, for a run; open them before the run lists the documents.
 
-    If they are forgotten while it lasts, what it still reads goes with them.
+    If the files are removed during the run, its later results are lost with them.
     """
     files = {name: (folder / name).open("a+", encoding="ascii", errors="replace") for name in (KEYWORDS, FACTS)}
     try:
@@ -85,10 +85,10 @@ def open_extraction_cache(folder: Path) -> Iterator[Mapping[str, TextIO]]:
 
 
 def forget_extractions(folder: Path) -> None:
-    """Forget what was made of all texts: something is being erased.
+    """Remove the results of all texts, because a document is erased.
 
     Raises:
-        StoreError: a file could not be removed, and is named.
+        StoreError: if a file cannot be removed; the error names it.
     """
     for name in (KEYWORDS, FACTS):
         try:

@@ -1,8 +1,8 @@
-"""What a text says, as single facts that many texts may share: ("treatment", "warm oil").
+"""The content of a text as single facts that many texts may share: ("treatment", "warm oil").
 
-The public model writes the text anew as short facts, always with its best token, each text by itself; what it wrote is
-taken apart. "The symptoms of Ana are itchy ears, humming noise" says ("symptoms", "itchy ears") and ("symptoms",
-"humming noise"). Of whom is left out: everybody's name would keep their facts apart.
+The public model rewrites each text by itself as short sentences, greedily; the sentences are split into facts.
+"The symptoms of Ana are itchy ears, humming noise" has the facts ("symptoms", "itchy ears") and ("symptoms",
+"humming noise"). The individual is left out: with a name in each fact, no two units would share a fact.
 """
 
 import re
@@ -19,11 +19,11 @@ from discreet.generation.torch_backend.length_buckets import in_order, map_in_bu
 from discreet.synthesis.base import Fact
 
 PARSED = 1
-"""Changes when the same text is taken apart otherwise: facts that are kept are not mixed with others."""
+"""The version of the split into facts: kept facts of another version are not used."""
 BLOCK = 32
-"""Texts that are written anew together, always: what one says must not depend on how many others there are."""
+"""The constant number of texts that are rewritten together: a result must not depend on the number of others."""
 LONGEST_KIND = 4
-"""Words. What is longer is no kind of facts, but a sentence of its own."""
+"""The maximum number of words of a kind; a longer one begins a sentence without a kind."""
 _IS = r"(?:is|are|was|were|(?:should|must|will|would|may|can|could) be)"
 _LINK = re.compile(rf"\b{_IS}\b", re.IGNORECASE)
 # "The diagnosis is Brindle Ear and the treatment should be warm oil": two sentences.
@@ -37,13 +37,13 @@ def stated(
     tokens: int,
     text_tokens: int,
 ) -> Iterator[tuple[int, list[Fact]]]:
-    """The facts of each text, with its place among the texts, as they are read.
+    """Yield the facts of each text, with the text's position, one text after the other.
 
     Args:
-        model: the public model; if it is spread over a cluster, workers read many texts at a time.
+        model: the public model; on a cluster, workers read many texts at a time.
         texts: the texts.
-        tokens: the most that is written for a text: public.
-        text_tokens: how many tokens of a text are read: public.
+        tokens: the maximum number of tokens that are written for a text: public.
+        text_tokens: the number of tokens of a text that are read: public.
     """
     if isinstance(model, RayModel):
         found = model.read(partial(_by_a_worker, tokens=tokens, text_tokens=text_tokens), texts)
@@ -58,27 +58,27 @@ def stated(
 
 
 def facts_of(written: str, whole: bool = True) -> list[Fact]:
-    """The facts that a text states, each once, in its order.
+    """Return the facts that a text states, each once, in its order.
 
     Args:
         written: sentences such as "The diagnosis is Brindle Ear."
-        whole: whether it is all there. Of one that was cut off, what stands last does not count.
+        whole: whether the text is complete. The last fact of an incomplete text is ignored.
     """
     found = [fact for sentence in _sentences(written) for fact in _facts(sentence)]
     return list(dict.fromkeys(fact for fact in (found if whole else found[:-1]) if fact[1]))
 
 
 def found_in(text: str, facts: Iterable[tuple[str, str]]) -> tuple[Fact, ...]:
-    """The facts whose value stands in the text, word by word; of what kind it is, the model says.
+    """Return the facts whose words all occur in the text. The kind of a fact may be the model's own word.
 
-    A value that a small model makes up, or takes from the examples in its prompt, does not count.
+    A value that a small model invents, or takes from the examples in its prompt, is left out.
     """
     there = set(words_of(text))
     return tuple((kind, value) for kind, value in facts if there.issuperset(words_of(value)))
 
 
 def sentences(facts: Sequence[Fact]) -> str:
-    """Facts as a text for anybody to read; those of one kind together, in the order in which they are given."""
+    """Write facts as a text that all may read; those of one kind together, in the given order."""
     kinds = list(dict.fromkeys(kind for kind, _ in facts))
     return " ".join(_sentence(kind, [value for own, value in facts if own == kind]) for kind in kinds)
 
@@ -104,7 +104,7 @@ def _facts(sentence: str) -> list[Fact]:
 
 
 def _plain(text: str) -> list[str]:
-    """Words without case, punctuation, and articles in front."""
+    """Return words without case, punctuation, and articles in front."""
     words = words_of(text)
     while words and words[0] in ARTICLES:
         words = words[1:]

@@ -1,13 +1,13 @@
-"""A synthetic corpus of a vault: what stands between the vault and the methods of making one.
+"""The run of a method of synthesis on a vault: plan, read, pay, draw, resume, write.
 
-VAULT/synthesis/run.jsonl       a run that is not finished: its documents, and what it has drawn
-VAULT/synthesis/keywords.jsonl  the keywords of texts, by the model; forgotten when a document is erased or replaced
+VAULT/synthesis/run.jsonl       an unfinished run: its documents, and its draws
+VAULT/synthesis/keywords.jsonl  the keywords of texts, by the model; removed when a document is erased or replaced
 VAULT/synthesis/facts.jsonl     their facts, likewise
-VAULT/synthesis/done.json       which documents corpora were made from, under a keyed hash
+VAULT/synthesis/done.json       the documents of finished corpora, under a keyed hash
 VAULT/synthesis/lock            held while a corpus is made: two runs at once would draw twice for one payment
 
-All of it is private, as the vault is. A run that was interrupted goes on: it is paid once, and what was drawn and kept
-is not drawn again. Copies of a vault must not both go on with one run.
+All of it is private, like the vault. An interrupted run is resumed: it is paid once, and a kept draw is not drawn
+again. Two copies of a vault must not both resume one run.
 """
 
 import fcntl
@@ -56,11 +56,11 @@ from discreet.system.atomic_write import replace_file, replace_files
 from discreet.system.output_path import check_output_path
 
 Told = Callable[[str, int, int], None]
-"""Told (the step, how much of it is done, of how much)."""
+"""Called with the step, how much of it is done, and its size."""
 METHODS: dict[str, type[SynthesisAlgorithm[Any]]] = {
     method.name: method for method in (DPSynRAG, DPFacts, DPSynth, AugPE)
 }
-"""The methods by their names; the first is taken unless another is named."""
+"""The methods by their names; the first is the default."""
 
 
 @dataclass(frozen=True)
@@ -68,10 +68,10 @@ class Synthetic:
     """A synthetic corpus, with what it cost.
 
     Attributes:
-        texts: all that was written, kept or not.
-        receipt: what was paid.
-        plan: what ran, as plain data.
-        documents: those that corpora were made from by now, under a keyed hash: private.
+        texts: all texts, kept or not.
+        receipt: the receipt.
+        plan: the plan, as plain data.
+        documents: the documents of all finished corpora, under a keyed hash: private.
     """
 
     texts: tuple[SyntheticText, ...]
@@ -108,12 +108,12 @@ def make_corpus(
     told: Told,
     ray: str | None = None,
 ) -> Synthetic:
-    """Make a corpus and write it to `out`, with its receipt; the model's work is spread over a Ray cluster, if named.
+    """Make a corpus and write it to `out`, with its receipt; the model runs on a Ray cluster, if one is named.
 
     Raises:
-        UsageError: `out` is there already, or nothing can be written there: nothing was paid. Or a task drops every
-            text: what was paid and written is kept for another task.
-        DiscreetError: there is no such cluster. Nothing was paid.
+        UsageError: if `out` exists or cannot be written: nothing was paid. Or if a task drops every text: the paid
+            texts are kept for another task.
+        DiscreetError: if there is no such cluster. Nothing was paid.
     """
     check_output_path(out, workshop.folder.parent, force=force)
     check_output_path(receipt_path(out), workshop.folder.parent, force=force)
@@ -130,15 +130,15 @@ def make_corpus(
 
 
 def receipt_path(path: Path) -> Path:
-    """Where the receipt of a corpus lies."""
+    """Return the path of the receipt of a corpus."""
     return path.with_name(path.name.removesuffix(".jsonl") + ".receipt.json")
 
 
 def check_finished(folder: Path) -> None:
-    """Refuse to go on while a run of `folder` is not finished: it would be paid anew by those who paid already.
+    """Refuse an unfinished run of `folder`: units that paid for it would pay again.
 
     Raises:
-        UsageError: there is one.
+        UsageError: if there is one.
     """
     run = folder / "run.jsonl"
     if run.exists():
@@ -147,18 +147,18 @@ def check_finished(folder: Path) -> None:
 
 @dataclass
 class SynthesisRunner:
-    """What a synthesis needs of a vault.
+    """The parts of a vault that a synthesis needs.
 
     Attributes:
         folder: VAULT/synthesis.
         store: the documents.
         model: the public model.
-        ledger: who has paid what.
-        secret: from which units get their names in the ledger; empty where everybody pays.
-        unit: what a unit is called.
-        embedder: the public embedder, by which documents got their vectors.
-        noise: the operating system's, unless this is a simulation.
-        planned: told what will run, before anything is read by the model or paid.
+        ledger: the record of payments.
+        secret: the key of the units' names in the ledger; empty if all units pay.
+        unit: the word for a unit.
+        embedder: the public embedder of the documents' vectors.
+        noise: the noise of a simulation; the operating system's if None.
+        planned: called with the plan, before the model reads a document and before a payment.
     """
 
     folder: Path
@@ -174,19 +174,19 @@ class SynthesisRunner:
 
     @cached_property
     def _machine(self) -> str:
-        """On what kind of machine the model runs.
+        """The digest of the kind of machine on which the model runs.
 
-        Which texts a machine had read when it stopped follows from how many there are. Gone on with on one that rounds
-        otherwise, one unit would change what others say.
+        The number of texts decides which texts a machine had read when it stopped. If a machine that rounds in another
+        way resumed the run, one unit would change the facts of others.
         """
         return probe(self.model)
 
     def plan(self, parameters: SynthesisAlgorithm[Any]) -> CorpusPlan:
-        """What a corpus would cost: nothing is paid yet, and nothing read but what everybody has paid.
+        """Return the plan of a corpus. Nothing is paid, and only the spending of all units is read.
 
         Raises:
-            UsageError: the method asks for what the model or the embedder cannot do.
-            BudgetExhausted: the price is not left to everybody.
+            UsageError: if the model or the embedder cannot run the method.
+            BudgetExhausted: if the price is not left to every unit.
         """
         check_task(self.model, parameters.task)
         parameters.check(Public(self.model, self.embedder))
@@ -196,22 +196,22 @@ class SynthesisRunner:
     def make(
         self, parameters: SynthesisAlgorithm[Any], *, only_new: bool = False, told: Told = lambda *_: None
     ) -> Synthetic:
-        """Make a corpus, and pay for it; or go on with one that was interrupted.
+        """Make a corpus, and pay for it; or resume one that was interrupted.
 
         Raises:
-            BudgetExhausted: the price cannot be paid.
-            UsageError: a run with other parameters was interrupted.
-            BadData: there are too few documents for anything to be heard above the noise. Nothing was paid.
+            BudgetExhausted: if the price cannot be paid.
+            UsageError: if a run with other parameters was interrupted.
+            BadData: if the noise would exceed the votes of all units. Nothing was paid.
         """
         with self.alone():
             return self._make(parameters, only_new, told)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """While this lasts, no other process makes a corpus of this vault.
+        """Keep other processes from making a corpus of this vault.
 
         Raises:
-            UsageError: one does.
+            UsageError: if another process makes one.
         """
         if self._held:
             yield
@@ -245,7 +245,7 @@ class SynthesisRunner:
     def _begun(
         self, journal: RunCheckpoint, parameters: SynthesisAlgorithm[Any], only_new: bool
     ) -> tuple[dict[str, Any], CorpusPlan, list[StoredText]]:
-        """How the run began, now or before; its plan; and the texts that it is made from."""
+        """Return the beginning of the run, now or before; its plan; and its texts."""
         if journal.fresh:  # what cannot be done is refused before the model computes anything
             plan = self.plan(parameters)
             read = self._texts(only_new)
@@ -253,17 +253,17 @@ class SynthesisRunner:
             asked, tags = self._asked(parameters, only_new), [text.tag for text in read]
             return journal.begin(asked, uuid.uuid4().hex, tags, self._steps(plan)), plan, read
         started = journal.begun(self._asked(parameters, only_new))
-        check_task(self.model, parameters.task)  # which may be another now
+        check_task(self.model, parameters.task)  # which may be another one now
         names = set(started["documents"])
         read = [text for text in self.store.texts() if text.tag in names]
         return started, self._plan_of(parameters, started["steps"]), read
 
     def _asked(self, parameters: SynthesisAlgorithm[Any], only_new: bool) -> dict[str, Any]:
-        """What a run is of: one is gone on with only by what asks for the same."""
+        """Return the description of a run: only a call with the same description resumes it."""
         return {
             "version": VERSION,
             "method": parameters.name,
-            # What texts are dropped in the end changes nothing of what is drawn.
+            # The texts that are dropped at the end do not change the draws.
             "parameters": {name: value for name, value in asdict(parameters).items() if name != "task"},
             "only_new": only_new,
             "model": self.model.name,
@@ -276,7 +276,7 @@ class SynthesisRunner:
         return described
 
     def _plan_of(self, parameters: SynthesisAlgorithm[Any], steps: dict[str, Any]) -> CorpusPlan:
-        """The plan of a run that began; what it has paid must not count against it."""
+        """Return the plan of a run that began; its own payments must not count against it."""
         plan: CorpusPlan = parameters.plan(
             self.ledger.budget, Spending.nothing(), self.embedder.dimension, LARGEST, rho=float(steps["rho"])
         )
@@ -288,7 +288,7 @@ class SynthesisRunner:
         return plan
 
     def finish(self, made: Synthetic) -> None:
-        """Forget the run, when its corpus is where it was to go; and remember what it was made from."""
+        """Remove the run after its corpus was written, and record its documents."""
         replace_file(self.folder / "done.json", json.dumps({"documents": made.documents}))
         (self.folder / "run.jsonl").unlink(missing_ok=True)
 
@@ -315,10 +315,10 @@ class SynthesisRunner:
             return parameters.make(inputs)
 
         if not self.secret:
-            everybody = PrivacyFilter(self.ledger, plan.ceiling, question, unit=self.unit, noise=self.noise, again=True)
-            with self._explained(everybody):
-                texts = run(units, everybody)
-            return everybody.receipt(), texts
+            shared = PrivacyFilter(self.ledger, plan.ceiling, question, unit=self.unit, noise=self.noise, again=True)
+            with self._explained(shared):
+                texts = run(units, shared)
+            return shared.receipt(), texts
         each = UnitAccount(self.ledger, question, ceiling=plan.ceiling, unit=self.unit, noise=self.noise)
         admitted, privacy = each.admit(units, Spending.of(plan.cost), again=True)
         texts = run(admitted, privacy)
@@ -326,15 +326,15 @@ class SynthesisRunner:
         return each.receipt(), texts
 
     @contextmanager
-    def _explained(self, everybody: PrivacyFilter) -> Iterator[None]:
-        """Say what was paid, if a question was asked meanwhile that left too little for the rest."""
+    def _explained(self, shared: PrivacyFilter) -> Iterator[None]:
+        """Add the paid epsilon to the error, if a question left too little for the rest meanwhile."""
         try:
             yield
         except BudgetExhausted as error:
-            if paid := everybody.receipt().epsilon:
+            if paid := shared.receipt().epsilon:
                 raise BudgetExhausted(
-                    f"{error} Epsilon {paid:.4g} of this corpus is paid, and what it bought is kept. Nothing can be "
-                    f"made of it with what is left; to make another corpus give it up: remove {self.folder}/run.jsonl.",
+                    f"{error} Epsilon {paid:.4g} of this corpus is paid, and its draws are kept. The rest of the "
+                    f"budget cannot finish it. To make another corpus, give it up: remove {self.folder}/run.jsonl.",
                     asked=error.asked,
                     left=error.left,
                 ) from error

@@ -149,7 +149,7 @@ class AlgorithmSuite:
         return ToyModel(["warm", "sand", "forbidden"])
 
     def test_algorithm_declares_its_guarantee_and_payment(self, algorithm: Algorithm) -> None:
-        """A vault refuses an algorithm without a name, a guarantee and a payment."""
+        """Check that a vault refuses an algorithm without a name, a guarantee and a payment."""
         check_declared(algorithm)
         assert isinstance(algorithm.name, str)
         assert algorithm.name
@@ -158,7 +158,7 @@ class AlgorithmSuite:
         assert hash(algorithm) == hash(algorithm), "The class of an algorithm is a frozen dataclass."
 
     def test_plan_fits_the_budget(self, algorithm: Algorithm, budget: Budget) -> None:
-        """The budget pays for the plan, the ceiling for its rounds. An algorithm that costs nothing has no plan."""
+        """Check that the budget pays for the plan, and the ceiling for its rounds. A free algorithm has no plan."""
         plan = algorithm.plan(budget, ANY_VOCABULARY)
         assert (plan is None) == (algorithm.payment is Payment.NOTHING)
         if plan is not None:
@@ -168,7 +168,7 @@ class AlgorithmSuite:
             assert plan.ceiling.delta <= budget.delta
 
     def test_plan_does_not_depend_on_the_vocabulary(self, algorithm: Algorithm, budget: Budget) -> None:
-        """A vault plans a question before it loads a model."""
+        """Check that a vault plans a question before it loads a model."""
         plans = [algorithm.plan(budget, size) for size in (ANY_VOCABULARY, 50_000)]
         assert plans[0] == plans[1]
 
@@ -176,7 +176,7 @@ class AlgorithmSuite:
     def test_run_takes_at_most_its_plan(
         self, algorithm: Algorithm, model: LanguageModel, budget: Budget, account: str
     ) -> None:
-        """What a question charges or reserves, of any one unit, is within `plan.max_cost`, in every corpus."""
+        """Check that the charges and reservations of any one unit are within `plan.max_cost`, in every corpus."""
         most = max_cost(algorithm, budget)
         for texts in CORPORA:
             for seed in SEEDS:
@@ -186,7 +186,7 @@ class AlgorithmSuite:
     def test_receipt_is_within_the_ceiling(
         self, algorithm: Algorithm, model: LanguageModel, budget: Budget, account: str
     ) -> None:
-        """A receipt has at most the delta of the ceiling, and its epsilon with that of the selection."""
+        """Check that a receipt has at most the delta of the ceiling, and its epsilon with that of the selection."""
         plan = algorithm.plan(budget, ANY_VOCABULARY)
         for texts in CORPORA:
             receipt = run(algorithm, model, budget, account, texts).receipt
@@ -198,7 +198,7 @@ class AlgorithmSuite:
     def test_no_value_is_opened_without_payment(
         self, algorithm: Algorithm, model: LanguageModel, budget: Budget, account: str
     ) -> None:
-        """The algorithm calls neither `account.unpaid` nor `unsealed_passages`, which are for baselines."""
+        """Check that the algorithm calls neither `account.unpaid` nor `unsealed_passages`, which are for baselines."""
         for texts in CORPORA:
             assert run(algorithm, model, budget, account, texts).unpaid_reads == 0
 
@@ -215,7 +215,7 @@ class AlgorithmSuite:
             assert among.receipt.charges == without.receipt.charges
 
     def test_run_needs_no_document(self, algorithm: Algorithm, model: LanguageModel, budget: Budget) -> None:
-        """Whether the corpus has a document shows in no error."""
+        """Check that no error depends on whether the corpus has a document."""
         for seed in SEEDS:
             assert isinstance(run(algorithm, model, budget, "unit", (), seed).generated, GeneratedAnswer)
 

@@ -22,7 +22,7 @@ class EmbedderSuite:
         raise NotImplementedError("Override the fixture `embedder`.")
 
     def test_embedder_has_a_name(self, embedder: Embedder) -> None:
-        """The vault records the name, and loads the embedder by it."""
+        """Check that the vault records the name, and loads the embedder by it."""
         assert embedder.name
         assert embedder.name == embedder.name.strip()
 
@@ -41,7 +41,7 @@ class EmbedderSuite:
         assert (np.linalg.norm(vectors.astype(np.float64), axis=1) <= 1 + 1e-5).all()
 
     def test_vector_depends_on_its_text_alone(self, embedder: Embedder) -> None:
-        """The bits of a vector do not depend on the other texts of the batch."""
+        """Check that the bits of a vector do not depend on the other texts of the batch."""
         alone = embedder.embed([TEXT])[0].tobytes()
         for others in (SHORT, LONG, [TEXT.replace("Ada", "Bela")] * 9):
             for place in range(len(others) + 1):
@@ -49,7 +49,7 @@ class EmbedderSuite:
                 assert embedder.embed(batch)[place].tobytes() == alone
 
     def test_vectors_have_no_memory(self, embedder: Embedder) -> None:
-        """The bits of a vector do not depend on earlier calls."""
+        """Check that the bits of a vector do not depend on earlier calls."""
         before = embedder.embed([TEXT]).tobytes()
         embedder.embed([*LONG, *SHORT])
         assert embedder.embed([TEXT]).tobytes() == before
@@ -61,12 +61,12 @@ class EmbedderSuite:
         assert forth.tobytes() == back[::-1].tobytes()
 
     def test_progress_adds_up(self, embedder: Embedder) -> None:
-        """The callback gets numbers of texts that add up to all of them."""
+        """Check that the callback gets numbers of texts that add up to all of them."""
         done: list[int] = []
         embedder.embed([TEXT, *SHORT, *LONG], done.append)
         assert sum(done) == 5
 
     def test_texts_of_one_topic_are_near(self, embedder: Embedder) -> None:
-        """Two texts of the same words are nearer than two texts of different words."""
+        """Check that two texts of the same words are nearer than two texts of different words."""
         vectors = embedder.embed(["numb thumbs and white hands", "white hands, numb thumbs", "the price of copper"])
         assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2] + 0.1

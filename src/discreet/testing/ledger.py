@@ -68,20 +68,20 @@ class ChargeTests:
         return lambda ledger: ledger
 
     def test_charges_add_up(self, make_ledger: MakeLedger) -> None:
-        """The total is the sum of all charges."""
+        """Check that the total is the sum of all charges."""
         ledger = make_ledger(BUDGET)
         pay(ledger, "q", 0, 0.5)
         pay(ledger, "q", 1, 0.25, 1e-7)
         assert ledger.spent() == Spending.of(BoundedRange(0.5)) + Spending.of(BoundedRange(0.25, 1e-7))
 
     def test_charge_is_recorded_once(self, make_ledger: MakeLedger) -> None:
-        """A charge is idempotent under its question and its number, and says whether it is new."""
+        """Check that a charge is idempotent under its question and its number, and returns whether it is new."""
         ledger = make_ledger(BUDGET)
         assert [pay(ledger, "q", 0, 0.5) for _ in range(3)] == [True, False, False]
         assert ledger.spent() == Spending.of(BoundedRange(0.5))
 
     def test_charge_with_another_cost_is_refused(self, make_ledger: MakeLedger) -> None:
-        """A charge that was recorded before cannot come back with another cost."""
+        """Check that a charge that was recorded before cannot come back with another cost."""
         ledger = make_ledger(BUDGET)
         pay(ledger, "q", 0, 0.5)
         with pytest.raises(LedgerError, match="another cost"):
@@ -89,7 +89,7 @@ class ChargeTests:
         assert ledger.spent() == Spending.of(BoundedRange(0.5))
 
     def test_charges_survive_a_crash(self, make_ledger: MakeLedger, reopen: Reopen) -> None:
-        """A charge that was acknowledged is there after a crash, and is still recorded once."""
+        """Check that a charge that was acknowledged is there after a crash, and is still recorded once."""
         ledger = make_ledger(BUDGET)
         pay(ledger, "q", 0, 0.5)
         found = reopen(ledger)
@@ -99,7 +99,7 @@ class ChargeTests:
         assert not found.affords(Spending.of(BoundedRange(2.6)))
 
     def test_refused_charge_leaves_no_trace(self, make_ledger: MakeLedger) -> None:
-        """A charge beyond the budget is refused, changes nothing, and says how much is left."""
+        """Check that a charge beyond the budget is refused and changes nothing; the error names the rest."""
         ledger = make_ledger(BUDGET)
         pay(ledger, "q", 0, 2.0)
         before = ledger.spent()
@@ -110,14 +110,14 @@ class ChargeTests:
         pay(ledger, "q", 1, 1.0)
 
     def test_failures_have_their_own_limit(self, make_ledger: MakeLedger) -> None:
-        """The probabilities of failure add up to at most the budget's share for failures."""
+        """Check that the probabilities of failure add up to at most the budget's share for failures."""
         ledger = make_ledger(BUDGET)
         with pytest.raises(BudgetExhausted):
             pay(ledger, "q", 0, 0.1, 1.1e-6)
         pay(ledger, "q", 0, 0.1, 0.9e-6)
 
     def test_non_private_charge_is_refused(self, make_ledger: MakeLedger) -> None:
-        """No budget pays for a release without a guarantee."""
+        """Check that no budget pays for a release without a guarantee."""
         with pytest.raises(BudgetExhausted):
             make_ledger(BUDGET).charge(Charge("q", 0, "plain", CHANGE, NonPrivate()))
 
@@ -159,7 +159,7 @@ class LedgerSuite(ChargeTests):
     def test_any_history_matches_the_reference(
         self, make_ledger: MakeLedger, reopen: Reopen, taken: list[Step], accountant: Accountant
     ) -> None:
-        """Every step has the outcome of the reference; so have the sums, also after a crash."""
+        """Check that every step and all sums are those of the reference, also after a crash."""
         ledger, reference = make_ledger(BUDGETS[accountant]), MemoryLedger(BUDGETS[accountant])
         for step in taken:
             assert outcome(ledger, step) == outcome(reference, step)
@@ -173,7 +173,7 @@ class LedgerSuite(ChargeTests):
     def test_unit_changes_nothing_for_other_units(
         self, make_ledger: MakeLedger, taken: list[Step], accountant: Accountant, left_out: int
     ) -> None:
-        """All that happens to the other units, and all that is public, is the same without one unit."""
+        """Check that the payments of other units, and all public values, are the same without one unit."""
         check_others(make_ledger(BUDGETS[accountant]), make_ledger(BUDGETS[accountant]), taken, left_out)
 
     @QUICK
@@ -181,7 +181,7 @@ class LedgerSuite(ChargeTests):
     def test_no_unit_pays_more_than_the_budget(
         self, make_ledger: MakeLedger, taken: list[Step], accountant: Accountant
     ) -> None:
-        """At every moment, the settled cost of all that a unit takes part in fits into the budget."""
+        """Check that at every moment, the settled costs of a unit fit into the budget."""
         budget = BUDGETS[accountant]
         ledger, paid = make_ledger(budget), dict[tuple[int, bytes], Spending]()
         for step in taken:
@@ -211,7 +211,7 @@ class LedgerSuite(ChargeTests):
         assert ledger.spent() == before
 
     def test_only_named_units_pay(self, make_ledger: MakeLedger) -> None:
-        """A reservation charges the named units that can pay, and no other unit."""
+        """Check that a reservation charges the named units that can pay, and no other unit."""
         ledger = make_ledger(BUDGETS["pure"])
         assert ledger.reserve("q", 0, of(2.0), UNITS[:2]) == frozenset(UNITS[:2])
         assert ledger.reserve("q", 1, of(2.0), UNITS[1:4]) == frozenset(UNITS[2:4])
@@ -234,7 +234,7 @@ class LedgerSuite(ChargeTests):
             ledger.settle("q", 1, of(1.5))
 
     def test_part_is_reserved_once(self, make_ledger: MakeLedger) -> None:
-        """A part cannot be reserved again: new noise for the same question would average the noise away."""
+        """Check that a part cannot be reserved again: new noise for the same question would average the noise away."""
         ledger = make_ledger(BUDGETS["pure"])
         ledger.reserve("q", 0, of(0.5), UNITS)
         ledger.reserve_all("q", 1, of(0.5))
@@ -247,7 +247,7 @@ class LedgerSuite(ChargeTests):
         assert (ledger.unit_balances(), ledger.spent()) == before
 
     def test_payers_are_those_who_reserved(self, make_ledger: MakeLedger, reopen: Reopen) -> None:
-        """`payers` returns who pays for a part; None for an unknown part, or if all units pay."""
+        """Check that `payers` returns who pays for a part; None for an unknown part, or if all units pay."""
         ledger = make_ledger(BUDGETS["pure"])
         ledger.reserve("q", 0, of(2.0), UNITS[:2])
         ledger.reserve_all("q", 1, of(0.5))
@@ -257,7 +257,7 @@ class LedgerSuite(ChargeTests):
             assert found.payers("q", 2) is None
 
     def test_unit_named_twice_pays_once_per_part(self, make_ledger: MakeLedger) -> None:
-        """A name that stands twice in one part pays once; it pays again for the next part."""
+        """Check that a name that stands twice in one part pays once; it pays again for the next part."""
         ledger = make_ledger(BUDGETS["pure"])
         once = ledger.budget.filter_state(of(1.0))
         assert ledger.reserve("q", 0, of(1.0), [UNITS[0], UNITS[0]]) == {UNITS[0]}
@@ -266,7 +266,7 @@ class LedgerSuite(ChargeTests):
         assert ledger.unit_balances() == [(once + once, 1)]
 
     def test_unsettled_reservation_counts_as_spent(self, make_ledger: MakeLedger, reopen: Reopen) -> None:
-        """A reservation that a crash left unsettled counts in full."""
+        """Check that a reservation that a crash left unsettled counts in full."""
         ledger = make_ledger(BUDGETS["pure"])
         ledger.reserve("q", 0, of(2.0), UNITS[:1])
         ledger.reserve_all("q", 1, of(0.5))
@@ -276,7 +276,7 @@ class LedgerSuite(ChargeTests):
         assert found.reserve_all("r", 1, of(1.0)) == {UNITS[0]}
 
     def test_payment_of_all_units_includes_later_units(self, make_ledger: MakeLedger) -> None:
-        """A payment of all units counts for a unit that joins later."""
+        """Check that a payment of all units counts for a unit that joins later."""
         ledger = make_ledger(BUDGETS["pure"])
         ledger.reserve("q", 0, of(1.5), UNITS[:1])
         assert ledger.reserve_all("q", 1, of(2.0)) == {UNITS[0]}
@@ -288,7 +288,7 @@ class LedgerSuite(ChargeTests):
         assert refusal.value.left == pytest.approx(2.5)
 
     def test_unpayable_cost_is_paid_by_no_unit(self, make_ledger: MakeLedger) -> None:
-        """No unit pays for a cost beyond every budget, and a part without units costs nothing."""
+        """Check that no unit pays for a cost beyond every budget, and a part without units costs nothing."""
         ledger = make_ledger(BUDGETS["renyi"])
         assert ledger.reserve("q", 0, Spending.of(NonPrivate()), UNITS) == frozenset()
         assert ledger.reserve("q", 1, of(0.1), []) == frozenset()
@@ -297,7 +297,7 @@ class LedgerSuite(ChargeTests):
             ledger.reserve_all("q", 2, Spending.of(NonPrivate()))
 
     def test_unbounded_state_stays_unbounded(self, make_ledger: MakeLedger) -> None:
-        """Of two payments without a bound at order infinity, one is returned: the other still has no bound."""
+        """Check that after the return of one of two payments without a bound, the other still has no bound."""
         ledger = make_ledger(Budget(3.0, 1e-5))
         for part in (0, 1):
             ledger.reserve("q", part, Spending.of(ZeroConcentrated(0.01)), UNITS[:1])
@@ -319,7 +319,7 @@ class LedgerSuite(ChargeTests):
         assert ledger.unit_balances() == [(cost + cost, len(UNITS))]
 
     def test_merged_units_have_one_balance(self, make_ledger: MakeLedger, reopen: Reopen) -> None:
-        """A merge adds the balance of the old name to the new one, once, and the old name pays no more."""
+        """Check that a merge adds the balance of the old name to the new one, once, and the old name pays no more."""
         ledger = make_ledger(BUDGETS["pure"])
         old, new, other = UNITS[:3]
         ledger.reserve("q", 0, of(1.0), [old, new, other])

@@ -52,7 +52,7 @@ class LoaderSuite:
         return list(loader.read(FoundFile(path, path.name), OPTIONS))
 
     def test_loader_describes_itself(self, loader: Loader) -> None:
-        """A loader has a name, and suffixes in lower case with a dot; its libraries are installed here."""
+        """Check that a loader has a name, and suffixes in lower case with a dot; its libraries are installed here."""
         assert loader.name
         assert isinstance(loader.suffixes, tuple)
         assert loader.suffixes
@@ -61,13 +61,13 @@ class LoaderSuite:
         loader.check_installed()
 
     def test_records_are_complete_and_in_order(self, loader: Loader, tmp_path: Path) -> None:
-        """Every record is read, with its text and its unit, and in the order of the file."""
+        """Check that every record is read, with its text and its unit, and in the order of the file."""
         wanted = self.records_for(loader)
         found = self.read(loader, tmp_path / "notes", wanted)
         assert [shown(one) for one in found] == [shown_as(one, loader) for one in wanted]
 
     def test_records_name_their_file(self, loader: Loader, tmp_path: Path) -> None:
-        """`source` is the name of the file in the vault; `where` begins with it."""
+        """Check that `source` is the name of the file in the vault; `where` begins with it."""
         for record in self.read(loader, tmp_path / "notes", self.records_for(loader)):
             assert isinstance(record, Record)
             assert record.source == record.where[: len(record.source)]
@@ -75,7 +75,7 @@ class LoaderSuite:
             assert record.whole != loader.reads_tables
 
     def test_record_does_not_depend_on_other_records(self, loader: Loader, tmp_path: Path) -> None:
-        """A record does not depend on the records before and after it."""
+        """Check that a record does not depend on the records before and after it."""
         wanted = self.records_for(loader)
         every = dict(zip((one["unit"] for one in wanted), self.read(loader, tmp_path / "all", wanted), strict=True))
         for size in range(1, len(wanted)):
@@ -84,7 +84,7 @@ class LoaderSuite:
                 assert [shown(one) for one in found] == [shown(every[one["unit"]]) for one in chosen]
 
     def test_missing_unit_stays_missing(self, loader: Loader, tmp_path: Path) -> None:
-        """A record without a unit gets none from its neighbours."""
+        """Check that a record without a unit gets none from its neighbours."""
         if not loader.reads_tables:
             pytest.skip("a file of one text has no unit field")
         first, second, third = RECORDS
@@ -93,12 +93,12 @@ class LoaderSuite:
                 assert record.values.get("unit") in (None, "")
 
     def test_reading_twice_gives_equal_records(self, loader: Loader, tmp_path: Path) -> None:
-        """The preview and the addition read the same."""
+        """Check that the preview and the addition read the same."""
         first, second = (self.read(loader, tmp_path / "notes", self.records_for(loader)) for _ in range(2))
         assert first == second
 
     def test_damaged_file_gives_no_unknown_error(self, loader: Loader, tmp_path: Path) -> None:
-        """A file that ends too early, or has wrong bytes, gives a `BadRecord` or `BadData`, and never its content."""
+        """Check that a damaged file gives a `BadRecord` or `BadData`, and no error quotes its content."""
         path = tmp_path / f"notes{loader.suffixes[0]}"
         self.write(path, self.records_for(loader))
         for damaged in damages(path.read_bytes()):
@@ -115,7 +115,7 @@ class LoaderSuite:
             return [], str(error)
 
     def test_empty_file_has_no_records(self, loader: Loader, tmp_path: Path) -> None:
-        """A file of no bytes gives no record."""
+        """Check that a file of no bytes gives no record."""
         path = tmp_path / f"empty{loader.suffixes[0]}"
         path.write_bytes(b"")
         try:
@@ -125,7 +125,7 @@ class LoaderSuite:
         assert all(isinstance(one, BadRecord) for one in found)
 
     def test_missing_file_is_reported(self, loader: Loader, tmp_path: Path) -> None:
-        """A file that is gone gives an OSError or a `BadRecord`, never nothing."""
+        """Check that a missing file gives an OSError or a `BadRecord`."""
         path = tmp_path / f"gone{loader.suffixes[0]}"
         try:
             found = list(loader.read(FoundFile(path, path.name), OPTIONS))

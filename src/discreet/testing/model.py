@@ -57,37 +57,37 @@ class ModelSuite:
     # -- Completer -------------------------------------------------------------------------------------------------
 
     def test_model_declares_name_and_independence(self, model: Completer) -> None:
-        """A receipt names a model that does not promise independent rows."""
+        """Check that a receipt names a model that does not promise independent rows."""
         assert isinstance(model.name, str)
         assert model.name
         assert model.name == model.name.strip()
         assert isinstance(model.row_independent, bool)
 
     def test_each_prompt_has_one_completion(self, model: Completer) -> None:
-        """`complete` returns one text for each prompt."""
+        """Check that `complete` returns one text for each prompt."""
         for rows in (1, len(PROMPTS)):
             completions = model.complete(PROMPTS[:rows], 4)
             assert [type(text) for text in completions] == [str] * rows
 
     def test_completion_is_deterministic(self, model: Completer) -> None:
-        """The same batch has the same completions, also after other batches: greedy decoding draws nothing."""
+        """Check that a batch has the same completions in each call, also after other batches."""
         before = model.complete(PROMPTS, 4)
         model.complete(PROMPTS[::-1], 2)
-        assert [model.complete(PROMPTS, 4) for _ in range(3)] == [before] * 3
+        assert [model.complete(PROMPTS, 4) for _ in range(2)] == [before] * 2
 
     def test_completion_has_at_most_max_tokens(self, model: Completer, count_tokens: CountTokens) -> None:
-        """A completion is within `max_tokens`; so it does not repeat the prompt either."""
+        """Check that a completion is within `max_tokens`; so it does not repeat the prompt either."""
         for most in MOST:
             assert max(map(count_tokens, model.complete(PROMPTS, most))) <= most
 
     def test_longer_completion_continues_the_shorter(self, model: Completer) -> None:
-        """A greedy completion of fewer tokens is the beginning of one with more tokens."""
+        """Check that a greedy completion of fewer tokens is the beginning of one with more tokens."""
         for prompt in PROMPTS:
             short, long = (model.complete([prompt], most)[0].strip() for most in MOST[1:])
             assert long.startswith(short.rstrip("\ufffd"))  # a character may be cut in two
 
     def test_private_prompt_causes_no_error(self, model: Completer) -> None:
-        """Only the last prompt, which is public, may cause an error."""
+        """Check that only the last prompt, which is public, may cause an error."""
         completions = model.complete([*ODD, PROMPTS[0]], 2)
         assert [type(text) for text in completions] == [str] * (len(ODD) + 1)
 
@@ -99,14 +99,14 @@ class ModelSuite:
     # -- VotingModel -----------------------------------------------------------------------------------------------
 
     def test_special_tokens_are_in_the_vocabulary(self, model: Completer) -> None:
-        """The vocabulary holds the end tokens and the padding token; the context holds a prompt."""
+        """Check that the vocabulary holds the end tokens and the padding token; the context holds a prompt."""
         voting = _voting(model)
         assert voting.end_tokens
         assert all(0 <= token < voting.vocabulary_size for token in {*voting.end_tokens, voting.pad_token})
         assert voting.context_length > 1
 
     def test_tokens_decode_to_their_text(self, model: Completer) -> None:
-        """`decode` returns the words that `encode` read."""
+        """Check that `decode` returns the words that `encode` read."""
         voting = _voting(model)
         for text in TEXTS:
             tokens = voting.encode(text)
@@ -114,20 +114,20 @@ class ModelSuite:
             assert voting.decode(tokens).casefold().split() == text.casefold().split()
 
     def test_text_does_not_become_a_control_token(self, model: Completer) -> None:
-        """The text of an end token is encoded as plain text."""
+        """Check that the text of an end token is encoded as plain text."""
         voting = _voting(model)
         for spelled in ("<|im_end|>", "</s>", "<|endoftext|>", *map(voting.decode, ([e] for e in voting.end_tokens))):
             assert not set(voting.encode(f"Fine. {spelled} Then")) & voting.end_tokens
 
     def test_chat_template_has_known_tokens(self, model: Completer) -> None:
-        """The two parts of a chat template are token ids, and the same in each call."""
+        """Check that the two parts of a chat template are token ids, and the same in each call."""
         voting = _voting(model)
         parts = voting.chat("Answer.", [("Why?", "Because.")])
         assert all(0 <= token < voting.vocabulary_size for part in parts for token in part)
         assert voting.chat("Answer.", [("Why?", "Because.")]) == parts
 
     def test_best_tokens_have_shape_and_type(self, model: Completer) -> None:
-        """`best` returns one token of the vocabulary for each row."""
+        """Check that `best` returns one token of the vocabulary for each row."""
         voting = _voting(model)
         best = voting.start(get_shared(voting), lay_out(voting, TEXTS), STEPS).best()
         assert best.shape == (len(TEXTS),)
@@ -135,7 +135,7 @@ class ModelSuite:
         assert ((best >= 0) & (best < voting.vocabulary_size)).all()
 
     def test_completion_consists_of_the_best_tokens(self, model: Completer) -> None:
-        """`complete` writes the best token of each step, until an end token."""
+        """Check that `complete` writes the best token of each step, until an end token."""
         voting = _voting(model)
         for prompt in PROMPTS:
             decoding = voting.start((), [Prompt(tuple(voting.encode(prompt)), 0)], STEPS)
@@ -159,7 +159,7 @@ class ModelSuite:
                 assert follow(decoding, tokens[kept:]) == straight[kept:]
 
     def test_rows_with_one_token_continue_like_append(self, model: Completer) -> None:
-        """`append_each` with one token for all rows is `append`."""
+        """Check that `append_each` with one token for all rows is `append`."""
         voting = _voting(model)
         tokens = get_appended(voting)
         for begin in find_starts(voting):
@@ -182,7 +182,7 @@ class ModelSuite:
             assert is_independent(partial(read, begin=begin), TEXTS)
 
     def test_row_depends_on_its_own_appended_tokens(self, model: Completer) -> None:
-        """The tokens that other rows are continued by do not change a row."""
+        """Check that the appended tokens of other rows do not change a row."""
         _require_independence(model)
         voting = _voting(model)
         own, *others = get_appended(voting)
@@ -206,7 +206,7 @@ class ModelSuite:
     # -- ScoringModel ----------------------------------------------------------------------------------------------
 
     def test_best_token_has_the_largest_logit(self, model: Completer) -> None:
-        """`best` is the lowest id with the largest logit, at each step."""
+        """Check that `best` is the lowest id with the largest logit, at each step."""
         scoring = _scoring(model)
         decoding = scoring.start(get_shared(scoring), lay_out(scoring, TEXTS), STEPS)
         for token in (*get_appended(scoring), None):
@@ -219,7 +219,7 @@ class ModelSuite:
                 decoding.append(token)
 
     def test_losses_are_finite_and_not_negative(self, model: Completer) -> None:
-        """`token_nll` returns a loss for each token that is no padding."""
+        """Check that `token_nll` returns a loss for each token that is no padding."""
         scoring = _scoring(model)
         prompts = lay_out(scoring, TEXTS)
         losses = scoring.token_nll(get_shared(scoring), prompts)
@@ -230,7 +230,7 @@ class ModelSuite:
             assert (losses[row, prompt.padding :] >= 0).all()
 
     def test_losses_follow_from_logits(self, model: Completer, tolerance: float) -> None:
-        """The loss of a token is minus its log-probability after the tokens before it, up to rounding."""
+        """Check that the loss of a token is minus its log-probability after the tokens before it, up to rounding."""
         scoring = _scoring(model)
         shared, prompts = get_shared(scoring), lay_out(scoring, TEXTS)
         losses = scoring.token_nll(shared, prompts)
@@ -256,7 +256,7 @@ class ModelSuite:
     # -- ContextModel ----------------------------------------------------------------------------------------------
 
     def test_states_predict_the_logits(self, model: Completer, tolerance: float) -> None:
-        """`predict` computes the logits of a batch from its states, up to rounding."""
+        """Check that `predict` computes the logits of a batch from its states, up to rounding."""
         context = _context(model)
         decoding = context.start_with_states(lay_out(context, TEXTS), STEPS)
         for token in (*get_appended(context), None):
@@ -268,7 +268,7 @@ class ModelSuite:
                 decoding.append(token)
 
     def test_hidden_states_predict_the_logits(self, model: Completer, tolerance: float) -> None:
-        """The last hidden state of a prompt predicts the logits after it, up to rounding."""
+        """Check that the last hidden state of a prompt predicts the logits after it, up to rounding."""
         context = _context(model)
         prompts = lay_out(context, TEXTS)
         states = context.hidden_states(prompts)

@@ -64,7 +64,7 @@ class StoreSuite:
     def test_removing_a_unit_replaces_at_most_one(
         self, make_store: MakeStore, entries: list[tuple[int, str, list[int]]], query: int, count: int, gone: str
     ) -> None:
-        """Without one unit, at most one other unit takes its place."""
+        """Check that without one unit, at most one other unit takes its place."""
         store = make_store()
         fill(store, entries)
         before = store.nearest_units(direction(query), count)
@@ -109,7 +109,7 @@ class StoreSuite:
         query: int,
         count: int,
     ) -> None:
-        """The order of additions and removed documents change no answer, also among ties."""
+        """Check that the order of additions and removed documents change no answer, also among ties."""
         store, latest = make_store(), list({one[0]: one for one in entries}.values())
         fill(store, latest)
         first = store.nearest_units(direction(query), count)
@@ -167,7 +167,7 @@ class StoreSuite:
             assert text == (None if hit.unit == gone else texts[hit])
 
     def test_readmitted_unit_is_not_the_one_found_before(self, make_store: MakeStore) -> None:
-        """A hit of an erased unit does not return its new documents."""
+        """Check that a hit of an erased unit does not return its new documents."""
         store = make_store()
         fill(store, [(1, "a", [1])])
         found = store.scored(direction(1)).nearest(1)
@@ -177,7 +177,7 @@ class StoreSuite:
         assert "a" not in repr(found[0]).replace("Hit", "")
 
     def test_empty_store_finds_nothing(self, make_store: MakeStore) -> None:
-        """A store without documents finds no unit; a unit without text is counted."""
+        """Check that a store without documents finds no unit; a unit without text is counted."""
         store = make_store()
         assert store.nearest_units(direction(1), 5) == store.units_above(direction(1), -1) == []
         fill(store, [(1, "a", [1]), (2, "b", [])])
@@ -186,7 +186,7 @@ class StoreSuite:
         assert store.count_units() == 2
 
     def test_threshold_is_met_by_equality(self, make_store: MakeStore) -> None:
-        """A similarity equal to the threshold is above it."""
+        """Check that a similarity equal to the threshold is above it."""
         store = make_store()
         fill(store, [(1, "a", [1]), (2, "b", [2])])
         assert [p.unit for p in store.units_above(direction(1), 0.999)] == ["a"]
@@ -201,7 +201,7 @@ class StoreSuite:
         assert (store.remove_unit("a"), store.count_documents(), store.count_units()) == (1, 1, 1)
 
     def test_document_of_another_unit_leaves_the_first(self, make_store: MakeStore) -> None:
-        """A document that is stored again for another unit belongs to that unit alone."""
+        """Check that a document that is stored again for another unit belongs to that unit alone."""
         store = make_store()
         fill(store, [(1, "a", [1])])
         fill(store, [(1, "b", [1])])
@@ -209,7 +209,7 @@ class StoreSuite:
         assert store.count_units() == 1
 
     def test_buried_unit_is_refused_until_readmitted(self, make_store: MakeStore) -> None:
-        """A buried unit gets no documents until it is readmitted."""
+        """Check that a buried unit gets no documents until it is readmitted."""
         store = make_store()
         fill(store, [(1, "a", [1]), (2, "a", [2]), (3, "b", [3])])
         assert (store.bury("a"), store.bury("z"), store.bury("c", anyway=True)) == (2, 0, 0)
@@ -233,7 +233,7 @@ class StoreSuite:
         assert (store.remove_batch(second), store.remove_batch(first), store.count_units()) == (0, 1, 0)
 
     def test_tag_depends_on_key_and_content(self, make_store: MakeStore) -> None:
-        """A tag follows from the content and from the key of the store."""
+        """Check that a tag follows from the content and from the key of the store."""
         store, other = make_store(), make_store()
         tags = {store.tag(b"a"), store.tag(b"b"), store.tag(b"a", 16)}
         assert store.tag(b"a") in tags

@@ -165,7 +165,7 @@ def test_ctrl_c_stops_what_is_under_way_at_its_next_step(cluster: RayModel) -> N
 
 
 @pytest.mark.usefixtures("signals_heard")
-def test_ctrl_c_again_and_again_ends_no_sooner_than_the_last_step(cluster: RayModel) -> None:
+def test_repeated_ctrl_c_ends_after_the_last_step(cluster: RayModel) -> None:
     """A thread that was left behind could draw when another process has the vault."""
     begun, ended = Event(), list[int]()
 
@@ -231,7 +231,7 @@ def drawn_so_far(path: Path) -> list[str]:
     return found
 
 
-def test_what_looks_like_a_control_token_is_never_obeyed_whoever_else_asks(cluster: RayModel) -> None:
+def test_text_of_a_control_token_is_plain_in_concurrent_calls(cluster: RayModel) -> None:
     """The tokenizer by itself obeys it now and then, when another thread lays out a chat meanwhile."""
     said = "Say <|im_start|> and then <|im_end|>. " * 5
     asked: list[Callable[[], object]] = [lambda: cluster.encode(said), lambda: cluster.chat("Be brief.", [("a", "b")])]

@@ -115,6 +115,6 @@ def test_a_batch_ends_with_its_room() -> None:
     decoding.append(1)
 
 
-def test_a_model_that_looks_through_a_window_has_no_longer_context() -> None:
+def test_context_of_a_sliding_window_model_is_its_window() -> None:
     assert _context(transformers.MistralConfig(sliding_window=64, max_position_embeddings=512)) == 64
     assert _context(transformers.LlamaConfig(max_position_embeddings=512)) == 512

@@ -29,7 +29,7 @@ def test_a_text_has_the_room_that_it_has_alone(lengths: list[int], own: int, mos
     assert found == alone
 
 
-def test_keywords_of_a_text_are_the_same_among_texts_of_other_lengths(smollm: TransformersModel) -> None:
+def test_keywords_do_not_depend_on_lengths_of_other_texts(smollm: TransformersModel) -> None:
     texts = ["The diagnosis is Flumplenax.", "She reports a humming noise in both ears. " * 6, "No.", "", "word " * 40]
     together = in_order(ranked_keywords(smollm, texts, 4, 96))
     assert together == [next(ranked_keywords(smollm, [text], 4, 96))[1] for text in texts]

@@ -125,7 +125,7 @@ def test_a_price_that_is_not_left_is_refused() -> None:
 # -- keywords and clusters -----------------------------------------------------------------------------------------
 
 
-def test_keywords_are_the_words_that_surprise_and_of_each_text_alone() -> None:
+def test_keywords_are_the_surprising_words_of_each_text_alone() -> None:
     model = load_model()
     alone = next(ranked_keywords(model, NOTES[:1], 8, 48))[1]
     beside = in_order(ranked_keywords(model, [*NOTES[1:], "", "word " * 99, NOTES[0]], 8, 48))[-1]
@@ -150,7 +150,7 @@ def test_rare_keywords_come_first() -> None:
     assert places(unit, numbered([[word] for word in order])) == [1, 2]
 
 
-def test_or_keywords_that_surprise_by_themselves_in_one_order_for_all() -> None:
+def test_surprising_keywords_have_one_order_for_all_units() -> None:
     counts, model = {"doctor": 700, "flumplenookitis": 40, "fever": 90, "zebra": 3}, load_model()
     order = ordered(counts, 3, "surprising", model)
     assert order[0] == "flumplenookitis"
@@ -214,13 +214,13 @@ def test_opinions_stay_in_bounds(shape: str) -> None:
     )
 
 
-def test_differences_that_are_shared_out_among_documents_move_the_public_model_to_their_mean() -> None:
+def test_shared_differences_move_the_public_model_to_their_mean() -> None:
     logits, public = np.array([5.0, 1.0, -4.0], dtype=np.float32), log_softmax(np.zeros((1, 3), dtype=np.float32))[0]
     summed = public + 4 * weigh(logits, public, "difference", 5.0, among=4) / ONE
     np.testing.assert_allclose(summed, log_softmax(logits[None])[0], atol=1e-4)
 
 
-def test_documents_that_agree_are_heard_and_texts_follow_one_another() -> None:
+def test_agreeing_documents_write_texts_one_after_the_other() -> None:
     model = ToyModel(["ague", "calls", "for", "sand"])
     texts = ["say: ague calls for sand ."] * 60
     writers = Writers(model, rewrite_layout(model, 16, 14), Private(texts, ADD_REMOVE_ONE), 14)
@@ -242,9 +242,7 @@ class Scripted:
     ("drawn", "found"),
     [("abcd", ["a b c d"]), (".abc", ["a b c"]), ("ab.c", ["a b"]), ("ab.a.", ["a b", "a"]), ("...", [])],
 )
-def test_of_what_was_paid_only_a_text_that_was_cut_off_after_a_whole_one_is_dropped(
-    drawn: str, found: list[str]
-) -> None:
+def test_incomplete_text_is_dropped_only_after_a_complete_one(drawn: str, found: list[str]) -> None:
     model = ToyModel(["a", "b", "c", "d"])
     tokens = [min(model.end_tokens) if sign == "." else model.encode(sign)[0] for sign in drawn]
     count = len(tokens)

@@ -17,21 +17,21 @@ from discreet.synthesis.dp_synrag.keywords import ranked_keywords
 from discreet.synthesis.dp_synrag.parameters import LEVELS, First
 
 WORD = 16
-"""How many tokens of a keyword count."""
+"""The number of tokens of a keyword that count."""
 Once = Callable[[str, Callable[[], Any]], Any]
-"""What was drawn under a name; drawn now, and kept durably, if nothing was."""
+"""Returns the value that was drawn under a name; draws and keeps it if there is none."""
 
 
 def rarest_first(counts: Mapping[str, int], most: int) -> list[str]:
-    """The `most` largest released keywords, the rarest first: frequent ones would crowd the others out."""
+    """Return the `most` largest released keywords, the rarest first: frequent ones would displace the others."""
     largest = sorted(counts, key=lambda word: (-counts[word], word))[:most]
     return largest[::-1]
 
 
 def ordered(counts: Mapping[str, int], most: int, first: First, model: ScoringModel) -> list[str]:
-    """The `most` largest released keywords, in the order in which units go to their clusters. All of it is public.
+    """Return the `most` largest released keywords, in the order in which units go to clusters. All of it is public.
 
-    One order for all: units that share several keywords then meet in the same clusters, however few they may be in.
+    The order is the same for all units, so units that share several keywords are in the same clusters.
     """
     rare = rarest_first(counts, most)
     if first == "rare":
@@ -44,7 +44,7 @@ def ordered(counts: Mapping[str, int], most: int, first: First, model: ScoringMo
 
 
 def merged(order: Sequence[str], embedder: Embedder, alike: float) -> list[list[str]]:
-    """Keywords by cluster: one joins the first cluster whose first keyword is as similar to it as `alike`. Public."""
+    """Group keywords: one joins the first cluster whose first keyword has a similarity of `alike`. Public."""
     vectors = np.asarray(meaning(embedder).embed(list(order)), dtype=np.float64)
     found: list[list[int]] = []
     for number, vector in enumerate(vectors):
@@ -57,14 +57,14 @@ def merged(order: Sequence[str], embedder: Embedder, alike: float) -> list[list[
 
 
 def places(unit: UnitTexts, numbers: Mapping[str, int]) -> list[int]:
-    """The clusters of a unit, the first ones in the common order first."""
+    """Return the clusters of a unit, in the common order."""
     return sorted({numbers[word] for word in unit.ranked if word in numbers})
 
 
 def near_the_centre(
     members: Private[TextPiece], paid: PrivacyFilter, centre: NoisySum, threshold: ThresholdChoice, once: Once
 ) -> Private[TextPiece]:
-    """The members near a noisy centre: as near as leaves about so many as wanted. `once` keeps what is drawn."""
+    """Keep the members near a noisy centre, about as many as wanted. `once` keeps the drawn values."""
     drawn: list[int] = once("centre", lambda: paid.release(centre, members.map(lambda p: p.vector)).tolist())
     middle = np.array(drawn, dtype=np.int64)
     length = max(1.0, float(np.linalg.norm(middle)))
@@ -79,5 +79,5 @@ def near_the_centre(
 
 
 def numbered(words: Sequence[Sequence[str]]) -> dict[str, int]:
-    """The number of each keyword's cluster."""
+    """Return the number of each keyword's cluster."""
     return {word: number for number, own in enumerate(words) for word in own}

@@ -26,13 +26,13 @@ def ranked_keywords(
     most: int,
     text_tokens: int,
 ) -> Iterator[tuple[int, Ranked]]:
-    """The `most` most surprising words of each text, with its place among the texts, as they are read.
+    """Yield the `most` most surprising words of each text, with the text's position, one text after the other.
 
     Args:
-        model: the public model; if it is spread over a cluster, workers read many texts at a time.
+        model: the public model; on a cluster, workers read many texts at a time.
         texts: the texts.
-        most: how many words of a text.
-        text_tokens: how many tokens of a text are read: public.
+        most: the number of words of a text.
+        text_tokens: the number of tokens of a text that are read: public.
     """
     if isinstance(model, RayModel):
         found = model.read(partial(_by_a_worker, most=most, text_tokens=text_tokens), texts)
@@ -41,8 +41,8 @@ def ranked_keywords(
     shared = model.encode(BEFORE)
 
     def read(room: int, block: list[list[int]]) -> list[Ranked]:
-        told = model.token_nll(shared, [_padded(model, tuple(own), room) for own in block]).tolist()
-        return [_ranked(model, own, nats[room - len(own) :], most) for own, nats in zip(block, told, strict=True)]
+        losses = model.token_nll(shared, [_padded(model, tuple(own), room) for own in block]).tolist()
+        return [_ranked(model, own, nats[room - len(own) :], most) for own, nats in zip(block, losses, strict=True)]
 
     yield from map_in_buckets(model, texts, text_tokens, _BATCH, read)
 

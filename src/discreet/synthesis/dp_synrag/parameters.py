@@ -1,4 +1,4 @@
-"""What a synthetic corpus may cost, and how that is shared out among the steps, before any of them runs."""
+"""The parameters of DP-SynRAG, and its plan: the price, divided among the steps before any of them runs."""
 
 import math
 from dataclasses import dataclass
@@ -26,24 +26,24 @@ SIZE_SHARE, CENTRE_SHARE, THRESHOLD_SHARE = 0.01, 0.08, 0.02
 FAILURES = 0.1
 """Of delta, for keywords that a single unit has."""
 LEVELS = (*(1 - level / 50 for level in range(100)), -math.inf)
-"""The thresholds of similarity to choose from, the highest first; the last lets everybody pass."""
+"""The thresholds of similarity to choose from, the highest first; every unit passes the last."""
 
 
 def check_first(first: str) -> None:
-    """Nothing, if it is a way to choose a unit's keywords.
+    """Check the order of a unit's keywords.
 
     Raises:
-        UsageError: it is none.
+        UsageError: if there is no such order.
     """
     if first not in get_args(First):
         raise UsageError(f"Units go by surprising or by rare keywords first, not by '{first}'.")
 
 
 def check_overlap(overlap: int, keywords: int) -> None:
-    """Nothing, if a unit can be in so many clusters as are paid for.
+    """Check that a unit can be in as many clusters as it pays for.
 
     Raises:
-        UsageError: it has fewer keywords.
+        UsageError: if it has fewer keywords.
     """
     if overlap > keywords:
         raise UsageError(
@@ -57,17 +57,17 @@ class DPSynRAG(SynthesisAlgorithm["Plan"]):
     """Parameters of Algorithm 1, by the paper's letters.
 
     Attributes:
-        keywords: how many keywords of a unit count (K).
-        clusters: how many keywords make a cluster, at most (R).
-        overlap: in how many clusters a unit is at most (L).
-        first: to which clusters a unit goes: to those of its released keywords that surprise the public model most
-            by themselves (ours), or that are the rarest of the whole vault (the paper's).
-        alike: keywords that mean the same, by vectors that are as similar as this, share a cluster; none do if 1.
-        wanted: how many units a cluster should be left with (k).
-        tokens: how many tokens are drawn for a cluster (T).
-        shape: how a unit's opinion of the next token is brought into bounds (algorithms/common/logit_sum.py).
-        rerank: whether a cluster is narrowed to the units near its centre; its share goes to the tokens otherwise.
-        text_tokens: to how many tokens a unit's text is cut.
+        keywords: the number of keywords of a unit that count (K).
+        clusters: the maximum number of keywords with a cluster (R).
+        overlap: the maximum number of clusters of a unit (L).
+        first: the keywords by which a unit goes to clusters first: those that surprise the public model most
+            (surprising, ours), or the rarest of the whole vault (rare, as in the paper).
+        alike: the similarity of vectors from which keywords share a cluster; none do at 1.
+        wanted: the number of units that should remain in a cluster (k).
+        tokens: the number of tokens that are drawn for a cluster (T).
+        shape: how a unit's logits of the next token are bounded (algorithms/common/logit_sum.py).
+        rerank: whether a cluster is narrowed to the units near its centre; otherwise its share goes to the tokens.
+        text_tokens: the number of tokens to which a unit's text is cut.
     """
 
     name: ClassVar[str] = "dp-synrag"
@@ -99,13 +99,13 @@ class DPSynRAG(SynthesisAlgorithm["Plan"]):
         return self.keywords, self.text_tokens
 
     def check(self, public: Public) -> None:
-        """The prompt must fit the model, and keywords are merged by an embedder that knows what they mean."""
+        """Check that the prompt fits the model, and that an embedder that merges keywords represents their meaning."""
         rewrite_layout(public.model, self.text_tokens, self.tokens)
         if self.alike < 1:
             meaning(public.embedder)
 
     def steps(self, rho: float, delta: float, dimension: int, length: int) -> "Plan":
-        """The price shared out among the steps."""
+        """Return the plan: the price, divided among the steps."""
         in_one = (1 - KEYWORD_SHARE) * rho / self.overlap
         tokens = in_one * (1 - SIZE_SHARE - (CENTRE_SHARE + THRESHOLD_SHARE if self.rerank else 0))
         clip = math.sqrt(2 * tokens / self.tokens)  # a token costs c^2/2
@@ -126,7 +126,7 @@ class DPSynRAG(SynthesisAlgorithm["Plan"]):
         )
 
     def make(self, inputs: SynthesisInputs["Plan"]) -> list[SyntheticText]:
-        """Algorithm 1."""
+        """Run Algorithm 1."""
         from discreet.synthesis.dp_synrag import synthesize  # whose steps need these parameters
 
         return synthesize(self, inputs)
@@ -134,13 +134,13 @@ class DPSynRAG(SynthesisAlgorithm["Plan"]):
 
 @dataclass(frozen=True, kw_only=True)
 class Plan(CorpusPlan):
-    """What runs, with which noise.
+    """The releases of a run, with their noise.
 
     Attributes:
         counts: the histogram of keywords.
-        each: what is drawn in each cluster.
-        clip: the bound of a unit's opinion on a token (c, at temperature 1).
-        first: to which of its clusters a unit goes.
+        each: the draws in each cluster.
+        clip: the bound of a unit's logits on a token (c, at temperature 1).
+        first: the order in which a unit's keywords are taken.
     """
 
     counts: KeywordCounts
@@ -150,40 +150,40 @@ class Plan(CorpusPlan):
 
     @property
     def cost(self) -> Cost:
-        """Of everything."""
+        """The cost of all releases."""
         return Together((self.counts.cost(ADD_REMOVE_ONE), self.each.cost(ADD_REMOVE_ONE)))
 
     @property
     def possible(self) -> bool:
-        """A larger clip is no privacy to speak of."""
+        """Whether the clip is small enough for a meaningful guarantee."""
         return self.clip <= LARGEST_CLIP
 
     @property
     def size(self) -> NoisySum:
-        """Of a cluster."""
+        """The noisy size of a cluster."""
         (counted, _), *_ = self.each.drawn
         assert isinstance(counted, NoisySum)
         return counted
 
     def worth_writing(self, counted: int, vocabulary: int) -> bool:
-        """Whether so many units, give or take the noise, could be heard at all."""
+        """Return whether the votes of so many units, plus or minus the noise, can exceed the noise of a token."""
         return counted + 2 * self.size.sigma >= voices(vocabulary, self.clip)
 
     def steps(self, vocabulary: int) -> dict[str, object]:
-        """What runs, as plain data."""
+        """Return the releases as plain data."""
         return {
             "keyword_sigma": self.counts.sigma,
             "keyword_threshold": self.counts.threshold,
             "drawn_in_each_cluster": drawn(self.each),
             "clusters_of_a_unit": self.each.overlap,
-            # A run goes on only with a plan that is described as it was when it began: another order is another plan.
+            # A run is resumed only with a plan of the same description: another order is another plan.
             "clusters_in_order_of": "surprise of the keyword by itself" if self.first == "surprising" else "rarity",
             "clip": self.clip,
             "voices_needed": voices(vocabulary, self.clip),
         }
 
     def lines(self, vocabulary: int) -> list[str]:
-        """What runs, for a person."""
+        """Return the releases in words, one sentence a line."""
         return [
             f"keywords: {self.counts}; a keyword is released if about {self.counts.threshold} units have it",
             f"clusters: a unit is in at most {self.each.overlap}; in each:",
@@ -192,7 +192,7 @@ class Plan(CorpusPlan):
         ]
 
     def check_size(self, units: int, vocabulary: int) -> None:
-        """Refuse to make a corpus for which no keyword would be released."""
+        """Refuse a corpus for which no keyword would be released."""
         least, heard = self.counts.threshold, voices(vocabulary, self.clip)
         if units < least:
             raise BadData(

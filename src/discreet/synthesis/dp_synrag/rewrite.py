@@ -16,16 +16,16 @@ def write_texts(
     clip: float,
     among: int = 1,
 ) -> list[str]:
-    """As many texts as fit into the tokens that were paid, one after the other; the last one may be cut off.
+    """Draw texts one after the other, until the paid tokens are used; the last text may be incomplete.
 
     Args:
         writers: the documents.
-        model: what they are read with.
-        paid: pays.
-        tokens: how many are drawn.
-        shape: how a document's opinion is brought into bounds (`weigh`).
+        model: the model that reads them.
+        paid: the filter that pays.
+        tokens: the number of tokens that are drawn.
+        shape: how a document's logits are bounded (`weigh`).
         clip: the bound.
-        among: by what "difference" is divided: about how many documents there are, and public.
+        among: the divisor of "difference": the approximate number of documents, public.
     """
     texts, written = list[str](), list[int]()
     for step in range(tokens):

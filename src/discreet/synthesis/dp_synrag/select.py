@@ -18,20 +18,20 @@ from discreet.synthesis.base import SyntheticText
 
 NOTHING = "I am not sure what you mean by that."
 LEAST, MOST = 128, 512
-"""So many tokens of a text there must be room for, and so many are read."""
+"""The number of tokens of a text for which there must be room, and the maximum that is read."""
 _BLOCK = 16
 
 
 def mentions(text: str, keyword: str) -> bool:
-    """Whether a text has the keyword that its cluster was made by: one that has not went astray."""
+    """Return whether a text has the keyword of its cluster."""
     return keyword in keywords(text)
 
 
 def check_task(model: ScoringModel, task: str) -> None:
-    """Nothing, if the model can be asked about such a task; texts are read as far as there is room.
+    """Check that the model has room for a task and a text beside it.
 
     Raises:
-        UsageError: the task is blank, or too long.
+        UsageError: if the task is blank, or too long.
     """
     if task and not task.strip():
         raise UsageError("The task is blank. Say what the corpus is for, or leave --task out: no text is dropped then.")
@@ -43,22 +43,22 @@ def check_task(model: ScoringModel, task: str) -> None:
 
 
 def useful(model: ScoringModel, task: str, texts: Sequence[str]) -> list[bool]:
-    """Of each text, whether the task is likelier after it than after a text that says nothing."""
+    """Return for each text whether the task is likelier after it than after a text without content."""
     without, *found = likelihoods(model, task, [NOTHING, *texts])
     return [each > without for each in found]
 
 
 def likelihoods(model: ScoringModel, task: str, texts: Sequence[str]) -> list[float]:
-    """Of each text, the log-probability that the model gives to the task as what the text is about."""
-    said, room = _words(model, task), min(MOST, _room(model, task))
+    """Return for each text the log-probability of the task as the topic of the text."""
+    words, room = _words(model, task), min(MOST, _room(model, task))
     own = [model.encode(text)[:room] for text in texts]
     found = list[float]()
     for start in range(0, len(own), _BLOCK):
         block = own[start : start + _BLOCK]
         laid_out = judge_layout(model, max(map(len, block)))
-        decoding = model.start(laid_out.shared, [laid_out.prompt(tokens) for tokens in block], len(said))
+        decoding = model.start(laid_out.shared, [laid_out.prompt(tokens) for tokens in block], len(words))
         total = np.zeros(len(block))
-        for token in said:
+        for token in words:
             total += log_softmax(decoding.logits())[:, token]
             decoding.append(token)
         found += total.tolist()
@@ -70,13 +70,13 @@ def _words(model: ScoringModel, task: str) -> list[int]:
 
 
 def _room(model: ScoringModel, task: str) -> int:
-    """How many tokens a text may have beside the task."""
+    """Return the number of tokens that a text may have beside the task."""
     laid_out = judge_layout(model, 0)
     return model.context_length - len(laid_out.shared) - len(laid_out.tail) - len(_words(model, task))
 
 
 def of_use(task: str, model: ScoringModel, texts: Sequence[SyntheticText]) -> list[SyntheticText]:
-    """The texts, of which those are not kept that are of no use for a task; without a task, as they are."""
+    """Mark the texts that are useless for a task as not kept; without a task, return the texts unchanged."""
     if not task:
         return list(texts)
     judged = useful(model, task, [text.text for text in texts])
