@@ -124,5 +124,5 @@ def test_ctrl_c_at_the_prompt_ends_with_130(vault: Vault) -> None:
         assert started.stderr is not None
         assert "Ask a question" in started.stderr.readline()
         started.send_signal(signal.SIGINT)
-        assert "Nothing was paid" in started.stderr.read()
+        assert "Nothing was charged" in started.stderr.read()
         assert started.wait() == 130
