@@ -92,7 +92,7 @@ class Broken(MuRAGAda):
 def test_ctrl_c_in_an_answer_says_what_was_paid(vault: Vault) -> None:
     conversation = talk(vault, agreed=True)
     conversation.algorithm = Broken(inner=Consensus(voters=25, max_tokens=4))
-    with pytest.raises(Interrupted, match="stays paid: epsilon") as ended:
+    with pytest.raises(Interrupted, match="charge stays: epsilon") as ended:
         conversation.hear(ASKED)
     assert 0 < ended.value.epsilon <= vault.price(ASKED, FEW)
 
