@@ -113,7 +113,7 @@ def test_each_file_a_unit_is_said_aloud(vault: Vault, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("x")
     result = run("add", vault.path, tmp_path / "a.txt", "--each-file-a-unit")
     assert result.exit_code == 0
-    assert "1 document without 'patient': each is a unit of its own (--each-file-a-unit)" in result.stderr
+    assert "1 document without 'patient': each becomes a unit (--each-file-a-unit)" in result.stderr
 
 
 def test_fields_declared_at_init_are_kept_with_each_document(tmp_path: Path) -> None:

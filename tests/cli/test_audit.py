@@ -24,7 +24,7 @@ QUICK = ("--draws", 1000, "--seed", 3)
 def test_sound_mechanism_shows_no_violation() -> None:
     result = run("noisy-count", "exponential", *QUICK)
     assert result.exit_code == 0
-    assert "No violation found in 4 audits. That is no proof" in said(result)
+    assert "No violation found in 4 audits. This is no proof" in said(result)
     assert "confidence 0.95" in said(result)
     assert "seeded noise (3)" in said(result)
 

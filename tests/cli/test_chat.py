@@ -91,7 +91,7 @@ class Broken(MuRAGAda):
 def test_ctrl_c_in_an_answer_says_what_was_paid(vault: Vault) -> None:
     conversation = talk(vault, agreed=True)
     conversation.algorithm = Broken(inner=Consensus(voters=25, max_tokens=4))
-    with pytest.raises(Interrupted, match="stays paid: epsilon") as ended:
+    with pytest.raises(Interrupted, match="charge stays: epsilon") as ended:
         conversation.hear(ASKED)
     assert 0 < ended.value.epsilon <= vault.price(ASKED, FEW)
 
@@ -123,5 +123,5 @@ def test_ctrl_c_at_the_prompt_ends_with_130(vault: Vault) -> None:
         assert started.stderr is not None
         assert "Ask a question" in started.stderr.readline()
         started.send_signal(signal.SIGINT)
-        assert "Nothing was paid" in started.stderr.read()
+        assert "Nothing was charged" in started.stderr.read()
         assert started.wait() == 130

@@ -199,7 +199,7 @@ def test_ctrl_c_in_the_middle_of_an_answer_keeps_what_was_paid(tmp_path: Path) -
     process.send_signal(signal.SIGINT)
     said = process.communicate(timeout=300)[1]
     assert process.returncode == 130
-    assert "stays paid" in " ".join(said.split())
+    assert "charge stays" in " ".join(said.split())
     after = Vault.open(path).budget()
     assert after.spent > before.spent
     assert after.questions[-1].stopped is None

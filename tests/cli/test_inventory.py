@@ -159,8 +159,8 @@ def test_report_says_what_was_erased_and_what_remains(filled: Vault) -> None:
     assert "fever" not in json.dumps(after)
     shown = run("erasure-report", filled.path, "--unit", "P1").output
     assert "Erased on" in shown
-    assert "with 2 documents. There are 0 documents" in shown
-    assert "It was not erased: there are 0 documents" in run("erasure-report", filled.path, "--unit", "x").output
+    assert "with 2 documents. The vault has 0 documents" in shown
+    assert "Not erased. The vault has 0 documents" in run("erasure-report", filled.path, "--unit", "x").output
 
 
 def test_where_everybody_pays_a_report_has_no_balance(tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ def test_param_reaches_fields_and_those_of_the_inner_one(name: str, texts: list[
 
 
 def test_parameter_of_another_algorithm_names_its_owner() -> None:
-    with pytest.raises(UsageError, match=r"'murag' has no top_p\..*These have top_p: dp-rag"):
+    with pytest.raises(UsageError, match=r"'murag' has no parameter 'top_p'\..*Algorithms with top_p: dp-rag"):
         parse_options("murag", ["top_p=0.5"])
 
 
@@ -161,4 +161,4 @@ def test_several_algorithms_take_what_they_have() -> None:
 def test_old_and_new_option_names_are_accepted(option: str, vault: Vault) -> None:
     result = run("ask", vault.path, "Why?", "--algorithm", "consensus", option, 9)
     assert result.exit_code == 2
-    assert "'consensus' has no target_units" in result.output
+    assert "'consensus' has no parameter 'target_units'" in result.output

@@ -72,4 +72,4 @@ def test_empty_vault_is_told_at_once(tmp_path: Path) -> None:
     run("init", tmp_path / "v", "--epsilon", 8, "--delta", 1e-6, "--embedder", "hashing")
     result = run("ask", tmp_path / "v", "Why?")
     assert result.exit_code == 2
-    assert "Nothing was added" in said(result)
+    assert "has no documents yet" in said(result)

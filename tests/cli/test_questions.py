@@ -55,7 +55,7 @@ def test_what_cannot_be_answered_is_said_before_anything_is_paid(english: Path, 
     result = run("ask", english, question)
     assert result.exit_code == 2
     assert kind in result.output
-    assert "Nothing was paid" in result.output
+    assert "Nothing was charged" in result.output
     told = json.loads(run("ask", english, question, "--json").stdout)
     assert (told["error"], told["exit_code"]) == ("CannotAnswer", 2)
     assert not Vault.open(english).ledger.questions()
@@ -116,7 +116,7 @@ def test_ctrl_c_before_loading_a_model_charges_nothing(known: Path) -> None:
     def interrupted(_: str) -> None:
         raise KeyboardInterrupt
 
-    with pytest.raises(Interrupted, match="Nothing was paid") as ended:
+    with pytest.raises(Interrupted, match="Nothing was charged") as ended:
         answered(Vault.open(known), "What is the treatment for Zonkitis?", interrupted)  # type: ignore[arg-type]
     assert ended.value.exit_code == 130
     assert "epsilon 0.25" in str(Interrupted(0.25))

@@ -41,7 +41,7 @@ def kept(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> Callable[
 def test_name_has_sixteen_bytes(kept: Callable[..., Any]) -> None:
     ledger = kept()
     for wrong in (b"", b"short", b"x" * 17, "sixteen letters."):
-        with pytest.raises(LedgerError, match="exactly 16 bytes"):
+        with pytest.raises(LedgerError, match="16 bytes are expected"):
             ledger.reserve("q", 0, of(0.1), [UNITS[0], wrong])
     assert ledger.unit_balances() == []
 

@@ -114,7 +114,7 @@ def other_embedder(vault: Vault) -> None:
         (lambda v: cut(v.path / "ledger.sqlite"), "ledger", "corrupt"),
         (lambda v: (v.path / "ledger.sqlite").unlink(), "ledger", "missing"),
         (cheaper, "ledger", "sum"),
-        (granted_more, "ledger", "vault.json says 900"),
+        (granted_more, "ledger", "vault.json states 900"),
         (older_ledger, "counter", "older"),
         (lambda v: (v.path / "units.key").unlink(), "key", "missing or damaged"),
         (other_key, "key", "missing or damaged"),

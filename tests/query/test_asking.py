@@ -74,7 +74,7 @@ class Broken(Tuning):
 
 def test_what_tuning_reserved_is_settled_though_it_is_interrupted(tmp_path: Path) -> None:
     vault = hospital(tmp_path / "v")
-    with pytest.raises(Interrupted, match="stays paid"):
+    with pytest.raises(Interrupted, match="The charge stays"):
         vault.tune(["numb thumbs?"], Broken())
     interrupted = vault.ledger.unit_balances()
     other = hospital(tmp_path / "w")

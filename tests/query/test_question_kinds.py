@@ -179,7 +179,7 @@ def test_in_doubt_a_text_is_in_the_language(text: str) -> None:
 
 
 def test_a_refusal_says_why_and_what_works() -> None:
-    with pytest.raises(CannotAnswer, match=r"--vote-shares.*Nothing was paid.*--anyway") as refused:
+    with pytest.raises(CannotAnswer, match=r"--vote-shares.*Nothing was charged.*--anyway") as refused:
         check_answerable("How many patients have Zonkitis?")
     assert refused.value.kind == "count"
     assert refused.value.exit_code == 2

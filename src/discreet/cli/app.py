@@ -18,12 +18,12 @@ from discreet.cli.output import WRONG_USE, explain_wrong_use, out
 
 PANELS: dict[str, dict[str, tuple[str, str]]] = {
     "First steps": {
-        "demo": ("demo", "Compare answers from a fictional hospital: without documents, plain RAG, private."),
-        "plan": ("plan", "Show how many questions a grant pays for. It needs no vault."),
+        "demo": ("demo", "Compare answers from a fictional hospital: without documents, with plain RAG, and private."),
+        "plan": ("plan", "Show how many questions a grant pays for."),
         "init": ("init", "Make a vault: a folder with settings, a store and a ledger."),
         "add": ("add", "Add documents, and replace changed ones."),
         "ask": ("ask", "Ask a question, and charge for the answer."),
-        "chat": ("chat", "Ask several questions. Each price is shown before the charge."),
+        "chat": ("chat", "Ask one question after the other; each price is shown before it is paid."),
         "budget": ("budget", "Show the grant, the charges and the rest of the budget."),
         "algorithms": ("algorithms", "List the algorithms that answer questions, or show the parameters of one."),
     },
@@ -38,16 +38,16 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
         "backup": ("backup", "Copy a vault, also while it is in use."),
         "restore": ("restore", "Make a vault from a backup."),
         "move": ("move", "Move a vault to another folder."),
-        "report": ("report", "Write a report about a vault as a page."),
+        "report": ("report", "Write a report about a vault for its supervisor."),
     },
     "Other releases": {
-        "synthesize": ("synthesize", "Make a synthetic corpus. Its cost is charged once."),
+        "synthesize": ("synthesize", "Make a synthetic corpus, paid for once."),
         "export-vectors": ("export", "Write one projected vector with noise for each unit."),
         "tune": ("budget", "Release a private suggestion for murag's threshold."),
     },
     "Measure": {
         "eval": ("evaluate", "Measure accuracy on questions with known answers."),
-        "attack": ("attack", "Attack copies of the vault, and report leaks."),
+        "attack": ("attack", "Attack copies of the vault."),
         "audit": ("audit", "Search for more privacy loss than is claimed."),
         "claim": ("claim", "Compute published claims that are no guarantees."),
     },

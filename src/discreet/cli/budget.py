@@ -32,7 +32,7 @@ def budget(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Show the grant, the charges, the rest of the budget and the questions. For the custodian."""
+    """Show the grant, the charges and the rest of the budget; also the questions. For the custodian."""
     opened = Vault.open(vault)
     if convert:
         opened.convert()

@@ -134,10 +134,7 @@ class SqlLedger(ABC):
             found = _FIND_CHARGE.found(connection, key)
             if found is not None:
                 if unpack(*found) != spending:
-                    raise LedgerError(
-                        "This charge was recorded before with another cost. Nothing was released. Ask the question "
-                        "again under a new id."
-                    )
+                    raise LedgerError("This charge was recorded before with another cost. Nothing was released.")
                 return False
             if _UNITS_PAY.found(connection, {}) is not None:
                 raise units_pay()
