@@ -27,14 +27,11 @@ NOT_DONE = {
     "parameters",
     "planning",
     "privacy",
-    "query",
     "reading",
     "registry.py",
-    "retrieval",
     "synthesis",
     "system",
     "testing",
-    "vault",
 }
 """Rooms and modules of `src/discreet` that still have words of BANNED. Remove an entry when its prose is mended."""
 
