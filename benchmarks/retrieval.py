@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from benchmarks.writing import add_csv_option, write_table
 
+from discreet.baselines.corpus import BaselineCorpus
 from discreet.demo.corpus import documents
 from discreet.evaluation.datasets import read_questions
 from discreet.evaluation.metrics import matches
@@ -23,7 +24,7 @@ from discreet.reading.intake import read_documents
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.embedding import open_embedder
-from discreet.retrieval.sealed_corpus import SealedCorpus
+from discreet.retrieval.indexer import Indexer
 from discreet.retrieval.store import Piece
 
 
@@ -64,9 +65,9 @@ def index(count: int, name: str) -> None:
         for document in documents(1200, seed=copy)
     ][:count]
     with tempfile.TemporaryDirectory() as folder:
-        corpus = SealedCorpus(EmbeddedStore(Path(folder), embedder.dimension), embedder)
+        indexer = Indexer(EmbeddedStore(Path(folder), embedder.dimension), embedder)
         start = time.perf_counter()
-        corpus.index(made)
+        indexer.index(made)
         taken = time.perf_counter() - start
     characters = statistics.mean(len(document.text) for document in made)
     print(f"{name}: {count / taken:.0f} documents a second ({count} documents of {characters:.0f} characters)")
@@ -77,8 +78,9 @@ def precision(name: str, texts: Path, asked: Path, path: Path | None) -> None:
     embedder = open_embedder(name)
     shares: dict[str, list[float]] = {}
     with tempfile.TemporaryDirectory() as folder:
-        corpus = SealedCorpus(EmbeddedStore(Path(folder), embedder.dimension), embedder)
-        corpus.index(record for record in read_documents(texts) if isinstance(record, Document))
+        store = EmbeddedStore(Path(folder), embedder.dimension)
+        corpus = BaselineCorpus(store, embedder)
+        Indexer(store, embedder).index(record for record in read_documents(texts) if isinstance(record, Document))
         for question in read_questions(asked):
             found = corpus.unsealed_passages(question.question, 40)
             shares.setdefault(question.kind, []).append(

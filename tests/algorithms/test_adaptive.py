@@ -27,6 +27,7 @@ from discreet.retrieval.embedding import HashingEmbedder
 from discreet.retrieval.sealed_corpus import Found, SealedCorpus
 from tests.accounts import account_over
 from tests.exact import paths
+from tests.indexing import indexer
 
 BUDGET = Budget(10.0, 1e-5, 0.5e-5)
 Law = dict[object, float]
@@ -46,7 +47,7 @@ class Watched(SealedCorpus):
 
 def corpus_of(folder: Path, units: dict[str, str]) -> Watched:
     corpus = Watched(EmbeddedStore(folder, HashingEmbedder.dimension), HashingEmbedder())
-    corpus.index(Document(unit, unit, text) for unit, text in units.items())
+    indexer(corpus).index(Document(unit, unit, text) for unit, text in units.items())
     return corpus
 
 

@@ -23,6 +23,7 @@ from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.embedding import HashingEmbedder
 from discreet.retrieval.sealed_corpus import SealedCorpus
 from tests.accounts import account_over
+from tests.indexing import indexer
 
 DELTA = 1e-5
 REPLACED = Change(1, Relation.REPLACE)
@@ -34,7 +35,7 @@ def corpus(tmp_path: Path) -> SealedCorpus:
 
 
 def say(corpus: SealedCorpus, *phrases: str, each: int = 40) -> None:
-    corpus.index(
+    indexer(corpus).index(
         Document(f"{phrase} {n}", f"{phrase} {n}", f"fever say: {phrase} .") for phrase in phrases for n in range(each)
     )
 

@@ -27,6 +27,7 @@ from discreet.retrieval.embedding import HashingEmbedder
 from discreet.retrieval.sealed_corpus import SealedCorpus
 from tests.accounts import account_over
 from tests.exact import paths
+from tests.indexing import indexer
 
 Law = dict[object, float]
 
@@ -42,7 +43,7 @@ VAULTS = {
 
 def law(folder: Path, units: dict[str, str], algorithm: Consensus, question: str = "fever") -> Law:
     corpus = SealedCorpus(EmbeddedStore(folder, HashingEmbedder.dimension), HashingEmbedder())
-    corpus.index(Document(unit, unit, f"fever say: {words} .") for unit, words in units.items())
+    indexer(corpus).index(Document(unit, unit, f"fever say: {words} .") for unit, words in units.items())
     found: Law = {}
     model = ToyModel(["x", "b", "c", "who", "knows"], default="who knows", size=8)
     ceiling = algorithm.plan(Budget(1.0, 1e-5), 8).ceiling

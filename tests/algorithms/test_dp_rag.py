@@ -29,6 +29,7 @@ from discreet.retrieval.embedding import HashingEmbedder
 from discreet.retrieval.sealed_corpus import SealedCorpus
 from tests.accounts import account_over
 from tests.exact import paths
+from tests.indexing import indexer
 
 BUDGET = Budget(10.0, 1e-5, 0.5e-5)
 Law = dict[object, float]
@@ -38,7 +39,9 @@ Units = dict[str, list[str]]
 
 def corpus_of(folder: Path, units: Units) -> SealedCorpus:
     corpus = SealedCorpus(EmbeddedStore(folder, HashingEmbedder.dimension), HashingEmbedder())
-    corpus.index(Document(f"{unit} {n}", unit, text) for unit, texts in units.items() for n, text in enumerate(texts))
+    indexer(corpus).index(
+        Document(f"{unit} {n}", unit, text) for unit, texts in units.items() for n, text in enumerate(texts)
+    )
     return corpus
 
 

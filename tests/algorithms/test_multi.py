@@ -26,6 +26,7 @@ from discreet.retrieval.embedding import HashingEmbedder
 from discreet.retrieval.sealed_corpus import SealedCorpus, unit_key
 from discreet.retrieval.vectors import Vector, VectorFile
 from tests.exact import paths
+from tests.indexing import indexer
 
 WORDS = 6
 SECRET = b"s" * 32
@@ -48,7 +49,7 @@ class ByRank(MemoryLedger):
 def corpus_of(folder: Path, units: dict[str, str]) -> SealedCorpus:
     corpus = SealedCorpus(EmbeddedStore(folder, HashingEmbedder.dimension), HashingEmbedder(), SECRET)
     # Each is a little less similar than the one before, so that ranks do not hang on ties.
-    corpus.index(Document(u, u, f"fever {'cough ' * int(u[1:])} say: {words} .") for u, words in units.items())
+    indexer(corpus).index(Document(u, u, f"fever {'cough ' * int(u[1:])} say: {words} .") for u, words in units.items())
     return corpus
 
 
@@ -123,8 +124,8 @@ def stream(algorithm: PrivateRAG, corpus: SealedCorpus, ledger: MemoryLedger, qu
 @pytest.fixture
 def corpus(tmp_path: Path) -> SealedCorpus:
     made = SealedCorpus(EmbeddedStore(tmp_path, HashingEmbedder.dimension), HashingEmbedder(), SECRET)
-    made.index(Document(f"u{n}", f"u{n}", "fever say: winter hand .") for n in range(60))
-    made.index(Document(f"v{n}", f"v{n}", "accounts of the harbour say: no ship .") for n in range(40))
+    indexer(made).index(Document(f"u{n}", f"u{n}", "fever say: winter hand .") for n in range(60))
+    indexer(made).index(Document(f"v{n}", f"v{n}", "accounts of the harbour say: no ship .") for n in range(40))
     return made
 
 
@@ -201,7 +202,7 @@ def test_unit_is_in_one_bin_if_documents_are_added_meanwhile(corpus: SealedCorpu
     found = []
     for number, part in enumerate(corpus.bins("fever", [0.5, 0.3, 0.0, -1.0])):
         found += unseal(part, list)
-        corpus.index([Document(f"new{number}", f"new{number}", "fever")])
+        indexer(corpus).index([Document(f"new{number}", f"new{number}", "fever")])
     keys = [member.key for member in found]
     assert len(keys) == len(set(keys)) >= 100
 
@@ -240,7 +241,7 @@ def test_question_reads_vectors_once_and_only_dealt_texts(
 def test_unit_erased_after_the_search_leaves_an_empty_slot(corpus: SealedCorpus) -> None:
     found = corpus.above("fever", 0.3)
     corpus._store.remove_unit("u7")
-    corpus.index([Document("new", "new", "fever say: another hand .")])  # may have the row of u7
+    indexer(corpus).index([Document("new", "new", "fever say: another hand .")])  # may have the row of u7
     dealt = unseal(corpus.partition_to_voters(found, 60, 1), list)
     assert sorted(near.unit for share in dealt for near in share) == sorted(f"u{n}" for n in range(60) if n != 7)
     assert sum(not share for share in dealt) == 1

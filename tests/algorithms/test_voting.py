@@ -21,6 +21,7 @@ from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.embedding import HashingEmbedder
 from discreet.retrieval.sealed_corpus import SealedCorpus
 from tests.accounts import account_over
+from tests.indexing import indexer
 
 DELTA = 1e-5
 
@@ -31,7 +32,7 @@ def corpus(tmp_path: Path) -> SealedCorpus:
 
 
 def say(corpus: SealedCorpus, *phrases: str, each: int = 30) -> None:
-    corpus.index(
+    indexer(corpus).index(
         Document(f"{phrase} {n}", f"{phrase} {n}", f"fever say: {phrase} .") for phrase in phrases for n in range(each)
     )
 
@@ -174,5 +175,5 @@ def test_document_that_breaks_the_tokenizer_is_left_out(corpus: SealedCorpus) ->
             return super().decode(tokens)
 
     say(corpus, "winter hand", each=29)
-    corpus.index([Document("p", "p", "fever poison")])
+    indexer(corpus).index([Document("p", "p", "fever poison")])
     assert answer(VoteRAG(voters=30), corpus, Fragile())[0].text.split() == ["winter", "hand"]

@@ -31,6 +31,7 @@ from discreet.retrieval.embedding import HashingEmbedder
 from discreet.retrieval.sealed_corpus import SealedCorpus
 from tests.accounts import account_over
 from tests.exact import paths
+from tests.indexing import indexer
 
 DELTA = 1e-5
 VOCABULARY = 1000
@@ -148,7 +149,7 @@ def corpus(tmp_path: Path) -> SealedCorpus:
 
 
 def say(corpus: SealedCorpus, *phrases: str, each: int = 30) -> None:
-    corpus.index(
+    indexer(corpus).index(
         Document(f"{phrase} {n}", f"{phrase} {n}", f"fever say: {phrase} .") for phrase in phrases for n in range(each)
     )
 
@@ -337,7 +338,7 @@ def test_what_makes_no_sense_is_refused(make: Callable[[], object]) -> None:
 def law(folder: Path, units: dict[str, str], algorithm: DPKSA) -> dict[object, float]:
     """The probability of every transcript."""
     corpus = SealedCorpus(EmbeddedStore(folder, HashingEmbedder.dimension), HashingEmbedder())
-    corpus.index(Document(unit, unit, f"fever say: {words} .") for unit, words in units.items())
+    indexer(corpus).index(Document(unit, unit, f"fever say: {words} .") for unit, words in units.items())
     found: dict[object, float] = {}
     for noise in paths():
         draft, privacy = answer(algorithm, corpus, Heard(), noise=noise)
@@ -388,7 +389,7 @@ def test_a_test_that_is_not_lowered_is_caught(tmp_path: Path, monkeypatch: pytes
 
 
 def test_with_the_packaged_model(corpus: SealedCorpus) -> None:
-    corpus.index(
+    indexer(corpus).index(
         Document(
             f"{number}",
             f"{name}",

@@ -228,7 +228,7 @@ def test_k_above_the_dimension_is_refused(accepting: Vault) -> None:
 def test_a_matrix_is_drawn_once_and_documents_are_projected_once(accepting: Vault) -> None:
     algorithm = ProjectionRAG(max_tokens=1)
     privacy = NotPrivateFilter(MemoryLedger(Budget(1, 1e-5)), Budget(1, 1e-5), "q")
-    transform = algorithm.transform(1024, privacy.noise, accepting.corpus.folder)
+    transform = algorithm.transform(1024, privacy.noise, accepting.components.baseline_corpus.folder)
     made = [0]
 
     def make(texts: object) -> int:
@@ -236,12 +236,12 @@ def test_a_matrix_is_drawn_once_and_documents_are_projected_once(accepting: Vaul
         return made[0]
 
     for _ in range(3):
-        again = algorithm.transform(1024, privacy.noise, accepting.corpus.folder)
+        again = algorithm.transform(1024, privacy.noise, accepting.components.baseline_corpus.folder)
         assert again.fingerprint == transform.fingerprint
-        accepting.corpus.made_once("name", make)
+        accepting.components.baseline_corpus.made_once("name", make)
     assert made == [1]
     accepting.remove("3")
-    privacy.release(algorithm.opening(), accepting.corpus.made_once("name", make))
+    privacy.release(algorithm.opening(), accepting.components.baseline_corpus.made_once("name", make))
     assert made == [2]
 
 

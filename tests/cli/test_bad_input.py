@@ -458,7 +458,7 @@ def test_document_takes_nobody_elses_place(tmp_path: Path) -> None:
     ben = lines(tmp_path / "b.jsonl", *(json.dumps({"id": n, "unit": "Ben", "text": "A note."}) for n in range(4)))
     result = run("add", vault, ben)
     assert result.exit_code == 4
-    assert "3 records: its id is in the vault as that of a document about another individual" in said(result)
+    assert "3 records: the stored document with its id is about another individual" in said(result)
     report = json.loads(run("add", vault, ben, "--json").stdout)
     assert (report["units"], report["added"], report["replaced"], report["unchanged"]) == (4, 0, 0, 1)
     changed = lines(tmp_path / "c.jsonl", json.dumps({"id": 2, "unit": "p2", "text": "Another note."}))

@@ -78,7 +78,7 @@ def test_related_answers_come_nearest_first_and_once(history: AnswerCache) -> No
     assert history.related("fever", 2, 1.1) == []
 
 
-def test_a_vault_pays_once_for_a_question_and_not_for_what_needs_no_document(tmp_path: Path) -> None:
+def test_vault_pays_once_for_a_repeated_question(tmp_path: Path) -> None:
     vault = Vault.create(tmp_path / "v", epsilon=900, delta=1e-6, embedder="hashing")
     vault = Vault.open(vault.path, model=ToyModel(default="nobody knows"))
     vault.add_documents(Document(f"d{n}", f"p{n}", "The disease say: winter hand .") for n in range(30))
@@ -102,7 +102,7 @@ def test_a_vault_pays_once_for_a_question_and_not_for_what_needs_no_document(tmp
     assert not (silent.path / "history.jsonl").exists()
 
 
-def test_that_nothing_was_released_is_kept_for_who_asks_in_the_same_way_and_helps_no_other(
+def test_no_answer_is_repeated_only_for_the_same_algorithm(
     history: AnswerCache,
 ) -> None:
     nothing = Released("Why now?", "", "public", "murag", 3, public_text="an invention", way="so")
@@ -122,7 +122,7 @@ def test_that_nothing_was_released_is_kept_for_who_asks_in_the_same_way_and_help
     assert history.related("why now?", 3, -1.0, others=True) == []
 
 
-def test_lines_of_before_are_read_and_those_of_a_later_version_are_not(history: AnswerCache, tmp_path: Path) -> None:
+def test_lines_of_version_1_are_read_and_later_ones_skipped(history: AnswerCache, tmp_path: Path) -> None:
     line = '{"question": "Why now?", "answer": "thaw", "stopped": "end", "algorithm": "murag", "tokens": 1'
     (tmp_path / "history.jsonl").write_text(f'{line}}}\n{line}, "version": 3}}\n{line}, "version": "2"}}\n[]\n')
     assert [one.answer for one in history.all()] == ["thaw"]
@@ -149,7 +149,7 @@ def test_no_answer_holds_an_invention(tmp_path: Path) -> None:
     assert len(vault.ledger.questions()) == 2
 
 
-def test_an_answer_that_says_nothing_is_shown_as_such_and_not_kept(tmp_path: Path) -> None:
+def test_useless_answer_is_marked_and_not_kept(tmp_path: Path) -> None:
     vault = Vault.create(tmp_path / "v", epsilon=1e5, delta=1e-6, embedder="hashing")
     vault.add_documents(Document(f"d{n}", f"p{n}", "Fever say: not known .") for n in range(30))
     vault = Vault.open(vault.path, model=ToyModel())

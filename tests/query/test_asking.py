@@ -72,7 +72,7 @@ class Broken(Tuning):
         raise KeyboardInterrupt
 
 
-def test_what_tuning_reserved_is_settled_though_it_is_interrupted(tmp_path: Path) -> None:
+def test_interrupted_tuning_settles_its_reservation(tmp_path: Path) -> None:
     vault = hospital(tmp_path / "v")
     with pytest.raises(Interrupted, match="The charge stays"):
         vault.tune(["numb thumbs?"], Broken())
@@ -82,7 +82,7 @@ def test_what_tuning_reserved_is_settled_though_it_is_interrupted(tmp_path: Path
     assert interrupted == other.ledger.unit_balances()  # what was drawn is paid, and nothing else
 
 
-def test_a_vault_is_not_converted_while_a_synthesis_that_everybody_paid_for_waits(tmp_path: Path) -> None:
+def test_convert_refuses_during_an_unfinished_synthesis(tmp_path: Path) -> None:
     vault = hospital(tmp_path / "v", "corpus")
     run = vault.path / "synthesis" / "run.jsonl"
     run.parent.mkdir()
@@ -96,7 +96,7 @@ def test_a_vault_is_not_converted_while_a_synthesis_that_everybody_paid_for_wait
     assert Vault.open(vault.path).settings.payment == "corpus"
 
 
-def test_words_of_documents_that_were_replaced_are_forgotten_though_the_process_was_killed(tmp_path: Path) -> None:
+def test_killed_addition_removes_extractions_of_replaced_texts(tmp_path: Path) -> None:
     vault = hospital(tmp_path / "v")
     words = vault.path / "synthesis" / "keywords.jsonl"
     words.parent.mkdir()

@@ -58,7 +58,7 @@ def test_no_unit_paid_more_than_the_odometer_says(tmp_path: Path) -> None:
     ],
     ids=lambda asked: asked.name,
 )
-def test_an_answer_costs_what_the_ledger_counts_and_no_more_than_its_price(
+def test_answer_cost_equals_the_ledgers_and_is_within_its_price(
     tmp_path: Path, payment: str, asked: VoterEnsemble
 ) -> None:
     vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-6, embedder="hashing", payment=payment)
@@ -79,7 +79,7 @@ def test_an_answer_costs_what_the_ledger_counts_and_no_more_than_its_price(
     ],
     ids=["all of its price", "less"],
 )
-def test_one_unit_takes_part_in_as_many_questions_as_are_told_or_in_more(tmp_path: Path, asked: MuRAG) -> None:
+def test_unit_takes_part_in_at_least_the_stated_uses(tmp_path: Path, asked: MuRAG) -> None:
     vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-6, embedder="hashing")
     vault.add_documents(Document(f"d{n}", f"p{n}", "numb thumbs say: winterhand .") for n in range(30))
     vault = Vault.open(vault.path, model=ToyModel())
@@ -95,7 +95,7 @@ def test_one_unit_takes_part_in_as_many_questions_as_are_told_or_in_more(tmp_pat
     assert (vault.ledger.unit_balances() != before) == isinstance(asked.inner, DPVoteRAG)
 
 
-def test_what_was_asked_before_a_vault_was_converted_still_counts(tmp_path: Path) -> None:
+def test_odometer_counts_questions_before_a_conversion(tmp_path: Path) -> None:
     vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-6, embedder="hashing", payment="corpus")
     vault.add_documents(Document(f"d{n}", f"p{n}", "numb thumbs say: winterhand .") for n in range(30))
     vault = Vault.open(vault.path, model=ToyModel())

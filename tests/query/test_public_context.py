@@ -166,7 +166,7 @@ def test_released_answers_come_before_the_text_of_the_corpus(tmp_path: Path, fol
     assert public_record([], None, "fever") == ""
 
 
-def test_voters_without_a_document_say_what_the_public_prompt_says() -> None:
+def test_voters_without_a_document_read_the_public_prompt() -> None:
     model = ToyModel()
     voters = VoterBatch(model, "colour?", Private([("say: red .",), ()], REPLACE_ONE), public="say: blue .")
     assert unseal(voters.votes(), list) == model.encode("red blue")

@@ -185,7 +185,7 @@ def test_a_refusal_says_why_and_what_works() -> None:
     assert refused.value.exit_code == 2
 
 
-def test_with_public_choices_a_count_is_a_choice_and_a_person_is_a_person() -> None:
+def test_public_choices_allow_a_count_but_not_a_person() -> None:
     check_answerable("Which symptoms are there?", choices=("itching", "fever"))
     with pytest.raises(CannotAnswer):
         check_answerable("Which patient has Zonkitis?", choices=("Ada", "Ivo"))

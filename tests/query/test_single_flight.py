@@ -112,12 +112,12 @@ def test_who_holds_a_flight_and_is_killed_holds_it_no_more(tmp_path: Path) -> No
     assert not list(tmp_path.iterdir())
 
 
-def test_where_no_file_can_be_made_a_question_is_asked_all_the_same(tmp_path: Path) -> None:
+def test_question_is_asked_even_if_no_flight_file_can_be_made(tmp_path: Path) -> None:
     with alone_by_file(tmp_path / "none", b"key"):
         pass
 
 
-def test_a_flight_is_of_what_one_release_answers_and_tells_nothing() -> None:
+def test_flight_key_is_that_of_one_release_and_reveals_nothing() -> None:
     one = flight("What is Glass Knee?", ("a", "b"), b"secret")
     assert one == flight("glass knee, please", ("b", "a"), b"secret")
     assert one != flight("What is Glass Knee?", (), b"secret")
@@ -125,7 +125,7 @@ def test_a_flight_is_of_what_one_release_answers_and_tells_nothing() -> None:
 
 
 @pytest.mark.parametrize("payment", ["unit", "corpus"])
-def test_without_the_vaults_files_a_flights_name_tells_no_question(tmp_path: Path, payment: str) -> None:
+def test_flight_key_reveals_no_question_without_the_vault(tmp_path: Path, payment: str) -> None:
     vault = Vault.create(tmp_path / "v", epsilon=50, delta=1e-6, embedder="hashing", payment=payment)
     names = [
         flight(ASKED, (), one.components.flight_secret)

@@ -23,7 +23,7 @@ def test_what_can_choose_gets_the_three_choices() -> None:
     assert with_choices(Consensus(), "What is used to treat numb thumbs?") == Consensus()
 
 
-def test_what_no_document_says_is_not_said_whatever_the_model_invents(tmp_path: Path) -> None:
+def test_answer_without_documents_is_not_said(tmp_path: Path) -> None:
     vault = Vault.create(tmp_path / "v", epsilon=50, delta=1e-6, embedder="hashing")
     vault.add_documents([])
     vault = Vault.open(vault.path, model=ToyModel(default="yes"))

@@ -96,7 +96,7 @@ def test_hashing_sees_the_order_of_words_and_no_words_at_all() -> None:
 def test_other_weights_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "model.safetensors").write_bytes(b"other weights")
     monkeypatch.setattr(embedding, "_minilm_folder", lambda: tmp_path)
-    with pytest.raises(DiscreetError, match="not those published"):
+    with pytest.raises(DiscreetError, match="differ from the published ones"):
         MiniLM()
 
 
@@ -118,7 +118,7 @@ def test_an_unknown_name_is_explained(name: str) -> None:
         open_embedder(name)
 
 
-def test_minilm_does_without_the_library_that_its_package_asks_for() -> None:
+def test_minilm_does_not_import_sentence_transformers() -> None:
     program = (
         "import sys; from discreet.retrieval.embedding import MiniLM; "
         "assert 'torch' not in sys.modules; MiniLM(); assert 'sentence_transformers' not in sys.modules"

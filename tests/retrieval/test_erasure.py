@@ -115,9 +115,7 @@ CRASH = """
         ("never#1", True),
     ],
 )
-def test_killed_at_any_point_it_is_all_or_nothing_and_what_is_gone_is_erased(
-    tmp_path: Path, point: str, after: bool
-) -> None:
+def test_batch_is_atomic_and_erasure_complete_if_killed(tmp_path: Path, point: str, after: bool) -> None:
     store = EmbeddedStore(tmp_path, SIZE)
     put(store, "a", "ada", "old text of a", np.eye(SIZE, dtype=np.float32)[0])
     put(store, "b", "bela", "text of b", np.eye(SIZE, dtype=np.float32)[3])
@@ -216,7 +214,7 @@ def test_damage_is_explained(tmp_path: Path) -> None:
             EmbeddedStore(tmp_path / name, SIZE).nearest_units(vector(), 1)
 
 
-def test_a_chunk_of_no_unit_is_damage_and_is_explained_without_its_number(tmp_path: Path) -> None:
+def test_chunk_without_unit_is_reported_without_its_number(tmp_path: Path) -> None:
     store = EmbeddedStore(tmp_path, SIZE)
     put(store, "a", "ada", "text", vector())
     put(store, "b", "bob", "text", vector())

@@ -16,8 +16,8 @@ from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.embedding import HashingEmbedder
 from discreet.retrieval.entries import BatchEntry
+from discreet.retrieval.indexer import Counts, Indexer
 from discreet.retrieval.inventory import Inventory
-from discreet.retrieval.sealed_corpus import Counts, SealedCorpus
 from discreet.retrieval.store import Piece
 from tests.retrieval.test_erasure import everything
 
@@ -38,7 +38,7 @@ class Kept:
         yield
 
     def add(self, *documents: Document, at_once: int = 256) -> Counts:
-        return SealedCorpus(self.store, self.embedder).index(documents, at_once=at_once)
+        return Indexer(self.store, self.embedder).index(documents, at_once=at_once)
 
     def found(self) -> list[str]:
         return sorted(p.text for p in self.store.nearest_units(self.embedder.embed(["fever"])[0], 99))
@@ -68,13 +68,13 @@ def test_each_add_is_a_batch_that_lists_what_is_left_of_it(kept: Kept) -> None:
 
 def test_a_batch_may_be_begun_before_anything_is_read(kept: Kept) -> None:
     number = kept.inventory.begin_batch(["a.csv", "b.csv"])
-    SealedCorpus(kept.store, kept.embedder).index([note(1)], number)
+    Indexer(kept.store, kept.embedder).index([note(1)], number)
     assert kept.inventory.batches() == [
         BatchEntry(number, kept.inventory.batch(number).time, 2, 1, 0, ("a.csv",)),
     ]
 
 
-def test_documents_are_listed_with_their_fields_and_without_their_text(kept: Kept) -> None:
+def test_list_of_documents_has_fields_and_no_text(kept: Kept) -> None:
     kept.add(note(1, "Ada", ward="north", age=71), note(2, "Ada"), note(3, "Bela", source=""))
     one, two = kept.inventory.documents("ADA")
     assert one.fields == {"age": 71.0, "ward": "north"}
@@ -137,7 +137,7 @@ def test_an_individual_that_was_erased_does_not_come_back(kept: Kept) -> None:
     assert kept.add(note(1, "ada")).added == 1
 
 
-def test_a_unit_without_documents_is_kept_out_only_if_that_is_said(kept: Kept) -> None:
+def test_unit_without_documents_is_buried_only_with_anyway(kept: Kept) -> None:
     kept.add(note(1))
     assert kept.inventory.bury("Ada") == 0
     assert kept.inventory.erased("Ada") is None
@@ -148,7 +148,7 @@ def test_a_unit_without_documents_is_kept_out_only_if_that_is_said(kept: Kept) -
         kept.inventory.bury(" \u200b", anyway=True)
 
 
-def test_an_individual_that_is_erased_while_documents_are_added_stays_out(kept: Kept) -> None:
+def test_individual_erased_during_an_addition_stays_out(kept: Kept) -> None:
     """Between the look at who is kept out and the writing, when texts are embedded."""
     other = EmbeddedStore(kept.folder, kept.embedder.dimension)
 
@@ -158,7 +158,7 @@ def test_an_individual_that_is_erased_while_documents_are_added_stays_out(kept: 
             return super().embed(texts, progress)
 
     with pytest.raises(StoreError, match="Run the command again"):
-        SealedCorpus(kept.store, Meanwhile()).index([note(1, "Ada"), note(2)])
+        Indexer(kept.store, Meanwhile()).index([note(1, "Ada"), note(2)])
     assert kept.store.count_documents() == 0
     assert kept.add(note(1, "Ada"), note(2)).buried.total() == 1
     assert kept.found() == ["fever number 2"]
@@ -190,7 +190,7 @@ class EmbeddedStoreElsewhere:
         self._store.close()
 
 
-def test_nothing_that_is_searched_depends_on_tombstones_batches_or_files(tmp_path: Path) -> None:
+def test_search_ignores_tombstones_batches_and_files(tmp_path: Path) -> None:
     """The same documents, brought at once or one by one, from other files, with or without somebody erased."""
     one, other = Kept(tmp_path / "one"), Kept(tmp_path / "other")
     other.store._key = one.store._key

@@ -73,7 +73,7 @@ def test_sigma_is_positive() -> None:
 
 
 @pytest.mark.parametrize("bad", [0.0, math.nan, math.inf])
-def test_an_embedding_without_a_direction_is_refused_without_its_numbers(bad: float) -> None:
+def test_refusal_of_a_zero_embedding_does_not_show_numbers(bad: float) -> None:
     made = Projection(draw_matrix(4, 2, InsecureSeededNoise(0)))
     with pytest.raises(BadData, match="1 of 2 embeddings"):
         made.documents(np.array([[1, 2, 3, 4], [bad] * 4], dtype=np.float32))

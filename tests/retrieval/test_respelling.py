@@ -69,8 +69,8 @@ def test_what_was_spent_under_several_names_adds_up(older: Path) -> None:
     names = ("7", "9", "ada lind", "cora")
     assert pay(vault, "dear", 17.5, *names) == []  # under either of its names alone "7" could
     assert pay(vault, "last", 13.5, *names) == ["7", "9", "cora"]
-    assert [passage.unit for passage in vault.corpus.unsealed_passages("fever", 9)] != []
-    assert {passage.unit for passage in vault.corpus.unsealed_passages("fever", 9)} == set(names)
+    assert [passage.unit for passage in vault.components.baseline_corpus.unsealed_passages("fever", 9)] != []
+    assert {passage.unit for passage in vault.components.baseline_corpus.unsealed_passages("fever", 9)} == set(names)
 
 
 def test_the_custodian_is_told_who_fell_together_and_only_that(older: Path) -> None:
@@ -106,7 +106,7 @@ def test_a_ledger_that_cannot_be_told_keeps_the_store_closed(older: Path, monkey
 
 
 @pytest.mark.parametrize("after", [False, True])
-def test_a_crash_between_store_and_ledger_gives_nobody_a_new_budget(
+def test_crash_between_store_and_ledger_gives_no_new_budget(
     older: Path, monkeypatch: pytest.MonkeyPatch, after: bool
 ) -> None:
     merge = SqlLedger.merge
@@ -134,7 +134,7 @@ def test_a_ledger_that_forgets_what_old_names_paid_is_caught(older: Path, monkey
         check(older)
 
 
-def test_who_is_in_the_ledger_alone_is_found_when_the_name_comes_as_it_was(older: Path) -> None:
+def test_unit_in_the_ledger_alone_is_found_by_its_former_name(older: Path) -> None:
     """Erased before names were spelled alike: the ledger has a hash of the old spelling, and nothing else is known."""
     vault = Vault.open(older)
     pay(vault, "erased", 8.0, "11.0")
@@ -176,7 +176,7 @@ Back = Callable[[Vault], object]
     ],
     ids=["undo", "file", "id", "unit"],
 )
-def test_whoever_goes_and_comes_back_has_the_balance_that_they_had(vault: Vault, away: Back) -> None:
+def test_readmitted_unit_has_its_earlier_balance(vault: Vault, away: Back) -> None:
     documents = [Document(f"d{n}", unit, f"A note, {n}.", source="notes.csv") for n, unit in enumerate(["bela", "ada"])]
     vault.add_documents(documents)
     assert pay(vault, "q", 12.0, "ada") == ["ada"]

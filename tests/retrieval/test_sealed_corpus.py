@@ -12,11 +12,12 @@ from discreet.retrieval.documents import Document, Passage
 from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.embedding import HashingEmbedder, MiniLM, MiniLMAndWords, open_embedder
 from discreet.retrieval.sealed_corpus import SealedCorpus
+from tests.indexing import indexer
 
 
 def corpus(folder: Path, count: int) -> SealedCorpus:
     made = SealedCorpus(EmbeddedStore(folder, HashingEmbedder.dimension), HashingEmbedder())
-    made.index(Document(f"d{n}", f"u{n}", f"fever number {n}") for n in range(count))
+    indexer(made).index(Document(f"d{n}", f"u{n}", f"fever number {n}") for n in range(count))
     return made
 
 
@@ -44,11 +45,11 @@ def test_the_partition_is_drawn_anew_and_is_blind(tmp_path: Path) -> None:
 def test_chunks_of_one_unit_stay_together(tmp_path: Path) -> None:
     made = SealedCorpus(EmbeddedStore(tmp_path, HashingEmbedder.dimension), HashingEmbedder())
     long = Document("long", "Ada", "fever and chills. " * 500)
-    made.index([long, Document("other", "Ada", "fever again"), Document("b", "Bela", "fever")])
+    indexer(made).index([long, Document("other", "Ada", "fever again"), Document("b", "Bela", "fever")])
     assert sorted(units(made.top_units("fever", 8))) == [(), (), (), (), (), (), ("ada",), ("bela",)]
 
 
-def test_indexing_skips_what_is_there_and_goes_on_after_an_interruption(tmp_path: Path) -> None:
+def test_index_skips_stored_documents_and_resumes(tmp_path: Path) -> None:
     class Counting(HashingEmbedder):
         texts = 0
 
@@ -64,13 +65,13 @@ def test_indexing_skips_what_is_there_and_goes_on_after_an_interruption(tmp_path
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        made.index(interrupted(), at_once=10)
-    counts = made.index(documents, at_once=10)
+        indexer(made).index(interrupted(), at_once=10)
+    counts = indexer(made).index(documents, at_once=10)
     assert (counts.added, counts.unchanged) == (10, 20)
     assert Counting.texts == 30
-    changed = made.index([Document("d3", "u3", "another note"), Document("d4", "u5", "note 4")])
+    changed = indexer(made).index([Document("d3", "u3", "another note"), Document("d4", "u5", "note 4")])
     assert (changed.replaced, changed.added, changed.taken) == (1, 0, ["d4"])  # a document stays with its person
-    twice = made.index([Document("x", "u", "one"), Document("x", "u", "two"), Document("x", "u", "one")])
+    twice = indexer(made).index([Document("x", "u", "one"), Document("x", "u", "two"), Document("x", "u", "one")])
     assert (twice.added, twice.unchanged, twice.conflicts) == (1, 1, ["x"])
 
 

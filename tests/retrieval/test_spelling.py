@@ -74,7 +74,7 @@ def test_case_and_compatibility_forms_make_no_difference(name: str) -> None:
 
 
 @given(names)
-def test_a_vault_of_format_2_has_kept_enough_to_find_the_new_spelling(name: str) -> None:
+def test_format_2_keeps_enough_for_the_new_spelling(name: str) -> None:
     """So its units can be renamed, and whoever comes back under the same spelling is found in the ledger."""
     assert canonical_unit(former_unit(name)) == canonical_unit(name)
 

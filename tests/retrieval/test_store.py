@@ -187,7 +187,7 @@ def test_another_embedder_or_version_or_damage_is_explained(tmp_path: Path) -> N
         EmbeddedStore(tmp_path / "d", SIZE)
 
 
-def test_a_store_of_the_first_version_makes_one_unit_of_several_spellings(tmp_path: Path) -> None:
+def test_migration_from_version_1_merges_spellings(tmp_path: Path) -> None:
     store = EmbeddedStore(tmp_path, SIZE)
     with store.batch():
         for number, name in enumerate(("ada lind", "bela voss", "cora fink")):

@@ -90,5 +90,5 @@ def test_key_is_replaced_only_while_a_store_is_empty(tmp_path: Path) -> None:
     database.close()
     with store.batch():
         store.put(Document("d1", "anna", "fever"), [])
-    with pytest.raises(StoreError, match="no documents"):
+    with pytest.raises(StoreError, match="holds documents"):
         replace_key(folder, bytes(32))

@@ -9,6 +9,7 @@ import pytest
 from discreet.algorithms.common.algorithm import Algorithm, Guarantee, Query
 from discreet.algorithms.common.answer import GeneratedAnswer
 from discreet.algorithms.common.plan import Plan
+from discreet.baselines.corpus import require_baseline
 from discreet.errors import DiscreetError
 from discreet.generation.model import LanguageModel
 from discreet.generation.toy import ToyModel
@@ -113,7 +114,7 @@ class ReadsInTheClear(Count):
 
     def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
         counted = super().run(query, corpus, model, account)
-        nearest = corpus.unsealed_passages(query.text, 1)
+        nearest = require_baseline(corpus).unsealed_passages(query.text, 1)
         return replace(counted, text=f"{counted.text} {nearest}")
 
 
@@ -121,7 +122,7 @@ class NeedsDocuments(Count):
     """Fails in an empty corpus."""
 
     def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
-        if not corpus.unsealed_passages(query.text, 1):
+        if not require_baseline(corpus).unsealed_passages(query.text, 1):
             raise DiscreetError("There is no document.")
         return super().run(query, corpus, model, account)
 

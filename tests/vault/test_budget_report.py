@@ -50,7 +50,7 @@ def test_a_simulated_question_of_a_price_has_enough_to_pay_it(tmp_path: Path) ->
     assert found.text.split()[:2] == ["winter", "hand"]
 
 
-def test_whoever_converts_a_vault_knows_units_by_the_same_names_as_whoever_opens_it(tmp_path: Path) -> None:
+def test_convert_keeps_the_unit_keys_of_a_later_open(tmp_path: Path) -> None:
     vault = Vault.create(tmp_path / "v", epsilon=4, delta=1e-6, embedder="hashing", payment="corpus")
     vault.add_documents([Document("1", "Ada", "Ada has mumps")])
     assert vault.corpus.secret == b""

@@ -16,7 +16,7 @@ Write = Callable[[Sequence[dict[str, object]], str], Path]
 SAME: list[dict[str, object]] = [{"patient": who, "text": "Stable."} for who in ("Ada", "Ben", "Ada")]
 
 
-def test_one_text_of_two_patients_is_two_documents_and_comes_once(vault: Vault, write_jsonl: Write) -> None:
+def test_same_text_of_two_patients_is_two_documents(vault: Vault, write_jsonl: Write) -> None:
     path = write_jsonl(SAME, "n.jsonl")
     first = vault.add(path)
     assert (first.added, first.repeated, first.batch, first.bad) == (3, 1, 1, ())
@@ -87,7 +87,7 @@ def test_declared_fields_are_kept_with_documents(tmp_path: Path, write_jsonl: Wr
     assert (entry.fields, entry.source) == ({"age": 71.0, "seen": "2026-01-31"}, "n.jsonl")
 
 
-def test_a_vault_without_declared_fields_is_read_and_a_damaged_one_is_not(vault: Vault) -> None:
+def test_open_needs_no_declared_fields_but_refuses_damaged_ones(vault: Vault) -> None:
     file = vault.path / "vault.json"
     content = json.loads(file.read_text())
     file.write_text(json.dumps({name: value for name, value in content.items() if name != "fields"}))

@@ -151,7 +151,7 @@ def ask_all(
 
 def finder(copy: Vault, units: int = 1) -> Find:
     """Return the function with which plain RAG finds passages in a vault."""
-    return lambda asked: copy.corpus.unsealed_passages(asked, units)
+    return lambda asked: copy.components.baseline_corpus.unsealed_passages(asked, units)
 
 
 def _nothing(_: str) -> list[Passage]:

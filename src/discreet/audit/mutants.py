@@ -264,7 +264,7 @@ class BrokenIndex(SealedCorpus):
 
     def nearest(self, question: str, count: int) -> Private[Found]:
         """Return the nearest units in one list. One unit moves a centre, and so changes the lists of all units."""
-        hits = sorted(self.scored(question).nearest(10**6), key=lambda hit: hit.unit)
+        hits = sorted(self._scored(question).nearest(10**6), key=lambda hit: hit.unit)
         vectors = self._embedder.embed([near.text for near in self._store.passages(hits) if near])
         centres = vectors[[0, -1]]
         for _ in range(5):
@@ -289,7 +289,7 @@ class BrokenDeal(SealedCorpus):
         self, found: Private[Found], voters: int, units_per_voter: int
     ) -> Private[tuple[Passage, ...]]:
         """Deal the units to the voters in order of rank."""
-        ranked = self.unsealed_passages(self._question, voters * units_per_voter)
+        ranked = self._store.nearest_units(self.embed(self._question), voters * units_per_voter)
         each = range(0, voters * units_per_voter, units_per_voter)
         return Private([tuple(ranked[start : start + units_per_voter]) for start in each], REPLACE_ONE)
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.algorithms.common.algorithm import Query
 from discreet.algorithms.common.answer import GeneratedAnswer, Stopped
+from discreet.baselines.corpus import require_baseline
 from discreet.baselines.datastore import ENTRIES, Datastore, Tokens, build, kept
 from discreet.baselines.projected import Projected, storage_folder
 from discreet.errors import UsageError
@@ -64,7 +65,7 @@ class KnnLM(Projected):
 
     def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
         """Continue the question's text. The answer's prefix, if any, stands on a line of its own."""
-        model = with_contexts(model)
+        model, corpus = with_contexts(model), require_baseline(corpus)
         transform = self.transform(model.state_size, account.noise, corpus.folder)
         folder = storage_folder(corpus.folder, account.noise) / self._called() if corpus.folder else None
 

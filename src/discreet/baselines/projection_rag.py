@@ -13,6 +13,7 @@ import numpy as np
 
 from discreet.algorithms.common.algorithm import Query
 from discreet.algorithms.common.answer import GeneratedAnswer
+from discreet.baselines.corpus import require_baseline
 from discreet.baselines.projected import Projected
 from discreet.baselines.rag import RAG
 from discreet.generation.model import LanguageModel
@@ -74,6 +75,7 @@ class ProjectionRAG(Projected):
 
     def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
         """Answer from the passages that are nearest in the projected space."""
+        corpus = require_baseline(corpus)
         vector = corpus.embed(query.text)
         transform = self.transform(len(vector), account.noise, corpus.folder)
         projected = corpus.made_once(transform.fingerprint, lambda texts: ProjectedTexts.of(texts, transform))

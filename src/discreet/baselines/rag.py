@@ -7,6 +7,7 @@ from typing import ClassVar
 from discreet.algorithms.common.algorithm import Algorithm, Guarantee, Query
 from discreet.algorithms.common.answer import GeneratedAnswer
 from discreet.algorithms.text.greedy_decode import write, write_all
+from discreet.baselines.corpus import require_baseline
 from discreet.generation.model import LanguageModel, Prompt
 from discreet.generation.prompts import DOCUMENT_TOKENS, layout
 from discreet.privacy.account import Account, Payment
@@ -39,7 +40,7 @@ class RAG(Algorithm):
     def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
         """Answer from the nearest passages."""
         account.unpaid()  # refuses if answers must be paid
-        return self.read(query.text, corpus.unsealed_passages(query.text, self.units), model)
+        return self.read(query.text, require_baseline(corpus).unsealed_passages(query.text, self.units), model)
 
     def read(self, question: str, passages: Sequence[Passage], model: LanguageModel) -> GeneratedAnswer:
         """Answer from `passages`."""

@@ -132,7 +132,7 @@ def run_stream(
             for number, setting in enumerate(settings)
         ]
         for question in questions:
-            nearest = vault.corpus.unsealed_passages(question.question, 2000)
+            nearest = vault.components.baseline_corpus.unsealed_passages(question.question, 2000)
             ranked = [unit_key(passage.unit, secret) for passage in nearest]
             for outcome, ledger, history in zip(outcomes, ledgers, histories, strict=True):
                 ledger.admitted, free = frozenset(), outcome.free

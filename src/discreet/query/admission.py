@@ -1,4 +1,4 @@
-"""Whether a vault can pay for a question, and what it could pay for: all of it public."""
+"""The admission of questions: whether a vault can pay for a question, and the largest one that it can pay. Public."""
 
 from dataclasses import replace
 
@@ -10,19 +10,19 @@ from discreet.privacy.admission import STEP, round_down
 
 
 def question_budget(algorithm: Algorithm, budget: Budget, spent: Spending, vocabulary: int) -> Budget:
-    """The question's own budget, if all that it may cost can be paid on top of what everybody has `spent`.
+    """Return the question's own budget, if the vault can pay its highest cost after `spent`, which all units paid.
 
     Raises:
-        UsageError: the question's delta is above the vault's.
-        BudgetExhausted: it cannot be paid; says what could.
+        UsageError: if the question's delta is above the vault's.
+        BudgetExhausted: if it cannot be paid; the error names the largest question that can.
     """
     plan = algorithm.plan(budget, vocabulary)
     if plan is None:
         return Budget(1.0, budget.delta)
     if plan.ceiling.delta > budget.delta:
         raise UsageError(
-            f"The question's delta, {plan.ceiling.delta:g}, is above the vault's, {budget.delta:g}. Give a smaller "
-            "one, or none."
+            f"The question's delta, {plan.ceiling.delta:g}, is above the vault's, {budget.delta:g}. Choose a "
+            "smaller delta, or none."
         )
     if budget.admits(spent + plan.max_cost):
         return plan.ceiling
@@ -44,7 +44,7 @@ def question_budget(algorithm: Algorithm, budget: Budget, spent: Spending, vocab
 
 
 def _check_failures(budget: Budget, spent: Spending, most: Spending) -> None:
-    """Refuse by name what would fail too often, however much epsilon is left."""
+    """Refuse a question whose probability of failure is above the rest of the vault's, for every rest of epsilon."""
     left = max(0.0, budget.failures - spent.delta)
     if most.delta > left:
         raise BudgetExhausted(
@@ -60,7 +60,7 @@ def simulation_budget(algorithm: Algorithm, ceiling: Budget, budget: Budget) -> 
     """Return a budget for a simulation of one question of this ceiling, in a vault of that budget."""
     if algorithm.payment is not Payment.EACH_UNIT:
         return ceiling
-    # A price of its own may be above what the vault grants.
+    # The question's own price may be above the grant.
     return budget if algorithm.shares_budget else replace(budget, epsilon=1e6)
 
 
@@ -71,7 +71,7 @@ def _would_fit(algorithm: Algorithm, budget: Budget, spent: Spending, vocabulary
     def fits(epsilon: float) -> bool:
         try:
             plan = algorithm.scaled_to(epsilon).plan(budget, vocabulary)
-        except UsageError:  # too small to release anything, so small enough to be paid
+        except UsageError:  # too small for any release, so small enough to be paid
             return True
         return plan is None or budget.admits(spent + plan.max_cost)
 

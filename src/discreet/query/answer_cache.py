@@ -1,13 +1,12 @@
-"""Answers that were released before: public, so that they may be used again for nothing.
+"""Released answers. They are public, so their reuse is free.
 
-MuRAG, "historical QA": differential privacy is closed under post-processing. A question that was asked before is
-answered as it was then, and answers to related questions may stand in the public prompt, which makes the voters agree
-with it more often.
+MuRAG, "historical QA": differential privacy is closed under post-processing. A repeated question gets its earlier
+answer. Answers to related questions may be in the public prompt, so that the voters agree with it more often.
 
-That nothing was released for a question is itself a release: it is kept, and given again for nothing to who asks in the
-same way. It is forgotten by no change of the documents, since that would tell that they changed.
+"No answer" is also a release. It is kept, and repeated for free if the question is asked in the same way. No change of
+the documents removes it, since its removal would reveal the change.
 
-VAULT/history.jsonl   one release a line, in the order in which they were made
+VAULT/history.jsonl   one release a line, in their order of time
 """
 
 import json
@@ -28,10 +27,10 @@ from discreet.retrieval.embedding import Embedder
 from discreet.system.unicode import is_unicode
 
 LINE = 2
-"""The version of a line. Those of version 1 have none, and are all answers."""
+"""The version of a line. Lines of version 1 have no version, and are all answers."""
 NOTHING = "public"
-"""Why an answer ended of which nothing was released."""
-# Words that change nothing about what a question asks for.
+"""The reason of the end of "no answer"."""
+# Words that do not change the meaning of a question.
 _EMPTY = frozenset(
     "a an the is are was were be do does did can could would will shall please tell me us you i my of for to in on at "
     "it its this that there what what's whats".split()
@@ -40,20 +39,20 @@ _EMPTY = frozenset(
 
 @dataclass(frozen=True)
 class Released:
-    """An answer that was released, or that nothing was.
+    """A released answer, or a released "no answer".
 
     Attributes:
-        question: what was asked.
-        answer: what was released; empty if nothing was.
-        stopped: why the answer ended.
-        algorithm: how it was made.
-        tokens: how long it is.
-        choices: the public choices that it was chosen from.
+        question: the question.
+        answer: the released text; empty for "no answer".
+        stopped: the reason of its end.
+        algorithm: the name of its algorithm.
+        tokens: its number of tokens.
+        choices: the public choices of the answer.
         released: the short answer or the keywords, if it was paid as a whole.
-        shares: noisy numbers of votes for each choice, if they were asked.
-        vector: of the question, as `AnswerCache.add` writes it; empty if nothing was released.
-        public_text: what the model says without documents, if nothing was released, or the same was.
-        way: how it was asked: the algorithm with its parameters. Empty in lines of version 1.
+        shares: noisy numbers of votes for each choice, if they were paid.
+        vector: the vector of the question, as `AnswerCache.add` writes it; empty for "no answer".
+        public_text: the answer of the model without documents, if it is the same, or if there is "no answer".
+        way: a hash of the algorithm and its parameters; empty in lines of version 1.
     """
 
     question: str
@@ -70,23 +69,23 @@ class Released:
 
     @property
     def is_answer(self) -> bool:
-        """Whether something was released."""
+        """Whether an answer was released."""
         return self.stopped != NOTHING
 
 
 class AnswerCache:
-    """The released answers of a vault, in a file to which lines are added."""
+    """The released answers of a vault, in a file to which lines are appended."""
 
     def __init__(self, path: Path, embedder: Embedder) -> None:
         self._path, self._embedder = path, embedder
 
     def add(self, released: Released) -> None:
-        """Keep a release, durably; an answer with its question's vector, so that it is not embedded again."""
+        """Keep a release, durably. An answer is kept with its question's vector, which is then not computed again."""
         vector = self._encoded(released.question) if released.is_answer else ""
         line = {"version": LINE} | asdict(released) | {"vector": vector}
         try:
             with self._path.open("a", encoding="utf-8") as file:
-                # A line of its own, also after one that a crash cut off.
+                # The first line break ends a line that a crash cut off.
                 file.write("\n" + json.dumps(line, ensure_ascii=False) + "\n")
                 file.flush()
                 os.fsync(file.fileno())
@@ -94,9 +93,11 @@ class AnswerCache:
             raise StoreError(f"The answer could not be kept in {self._path}: {error.strerror}. It was paid.") from error
 
     def all(self) -> list[Released]:
-        """Every release, the first one first. A line that a crash cut off, or of a later version, is passed over."""
+        """Return all releases in their order of time. Skip lines that a crash cut off, and lines of later versions."""
         try:
-            lines = self._path.read_text(encoding="utf-8", errors="replace").split("\n")  # U+2028 is no end
+            lines = self._path.read_text(encoding="utf-8", errors="replace").split(
+                "\n"
+            )  # not `splitlines`: U+2028 ends no line
         except FileNotFoundError:
             return []
         except OSError as error:
@@ -104,10 +105,10 @@ class AnswerCache:
         return [released for line in lines if (released := _parsed(line))]
 
     def same(self, question: str, choices: Sequence[str] = (), way: str = "") -> Released | None:
-        """The latest answer to the same question, up to case, punctuation and words that say nothing.
+        """Return the latest answer to the same question. Ignore case, punctuation and words without meaning.
 
-        With `choices`, one that was chosen from the same; without, one that was not chosen from any. If there is no
-        answer, that nothing was released, if the question was asked this `way`.
+        The answer has the same `choices`. If there is no answer, return the "no answer" to the question in the same
+        `way`.
         """
         wanted = essence(question)
         found = [
@@ -119,10 +120,9 @@ class AnswerCache:
         return next(answers, None) or next(nothings, None)
 
     def related(self, question: str, count: int, similarity: float, *, others: bool = False) -> list[Released]:
-        """The answers to the nearest questions at least so similar, nearest first; one for each question.
+        """Return the answers to the nearest questions above a similarity, nearest first, one for each question.
 
-        That nothing was released is no answer, and helps no other question. With `others`, answers to the same
-        question are left out.
+        "No answer" helps no other question, and is left out. With `others`, answers to the same question are left out.
         """
         latest = {essence(one.question): one for one in self.all() if one.is_answer}
         if others:
@@ -140,7 +140,7 @@ class AnswerCache:
         return b64encode(self._embedder.embed([question])[0].astype("<f2").tobytes()).decode()
 
     def _vector(self, released: Released) -> NDArray[np.float16] | None:
-        """The vector of its question; None if there is none, or it was damaged."""
+        """Return the vector of a release's question; None if it is missing or damaged."""
         try:
             vector = np.frombuffer(b64decode(released.vector, validate=True), dtype="<f2")
         except ValueError:
@@ -149,12 +149,12 @@ class AnswerCache:
 
 
 def essence(question: str) -> tuple[str, ...]:
-    """The words of a question that matter, in order."""
+    """Return the words of a question that have a meaning, in order."""
     return tuple(word for word in re.findall(r"[\w']+", question.casefold()) if word not in _EMPTY)
 
 
 def as_record(released: Sequence[Released]) -> str:
-    """Earlier answers as a text for the public prompt."""
+    """Return earlier answers as a text for the public prompt."""
     return " ".join(f"{one.question} {one.answer}".strip() for one in released)
 
 
@@ -175,7 +175,7 @@ def _parsed(line: str) -> Released | None:
 
 
 def _fits(found: Released) -> bool:
-    """Whether everything in a line is of its kind: a file may be damaged otherwise than by being cut off."""
+    """Return whether the values in a line have the right types. A damaged file may hold valid JSON."""
     texts = (found.question, found.answer, found.stopped, found.algorithm, found.vector, found.public_text, found.way)
     several = (found.choices, found.released)
     return (

@@ -1,8 +1,9 @@
-"""What a question needs of a vault: the parts that the pipeline reads. `vault.components` has all of them."""
+"""The parts of a vault that the pipeline of a question reads. `vault.components` has all of them."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from discreet.baselines.corpus import BaselineCorpus
 from discreet.config import VaultConfig
 from discreet.generation.model import LanguageModel
 from discreet.query.answer_cache import AnswerCache
@@ -18,7 +19,7 @@ class QueryComponents(Protocol):
 
     Attributes:
         path: the vault's folder.
-        settings: what was fixed when the vault was made.
+        settings: the configuration, fixed when the vault was made.
         ledger: the grant, and every charge against it.
         asked: the ids of the questions that these parts answered, in the ledger.
     """
@@ -37,6 +38,10 @@ class QueryComponents(Protocol):
         """The documents, sealed, to be searched."""
 
     @property
+    def baseline_corpus(self) -> BaselineCorpus:
+        """The documents for baselines without a guarantee, also in the clear."""
+
+    @property
     def history(self) -> AnswerCache:
         """The answers that were released."""
 
@@ -49,4 +54,4 @@ class QueryComponents(Protocol):
         """The key from which flights get their names."""
 
     def load(self) -> None:
-        """Load what a new answer needs; what fails, fails before anything is paid."""
+        """Load the embedder and the model of a new answer, so that a failure comes before any payment."""

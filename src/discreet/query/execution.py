@@ -21,13 +21,13 @@ class Execution:
     """A question that is about to be answered.
 
     Attributes:
-        id: under which it pays.
-        query: its text, and what is public about it.
-        algorithm: how it is answered.
+        id: its id in the ledger.
+        query: its text, with the public text for the prompt.
+        algorithm: the algorithm.
         ceiling: its own budget.
-        by_unit: whether units pay for themselves.
+        by_unit: whether single units pay.
         unit: the word for a privacy unit on the receipt.
-        noise: the operating system's if None.
+        noise: the source of noise; the operating system if None.
     """
 
     id: str
@@ -52,8 +52,8 @@ class Execution:
         """Answer the question, paying into `ledger`.
 
         Raises:
-            BudgetExhausted: if another question used up the budget in the middle of this one.
-            Interrupted: on Ctrl-C; what was paid stays paid.
+            BudgetExhausted: if another question used up the budget during this one.
+            Interrupted: if Ctrl-C was pressed; charges stay.
         """
         account = self.open_account(ledger)
         generated: GeneratedAnswer | None = None
@@ -63,7 +63,7 @@ class Execution:
                 generated = self.algorithm.run(self.query, corpus, model, account)
         except BudgetExhausted as refusal:
             raise _describe(refusal, account) from None
-        # After an error nothing is returned to units: the moment of an error may depend on unreleased values.
+        # After an error no reserve is returned to units: the moment of the error may depend on unreleased values.
         account.settle()
         assumed = find_assumptions(model) if self.algorithm.private else ()
         receipt = replace(account.receipt(), assumed=assumed)
@@ -73,7 +73,7 @@ class Execution:
 
 
 def _describe(refusal: BudgetExhausted, account: Account) -> BudgetExhausted:
-    """Return the refusal in the middle of an answer: another process spent what it needed."""
+    """Return the refusal for an answer whose budget another process spent meanwhile."""
     if isinstance(account, UnitAccount):
         return refusal
     return BudgetExhausted(

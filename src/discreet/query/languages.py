@@ -1,4 +1,4 @@
-"""Guess whether a text is written in a language, from its letters and its commonest words; no model, no network."""
+"""Guess the language of a text from its letters and its most frequent words, without a model or a network."""
 
 import re
 import unicodedata
@@ -7,7 +7,7 @@ from functools import cache
 
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
 
-# Words that are common in one of the languages; of two of them, those that both have tell nothing.
+# Frequent words of each language. In a comparison of two languages, their common words are ignored.
 _COMMON = {
     "en": "a about an and are at be been by can could did do does for from had has have her his how i if in is it its "
     "many me most much my of on or our she should that the their them there these they this to was we were what when "
@@ -43,13 +43,13 @@ _KNOWN = _COMMON.keys() | _SCRIPTS.keys()
 
 
 def is_foreign(text: str, language: str) -> bool:
-    """Say whether a text is surely in another language than this one.
+    """Return whether a text is clearly in another language than this one.
 
-    In doubt it is not: a few words of another language, a name or a text without common words are no sign.
+    In doubt, return False: a few words of another language, a name, or a text without frequent words are no sign.
 
     Args:
         text: a question.
-        language: the code of a language, such as "en"; of one that is not known here nothing is said, nor of "".
+        language: the code of a language, such as "en". For an unknown code and for "", the result is False.
     """
     if language not in _KNOWN:
         return False
@@ -62,14 +62,14 @@ def is_foreign(text: str, language: str) -> bool:
 
 
 def _is_rather(other: str, language: str, words: Sequence[str], least: int) -> bool:
-    """Whether the words are of the other language: so many at least, and far more than of this one."""
+    """Return whether at least `least` words are of the other language, and more than twice those of this one."""
     theirs = sum(word in _only(other, language) for word in words)
     own = sum(word in _only(language, other) for word in words)
     return theirs > 2 * own and theirs >= least
 
 
 def _other_script(text: str, language: str) -> bool:
-    """Whether most letters are of another script."""
+    """Return whether most letters are of another script."""
     letters = [letter for letter in text if letter.isalpha()]
     wanted = _SCRIPTS.get(language, "LATIN")
     return sum(_is_of(letter, wanted) for letter in letters) * 2 < len(letters)
@@ -87,5 +87,5 @@ def _words(language: str) -> frozenset[str]:
 
 @cache
 def _only(one: str, other: str) -> frozenset[str]:
-    """The common words of one language that another one has not."""
+    """Return the frequent words of one language that are not frequent in the other."""
     return _words(one) - _words(other)

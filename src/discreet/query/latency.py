@@ -1,4 +1,4 @@
-"""When an answer is given: at a multiple of a quantum of time, so that how long it took shows only in steps."""
+"""Quantized latency: an answer comes at a multiple of a quantum, so that its duration is visible only in steps."""
 
 import math
 import time
@@ -8,23 +8,25 @@ from contextlib import contextmanager
 from discreet.errors import UsageError
 
 LONGEST = 3600.0
-"""Seconds. A longer quantum is a slip of the pen."""
+"""The upper limit of a quantum in seconds, to catch typing errors."""
 
 
 @contextmanager
 def at_a_multiple(
     quantum: float, clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep
 ) -> Iterator[None]:
-    """Leave the block only at a multiple of `quantum` seconds after it was entered, also by an error.
+    """Leave the block, also by an error, only at a multiple of `quantum` seconds after its beginning.
 
-    A quantum that is longer than any answer takes hides the time altogether; a shorter one leaves the number of
-    quanta to be seen. No quantum, 0, waits for nothing.
+    A quantum that is longer than every answer hides the duration. A shorter one reveals the number of quanta. With 0
+    there is no wait.
 
     Raises:
-        UsageError: the quantum is no such time.
+        UsageError: if the quantum is negative or above `LONGEST`.
     """
     if not 0 <= quantum <= LONGEST:
-        raise UsageError(f"A quantum is a time from 0 to {LONGEST:g} seconds, not {quantum:g}. Try 10, or 0 for none.")
+        raise UsageError(
+            f"The quantum is {quantum:g}. Expected: from 0 to {LONGEST:g} seconds. Try --quantum 10, or 0 for none."
+        )
     begun = clock()
     try:
         yield

@@ -1,11 +1,10 @@
-"""What questions may have cost any one unit at most: from receipts and the grant alone, so that it is public.
+"""The odometer: the most that questions may have cost any one unit. It is public: it depends on receipts and the grant.
 
-What one unit has paid is private. What a question cost a unit that took part in it is on its receipt; a unit that took
-part in all of them paid the sum, and no unit paid more.
+The payments of one unit are private. The receipt of a question has its cost to a unit that took part. A unit that took
+part in all questions paid the sum, and no unit paid more.
 
-A unit is what had one name when a question was asked. Two names that turn out later to be one unit (a vault of an older
-version is opened, `ledger.merging`) have two balances, which are added up. The odometer does not follow: which names
-fell together is private.
+A unit is defined by its name at the time of a question. If two names become one unit later (an older vault is opened,
+`ledger.merging`), their balances are added. The odometer does not change then, since the merged names are private.
 """
 
 from dataclasses import dataclass
@@ -21,12 +20,12 @@ _MANY = 10_000
 
 @dataclass(frozen=True)
 class Odometer:
-    """What some questions together may have cost any one unit, under a grant.
+    """The most that some questions together may have cost any one unit, under a grant.
 
     Attributes:
-        budget: what was granted.
-        spending: the sum of what the questions cost a unit that took part in all of them.
-        questions: how many they are.
+        budget: the grant.
+        spending: the total cost of the questions to a unit that took part in all of them.
+        questions: the number of questions.
     """
 
     budget: Budget
@@ -35,21 +34,21 @@ class Odometer:
 
     @property
     def epsilon(self) -> float:
-        """The epsilon that any one unit may have paid at most; no unit pays more than the grant."""
+        """The most that any one unit may have paid, epsilon; it is never above the grant."""
         return min(self.budget.epsilon, self.budget.spent(self.spending))
 
     def describe(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return the odometer as plain data."""
         return {"epsilon": self.epsilon, "granted": self.budget.epsilon, "questions": self.questions}
 
 
 def unit_cost(budget: Budget, receipt: Receipt | None, uses: int | None) -> UnitCost | None:
-    """Return what one answer may have cost any one unit; None if it has no guarantee.
+    """Return the most that one answer may have cost any one unit; None if it has no guarantee.
 
     Args:
         budget: the grant.
-        receipt: of the answer.
-        uses: in how many such questions one unit can take part at least.
+        receipt: the receipt of the answer.
+        uses: the least number of such questions in which one unit can take part.
     """
     if receipt is None or not receipt.private:
         return None
@@ -58,12 +57,12 @@ def unit_cost(budget: Budget, receipt: Receipt | None, uses: int | None) -> Unit
 
 
 def times(budget: Budget, spent: Spending, plan: Plan | None) -> int | None:
-    """Return in how many questions of this plan one unit can take part at least, from its first one on.
+    """Return the least number of questions of this plan in which one unit can take part, from its first one on.
 
     Args:
         budget: the grant.
-        spent: what every unit has paid, whatever it took part in.
-        plan: what such a question may cost; some may cost less. None: it costs nothing, and there is no limit.
+        spent: the payments that all units share.
+        plan: the highest cost of such a question. None: it costs nothing, and there is no limit.
     """
     if plan is None:
         return None

@@ -1,4 +1,4 @@
-"""The way of a question through a vault: validate, recall, plan, admit, run, record. Simulations go the same way."""
+"""The pipeline of a question: validate, recall, plan, admit, run, record. Simulations use the same steps."""
 
 import secrets
 import uuid
@@ -26,17 +26,18 @@ from discreet.query.single_flight import alone_with
 from discreet.query.validation import check_declared, check_payment, check_plan, normalize_question, require_opt_in
 from discreet.query.yes_no import with_choices
 from discreet.retrieval.public import PublicTexts
+from discreet.retrieval.sealed_corpus import SealedCorpus
 
 
 @dataclass(frozen=True)
 class AskOptions:
-    """How a question is to be asked.
+    """The options of a question.
 
     Attributes:
         not_private: whether a baseline without a guarantee may answer.
-        reuse: whether answers that were released before may be used, to this question and to related ones.
+        reuse: whether released answers to this question and to related ones may be used.
         anew: whether to pay again for a question that was asked before.
-        public: whether the public prompt may read the public corpus, if the vault has named one.
+        public: whether the public prompt may read the public corpus, if the vault has one.
     """
 
     not_private: bool = False
@@ -47,14 +48,14 @@ class AskOptions:
 
 @dataclass(frozen=True)
 class Simulation:
-    """How a question is simulated: nothing is paid.
+    """The options of a simulated question. A simulation charges no vault.
 
     Attributes:
-        noise: may be seeded, since nothing is released.
-        model: in place of the vault's.
-        ledger: one marked as a simulation, to pay into; one with budget enough if None.
-        history: the answers released before in the simulation, to use again and to add to.
-        public: what the public prompt may read; nothing if None.
+        noise: the source of noise; it may be seeded, since nothing is released.
+        model: the language model, in place of the vault's.
+        ledger: the ledger of a simulation; one with enough budget if None.
+        history: the answers of the simulation, to use again and to extend.
+        public: the texts that the public prompt may read; none if None.
     """
 
     noise: Noise | None = None
@@ -66,13 +67,13 @@ class Simulation:
 
 @dataclass(frozen=True)
 class Request:
-    """A question that was found valid, and how it is answered.
+    """A valid question with its algorithm.
 
     Attributes:
-        question: its text.
-        algorithm: how it is answered in this vault.
+        question: the text of the question.
+        algorithm: the algorithm, as this vault runs it.
         plan: the most that it may cost; None if it is free.
-        options: how it is to be asked.
+        options: its options.
     """
 
     question: str
@@ -82,7 +83,7 @@ class Request:
 
 
 class QueryPipeline:
-    """The way of a question through a vault. What it pays is in the ledger before any noise is drawn."""
+    """The pipeline of questions to one vault. Every charge is in the ledger before noise is drawn."""
 
     def __init__(self, parts: QueryComponents) -> None:
         self._parts = parts
@@ -100,7 +101,7 @@ class QueryPipeline:
         request = self._validate(question, algorithm, replace(options, not_private=True))
         if request.plan is None or self._recall(request):
             return 0.0
-        self._admit(request)  # refused here, if it cannot be paid
+        self._admit(request)  # refuses a question that cannot be paid
         return self._parts.ledger.budget.spent(request.plan.max_cost)
 
     def simulate(self, question: str, algorithm: Algorithm, how: Simulation) -> Answer:
@@ -120,11 +121,11 @@ class QueryPipeline:
         by_unit = algorithm.payment is Payment.EACH_UNIT
         algorithm.prepare(question, model)
         execution = Execution(secrets.token_hex(8), query, algorithm, ceiling, by_unit, unit, how.noise)
-        answered = execution.answer(parts.corpus, model, ledger)
+        answered = execution.answer(self._corpus(algorithm), model, ledger)
         return keep_answer(history, question, algorithm, answered) if history else answered
 
     def read_texts(self, question: str, texts: PublicTexts, reader: RAG) -> Answer:
-        """Answer from texts that are public; it costs nothing."""
+        """Answer from public texts, for free."""
         question = normalize_question(question)
         passages = texts.unsealed_passages(question, reader.units)
         generated = reader.read(question, passages, self._parts.model)
@@ -133,19 +134,19 @@ class QueryPipeline:
 
     @property
     def odometer(self) -> Odometer:
-        """What the questions that were asked of these parts may have cost any one unit at most: public."""
+        """The most that the questions to these parts may have cost any one unit: public."""
         ledger, asked = self._parts.ledger, frozenset(self._parts.asked)
         return Odometer(ledger.budget, ledger.spent_at_most(asked), len(asked))
 
     @property
     def left(self) -> float | None:
-        """What is left to every unit, epsilon; None where units pay for themselves, so that no one number holds."""
+        """The rest of epsilon of every unit; None if the payment is "unit", since the rests of units differ."""
         if self._parts.settings.payment == "unit":
             return None
         return self._parts.ledger.budget.left(self._parts.ledger.spent())
 
     def _validate(self, question: str, algorithm: Algorithm, options: AskOptions) -> Request:
-        """Refuse what cannot be asked, from the question and from public values alone; plan what it may cost."""
+        """Refuse an invalid question, from public values alone. Return it with its plan."""
         parts, question = self._parts, normalize_question(question)
         check_declared(algorithm)
         check_payment(algorithm, parts.settings, parts.path)
@@ -157,14 +158,14 @@ class QueryPipeline:
         return Request(question, algorithm, plan, options)
 
     def _recall(self, request: Request) -> Answer | None:
-        """Return what was released before to this question, if it may be used and will do."""
+        """Return the earlier answer to this question, if it may be used and has all required parts."""
         if request.options.anew or not self._remembers(request):
             return None
         known = find_released(self._parts.history, request.question, request.algorithm)
         return repeat_answer(known, self._parts.settings.unit_field) if known else None
 
     def _answer_once(self, request: Request) -> Answer:
-        """Return a new answer. Of several askers of one question, one pays, and the others wait for its release."""
+        """Return a new answer. Of several askers of one question, one pays. The others wait for its release."""
         if request.options.anew or not self._remembers(request):
             return self._pay(request, lambda: self._related(request, others=True) if self._remembers(request) else [])
         parts = self._parts
@@ -175,7 +176,7 @@ class QueryPipeline:
     def _pay(self, request: Request, related: Callable[[], list[Released]]) -> Answer:
         """Return a new answer: admitted, run, paid and recorded."""
         parts, algorithm = self._parts, request.algorithm
-        ceiling = self._admit(request)  # refused, if at all, before anything is loaded
+        ceiling = self._admit(request)  # a refusal comes before the model is loaded
         parts.load()
         before = related()
         texts = parts.public_context.texts if request.options.public and request.plan else None
@@ -185,7 +186,7 @@ class QueryPipeline:
         algorithm.prepare(request.question, parts.model)
         parts.ledger.begin(execution.id, algorithm.name, request.question, private=algorithm.private)
         parts.asked.append(execution.id)
-        answered = execution.answer(parts.corpus, parts.model, parts.ledger)
+        answered = execution.answer(self._corpus(algorithm), parts.model, parts.ledger)
         parts.ledger.finish(execution.id, answered.stopped)
         if parts.settings.history and request.plan:
             answered = keep_answer(parts.history, request.question, algorithm, answered)
@@ -198,6 +199,10 @@ class QueryPipeline:
 
     def _related(self, request: Request, *, others: bool = False) -> list[Released]:
         return self._parts.history.related(request.question, RELATED, ALIKE, others=others)
+
+    def _corpus(self, algorithm: Algorithm) -> SealedCorpus:
+        """Return the documents for an algorithm: readable in the clear only if it promises nothing."""
+        return self._parts.corpus if algorithm.private else self._parts.baseline_corpus
 
     def _admit(self, request: Request) -> Budget:
         """Return the question's own budget, if it can be paid."""

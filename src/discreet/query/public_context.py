@@ -1,11 +1,11 @@
-"""Public context: a corpus that a vault names, so that its public prompt has something to say.
+"""The public context: a public corpus that a vault names as knowledge for its public prompt.
 
-The voters' words are paid for where the public prompt says something else. With a public text about the question it
-says the same more often. Which text that is follows from the question and the corpus, so it costs nothing. A corpus is
-public if it was paid for (`discreet synthesize`) or may be read by anybody anyway: naming one says so.
+The voters' words are charged if the public prompt disagrees with them. With a public text about the question it agrees
+more often. The choice of the text depends on the question and the corpus alone, so it is free. A corpus is public if it
+was paid for (`discreet synthesize`), or if all may read it. The custodian declares this by naming it.
 
-VAULT/public.jsonl  a copy of the corpus: what becomes of the file that was named changes nothing
-VAULT/public.npz    its vectors and the digest of the copy that they belong to; made anew if they do not fit
+VAULT/public.jsonl  a copy of the corpus; later changes of the named file have no effect
+VAULT/public.npz    its vectors and the digest of their copy; computed again if the digests differ
 """
 
 import os
@@ -23,12 +23,12 @@ from discreet.retrieval.store import Store, Vector
 
 MOST_BYTES, MOST_TEXTS = 64 * 2**20, 20_000
 _COPY, _VECTORS = "public.jsonl", "public.npz"
-# So many texts are looked up among the vault's own.
+# The number of texts that are compared with the documents of the vault.
 _LOOKED_UP = 50
 
 
 class PublicContext:
-    """The public corpus of a vault, if it has named one."""
+    """The public corpus of a vault, if it has one."""
 
     def __init__(self, folder: Path, embedder: Embedder, store: Store | None = None) -> None:
         self._folder, self._embedder, self._store = folder, embedder, store
@@ -37,10 +37,10 @@ class PublicContext:
 
     @property
     def texts(self) -> PublicTexts | None:
-        """The corpus; None if there is none. Read again only if another one was named, or none, by any process.
+        """The corpus; None if there is none. It is read again only after a process has named or removed a corpus.
 
         Raises:
-            BadData: the vault's copy is damaged. Nothing was paid.
+            BadData: if the vault's copy is damaged. Nothing was paid.
         """
         there = self._there()
         if self._read != there:
@@ -49,16 +49,16 @@ class PublicContext:
         return self._texts
 
     def use(self, corpus: str | Path, *, force: bool = False) -> PublicTexts:
-        """Name a corpus, in place of the one before: it is copied into the vault. Returns it.
+        """Name a corpus, in place of the earlier one. Copy it into the vault, and return it.
 
         Args:
-            corpus: a JSONL file with a "text" on every line, of which the user says that it is public.
-            force: whether it may hold documents of the vault, word for word, since they are public all the same. If
-                not, fifty texts are looked up, so one that is accepted may hold some.
+            corpus: a JSONL file with a "text" on every line. The user declares that it is public.
+            force: whether it may hold documents of the vault, word for word, because they are public. Without it, fifty
+                texts are compared, so that an accepted corpus may hold some documents.
 
         Raises:
-            BadData: it is no corpus, holds no texts, is too large, or holds documents. The one before stays.
-            StoreError: the copy cannot be written. The one before stays.
+            BadData: if it is no corpus, holds no texts, is too large, or holds documents. The earlier one stays.
+            StoreError: if the copy cannot be written. The earlier one stays.
         """
         path = Path(corpus)
         content = _content(path)
@@ -70,17 +70,17 @@ class PublicContext:
             _refuse_documents(found, self._store, path)
         packed = BytesIO()
         np.savez(packed, vectors=found.vectors, digest=np.array(found.digest))
-        # The copy last: vectors that do not belong to it are made anew, a copy that is there as a whole is never wrong.
+        # The copy is written last: vectors of another copy are computed again, and a whole copy is always valid.
         self._write(_VECTORS, packed.getvalue())
         self._write(_COPY, content)
         self._texts, self._read = found, self._there()
         return found
 
     def remove(self) -> bool:
-        """Name no corpus any more; whether there was one.
+        """Remove the public corpus; return whether there was one.
 
         Raises:
-            StoreError: the copy cannot be removed.
+            StoreError: if the copy cannot be removed.
         """
         copy = self._folder / _COPY
         there = copy.exists()
@@ -93,7 +93,7 @@ class PublicContext:
         return there
 
     def _there(self) -> tuple[int, ...]:
-        """What tells one copy from another; empty if there is none."""
+        """Return the time, the inode and the size of the copy; empty if there is none."""
         try:
             about = (self._folder / _COPY).stat()
         except OSError:
@@ -116,20 +116,20 @@ class PublicContext:
         return PublicTexts(pieces, self._embedder, digest, self._vectors(digest, len(pieces)))
 
     def _vectors(self, digest: str, count: int) -> Vector | None:
-        """The vectors of the copy; None if there are none that belong to it."""
+        """Return the vectors of the copy; None if they are missing, damaged, or of another copy."""
         try:
-            # Opened here: of a damaged file numpy leaves the handle open.
+            # The file is opened here, since numpy does not close a damaged file.
             with (self._folder / _VECTORS).open("rb") as file, np.load(file, allow_pickle=False) as packed:
                 vectors: Vector = packed["vectors"]
                 belong = str(packed["digest"]) == digest
         except Exception:
-            # Damaged in any way, they are made anew; of what kind the error is depends on zipfile, zlib and numpy.
+            # Damaged vectors are computed again. The type of the error depends on zipfile, zlib and numpy.
             return None
         fits = vectors.shape == (count, self._embedder.dimension) and vectors.dtype == np.float32
         return vectors if belong and fits else None
 
     def _write(self, name: str, content: bytes) -> None:
-        """Write a file of the vault, whole or not at all."""
+        """Write a file of the vault atomically."""
         made = ""
         try:
             with tempfile.NamedTemporaryFile(dir=self._folder, prefix=f".{name}-", delete=False) as file:
@@ -142,7 +142,7 @@ class PublicContext:
             if made:
                 Path(made).unlink(missing_ok=True)
             raise StoreError(
-                f"The corpus could not be copied into {self._folder}: {error.strerror}. What was named before stays."
+                f"The corpus could not be copied into {self._folder}: {error.strerror}. The earlier corpus stays."
             ) from error
 
 
@@ -151,22 +151,22 @@ def _refuse_documents(texts: PublicTexts, store: Store, path: Path) -> None:
     held = sum(any(near.text == text for near in store.nearest_units(vector, 1)) for text, vector in some)
     if held:
         raise BadData(
-            f"Of {len(some)} texts of {path} that were looked up, {held} are documents of this vault, word for word. "
-            "What is named may be told to anybody, and is remembered in answers even when another is named. Nothing "
-            "was named. If they are public all the same: --force (in Python: force=True)."
+            f"Of {len(some)} texts of {path} that were compared, {held} are documents of this vault, word for word. "
+            "The texts of a public corpus may be released to any analyst. Answers keep them after another corpus is "
+            "named. The corpus was not named. If these documents are public: --force (in Python: force=True)."
         )
 
 
 def _pieces(content: bytes, path: Path) -> list[str]:
-    """The texts, long ones cut as documents are: the public prompt has room for no more than a voter's."""
+    """Return the texts, cut into chunks like documents: the public prompt has the room of a voter's prompt."""
     pieces = [piece for text in texts_of(content, path) for piece in chunk(text)]
     if not pieces:
-        raise BadData(f"{path} holds no texts but empty ones. There is nothing that they could tell.")
+        raise BadData(f"{path} holds only empty texts. Name a corpus with texts.")
     return pieces
 
 
 def _content(path: Path) -> bytes:
-    """What is in a file that may be named."""
+    """Return the content of a file, if it is no larger than a public corpus may be."""
     try:
         if not path.is_file():
             raise UsageError(f"There is no file at {path}. Name a corpus, as `discreet synthesize` writes it.")

@@ -1,8 +1,8 @@
-"""What kind of question it is, from its text alone: whether the vault can answer it, before anything is paid.
+"""The kind of a question, from its text alone. A question of a kind that the vault cannot answer is refused unpaid.
 
-A vault releases one short text on which the voters agree. Some kinds of question ask for something else: a number, a
-list, a summary, a person. Such a question is paid and brings nothing, or brings nonsense, so it is recognised first.
-The rules look for clear cases. In doubt a question is a "fact" and is asked: to refuse a good one is worse.
+A vault releases one short text on which the voters agree. Some kinds of question ask for another result: a number, a
+list, a summary, a person. Such a question would be charged, and its answer would be empty or wrong. The rules find
+clear cases. In doubt, a question is a "fact" and is asked, since the refusal of a good question is the worse error.
 """
 
 import re
@@ -21,13 +21,13 @@ _ADVICE: dict[Name, str] = {
     "For shares among the documents nearest to a question, name public choices: --choice A --choice B --vote-shares.",
     "list": "It asks for several things. An answer holds one. Ask for one thing at a time, for example: Name one "
     "symptom of ... Or ask about each thing: Is ... a symptom of ...?",
-    "follow-up": "It refers to something that was said before. Each question stands alone. Write the whole question, "
-    "with the name of what you mean.",
-    "summary": "It asks what many documents say together. An answer is a few words. Ask for one fact, for example: "
+    "follow-up": "It refers to an earlier question or answer. Each question stands alone. Write the whole question, "
+    "with the name of its subject.",
+    "summary": "It asks for a summary of many documents. An answer is a few words. Ask for one fact, for example: "
     "What is the treatment for ...?",
     "other-language": "It is in another language than the vault's model reads. Ask in {language}.",
-    "person": "It asks about one individual, and the guarantee forbids to tell anything about one individual. Ask what "
-    "holds for many of them.",
+    "person": "It asks about one individual, and the guarantee forbids statements about one individual. Ask for a fact "
+    "that holds for many individuals.",
 }
 _LANGUAGES = {"en": "English"}
 
@@ -38,7 +38,7 @@ class Kind:
 
     Attributes:
         name: one of `NAMES`.
-        advice: why it cannot be answered yet, and what works instead; "" if it can.
+        advice: the reason why it cannot be answered, and an alternative; "" if it can be answered.
     """
 
     name: Name
@@ -46,12 +46,12 @@ class Kind:
 
 
 def recognise(question: str, language: str = "en", unit: str = "") -> Kind:
-    """Tell the kind of a question. Pure, from what is public.
+    """Return the kind of a question. It depends on public values alone.
 
     Args:
-        question: its text.
-        language: the code of the language that the model reads; "" if it reads many, or it is not known.
-        unit: what one individual is called in the vault, such as "patient".
+        question: the text of the question.
+        language: the code of the language that the model reads; "" for several or an unknown one.
+        unit: the word for one individual in the vault, such as "patient".
     """
     if is_foreign(question, language):
         return _kind("other-language", language)
@@ -60,7 +60,7 @@ def recognise(question: str, language: str = "en", unit: str = "") -> Kind:
     for name, is_such in _RULES:
         if any(is_such(sentence, nouns) for sentence in sentences):
             return _kind(name)
-    # What stands before a question may say which of several is meant, and what a pronoun points at.
+    # A sentence before the question may narrow a plural, or name the noun of a pronoun.
     if len(sentences) == 1 and _is_plural(sentences[0]):
         return _kind("list")
     if len(sentences) == 1 and _is_follow_up(sentences[0]):
@@ -69,16 +69,16 @@ def recognise(question: str, language: str = "en", unit: str = "") -> Kind:
 
 
 def check_answerable(question: str, *, language: str = "en", unit: str = "", choices: Sequence[str] = ()) -> None:
-    """Refuse a question of a kind that cannot be answered yet. Nothing is read, and nothing is paid.
+    """Refuse a question of a kind that cannot be answered. Read no document, and charge nothing.
 
     Args:
-        question: its text.
+        question: the text of the question.
         language: the code of the language that the model reads; "" for any.
-        unit: what one individual is called in the vault.
-        choices: the public choices for the answer; with them counts, lists and summaries are choices, too.
+        unit: the word for one individual in the vault.
+        choices: the public choices for the answer. With choices, a count, a list or a summary becomes a choice.
 
     Raises:
-        CannotAnswer: it says why, and what works instead.
+        CannotAnswer: if the kind cannot be answered; the error has the reason and an alternative.
     """
     kind = recognise(question, language, unit)
     if kind.advice and not (choices and kind.name in ("count", "list", "summary")):
@@ -89,7 +89,7 @@ def _kind(name: Name, language: str = "") -> Kind:
     return Kind(name, _ADVICE.get(name, "").format(language=_LANGUAGES.get(language, language)))
 
 
-# --- what a question is about -----------------------------------------------------------------------------------------
+# --- the subject of a question ----------------------------------------------------------------------------------------
 
 _PEOPLE = "patients? clients? customers? employees? residents? inmates? pupils? participants?".split()
 _RECORDS = "people persons individuals men women children adults cases notes documents records letters e?mails files "
@@ -99,7 +99,7 @@ _RECORDS += "of\\s+(?:them|us|you|the|my|our|these|those)"
 
 @dataclass(frozen=True)
 class _Nouns:
-    """Words for an individual, and for everything that can be counted in a vault, as patterns."""
+    """Patterns of words for an individual, and for all things in a vault that can be counted."""
 
     people: str
     counted: str
@@ -132,7 +132,7 @@ def _sentences(question: str) -> list[str]:
 
 
 def _bare(sentence: str) -> str:
-    """A sentence in small letters, without what is said for politeness."""
+    """Return a sentence in lower case, without polite openings."""
     text = " ".join(sentence.split()).casefold()
     return text[found.end() :] if (found := _OPENING.match(text)) else text
 
@@ -203,7 +203,7 @@ def _is_summary(sentence: str, nouns: _Nouns) -> bool:
 _SEVERAL = "symptoms|signs|complaints|side[- ]effects|complications|risk factors|features|characteristics|properties"
 _SEVERAL += "|examples|kinds|types|steps|differences|reasons|causes|genetic changes"
 _SEVERAL = rf"(?:{_SEVERAL})"
-"""What a thing has several of. Other plurals often mean one: "What are the treatments for ...?" has an answer."""
+"""Plurals that ask for a list. Other plurals often mean one: "What are the treatments for ...?" has an answer."""
 _SOME = r"(?:all|some|every|each|several|both|two|three|four|five|six|seven|eight|nine|ten|\d+)"
 _NAME = r"(?:name|give|show|state|mention|tell)(?: me| us)?"
 
@@ -219,7 +219,7 @@ def _is_list(sentence: str, _: _Nouns) -> bool:
 
 
 def _is_plural(sentence: str) -> bool:
-    """Whether it asks which several things there are."""
+    """Return whether a sentence asks for several things."""
     patterns = (
         rf"^(?:what|which) (?:\w+ )?{_SEVERAL} {_HELPING}\b",
         r"^(?:what|which) (?:\w+ ){1,2}(?:are|were) there\b",
@@ -269,11 +269,11 @@ _ASKS = re.compile(
 
 
 def _is_follow_up(sentence: str) -> bool:
-    """Whether it says so itself, or points at something while it names nothing of its own."""
+    """Return whether a sentence is marked as a follow-up, or has a pronoun and no noun of its own."""
     if _BACK.search(sentence):
         return True
     if not (_words(sentence) - _GRAMMAR):
-        return False  # such as "Why?": it says too little to be sure
+        return False  # such as "Why?", which is too short to decide
     if re.match(r"(?:and|but|or|also|so|then)\b", sentence) and not _ASKS.search(sentence):
         return True
     pointing = _POINTING.search(sentence)
@@ -285,7 +285,7 @@ def _words(text: str) -> set[str]:
 
 
 def _own(text: str) -> set[str]:
-    """The words that name something, and not just anything."""
+    """Return the specific words of a text: neither grammar nor general nouns."""
     return _words(text) - _GRAMMAR - _GENERAL
 
 
@@ -301,6 +301,6 @@ _NOT_YES_NO = re.compile(
 
 
 def _is_yes_no(sentence: str) -> bool:
-    """Whether yes or no would answer it. A choice between two things is none."""
+    """Return whether yes or no answers a sentence. A choice between two things is no yes/no question."""
     asks = not sentence.rstrip().endswith((".", "!"))
     return asks and bool(_YES_NO.match(sentence)) and not _NOT_YES_NO.search(sentence)

@@ -1,4 +1,4 @@
-"""Answers that were released before: found again, and kept for the next question."""
+"""The reuse of released answers: find them, and keep new ones."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,11 +13,11 @@ from discreet.query.useless import useless
 from discreet.retrieval.public import PublicTexts
 
 RELATED, ALIKE = 3, 0.5
-"""So many released answers go into the public prompt, if their questions are so similar to the one asked."""
+"""The number of released answers in the public prompt, and the least similarity of their questions to the new one."""
 
 
 def find_released(history: AnswerCache, question: str, algorithm: Algorithm) -> Released | None:
-    """Return what was released before to this very question, if it will do: an answer, or that nothing was released."""
+    """Return the earlier release to the same question, an answer or "no answer"; None if it lacks required shares."""
     known = history.same(question, algorithm.public_choices, fingerprint(algorithm))
     if known is None or not known.is_answer:
         return known
@@ -25,24 +25,24 @@ def find_released(history: AnswerCache, question: str, algorithm: Algorithm) -> 
 
 
 def fingerprint(algorithm: Algorithm) -> str:
-    """Return a few characters that stand for the algorithm and its parameters: public."""
+    """Return a short hash of the algorithm and its parameters: public."""
     return blake2b(repr(algorithm).encode(errors="surrogatepass"), digest_size=8).hexdigest()
 
 
 def public_record(related: Sequence[Released], texts: PublicTexts | None, question: str) -> str:
-    """Return what the public prompt reads in place of a document; it is cut to the length of one.
+    """Return the text that the public prompt reads in place of a document. The prompt cuts it to the same length.
 
-    Released answers come first: their questions are similar, and they are short. The text of the public corpus that is
-    nearest to the question has the room that they leave.
+    Released answers come first, since they are short and their questions are similar. The text of the public corpus
+    that is nearest to the question gets the rest of the room.
     """
     parts = [as_record(related), texts.nearest(question) if texts else ""]
     return " ".join(part for part in parts if part)
 
 
 def keep_answer(history: AnswerCache, question: str, algorithm: Algorithm, answer: Answer) -> Answer:
-    """Keep a release and return the answer. One that could not be written is paid and released all the same.
+    """Keep a release and return the answer. An answer that could not be written is nevertheless paid and released.
 
-    That nothing was released is kept, too. A useless answer is not: it would be given again for ever.
+    "No answer" is also kept. A useless answer is not kept, since it would be repeated for ever.
     """
     why = useless(question, answer.text, answer.released, algorithm.public_choices) if answer.stopped != NOTHING else ""
     if why:
@@ -55,7 +55,7 @@ def keep_answer(history: AnswerCache, question: str, algorithm: Algorithm, answe
 
 
 def repeat_answer(known: Released, unit: str) -> Answer:
-    """Return an answer that was released before: it is public, so it costs nothing."""
+    """Return an earlier answer again. It is public, so it costs nothing."""
     generated = GeneratedAnswer(
         known.answer,
         known.stopped,

@@ -1,4 +1,4 @@
-"""The same question at the same time is paid once: one asks, and the others wait for what is released to it."""
+"""Single flight: of several askers of one question at one time, one pays, and the others wait for its release."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -10,19 +10,19 @@ from discreet.query.answer_cache import essence
 
 
 class Meeting(Protocol):
-    """Where askers meet: a ledger, which all of them share."""
+    """The meeting point of askers: the ledger, which they share."""
 
     def alone(self, key: bytes) -> AbstractContextManager[None]:
-        """Wait until no other is in this block for `key`, and hold it."""
+        """Hold `key` during the block. Wait first until no other asker holds it."""
 
 
 def flight(question: str, choices: Sequence[str], secret: bytes) -> bytes:
-    """Return the key of a question's flight: the same for what is answered by the same release, and tells nothing.
+    """Return the key of a question's flight. Questions with the same release have the same key. It reveals no question.
 
     Args:
-        question: the question; what counts of it is what `History.same` compares.
+        question: the question; the words that `AnswerCache.same` compares count.
         choices: the public choices of its answer, in any order.
-        secret: the vault's.
+        secret: the key of the vault.
     """
     asked = json.dumps([essence(question), sorted(choices)]).encode(errors="surrogatepass")
     return blake2b(b"discreet flight " + asked, key=secret[:64], digest_size=16).digest()
@@ -30,7 +30,7 @@ def flight(question: str, choices: Sequence[str], secret: bytes) -> bytes:
 
 @contextmanager
 def alone_with(question: str, choices: Sequence[str], secret: bytes, meeting: Meeting) -> Iterator[None]:
-    """Hold a question's flight; a question without words that say something has none."""
+    """Hold a question's flight during the block. A question without meaningful words has no flight."""
     if not essence(question):
         yield
         return

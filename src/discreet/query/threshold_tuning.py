@@ -1,7 +1,7 @@
-"""A threshold of similarity for MuRAG, released privately: the one that leaves about as many units as are wanted.
+"""The private release of a similarity threshold for MuRAG, above which about the wanted number of units lies.
 
-For each of a few public questions, the threshold is chosen at which the wanted number of units is relevant; the
-middle one of them is the suggestion. Every unit above the lowest threshold pays, for every question.
+For each of a few public questions, the release is the threshold above which the wanted number of units lies. The median
+of these thresholds is the suggestion. Every unit above the lowest threshold pays for every question.
 """
 
 import statistics
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Tuning:
-    """Parameters.
+    """The parameters of a tuning.
 
     Attributes:
-        epsilon: what all questions together cost a unit, as a plain sum.
-        wanted: how many units should be relevant to a question.
-        bins: the thresholds to choose from.
+        epsilon: the total cost of all questions to a unit, as a plain sum.
+        wanted: the wanted number of units that are relevant to a question.
+        bins: the algorithm whose thresholds are the candidates.
     """
 
     epsilon: float = 1.0
@@ -47,10 +47,10 @@ class Tuning:
     def __post_init__(self) -> None:
         check_number("epsilon", self.epsilon)
         if self.wanted < 1:
-            raise UsageError(f"At least 1 unit is wanted, not {self.wanted}.")
+            raise UsageError(f"The wanted number of units is {self.wanted}. Expected: at least 1.")
 
     def release(self, questions: Sequence[str], corpus: SealedCorpus, account: UnitAccount) -> list[float]:
-        """A threshold for each question, released; `statistics.median` of them is the suggestion."""
+        """Release a threshold for each question, and return them. Their median is the suggestion."""
         edges = self.bins.edges
         choice = ThresholdChoice.calibrated(self.epsilon / len(questions), len(edges), self.wanted, ADD_REMOVE_ONE)
         most = Spending.of(choice.cost(ADD_REMOVE_ONE))
@@ -67,7 +67,7 @@ class Tuning:
 
 
 def suggestion(released: Sequence[float]) -> float:
-    """The middle one of the released thresholds."""
+    """Return the median of the released thresholds."""
     return statistics.median_low(released)
 
 
@@ -82,20 +82,20 @@ def _place(member: Member[int]) -> int:
 def release_threshold(
     tuning: Tuning, questions: Sequence[str], corpus: SealedCorpus, ledger: "VaultLedger", settings: VaultConfig
 ) -> tuple[float, Receipt]:
-    """A threshold of similarity, released privately from public questions, and what it cost.
+    """Release a similarity threshold, tuned on public questions. Return it with its receipt.
 
     Raises:
-        UsageError: everybody pays in this vault, or there is no question.
-        BudgetExhausted: everybody has less left than it costs.
-        Interrupted: Ctrl-C; what was paid stays paid.
+        UsageError: if the payment is "corpus", or if there is no question.
+        BudgetExhausted: if every unit has less left than the release costs.
+        Interrupted: if Ctrl-C was pressed; charges stay.
     """
     if settings.payment != "unit":
         raise UsageError(
-            "Tuning needs a vault in which units pay by themselves. Let them, from now on, with: discreet budget VAULT "
-            "--convert"
+            "The payment of this vault is 'corpus'. Tuning needs the payment 'unit'. Convert the vault: discreet "
+            "budget VAULT --convert"
         )
     if not questions:
-        raise UsageError("Tuning needs at least one question.")
+        raise UsageError("There is no question to tune on. Give at least one public question.")
     check_affordable(ledger.budget, ledger.spent(), tuning.epsilon, lambda epsilon: Spending.of(Pure(epsilon)))
     question_id = uuid.uuid4().hex
     ledger.begin(question_id, "tune", f"{len(questions)} public questions")

@@ -1,6 +1,6 @@
-"""Whether a released answer says nothing, by public rules: they look at the question and the released text alone.
+"""Public rules that find released answers without information. They read the question and the released text alone.
 
-A released text is public, so that judging it costs nothing. In doubt an answer is useful.
+A released text is public, so the rules cost nothing. In doubt, an answer is useful.
 """
 
 import re
@@ -12,7 +12,7 @@ _POLAR = frozenset(("yes", "no"))
 _YES_NO = frozenset(
     "is are was were am do does did can could will would should has have had may might must shall".split()
 )
-# Words that carry no answer by themselves, whatever was asked.
+# Words that carry no answer by themselves, for any question.
 _EMPTY = (
     ARTICLES
     | LABELS
@@ -29,18 +29,18 @@ _EMPTY = (
     )
 )
 _YEAR = re.compile(r"\s*(?:(?:in|since|until|by) )?(?:which|what) year\b(?! of)", re.IGNORECASE)
-# Of those, what may answer "A or B?".
+# The words of `_EMPTY` that may answer "A or B?".
 _ALTERNATIVES = ARTICLES | frozenset(("both", "none"))
 
 
 def useless(question: str, text: str, released: Sequence[str] = (), choices: Sequence[str] = ()) -> str:
-    """Return why a released answer says nothing; an empty text if it may say something.
+    """Return the reason why a released answer has no information; an empty text if it may have some.
 
     Args:
         question: the question.
-        text: the answer as it was released.
+        text: the released answer.
         released: the short answer or the keywords in it.
-        choices: the public choices that it was chosen from: a choice always says something.
+        choices: the public choices of the answer. A choice always has information.
     """
     asked = words_of(question)
     if choices:
@@ -62,12 +62,12 @@ def useless(question: str, text: str, released: Sequence[str] = (), choices: Seq
 
 
 def _decides(words: Sequence[str]) -> bool:
-    """Whether an answer begins with yes or no, and is not that word over and over."""
+    """Return whether an answer begins with yes or no, and does not repeat these words alone."""
     return bool(words) and words[0] in _POLAR and (len(words) == 1 or not set(words) <= _POLAR)
 
 
 def _forms(word: str) -> frozenset[str]:
-    """A word, and what it may be a form of."""
+    """Return a word and its possible stems."""
     stems = [word]
     for ending in ("s", "es", "d", "ed", "ing", "'s"):
         if word.endswith(ending) and len(word) - len(ending) > 2:

@@ -1,4 +1,4 @@
-"""What is refused before anything is paid: from the question, the algorithm and public values alone."""
+"""The checks of a question before any payment. They use the question, the algorithm and public values alone."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ def normalize_question(question: str) -> str:
     """Return the question without spaces around it.
 
     Raises:
-        UsageError: if nothing is left of it, or it is not valid Unicode.
+        UsageError: if it is empty, or not valid Unicode.
     """
     question = question.strip()
     if not question:
@@ -25,7 +25,7 @@ def normalize_question(question: str) -> str:
 
 
 def check_declared(algorithm: object) -> None:
-    """Refuse an algorithm that does not declare what it promises and how it pays.
+    """Refuse an algorithm that declares no guarantee or no payment.
 
     Raises:
         UsageError: if it is not an `Algorithm` with a guarantee and a payment.
@@ -62,7 +62,7 @@ def check_payment(algorithm: Algorithm, settings: VaultConfig, path: Path) -> No
     """Refuse an algorithm that the vault at `path` cannot run.
 
     Raises:
-        UsageError: if it charges single units where every unit pays, or rests on a claim that the vault refuses.
+        UsageError: if it charges single units and the payment is "corpus", or if the vault refuses its claim.
     """
     if algorithm.guarantee is Guarantee.CLAIMED and not settings.accept_claims:
         raise UsageError(
@@ -71,9 +71,9 @@ def check_payment(algorithm: Algorithm, settings: VaultConfig, path: Path) -> No
         )
     if settings.payment == "corpus" and algorithm.payment is Payment.EACH_UNIT:
         raise UsageError(
-            f"'{algorithm.name}' has units pay by themselves; in the vault at {path} everybody pays for every "
-            f"question. Choose another algorithm, or let units pay from now on: discreet budget {path} "
-            "--convert. What everybody has paid stays paid."
+            f"'{algorithm.name}' charges single units, but the payment of the vault at {path} is 'corpus': all units "
+            f"pay for every question. Choose another algorithm, or convert the vault: discreet budget {path} "
+            "--convert. The charges of all units stay."
         )
 
 
@@ -85,6 +85,6 @@ def require_opt_in(algorithm: Algorithm, not_private: bool) -> None:
     """
     if not (algorithm.private or not_private):
         raise UsageError(
-            f"'{algorithm.name}' gives no guarantee: its answer may repeat any document. It is refused unless "
-            "you say so: --not-private (in Python: not_private=True)."
+            f"'{algorithm.name}' gives no guarantee: its answer may repeat any document. To run it nevertheless: "
+            "--not-private (in Python: not_private=True)."
         )

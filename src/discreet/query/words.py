@@ -1,4 +1,4 @@
-"""How a unit is called in sentences."""
+"""The word for a unit in sentences."""
 
 import re
 
@@ -10,5 +10,5 @@ def unit_word(field: str) -> str:
 
 
 def nothing_released(field: str) -> str:
-    """Return the sentence for an answer of which nothing was released."""
+    """Return the sentence for a question without a released answer."""
     return f"No answer: too few of the {unit_word(field)}s' notes agree (or could pay)."

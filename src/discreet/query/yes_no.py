@@ -1,4 +1,4 @@
-"""A yes/no question is a choice among three public answers, where the algorithm can choose: yes, no, not said."""
+"""Yes/no questions as a choice among three public answers: yes, no, not said; if the algorithm can choose."""
 
 from discreet.algorithms.common.algorithm import Algorithm
 from discreet.algorithms.common.grounded_votes import NO, YES
@@ -9,8 +9,8 @@ CHOICES = (YES, NO, NOT_SAID)
 
 
 def with_choices(algorithm: Algorithm, question: str) -> Algorithm:
-    """Return the algorithm as it answers `question`: with the choices yes, no and not said if it asks for yes or no.
+    """Return the algorithm for `question`: with the choices yes, no and not said if it is a yes/no question.
 
-    An algorithm that cannot choose, or was given choices, a prefix or a fallback, does not change.
+    An algorithm that cannot choose, or that has choices, a prefix or a fallback, is returned unchanged.
     """
     return algorithm.with_choices(CHOICES, NOT_SAID) if recognise(question).name == "yes-no" else algorithm

@@ -7,16 +7,16 @@ from numpy.typing import NDArray
 
 Vectors = NDArray[np.float32]
 _AT_ONCE = 2**24
-"""So many distances are held at a time: 64 MiB."""
+"""The number of distances that are held at a time: 64 MiB."""
 
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """Keys to be searched by Euclidean distance, all of them, every time.
+    """Keys for exhaustive search by Euclidean distance.
 
     Attributes:
         keys: shape (keys, size); may be mapped into memory.
-        squares: the squared length of each, shape (keys,).
+        squares: the squared length of each key, shape (keys,).
     """
 
     keys: Vectors
@@ -24,13 +24,13 @@ class Neighbours:
 
     @staticmethod
     def of(keys: Vectors) -> "Neighbours":
-        """For these keys."""
+        """Return the neighbours of these keys, with their squared lengths."""
         return Neighbours(keys, np.einsum("ij,ij->i", keys, keys, dtype=np.float32))
 
     def nearest(self, vectors: Vectors, count: int) -> tuple[Vectors, NDArray[np.intp]]:
-        """Squared distances and places of the nearest keys, nearest first, each of shape (vectors, count).
+        """Return squared distances and indices of the nearest keys, nearest first, each of shape (vectors, count).
 
-        Equally near ones come in the order of their places. There are fewer if there are fewer keys.
+        Equally near keys come in the order of their indices. `count` is cut to the number of keys.
         """
         count = min(count, len(self.keys))
         rows = max(1, _AT_ONCE // max(1, len(self.keys)))
@@ -40,7 +40,7 @@ class Neighbours:
         return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
     def _nearest(self, vectors: Vectors, count: int) -> tuple[Vectors, NDArray[np.intp]]:
-        # The vector's own length is the same for all keys: it is added at the end.
+        # The length of the vector is the same for all keys. It is added at the end.
         scores = vectors @ np.asarray(self.keys).T
         scores *= -2
         scores += self.squares

@@ -1,4 +1,4 @@
-"""Lists of what the embedded store holds, for the custodian."""
+"""Lists of the units, documents and batches in the embedded store, for the custodian."""
 
 import json
 from collections.abc import Callable
@@ -41,7 +41,7 @@ class SqlCatalog:
         return [DocumentEntry(name, of, batch, source, _fields(text)) for name, of, batch, source, text in found]
 
     def list_batches(self, limit: int = ALL, skip: int = 0) -> list[BatchEntry]:
-        """Return the batches, the last first, with those that have no document left."""
+        """Return the batches, the last first, including those without a document."""
         found = self._rows(
             (int, str, int, int, int),
             "select number, time, files, count(document.id), coalesce(sum(since != batch), 0) from batch "
@@ -54,7 +54,7 @@ class SqlCatalog:
         ]
 
     def list_respelled(self, *, unreported: bool = False) -> list[Respelled]:
-        """Return the units that had several spellings; with `unreported`, those only that were not reported yet."""
+        """Return the units that had several spellings; with `unreported`, only the unreported ones."""
         names: dict[str, list[str]] = {}
         for old, new in self._rows(
             (str, str),
@@ -65,7 +65,7 @@ class SqlCatalog:
         return [Respelled(unit, tuple(old)) for unit, old in names.items()]
 
     def mark_respelled_reported(self) -> None:
-        """Record that the custodian was told about all of `list_respelled`."""
+        """Record that all of `list_respelled` were reported to the custodian."""
         self._select("update spelling set told = 1")
 
     def _sources(self, batch: int) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Documents, the individuals they are about, and the pieces they are cut into."""
+"""Documents, their units, and the chunks of their texts."""
 
 import math
 import re
@@ -21,16 +21,16 @@ class Document:
 
     Attributes:
         id: its name in the vault.
-        unit: the individual: all documents with the same unit are protected together. `id` and `unit` are put in
+        unit: the individual. All documents with the same unit are protected together. `id` and `unit` get their
             canonical spelling, so that one individual is one unit.
-        text: what it says.
-        own_unit: whether it came without a unit and was made one of its own.
-        source: the file that it came from, as the vault remembers it; empty if it came from a program.
+        text: the text.
+        own_unit: whether it came without a unit and became a unit of its own.
+        source: the file that it came from, as the vault names it; empty if it came from a program.
         fields: the declared fields by name: texts (dates too) and finite numbers. They are as private as the text.
-        former: other spellings of the unit, under which a ledger from before format 3 may know what it paid.
+        former: other spellings of the unit. A ledger from before format 3 may record its payments under one of them.
 
     Raises:
-        UsageError: `id` or `unit` is empty, something in it is not valid Unicode, or a field is neither a text nor a
+        UsageError: if `id` or `unit` is empty, if a part is not valid Unicode, or if a field is neither a text nor a
             finite number.
     """
 
@@ -48,7 +48,7 @@ class Document:
         object.__setattr__(self, "unit", canonical_unit(self.unit))
         for name in ("id", "unit"):
             if not getattr(self, name):
-                raise UsageError(f"A document needs a name as its {name}; this one has none. Give it one.")
+                raise UsageError(f"The {name} of a document is empty. Give each document an id and a unit.")
         object.__setattr__(self, "fields", {name: _checked(name, self.fields[name]) for name in sorted(self.fields)})
         texts = [value for value in self.fields.values() if isinstance(value, str)]
         if not all(is_unicode(part) for part in (self.id, self.unit, self.text, self.source, *self.fields, *texts)):
@@ -56,12 +56,12 @@ class Document:
 
 
 def _checked(name: str, value: object) -> str | float:
-    """The value of a declared field; numbers are floating-point numbers, however they were given."""
+    """Return the value of a declared field; an integer becomes a floating-point number."""
     if isinstance(value, str):
         return value
     if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
         return float(value)
-    raise UsageError(f"The field {name!a} of a document is neither a text nor a finite number. Mend or drop it.")
+    raise UsageError(f"The field {name!a} of a document is neither a text nor a finite number. Correct or drop it.")
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,9 @@ class StoredText:
     """A chunk of a document in a store.
 
     Attributes:
-        unit: whose it is.
-        tag: tells the document's content from others', for those who have the store's key.
-        vector: in whole numbers.
+        unit: the unit of the document.
+        tag: a keyed hash of the document's content. Without the store's key it reveals nothing.
+        vector: the vector, in whole numbers.
         text: the chunk.
     """
 
@@ -83,7 +83,7 @@ class StoredText:
 
 @dataclass(frozen=True)
 class Passage:
-    """The piece of a unit's documents that fits a question best: what a voter reads."""
+    """The chunk of a unit's documents that is most similar to a question. Voters read passages."""
 
     unit: str = field(repr=False)
     text: str = field(repr=False)
@@ -94,10 +94,10 @@ _LONGEST_WORD = 16
 
 
 def chunk(text: str, max_words: int = 120) -> list[str]:
-    """Cut a text into pieces of at most `max_words` words, at the ends of sentences and lines where they allow it.
+    """Cut a text into chunks of at most `max_words` words, if possible at the ends of sentences and lines.
 
-    Words are kept in order, and white space becomes one space. A word of more than 16 characters counts as several
-    and may be cut, so a piece is never longer than 17 * `max_words` characters. Linear in the length of the text.
+    Words keep their order, and white space becomes one space. A word of more than 16 characters counts as several
+    and may be cut, so a chunk has at most 17 * `max_words` characters. The time is linear in the length of the text.
     """
     pieces: list[str] = []
     current: list[str] = []
@@ -115,7 +115,7 @@ def chunk(text: str, max_words: int = 120) -> list[str]:
 
 
 def _words(sentence: str) -> Iterator[str]:
-    """Words, each with the space before it; the parts of a long word have none, so they fit together again."""
+    """Yield the words, each with the space before it. The later parts of a long word have no space before them."""
     for word in sentence.split():
         yield " " + word[:_LONGEST_WORD]
         for start in range(_LONGEST_WORD, len(word), _LONGEST_WORD):

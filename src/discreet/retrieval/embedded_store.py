@@ -1,11 +1,11 @@
-"""Where documents are kept, and searched exactly.
+"""The built-in store of documents, with exact search.
 
-Texts are in SQLite, vectors in a file (see `vectors`). SQLite is the truth: a row of vectors counts once a committed
-chunk points at it, and no row is written while one does, so a crash leaves nothing half visible.
+Texts are in SQLite, vectors in a file (see `vectors`). SQLite is authoritative: a row of vectors is valid when a
+committed chunk refers to it. No row is written while a chunk refers to it, so a crash leaves no partial document.
 
-Erasing takes two steps. The commit hides a document from every later question. `settle` then overwrites what the
-files still hold of it; it is marked in the database as due before anything is written, and made up for when the
-store is opened after a crash. Bytes in free blocks of the disk and in backups are beyond its reach.
+Erasure takes two steps. The commit hides a document from every later question. `settle` then overwrites its remains in
+the files. The database marks this step as due before any write, so that a store that is opened after a crash makes up
+for it. Bytes in free blocks of the disk and in backups are out of reach.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ from discreet.retrieval.vectors import Vector, VectorFile
 
 @dataclass
 class _Pending:
-    """What a batch does beside the database: where the file of vectors ends, what it will write, what it freed."""
+    """The part of a batch outside the database: the end of the file of vectors, rows to write, and freed rows."""
 
     end: int
     rows: list[int] = field(default_factory=list)
@@ -47,21 +47,21 @@ class _Pending:
 
 
 class EmbeddedStore:
-    """A `Store` in a folder: `store.sqlite` and `vectors.f32`. Any number of processes; threads take turns.
+    """A `Store` in a folder: `store.sqlite` and `vectors.f32`. Processes may share it; threads take turns.
 
     Raises:
-        StoreError: the folder cannot be read or written, or is damaged, or holds vectors of another dimension.
-        VaultVersionError: it was written by another version.
+        StoreError: if the folder cannot be read or written, is damaged, or holds vectors of another dimension.
+        VaultVersionError: if another version wrote the store.
     """
 
     def __init__(self, folder: Path, dimension: int, merge: Merge | None = None) -> None:
-        """Open it, or make it.
+        """Open the store, or create it.
 
         Args:
-            folder: where it is.
-            dimension: how long vectors are.
-            merge: tells the ledger of units whose names are spelled otherwise than its own; to be given wherever
-                questions are asked.
+            folder: the folder.
+            dimension: the length of the vectors.
+            merge: moves payments in the ledger from former names of units to present ones; required in a vault that
+                answers questions.
         """
         self._merge = merge
         self._vectors = VectorFile(folder / "vectors.f32", dimension)
@@ -79,7 +79,7 @@ class EmbeddedStore:
         self.settle()
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         self._database.close()
 
     @staticmethod
@@ -98,24 +98,24 @@ class EmbeddedStore:
 
     @property
     def catalog(self) -> SqlCatalog:
-        """The lists of what is stored."""
+        """The lists of units, documents and batches."""
         return SqlCatalog(self.select)
 
     def count_documents(self) -> int:
-        """How many documents there are."""
+        """Return the number of documents."""
         return int(self._rows("select count(*) from document")[0][0])
 
     def count_units(self) -> int:
-        """How many units there are."""
+        """Return the number of units."""
         return int(self._rows("select count(*) from unit")[0][0])
 
     def digests(self, ids: Sequence[str]) -> dict[str, bytes]:
-        """For those of `ids` that are stored, the `digest` of the document."""
+        """Return the `digest` of each document of `ids` that is stored, by id."""
         found = (self._rows("select digest from document where id = ?", name) for name in ids)
         return {name: rows[0][0] for name, rows in zip(ids, found, strict=True) if rows}
 
     def units(self, ids: Sequence[str]) -> dict[str, str]:
-        """For those of `ids` that are stored, the unit that the document is about."""
+        """Return the unit of each document of `ids` that is stored, by id."""
         query = "select unit.name from document join unit on unit.id = document.unit where document.id = ?"
         found = ((name, self._rows(query, name)) for name in ids)
         return {name: rows[0][0] for name, rows in found if rows}
@@ -124,10 +124,10 @@ class EmbeddedStore:
 
     @contextmanager
     def batch(self) -> Iterator[None]:
-        """All that is put within becomes visible together, durably, or not at all.
+        """Make all documents that are put within visible together and durably, or none of them.
 
-        `settle` is due from before the first byte is written until everything went well and nothing was erased.
-        Each writer marks that with a token of its own, so that none takes another's mark away.
+        `settle` is due from before the first byte is written until the commit, and longer if a document was erased.
+        Each writer marks this with a token of its own, and removes no other writer's mark.
         """
         with explained():
             before = self._due()
@@ -136,13 +136,13 @@ class EmbeddedStore:
                 self._run("begin immediate")
                 if self._due():
                     break
-                self._run("rollback")  # another process settled in between
+                self._run("rollback")  # another process has settled meanwhile
             with rolled_back_on_error(self._database):
                 self._pending = _Pending(self._end())
                 yield
                 self._vectors.write(self._pending.rows, self._pending.vectors)
                 if self._merge is not None and self._pending.respelled:
-                    self._merge(sorted(self._pending.respelled))  # before anything of theirs can be asked about
+                    self._merge(sorted(self._pending.respelled))  # before a question can use their documents
                 for row in self._pending.freed:
                     self._run("insert into free values (?)", row)
                 if self._pending.erased:
@@ -152,7 +152,7 @@ class EmbeddedStore:
                 self._run("commit")
 
     def begin_batch(self, files: int = 0) -> int:
-        """Number the documents that one `add` brings, out of so many files."""
+        """Begin a batch of documents from so many files, and return its number."""
         with explained():
             return int(self._run("insert into batch (time, files) values (?, ?)", now(), files).lastrowid or 0)
 
@@ -160,10 +160,10 @@ class EmbeddedStore:
         """Store a document, in place of one with the same id; within a `batch`, whose number is `batch`.
 
         Raises:
-            StoreError: its unit was erased and is not to come back.
+            StoreError: if its unit was erased, and later documents are refused.
         """
         if self.buried([document.unit]):
-            raise StoreError("An individual was erased while documents were added. Run the command again; it goes on.")
+            raise StoreError("An individual was erased while documents were added. Run the command again; it resumes.")
         since = self._rows("select since from document where id = ?", document.id)
         self._erase("id", document.id)
         unit = self._unit(document.unit)
@@ -177,26 +177,26 @@ class EmbeddedStore:
         self._pending.vectors += [piece.vector for piece in pieces]
 
     def remove(self, document_id: str) -> int:
-        """Erase a document, also from the files; how many there were."""
+        """Erase a document, also from the files; return 1, or 0 if it is not stored."""
         return self._remove("id", canonical_name(document_id))
 
     def remove_unit(self, unit: str) -> int:
-        """Erase all documents of a unit, also from the files; how many there were."""
+        """Erase all documents of a unit, also from the files; return their number."""
         found = self._rows("select id from unit where name = ?", canonical_unit(unit))
         return self._remove("unit", found[0][0]) if found else 0
 
     def remove_batch(self, number: int) -> int:
-        """Erase all documents whose text a batch brought, also from the files; how many there were."""
+        """Erase all documents whose current text is from a batch, also from the files; return their number."""
         return self._remove("batch", number)
 
     def remove_source(self, source: str) -> int:
-        """Erase all documents that came from a file, also from the files here; how many there were."""
+        """Erase all documents that came from a file, also from the store's files; return their number."""
         return self._remove("source", source) if source else 0
 
     def bury(self, unit: str, *, anyway: bool = False) -> int:
-        """Erase all documents of a unit, so that it does not come back; how many there were.
+        """Erase all documents of a unit and refuse later ones; return their number.
 
-        A unit without documents is left alone, unless it is to be kept out `anyway`.
+        A unit without documents is refused later only with `anyway`.
         """
         with self.batch():
             found = self._rows("select id from unit where name = ?", canonical_unit(unit))
@@ -207,21 +207,21 @@ class EmbeddedStore:
         return erased
 
     def readmit(self, unit: str) -> bool:
-        """Let a unit come back that was erased; whether it was."""
+        """Accept documents of an erased unit again; return whether it was erased."""
         with explained():
             return tombstones.readmit(self._database, self._key, unit)
 
     def buried(self, units: Iterable[str]) -> dict[str, tuple[str, int]]:
-        """Those of `units` that are not to come back: when they were erased (UTC), and with how many documents."""
+        """Return those of `units` that are refused: the time of erasure (UTC), and the number of erased documents."""
         with explained():
             return tombstones.find(self._database, self._key, units)
 
     def select(self, statement: str, *values: object) -> list[Any]:
-        """Rows of the tables (`schema`), for what lists them."""
+        """Return rows of the tables (`schema`), for lists."""
         return self._rows(statement, *values)
 
     def settle(self) -> None:
-        """Overwrite what documents that are gone, or never quite came, left in the files."""
+        """Overwrite the remains of removed and of partially written documents in the files."""
         with explained():
             due = self._due()
             if not due:
@@ -232,12 +232,12 @@ class EmbeddedStore:
                 self._run("delete from free where row >= ?", size)
                 self._vectors.erase([row for (row,) in self._rows("select row from free")], size)
                 self._run("commit")
-            # Pages that SQLite rearranged keep copies that `secure_delete` does not reach; a rewrite drops them.
+            # SQLite keeps copies in pages that it rearranged, and `secure_delete` misses them. A rewrite drops them.
             self._run("vacuum")
             self._run("update meta set value = '' where name = 'due' and value = ?", due)
 
     def unsettled(self) -> bool:
-        """Whether something may be left of documents that are gone: an interruption came before `settle`."""
+        """Return whether the files may hold parts of removed documents: a process stopped before `settle`."""
         return bool(self._due())
 
     def _remove(self, column: str, value: object) -> int:
@@ -268,7 +268,7 @@ class EmbeddedStore:
         return len(found)
 
     def _free_rows(self, count: int) -> list[int]:
-        """Rows that no committed chunk points at: none that this batch has freed, for a crash would bring it back."""
+        """Return rows that no committed chunk refers to. A crash would restore the rows that this batch freed."""
         rows = [row for (row,) in self._rows("select row from free order by row limit ?", count)]
         for row in rows:
             self._run("delete from free where row = ?", row)
@@ -277,7 +277,7 @@ class EmbeddedStore:
         return rows + list(fresh)
 
     def _end(self) -> int:
-        """One past the last row that is in use or free."""
+        """Return the first row after all rows that are in use or free."""
         tops = (self._rows(f"select max(row) from {table}")[0][0] for table in ("chunk", "free"))
         return max(-1 if top is None else int(top) for top in tops) + 1
 
@@ -291,46 +291,46 @@ class EmbeddedStore:
     # -- searching -------------------------------------------------------------------------------------------
 
     def scored(self, vector: Vector) -> Snapshot:
-        """All units by their similarity to a vector, as they are now: the vectors are read once."""
+        """Return all units by their similarity to a vector, at this moment. Read the vectors once."""
         with self._reading():
             scores, best = self._scores(vector)
             return Snapshot(self._index, scores, best, self.scale**2)
 
     def passages(self, hits: Sequence[Hit]) -> list[Passage | None]:
-        """The best chunk of each unit that was found, of equal ones the first by its text; read at one moment."""
+        """Return the best chunk of each found unit, read at one moment. Of equal chunks, take the first by its text."""
         with self._reading():
             return [self._passage(hit) for hit in hits]
 
     def nearest_units(self, vector: Vector, count: int) -> list[Passage]:
-        """The best chunk of each of the `count` nearest units, nearest first."""
+        """Return the best chunk of each of the `count` nearest units, nearest first."""
         return self._still_there(self.scored(vector).nearest(count))
 
     def units_above(self, vector: Vector, threshold: float) -> list[Passage]:
-        """The best chunk of every unit whose similarity is at least `threshold`, nearest first."""
+        """Return the best chunk of every unit whose similarity is at least `threshold`, nearest first."""
         return self._still_there(self.scored(vector).above(threshold))
 
     def _still_there(self, hits: Sequence[Hit]) -> list[Passage]:
         return [passage for passage in self.passages(hits) if passage is not None]
 
     def _scores(self, vector: Vector) -> tuple[Vector, Vector]:
-        """Exact scores of all rows, shape (rows,), and the best score of each unit, shape (units,)."""
+        """Return the exact scores of all rows, shape (rows,), and the best score of each unit, shape (units,)."""
         self._refresh()
         scores = self._vectors.scores(self._index.matrix, vector)
         return scores, self._index.best(scores)
 
     def _passage(self, hit: Hit) -> Passage | None:
-        """What a unit says now in the rows where it was found; nothing if others have them."""
+        """Return the text in the rows of a hit; None if these rows belong to other units now."""
         number, rows = hit.where
         found = (self._rows("select text from chunk where row = ? and unit = ?", row, number) for row in rows)
         texts = [text for ((text,),) in filter(None, found)]
         return Passage(hit.unit, min(texts)) if texts else None
 
     def tag(self, content: bytes, size: int = 8) -> str:
-        """A name of so many bytes for something, that tells nothing about it without this store's key."""
+        """Return a name of `size` bytes, in hex, that reveals nothing about `content` without the store's key."""
         return hashlib.blake2b(content, key=self._key, digest_size=size).hexdigest()
 
     def texts(self) -> list[StoredText]:
-        """Every chunk of every document, in a fixed order: for what reads the whole vault."""
+        """Return every chunk of every document, in a fixed order: for readers of the whole vault."""
         with self._reading():
             self._refresh()
             rows = self._rows(
@@ -344,12 +344,12 @@ class EmbeddedStore:
             ]
 
     def state(self) -> object:
-        """Something that is another whenever documents have changed; it holds for this object alone."""
+        """Return a token that changes whenever the documents change; tokens of two objects cannot be compared."""
         return self._rows("pragma data_version")[0][0], self._database.total_changes
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """A transaction: while it lasts no other process can commit, so texts and rows in use do not change."""
+        """Hold a transaction. No other process can commit meanwhile, so texts and rows do not change."""
         with explained():
             self._run("begin")
             try:
@@ -359,7 +359,7 @@ class EmbeddedStore:
                 self._run("rollback")
 
     def _refresh(self) -> None:
-        """Read anew which rows belong to which unit, if anything was committed since."""
+        """Read the index again if a process has committed a change since the last reading."""
         state = self.state()
         if state == self._state:
             return

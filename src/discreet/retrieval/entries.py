@@ -1,6 +1,6 @@
-"""Entries of the lists that a custodian sees: units, documents, batches, and units that became one.
+"""Entries of the custodian's lists: units, documents, batches, and units that were merged.
 
-All of it is private. No released answer depends on batches, sources or tombstones.
+All entries are private. No released answer depends on batches, sources or tombstones.
 """
 
 from dataclasses import asdict, dataclass
@@ -12,15 +12,15 @@ ALL = -1
 
 @dataclass(frozen=True)
 class BatchEntry:
-    """One `add`.
+    """The documents of one addition.
 
     Attributes:
-        number: counts from 1.
-        time: when it began, UTC, ISO 8601.
-        files: how many files were named.
-        documents: how many documents have the text that it brought.
-        replaced: how many of these took the place of an earlier text, which is gone.
-        sources: the files that these came from.
+        number: the number of the batch, from 1.
+        time: the time of its beginning, UTC, ISO 8601.
+        files: the number of its files.
+        documents: the number of documents whose current text is from this batch.
+        replaced: the number of these documents that replaced an earlier text.
+        sources: the files of these documents.
     """
 
     number: int
@@ -31,13 +31,13 @@ class BatchEntry:
     sources: tuple[str, ...]
 
     def describe(self) -> dict[str, Any]:
-        """The entry as plain data."""
+        """Return the entry as plain data."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class UnitEntry:
-    """A unit, with the number of its documents and the first and the last batch that brought one (0: unknown)."""
+    """A unit, with the number of its documents and its first and last batch (0: unknown)."""
 
     unit: str
     documents: int
@@ -45,13 +45,13 @@ class UnitEntry:
     last: int
 
     def describe(self) -> dict[str, Any]:
-        """The entry as plain data."""
+        """Return the entry as plain data."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class DocumentEntry:
-    """A document without its text; `batch` brought it (0: it came before batches were counted)."""
+    """A document without its text, with the number of its batch (0: added before batches were recorded)."""
 
     id: str
     unit: str
@@ -60,17 +60,17 @@ class DocumentEntry:
     fields: dict[str, str | float]
 
     def describe(self) -> dict[str, Any]:
-        """The entry as plain data."""
+        """Return the entry as plain data."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class Respelled:
-    """A unit that was several, before their names were spelled alike."""
+    """A unit that was several units before their names got one canonical spelling."""
 
     unit: str
     names: tuple[str, ...]
 
     def describe(self) -> dict[str, Any]:
-        """The entry as plain data."""
+        """Return the entry as plain data."""
         return asdict(self)

@@ -1,6 +1,6 @@
-"""What is in a vault, how it came there, who was erased: for the custodian, who reads documents anyway.
+"""The contents of a vault, their origin, and the erased individuals: for the custodian, who may read documents.
 
-All of it is private. No released answer depends on batches, sources or tombstones.
+All of this is private. No released answer depends on batches, sources or tombstones.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -13,11 +13,11 @@ from discreet.retrieval.store import Catalog, Store
 
 
 class Inventory:
-    """Lists a store, and removes what one `add` or one file brought.
+    """The lists of a store, and the removal of the documents of one batch or one file.
 
     Args:
         store: the documents.
-        erasing: is held while documents are removed, and forgets what was derived from them.
+        erasing: a context that is held while documents are removed; it removes data that was derived from them.
     """
 
     def __init__(self, store: Store, erasing: Callable[[], AbstractContextManager[None]]) -> None:
@@ -27,13 +27,13 @@ class Inventory:
     def _catalog(self) -> Catalog:
         catalog = self._store.catalog
         if catalog is None:
-            raise UsageError("The store of this vault keeps no lists of units, documents or batches.")
+            raise UsageError("The store of this vault has no lists of units, documents or batches.")
         return catalog
 
     def begin_batch(self, sources: Sequence[str] = ()) -> int:
-        """Begin a batch, and return its number. The batch keeps the number of sources; documents keep their names.
+        """Begin a batch, and return its number. The batch records the number of sources, and no names.
 
-        A file may be called after a person. Its name is erased with the last document that came from it.
+        A file may be named after a person. Each document records the name of its file, and it is erased with the last.
         """
         return self._store.begin_batch(len(sources))
 
@@ -46,7 +46,7 @@ class Inventory:
         return self._catalog.list_documents(unit, limit, skip)
 
     def batches(self, limit: int = ALL, skip: int = 0) -> list[BatchEntry]:
-        """Return the batches, the last first, with those that have no document left."""
+        """Return the batches, the last first, including those without a document."""
         return self._catalog.list_batches(limit, skip)
 
     def batch(self, number: int) -> BatchEntry:
@@ -58,17 +58,17 @@ class Inventory:
         found = [entry for entry in self.batches() if entry.number == number]
         if not found:
             raise UsageError(
-                f"There is no batch {number} in the vault. discreet list VAULT batches shows all of them; documents "
-                "that came before batches were counted are in none."
+                f"There is no batch {number} in the vault. List all batches: discreet list VAULT batches. Documents "
+                "that were added before batches were recorded are in none."
             )
         return found[0]
 
     def respelled(self, *, unreported: bool = False) -> list[Respelled]:
-        """Return the units that had several spellings; with `unreported`, those only that were not reported yet."""
+        """Return the units that had several spellings; with `unreported`, only the unreported ones."""
         return self._catalog.list_respelled(unreported=unreported)
 
     def mark_respelled_reported(self) -> None:
-        """Record that the custodian was told about all of `respelled`."""
+        """Record that all of `respelled` were reported to the custodian."""
         self._catalog.mark_respelled_reported()
 
     def remove_source(self, name: str) -> int:
@@ -77,9 +77,9 @@ class Inventory:
             return self._store.remove_source(name)
 
     def remove_batch(self, number: int) -> int:
-        """Erase all documents whose text a batch brought; return their number.
+        """Erase all documents whose current text is from a batch; return their number.
 
-        A text that one of them replaced does not come back. What the units spent stays spent.
+        Texts that they replaced are not restored. Charges stay.
 
         Raises:
             UsageError: if no batch has this number.
@@ -93,18 +93,18 @@ class Inventory:
 
         Args:
             unit: its name, in any spelling.
-            anyway: whether to refuse later documents also of a unit that has none now.
+            anyway: whether to refuse later documents also of a unit without documents.
 
         Raises:
             UsageError: if the name is empty.
         """
         if not canonical_unit(unit):
-            raise UsageError("An individual needs a name to be erased by; this one is empty. Name it.")
+            raise UsageError("The name of the individual is empty. Name the individual to erase.")
         with self._erasing():
             return self._store.bury(unit, anyway=anyway)
 
     def readmit(self, unit: str) -> bool:
-        """Accept documents of an erased unit again, with the balance it had; return whether it was erased."""
+        """Accept documents of an erased unit again; its charges stay. Return whether it was erased."""
         return self._store.readmit(unit)
 
     def buried(self, units: Iterable[str]) -> set[str]:

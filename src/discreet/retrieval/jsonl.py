@@ -1,4 +1,4 @@
-"""Files of JSON lines that others wrote: what is wrong with them is one kind of error."""
+"""Parse untrusted files of JSON lines. Every defect is raised as a ValueError."""
 
 import json
 from collections.abc import Iterator
@@ -9,41 +9,41 @@ from discreet.system.unicode import is_unicode
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, Any]]:
-    """The value on each line of a file that is not blank, with the line's number. See `lines_of`."""
+    """Yield the number and the value of each line of a file that is not blank. See `lines_of`."""
     return lines_of(path.read_bytes())
 
 
 def lines_of(content: bytes) -> Iterator[tuple[int, Any]]:
-    """The value on each line that is not blank, with the line's number.
+    """Yield the number and the value of each line that is not blank.
 
     Raises:
-        ValueError: it is not UTF-8, not well-formed, nested too deeply, or holds half a character.
+        ValueError: if the content is not UTF-8, or a line is malformed, nested too deeply, or holds half a character.
     """
     for number, line in numbered(content):
         yield number, value_of(line)
 
 
 def numbered(content: bytes) -> Iterator[tuple[int, str]]:
-    """The lines that are not blank, with their numbers.
+    """Yield the number and the text of each line that is not blank.
 
     Raises:
-        UnicodeDecodeError: it is not UTF-8.
+        UnicodeDecodeError: if the content is not UTF-8.
     """
-    # Not `splitlines`, which also ends a line within a text, at U+2028 for one.
+    # Not `splitlines`: it also splits within a text, for example at U+2028.
     for number, line in enumerate(content.decode("utf-8-sig").split("\n"), 1):
         if line.strip():
             yield number, line
 
 
 def value_of(line: str) -> Any:
-    """The value that a line spells.
+    """Return the value of a line.
 
     Raises:
-        ValueError: it is not well-formed, nested too deeply, or holds half a character.
+        ValueError: if the line is malformed, nested too deeply, or holds half a character.
     """
     try:
         value = json.loads(line)
-        # Spelled as \ud800, JSON lets half a character pass, which no file, model or terminal takes.
+        # JSON accepts half a character in the form \ud800. Files, models and terminals do not.
         if "\\u" in line and not is_unicode(json.dumps(value, ensure_ascii=False)):
             raise ValueError("half a character")
     except RecursionError:

@@ -1,7 +1,7 @@
-"""Random projection of embeddings: a paper's transform, a baseline, and none. What it claims: `privacy/claims.py`.
+"""Random projection of embeddings: the transform of a paper, a baseline, and the identity.
 
-None of it is a guarantee for what is found with it, or written of what is found. The sound way to hand vectors out is
-`privacy/mechanisms/noisy_vectors.py`.
+`privacy/claims.py` has the claims. No claim is a guarantee for texts that are found by such vectors, or for answers
+from these texts. The sound release of vectors is `privacy/mechanisms/noisy_vectors.py`.
 """
 
 import hashlib
@@ -20,54 +20,54 @@ from discreet.privacy.noise import Noise, Whole
 
 Vectors = NDArray[np.float32]
 GRAIN = 2**16
-"""Entries of a matrix are whole numbers: so many stand for one."""
+"""The whole number that represents 1 in a matrix of whole numbers."""
 
 
 class Transform(Protocol):
-    """What is done to vectors before the nearest are looked for."""
+    """A transform of vectors before the search."""
 
     @property
     def size(self) -> int:
-        """How many numbers a vector has afterwards."""
+        """The length of a transformed vector."""
 
     @property
     def fingerprint(self) -> str:
-        """Tells it from every other one."""
+        """A text that identifies the transform."""
 
     def documents(self, vectors: Vectors) -> Vectors:
-        """Vectors of documents, shape (rows, size)."""
+        """Transform vectors of documents; return shape (rows, size)."""
 
     def questions(self, vectors: Vectors) -> Vectors:
-        """Vectors of questions, shape (rows, size)."""
+        """Transform vectors of questions; return shape (rows, size)."""
 
 
 @dataclass(frozen=True)
 class Untouched:
-    """Vectors as they are."""
+    """The identity transform."""
 
     size: int
 
     @property
     def fingerprint(self) -> str:
-        """Nothing but the size counts."""
+        """A text with the size."""
         return f"untouched {self.size}"
 
     def documents(self, vectors: Vectors) -> Vectors:
-        """As they are."""
+        """Return the vectors unchanged."""
         return np.asarray(vectors, dtype=np.float32)
 
     def questions(self, vectors: Vectors) -> Vectors:
-        """As they are."""
+        """Return the vectors unchanged."""
         return self.documents(vectors)
 
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """Lines 3 to 5 of Algorithm 1 of Yao and Li: lengths brought between gamma and Delta, times a Gaussian matrix.
+    """Lines 3 to 5 of Algorithm 1 of Yao and Li: lengths are clipped to [gamma, Delta], then a Gaussian matrix applies.
 
     Attributes:
-        matrix: whole numbers, shape (d, k); `GRAIN` times standard normal ones.
-        gamma, longest: between which lengths vectors are brought (the paper's gamma and Delta).
+        matrix: whole numbers, shape (d, k): standard normal numbers times `GRAIN`.
+        gamma, longest: the bounds of the lengths of vectors (the paper's gamma and Delta).
         sigma: the standard deviation of the matrix's entries.
     """
 
@@ -79,7 +79,7 @@ class Projection:
     def __post_init__(self) -> None:
         check_bounds(self.gamma, self.longest)
         if not (self.sigma > 0 and math.isfinite(self.sigma)):
-            raise UsageError(f"The entries of a projection vary by sigma > 0, not {self.sigma:g}. The paper takes 0.1.")
+            raise UsageError(f"The sigma of a projection is {self.sigma:g}. Expected: a number above 0, such as 0.1.")
         check_size(*self.matrix.shape)
 
     @property
@@ -89,25 +89,25 @@ class Projection:
 
     @property
     def fingerprint(self) -> str:
-        """Of the matrix and the parameters."""
-        told = f"projection {self.matrix.shape} {self.gamma!r} {self.longest!r} {self.sigma!r} ".encode()
-        return hashlib.sha256(told + np.ascontiguousarray(self.matrix).tobytes()).hexdigest()
+        """A hash of the matrix and the parameters."""
+        parameters = f"projection {self.matrix.shape} {self.gamma!r} {self.longest!r} {self.sigma!r} ".encode()
+        return hashlib.sha256(parameters + np.ascontiguousarray(self.matrix).tobytes()).hexdigest()
 
     def documents(self, vectors: Vectors) -> Vectors:
-        """Projected.
+        """Project the vectors.
 
         Raises:
-            BadData: a vector has no direction, or not the right number of numbers.
+            BadData: if a vector has no direction, or another length than the matrix.
         """
         wide = np.asarray(vectors, dtype=np.float64)
         if wide.ndim != 2 or wide.shape[1] != len(self.matrix):
-            raise BadData(f"The matrix projects vectors of {len(self.matrix)} numbers; these have another number.")
+            raise BadData(f"The vectors have the shape {wide.shape}. Expected: {len(self.matrix)} numbers each.")
         return np.asarray(
             between(wide, self.gamma, self.longest) @ (self.matrix * (self.sigma / GRAIN)), dtype=np.float32
         )
 
     def questions(self, vectors: Vectors) -> Vectors:
-        """Projected alike."""
+        """Project the vectors, like those of documents."""
         return self.documents(vectors)
 
 
@@ -115,15 +115,15 @@ class Projection:
 class NoisyProjection:
     """DP-RP-G of Li and Li (2023): a public Gaussian matrix over the root of k, then Gaussian noise on each vector.
 
-    Their guarantee is for one vector of which the numbers change by at most `beta` in sum, not for a whole vector and
-    not for a text that is found by it. Their noise is that of the classical Gaussian mechanism. Noise goes on
-    documents alone, since the question is the analyst's.
+    Their guarantee covers one vector whose numbers change by at most `beta` in sum. It covers neither a whole vector
+    nor a text that is found by it. The noise is that of the classical Gaussian mechanism. Only documents get noise,
+    since the question is the analyst's.
 
     Attributes:
-        base: the matrix and the bounds of lengths; its sigma does not matter.
-        noise: where the noise comes from.
-        epsilon, delta: of one vector.
-        beta: by how much the numbers of a vector may change in sum.
+        base: the matrix and the bounds of lengths; its sigma is not used.
+        noise: the source of noise.
+        epsilon, delta: the claim for one vector.
+        beta: the largest change of a vector's numbers, in sum.
     """
 
     base: Projection
@@ -134,7 +134,10 @@ class NoisyProjection:
 
     def __post_init__(self) -> None:
         if not (self.epsilon > 0 and 0 < self.delta < 1 and self.beta > 0):
-            raise UsageError("DP-RP-G needs an epsilon and a beta above 0 and a delta between 0 and 1.")
+            raise UsageError(
+                f"DP-RP-G got epsilon {self.epsilon:g}, beta {self.beta:g} and delta {self.delta:g}. Expected: epsilon "
+                "and beta above 0, and delta between 0 and 1."
+            )
 
     @property
     def size(self) -> int:
@@ -143,40 +146,40 @@ class NoisyProjection:
 
     @property
     def fingerprint(self) -> str:
-        """Of the matrix and the parameters; the noise is in the vectors."""
+        """A text with the hash of the matrix, and the parameters."""
         return f"dp-rp-g {self.base.fingerprint} {self.epsilon!r} {self.delta!r} {self.beta!r}"
 
     @property
     def scale(self) -> float:
-        """The noise's standard deviation: sqrt(2 ln(1.25/delta))/epsilon times beta times the matrix's longest row."""
+        """The standard deviation of the noise: beta sqrt(2 ln(1.25/delta))/epsilon times the longest row's length."""
         rows = np.linalg.norm(self.base.matrix / GRAIN, axis=1) / math.sqrt(self.size)
         return self.beta * float(rows.max()) * math.sqrt(2 * math.log(1.25 / self.delta)) / self.epsilon
 
     def documents(self, vectors: Vectors) -> Vectors:
-        """Projected, with noise."""
+        """Project the vectors, and add noise."""
         drawn = self.noise.gaussians(self.scale * GRAIN, len(vectors) * self.size).reshape(-1, self.size)
         return np.asarray(self.questions(vectors) + drawn / GRAIN, dtype=np.float32)
 
     def questions(self, vectors: Vectors) -> Vectors:
-        """Projected."""
+        """Project the vectors."""
         return np.asarray(self.base.documents(vectors) / (self.base.sigma * math.sqrt(self.size)), dtype=np.float32)
 
 
 def draw_matrix(dimension: int, k: int, noise: Noise) -> Whole:
-    """A matrix of independent Gaussian whole numbers of standard deviation `GRAIN`, shape (dimension, k).
+    """Draw a matrix of independent Gaussian whole numbers of standard deviation `GRAIN`, shape (dimension, k).
 
     Raises:
-        UsageError: k is not between 1 and the dimension.
+        UsageError: if k is not between 1 and the dimension.
     """
     check_size(dimension, k)
     return noise.gaussians(float(GRAIN), dimension * k).reshape(dimension, k)
 
 
 def kept_matrix(file: Path | None, dimension: int, k: int, noise: Noise) -> Whole:
-    """The matrix in `file`, drawn once and kept there; a new one if there is no file to keep it.
+    """Return the matrix in `file`, which is drawn at the first call; without a file, draw a new one.
 
     Raises:
-        BadData: what is there is no such matrix.
+        BadData: if the file holds no such matrix.
     """
     if file is None or not file.exists():
         matrix = draw_matrix(dimension, k, noise)
@@ -191,33 +194,33 @@ def kept_matrix(file: Path | None, dimension: int, k: int, noise: Noise) -> Whol
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         raise BadData(f"{file} is damaged. Remove it, and a new matrix is drawn.") from error
     if not isinstance(found, np.ndarray) or found.shape != (dimension, k) or found.dtype != np.int64:
-        raise BadData(f"{file} is no matrix of {dimension} by {k} whole numbers. Remove it, and one is drawn.")
+        raise BadData(f"{file} is no matrix of {dimension} by {k} whole numbers. Remove it, and a new matrix is drawn.")
     return np.asarray(found, dtype=np.int64)
 
 
 def check_size(dimension: int, k: int) -> None:
-    """Nothing, if vectors of this dimension can be projected to k numbers.
+    """Check that vectors of this dimension can be projected to k numbers.
 
     Raises:
-        UsageError: they cannot.
+        UsageError: if they cannot.
     """
     if not 1 <= k <= dimension:
         raise UsageError(
-            f"Vectors of {dimension} numbers are projected to between 1 and {dimension}, not to k = {k}. Take a "
-            "smaller k."
+            f"Vectors of {dimension} numbers cannot be projected to k = {k} numbers. Expected: k between 1 and "
+            f"{dimension}."
         )
 
 
 def between(vectors: NDArray[np.float64], shortest: float, longest: float) -> NDArray[np.float64]:
-    """Vectors made longer or shorter where they are not between these lengths.
+    """Scale vectors so that their lengths are between these bounds.
 
     Raises:
-        BadData: one of them is zero, or not a number: it has no direction.
+        BadData: if a vector is zero or not finite, and so has no direction.
     """
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     if bad := int(np.sum(~(np.isfinite(lengths) & (lengths > 0)))):
         raise BadData(
-            f"{bad} of {len(vectors)} embeddings are zero or not finite, and have no direction to be projected. Leave "
-            "out texts without words, or use another embedder."
+            f"{bad} of {len(vectors)} embeddings are zero or not finite, so that they have no direction. Leave out "
+            "texts without words, or use another embedder."
         )
     return np.asarray(vectors * (np.clip(lengths, shortest, longest) / lengths), dtype=np.float64)

@@ -1,4 +1,4 @@
-"""A corpus of public texts, such as a synthetic one: in memory, to be asked for nothing."""
+"""A corpus of public texts in memory, such as a synthetic one. Reading it costs nothing."""
 
 import hashlib
 from collections.abc import Sequence
@@ -14,11 +14,11 @@ from discreet.retrieval.store import Vector
 
 
 class PublicTexts:
-    """Texts with their vectors.
+    """Public texts with their vectors.
 
     Attributes:
-        digest: the SHA-256 of the file that they come from, in hexadecimal; empty if they come from none.
-        vectors: one of length one for each text, shape (texts, dimension).
+        digest: the SHA-256 of their file, in hexadecimal; empty if they come from no file.
+        vectors: a vector of length one for each text, shape (texts, dimension).
     """
 
     def __init__(
@@ -30,11 +30,11 @@ class PublicTexts:
 
     @classmethod
     def read(cls, path: Path, embedder: Embedder) -> "PublicTexts":
-        """The `text` of each line of a JSONL file.
+        """Read the `text` of each line of a JSONL file.
 
         Raises:
-            UsageError: the file is not there.
-            BadData: it holds no texts.
+            UsageError: if the file does not exist.
+            BadData: if it holds no texts.
         """
         try:
             content = path.read_bytes()
@@ -47,18 +47,18 @@ class PublicTexts:
         return cls(texts_of(content, path), embedder, digest_of(content))
 
     def unsealed_passages(self, question: str, count: int) -> list[Passage]:
-        """The nearest texts, nearest first."""
+        """Return the nearest texts, nearest first."""
         vector: Vector = self._embedder.embed([question])[0]
         likeness = self.vectors @ vector
         order = np.argsort(-likeness, kind="stable")[:count]
         return [Passage(str(place), self._texts[place]) for place in order.tolist()]
 
     def nearest(self, question: str) -> str:
-        """The text nearest to the question: a function of the two, and of nothing that is private."""
+        """Return the text nearest to the question. It depends on public values alone."""
         return self.unsealed_passages(question, 1)[0].text
 
     def some(self, count: int) -> list[tuple[str, Vector]]:
-        """At most so many texts with their vectors, spread over the corpus."""
+        """Return at most `count` texts with their vectors, spread over the corpus."""
         found = min(count, len(self))
         places = [number * len(self) // found for number in range(found)]
         return [(self._texts[place], self.vectors[place]) for place in places]
@@ -68,14 +68,14 @@ class PublicTexts:
 
 
 def texts_of(content: bytes, path: Path) -> list[str]:
-    """The texts of a corpus.
+    """Return the texts of a corpus.
 
     Args:
-        content: of the file.
-        path: of the file, to be named in errors.
+        content: the content of the file.
+        path: the path of the file, for errors.
 
     Raises:
-        BadData: it is no corpus, or holds no texts.
+        BadData: if the content is no corpus, or holds no texts.
     """
     try:
         texts = [_text(record) for _, record in lines_of(content)]
@@ -87,12 +87,12 @@ def texts_of(content: bytes, path: Path) -> list[str]:
 
 
 def digest_of(content: bytes) -> str:
-    """By which a file is known: what `sha256sum` prints."""
+    """Return the SHA-256 of a file's content, as `sha256sum` prints it."""
     return hashlib.sha256(content).hexdigest()
 
 
 def not_a_corpus(path: Path, error: Exception) -> BadData:
-    """The error for a file that cannot be read as a corpus."""
+    """Return the error for a file that is no corpus."""
     return BadData(
         f"{path} cannot be read as a corpus ({type(error).__name__}). Expected: a JSON object with a 'text' on every "
         "line, as `discreet synthesize` writes it."

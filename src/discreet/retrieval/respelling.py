@@ -1,8 +1,8 @@
-"""Units of older vaults whose names are spelled otherwise now; some fall together, and are one from then on.
+"""New spellings of units in older vaults. Units with the same new spelling are merged.
 
-The rename is one transaction of the store. What units paid lies in a ledger elsewhere, by their names, so each rename
-is noted (`paid = 0`) until the ledger was told; whoever opens a store to ask questions tells it first. A crash in
-between leaves notes, and telling twice changes nothing: no unit ever has a budget that it did not have before.
+The rename is one transaction of the store. Payments are in the ledger, under the names of units. Each rename is
+recorded as pending (`paid = 0`) until the ledger has merged the payments. A process that opens a store to ask questions
+merges first. A crash leaves pending records, and a second merge changes nothing, so no unit gains budget.
 """
 
 import hashlib
@@ -13,13 +13,14 @@ from discreet.retrieval.spelling import canonical_unit
 from discreet.retrieval.sqlite_errors import damaged
 
 Merge = Callable[[Sequence[tuple[str, str]]], None]
-"""Has what units paid under the first name of each pair count as paid under the second."""
+"""Moves the payments under the first name of each pair to the second name."""
 
 
 def respell(database: sqlite3.Connection, spell: Callable[[str], str]) -> dict[str, list[str]]:
-    """Give all units the spelling that `spell` says; those that fall together become the first of them.
+    """Give each unit the spelling of `spell`. Merge units of one spelling into the first of them.
 
-    Returns the names that there were, by the new name, where one changed.
+    Returns:
+        The old names by the new name, for each name that changed.
     """
     known: dict[str, int] = {}
     names: dict[str, list[str]] = {}
@@ -34,7 +35,7 @@ def respell(database: sqlite3.Connection, spell: Callable[[str], str]) -> dict[s
             database.execute("update chunk set unit = ? where unit = ?", (first, number))
             database.execute("delete from unit where id = ?", (number,))
     changed = {spelled: old for spelled, old in names.items() if old != [spelled]}
-    # In two steps, since a name may pass through another's.
+    # In two steps, since a new name may be the old name of another unit.
     for spelled in changed:
         database.execute("update unit set name = 'unit ' || id where id = ?", (known[spelled],))
     for spelled in changed:
@@ -43,9 +44,9 @@ def respell(database: sqlite3.Connection, spell: Callable[[str], str]) -> dict[s
 
 
 def rename_units(database: sqlite3.Connection) -> None:
-    """Give all units their canonical spelling, and note it."""
+    """Give all units their canonical spelling, and record it as pending."""
     key = database.execute("select value from meta where name = 'key'").fetchone()[0]
-    database.execute("create index chunk_unit on chunk (unit)")  # or each unit that falls together reads all chunks
+    database.execute("create index chunk_unit on chunk (unit)")  # without it, each merged unit reads all chunks
     for new, names in respell(database, canonical_unit).items():
         database.execute("update unit set tie = ? where name = ?", (tie(new, key), new))
         for old in names:
@@ -54,7 +55,7 @@ def rename_units(database: sqlite3.Connection) -> None:
 
 
 def tell_ledger(database: sqlite3.Connection, merge: Merge) -> None:
-    """Have the ledger told what was renamed, if it was not; those names are kept that fell together."""
+    """Merge payments in the ledger for all pending renames. Keep the records of merged units."""
     pairs = database.execute("select former, present from spelling where not paid").fetchall()
     if not pairs:
         return
@@ -71,5 +72,5 @@ def tell_ledger(database: sqlite3.Connection, merge: Merge) -> None:
 
 
 def tie(name: str, key: bytes) -> bytes:
-    """The keyed hash of a unit by which ties are broken."""
+    """Return the keyed hash of a unit, which breaks ties."""
     return hashlib.blake2b(name.encode(), key=key, digest_size=16).digest()

@@ -1,4 +1,4 @@
-"""The tables of the embedded store: how they are made, checked, and brought up to date from older versions."""
+"""The tables of the embedded store: their creation, their check, and migrations from older versions."""
 
 import secrets
 import sqlite3
@@ -12,11 +12,11 @@ from discreet.retrieval.sqlite_errors import rolled_back_on_error
 VERSION = 3
 
 _SINCE_3 = (
-    # Each `add`, with how many files it named. Their names are kept with the documents alone, and go with them.
+    # Each addition, with its number of files. The names of files are kept with documents alone, and erased with them.
     "table if not exists batch (number integer primary key autoincrement, time text not null, files integer not null)",
-    # Units that were erased and are not to come back: a keyed hash, when, and with how many documents.
+    # Erased units whose later documents are refused: a keyed hash, the time, and the number of documents.
     "table if not exists tombstone (unit blob primary key, time text not null, documents integer not null)",
-    # Units that got another name in a migration: whether the ledger knows, and whether the custodian was told.
+    # Units with a new name after a migration: whether the ledger merged them (paid), and the custodian knows (told).
     "table if not exists spelling (former text primary key, present text not null, paid integer not null, "
     "told integer not null)",
     "index if not exists spelling_present on spelling (present)",
@@ -26,10 +26,10 @@ _SINCE_3 = (
 
 TABLES = (
     "table if not exists meta (name text primary key, value)",
-    # Numbers are never used again, so that a stale one cannot name another unit.
+    # Numbers are not reused, so that a stale number cannot name another unit.
     "table if not exists unit (id integer primary key autoincrement, name text unique not null, tie blob not null)",
-    # A document has the batch that brought its text, and the one that brought the first text under its id; its file;
-    # its declared fields as JSON. Batch 0: it came before batches were counted.
+    # A document has the batch of its current text (batch), the batch of the first text under its id (since), its file,
+    # and its declared fields as JSON. Batch 0: the text was added before batches were recorded.
     "table if not exists document (id text primary key, unit integer not null, digest blob not null, "
     "batch integer not null default 0, since integer not null default 0, source text not null default '', "
     "fields text not null default '{}')",
@@ -42,12 +42,12 @@ TABLES = (
 
 
 def one_spelling(database: sqlite3.Connection) -> None:
-    """From version 1, in which a unit spelled in two ways was two units: they become one."""
+    """Migrate from version 1, in which one unit with two spellings was two units: merge them."""
     respell(database, former_unit)
 
 
 def batches_and_tombstones(database: sqlite3.Connection) -> None:
-    """From version 2, which kept neither, and spelled fewer names alike."""
+    """Migrate from version 2, which had neither batches nor tombstones, and an older canonical spelling."""
     for column in ("batch integer not null default 0", "since integer not null default 0"):
         database.execute(f"alter table document add column {column}")
     for column in ("source text not null default ''", "fields text not null default '{}'"):
@@ -58,21 +58,21 @@ def batches_and_tombstones(database: sqlite3.Connection) -> None:
 
 
 MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {1: one_spelling, 2: batches_and_tombstones}
-"""By the version that they start from."""
+"""The migrations, by the version that they start from."""
 
 
 def prepare(database: sqlite3.Connection, dimension: int) -> bytes:
-    """Make the tables if there are none, check that they are ours, and return the store's key.
+    """Make the tables if there are none, check their version, and return the store's key.
 
     Args:
-        database: the store's; it gets the settings that erasing needs.
-        dimension: how long vectors are.
+        database: the database of the store; it gets the settings that erasure needs.
+        dimension: the length of the vectors.
 
     Raises:
-        StoreError: the store holds vectors of another length.
-        VaultVersionError: it was written by another version.
+        StoreError: if the store holds vectors of another length.
+        VaultVersionError: if another version wrote the store.
     """
-    # The journal stays in its default mode: it vanishes at each commit, and a reader keeps writers from commits.
+    # The journal keeps its default mode: each commit removes it, and a reader blocks the commits of writers.
     for pragma in ("secure_delete = on", "synchronous = full", "temp_store = memory"):
         database.execute(f"pragma {pragma}")
     if not database.execute("select 1 from sqlite_master where name = 'meta'").fetchone():
@@ -90,10 +90,10 @@ def prepare(database: sqlite3.Connection, dimension: int) -> bytes:
 
 
 def check_dimension(stored: int | None, made: int) -> None:
-    """Nothing, if an embedder makes such vectors as a store holds, if it holds any.
+    """Check that the vectors of an embedder have the length of those in a store, if it has any.
 
     Raises:
-        StoreError: it does not.
+        StoreError: if they do not.
     """
     if stored not in (None, made):
         raise StoreError(
@@ -103,7 +103,7 @@ def check_dimension(stored: int | None, made: int) -> None:
 
 
 def _make(database: sqlite3.Connection, dimension: int) -> None:
-    """Make the tables, and a key; another process may do so at the same time."""
+    """Make the tables and a key. Another process may do this at the same time."""
     database.execute("begin immediate")
     with rolled_back_on_error(database):
         for table in TABLES:
@@ -114,10 +114,10 @@ def _make(database: sqlite3.Connection, dimension: int) -> None:
 
 
 def _migrate(database: sqlite3.Connection) -> None:
-    """Bring the tables of an older version to this one, whole or not at all."""
+    """Migrate the tables of an older version in one transaction."""
     database.execute("begin immediate")
     with rolled_back_on_error(database):
-        # Read again: another process may have done so meanwhile.
+        # The version is read again, since another process may have migrated meanwhile.
         version = int(database.execute("select value from meta where name = 'version'").fetchone()[0])
         for step in range(version, VERSION):
             MIGRATIONS[step](database)

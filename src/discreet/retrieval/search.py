@@ -1,7 +1,7 @@
-"""The units of a store by their scores for one question, as they were at one moment.
+"""The units of a store by their scores for one question, at one moment.
 
-Everything that depends on scores is worked out in memory, from one read of the vectors. It holds names of units, but
-no texts: a text is read for those units alone that are dealt to voters (`Store.passages`).
+All ranks are computed in memory, from one read of the vectors. The index holds names of units, and no texts. Only the
+texts of units that are dealt to voters are read (`Store.passages`).
 """
 
 import sqlite3
@@ -19,17 +19,17 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Index:
-    """What a search needs in memory: no texts. It never changes: after a change of the store another one is made.
+    """The data of a search in memory, without texts. It is immutable: a change of the store requires a new index.
 
     Attributes:
         matrix: the vectors, shape (rows, dimension).
         units: the number of each unit that has chunks, shape (units,).
-        ties: 128 bits of keyed hash a unit, shape (units, 2).
-        names: the names of all units, one after the other, in UTF-8.
-        ends: where in `names` each unit's name ends, shape (units,).
-        unit_of_row: for each row the place of its unit in `units`; for free rows, one place past the end.
+        ties: 128 bits of a keyed hash of each unit, shape (units, 2).
+        names: the names of all units, concatenated, in UTF-8.
+        ends: the end of each unit's name in `names`, shape (units,).
+        unit_of_row: the index in `units` of each row's unit; for free rows, the first index past the end.
         rows: all rows in the order of their units, shape (rows,).
-        starts: where in `rows` those of each unit begin, and where the free ones do, shape (units + 1,).
+        starts: the index in `rows` of the first row of each unit, and of the free rows, shape (units + 1,).
     """
 
     matrix: Vector
@@ -43,10 +43,10 @@ class Index:
 
     @classmethod
     def read(cls, database: sqlite3.Connection, vectors: VectorFile) -> "Index":
-        """The index of the store as it is; within a transaction.
+        """Read the current index of the store, within a transaction.
 
         Raises:
-            StoreError: the store is damaged.
+            StoreError: if the store is damaged.
         """
         chunks = np.array(database.execute("select row, unit from chunk").fetchall(), dtype=np.int64).reshape(-1, 2)
         known = {number: (tie, name) for number, tie, name in database.execute("select id, tie, name from unit")}
@@ -71,37 +71,37 @@ class Index:
         )
 
     def best(self, scores: Vector) -> Vector:
-        """The best score of each unit, shape (units,)."""
+        """Return the best score of each unit, shape (units,)."""
         best = np.full(len(self.units) + 1, -np.inf, dtype=np.float32)
-        np.maximum.at(best, self.unit_of_row, scores)  # free rows fall into the last place
+        np.maximum.at(best, self.unit_of_row, scores)  # the last entry is that of free rows
         return best[:-1]
 
 
 class Snapshot:
-    """The `Scored` of the embedded store. Nothing in it changes when documents come or go."""
+    """The `Scored` of the embedded store. Later additions and removals do not change it."""
 
     def __init__(self, index: Index, scores: Vector, best: Vector, unit: float) -> None:
-        """From exact scores.
+        """Keep exact scores.
 
         Args:
-            index: whose rows and units they are.
-            scores: of all rows, shape (rows,).
-            best: the best of each unit, shape (units,).
+            index: the rows and units.
+            scores: the scores of all rows, shape (rows,).
+            best: the best score of each unit, shape (units,).
             unit: the score of similarity 1.
         """
         self._index, self._scores, self._best, self._unit = index, scores, best, unit
 
     def above(self, threshold: float) -> list[Hit]:
-        """Every unit whose similarity is at least `threshold`, nearest first."""
+        """Return every unit whose similarity is at least `threshold`, nearest first."""
         return self._hits(self._ranked(self._best >= threshold * self._unit))
 
     def between(self, low: float, high: float) -> list[Hit]:
-        """Every unit that is above `low` and not above `high`, nearest first."""
-        # Compared as `above` compares, so that each unit is on one side of an edge.
+        """Return every unit that is above `low` and not above `high`, nearest first."""
+        # The comparisons are those of `above`, so that each unit is on one side of an edge.
         return self._hits(self._ranked((self._best >= low * self._unit) & ~(self._best >= high * self._unit)))
 
     def nearest(self, count: int) -> list[Hit]:
-        """The `count` nearest units (fewer if there are fewer), nearest first."""
+        """Return the `count` nearest units (fewer if there are fewer), nearest first."""
         count = min(max(count, 0), len(self._best))
         if not count:
             return []
@@ -109,14 +109,14 @@ class Snapshot:
         return self._hits(self._ranked(self._best >= least)[:count])
 
     def _ranked(self, chosen: NDArray[np.bool_]) -> NDArray[np.intp]:
-        """Places of the chosen units, nearest first; equally near ones by a keyed hash of the unit."""
+        """Return the indices of the chosen units, nearest first; a keyed hash of the unit breaks ties."""
         places = np.flatnonzero(chosen)
         ties = self._index.ties[places]
         order: NDArray[np.intp] = np.lexsort((ties[:, 1], ties[:, 0], -self._best[places]))
         return places[order]
 
     def _hits(self, places: NDArray[np.intp]) -> list[Hit]:
-        """Units with their number and the rows of their best chunks, in the order of `places`."""
+        """Return the units with their numbers and the rows of their best chunks, in the order of `places`."""
         index = self._index
         starts, counts = index.starts[places], index.starts[places + 1] - index.starts[places]
         before = np.cumsum(counts) - counts

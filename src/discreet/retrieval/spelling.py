@@ -1,30 +1,30 @@
-"""How a name is spelled: one individual whose name is spelled in several ways stays one unit.
+"""The canonical spelling of names, so that an individual whose name has several spellings is one unit.
 
-Two units that are one individual would have two budgets. Two individuals whose names are spelled alike by this rule
-share one budget: they are protected together, and erased together.
+An individual with two units would have two budgets. Two individuals with the same canonical spelling share one budget:
+they are protected together, and erased together.
 """
 
 import re
 import unicodedata
 
-# Characters that nothing shows and that category Cf does not hold: joiners of marks, and variation selectors.
+# Invisible characters outside category Cf: joiners of marks, and variation selectors.
 _UNSEEN = re.compile("[\u034f\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 _FORMULA = re.compile(r'="([^"]*)"')
 _WHOLE_NUMBER = re.compile(r"([+-]?)(0|[1-9][0-9]*)(?:\.0*)?")
 
 
 def canonical_name(name: str) -> str:
-    """A name in Unicode's composed form, without white space around it."""
+    """Return a name in Unicode's composed form, without white space around it."""
     return unicodedata.normalize("NFC", name).strip()
 
 
 def canonical_unit(name: str) -> str:
-    """Spell a unit's name as vaults do: without case, with single spaces, and without characters that nothing shows.
+    """Return the canonical spelling of a unit's name: without case, with single spaces, without invisible characters.
 
-    Unicode's compatibility forms are one (NFKC), also after letters lose their case: "ΜΑΪ́Α" is "Μαΐα". Format
-    characters (category Cf) and variation selectors are dropped. A whole number has one spelling: "7.0", "7.00" and
-    "+7" are "7". Accents are kept, so Greek capitals without them are another name; so are leading zeros ("007"), also
-    where a table protects them from spreadsheets (`="007"`).
+    Unicode's compatibility forms are unified (NFKC), also after case folding: "ΜΑΪ́Α" is "Μαΐα". Format characters
+    (category Cf) and variation selectors are dropped. A whole number has one spelling: "7.0", "7.00" and "+7" are "7".
+    Accents are kept, so Greek capitals without accents are another name. Leading zeros ("007") are kept, also if a
+    table protects them from spreadsheets (`="007"`).
     """
     before, spelled = None, name
     while spelled != before:
@@ -41,14 +41,14 @@ def canonical_unit(name: str) -> str:
 
 
 def former_unit(name: str) -> str:
-    """Spell a unit's name as vaults of format 2 did, whose ledgers know units by that spelling."""
+    """Return the spelling of a unit's name in vaults of format 2, whose ledgers use it."""
     return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
 def former_units(name: str) -> tuple[str, ...]:
-    """Name the other spellings under which a ledger of before may know a unit that comes by this name.
+    """Return the other spellings of a unit's name that an older ledger may use.
 
-    They are its own, and for a whole number the one that tables with gaps have ("7.0").
+    These are its spelling in format 2 and, for a whole number, the spelling in tables with gaps ("7.0").
     """
     spelled = canonical_unit(name)
     found = {former_unit(name)} | ({f"{spelled}.0"} if _WHOLE_NUMBER.fullmatch(spelled) else set())

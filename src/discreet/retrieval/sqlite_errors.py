@@ -1,4 +1,4 @@
-"""What goes wrong with a database or a disk, in words that hold nothing of the documents."""
+"""The errors of a database or a disk, in messages without any part of the documents."""
 
 import errno
 import sqlite3
@@ -20,13 +20,13 @@ _BY_CODE = {
 
 
 def damaged() -> StoreError:
-    """The error of a store that holds what no program put there."""
+    """Return the error of a store with content that no version of this program writes."""
     return StoreError(_DAMAGED)
 
 
 @contextmanager
 def explained() -> Iterator[None]:
-    """Turn errors of SQLite and of files into `StoreError`s that say what to do."""
+    """Turn errors of SQLite and of files into `StoreError`s that name a remedy."""
     try:
         yield
     except sqlite3.Error as error:
@@ -42,7 +42,7 @@ def explained() -> Iterator[None]:
 
 @contextmanager
 def rolled_back_on_error(database: sqlite3.Connection) -> Iterator[None]:
-    """Take back what a transaction changed, if its block fails, also by Ctrl-C; the block begins or commits it."""
+    """Roll a transaction back if the block fails, also by Ctrl-C. The block begins and commits the transaction."""
     try:
         yield
     except BaseException:

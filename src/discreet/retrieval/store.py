@@ -20,7 +20,7 @@ from discreet.retrieval.vectors import Vector as Vector
 
 @dataclass(frozen=True)
 class Piece:
-    """A document's chunk with its vector (of length one), to be stored."""
+    """A chunk of a document with its vector of length one."""
 
     text: str
     vector: Vector
@@ -28,11 +28,11 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A unit that was found for a question; its text is not read yet.
+    """A unit that a search found, without its text.
 
     Attributes:
-        unit: its name.
-        where: the place of its text; only the store that made the hit reads it.
+        unit: the name of the unit.
+        where: the location of its text; only the store that made the hit can read it.
     """
 
     unit: str = field(repr=False)
@@ -57,7 +57,7 @@ class Scored(Protocol):
 
 
 class Catalog(Protocol):
-    """Lists of what a store holds, for the custodian. No released answer depends on them."""
+    """Lists of the contents of a store, for the custodian. No released answer depends on them."""
 
     def list_units(self, limit: int = ALL, skip: int = 0) -> list[UnitEntry]:
         """Return the units by name."""
@@ -66,17 +66,17 @@ class Catalog(Protocol):
         """Return the documents by id; those of one unit, if it is named."""
 
     def list_batches(self, limit: int = ALL, skip: int = 0) -> list[BatchEntry]:
-        """Return the batches, the last first, with those that have no document left."""
+        """Return the batches, the last first, including those without a document."""
 
     def list_respelled(self, *, unreported: bool = False) -> list[Respelled]:
-        """Return the units that had several spellings; with `unreported`, those only that were not reported yet."""
+        """Return the units that had several spellings; with `unreported`, only the unreported ones."""
 
     def mark_respelled_reported(self) -> None:
-        """Record that the custodian was told about all of `list_respelled`."""
+        """Record that all of `list_respelled` were reported to the custodian."""
 
 
 class Store(Protocol):
-    """Keeps documents and finds the units nearest to a vector.
+    """A keeper of documents that finds the units nearest to a vector.
 
     A unit's score is that of its best chunk. Search is exact. Its result is a function of the stored documents and
     the store's key alone: not of their order, of removed documents, or of other documents' scores. A store with
@@ -88,10 +88,10 @@ class Store(Protocol):
     # -- documents -------------------------------------------------------------------------------------------
 
     def batch(self) -> AbstractContextManager[None]:
-        """Make everything that is put within visible together and durably, or not at all."""
+        """Make all documents that are put within visible together and durably, or none of them."""
 
     def begin_batch(self, files: int = 0) -> int:
-        """Return a new number for the documents that one `add` brings, from so many files."""
+        """Begin a batch of documents from so many files, and return its number."""
 
     def put(self, document: Document, pieces: Sequence[Piece], batch: int = 0) -> None:
         """Store a document, in place of one with the same id; within a `batch`, whose number is `batch`.
@@ -115,11 +115,11 @@ class Store(Protocol):
         """Return the number of units: for the custodian."""
 
     def texts(self) -> list[StoredText]:
-        """Return every chunk of every document, in a fixed order: for what reads the whole vault."""
+        """Return every chunk of every document, in a fixed order: for readers of the whole vault."""
 
     @property
     def catalog(self) -> Catalog | None:
-        """The lists of what is stored; None if the store keeps none."""
+        """The lists of units, documents and batches; None if the store has none."""
 
     # -- erasure ---------------------------------------------------------------------------------------------
 
@@ -130,7 +130,7 @@ class Store(Protocol):
         """Erase all documents of a unit, also from the files; return their number."""
 
     def remove_batch(self, number: int) -> int:
-        """Erase all documents whose text a batch brought, also from the files; return their number."""
+        """Erase all documents whose current text is from a batch, also from the files; return their number."""
 
     def remove_source(self, source: str) -> int:
         """Erase all documents that came from a file, also from the store's files; return their number."""
@@ -148,7 +148,7 @@ class Store(Protocol):
         """Return those of `units` that are buried: the time (UTC), and the number of documents erased."""
 
     def settle(self) -> None:
-        """Overwrite what replaced and removed documents left in the files."""
+        """Overwrite the remains of replaced and removed documents in the files."""
 
     def unsettled(self) -> bool:
         """Return whether the files may hold parts of removed documents: a process stopped before `settle`."""
@@ -159,9 +159,9 @@ class Store(Protocol):
         """Return all units by their similarity to a vector, at this moment."""
 
     def passages(self, hits: Sequence[Hit]) -> list[Passage | None]:
-        """Return the best chunk of each unit that was found, in their order, read at one moment.
+        """Return the best chunk of each found unit, in their order, read at one moment.
 
-        None stands for a unit whose best chunk was erased since: that depends on this unit alone.
+        None stands for a unit whose best chunk was erased after the search. It depends on this unit alone.
         """
 
     def nearest_units(self, vector: Vector, count: int) -> list[Passage]:
@@ -192,15 +192,15 @@ class Store(Protocol):
 
 
 class StoreType(Protocol):
-    """What opens a store: a class, such as `EmbeddedStore`. The entry points `discreet.stores` refer to these."""
+    """The type of a store, such as the class `EmbeddedStore`. The entry points `discreet.stores` name such types."""
 
     def __call__(self, folder: Path, dimension: int, merge: Merge | None = None) -> Store:
         """Open the store in a folder, or create it.
 
         Args:
-            folder: VAULT/store. A store that keeps its documents elsewhere finds the address there.
+            folder: VAULT/store. A store that keeps its documents elsewhere keeps their address there.
             dimension: the length of vectors.
-            merge: records in the ledger that units became one; None where no questions are asked.
+            merge: records in the ledger that units were merged; None if no questions are asked.
 
         Raises:
             StoreError: if the store cannot be read, is damaged, or holds vectors of another length.
@@ -215,9 +215,9 @@ class StoreType(Protocol):
 
 
 def digest(document: Document) -> bytes:
-    """Return a hash of a document's unit, text and fields, if it has some: it tells a changed document."""
+    """Return a hash of a document's unit, text and fields (if any). It differs for a changed document."""
     content = f"{len(document.unit)}:{document.unit}{document.text}"
-    if document.fields:  # begins with a letter, so that no document without fields has the same content
+    if document.fields:  # the content begins with a letter, unlike that of a document without fields
         fields = json.dumps(dict(document.fields), sort_keys=True)
         content = f"fields {len(fields)}:{fields}{content}"
     return hashlib.sha256(content.encode()).digest()

@@ -9,7 +9,7 @@ from discreet.retrieval.sqlite_errors import explained
 
 _FILE = "store.sqlite"
 _LONGEST = 2**20
-"""No embedder makes longer vectors."""
+"""The upper limit of the length of vectors: no embedder makes longer ones."""
 
 
 def read_dimension(folder: Path) -> int | None:
@@ -27,7 +27,7 @@ def read_dimension(folder: Path) -> int | None:
             return None  # the creation of the tables was interrupted
         found = database.execute("select value from meta where name = 'dimension'").fetchone()
     if found is None or not isinstance(found[0], int) or not 0 < found[0] <= _LONGEST:
-        raise StoreError("The store does not say what vectors it holds. Restore the vault from a copy.")
+        raise StoreError("The store has no valid length of vectors. Restore the vault from a copy.")
     return found[0]
 
 
@@ -39,5 +39,5 @@ def replace_key(folder: Path, key: bytes) -> None:
     """
     with explained(), closing(sqlite3.connect(folder / _FILE, timeout=30)) as database, database:
         if database.execute("select 1 from unit").fetchone():
-            raise StoreError("The key of a store can be replaced only while it holds no documents.")
+            raise StoreError("The store holds documents. Its key can be replaced only while it is empty.")
         database.execute("update meta set value = ? where name = 'key'", (key,))

@@ -32,7 +32,7 @@ def load_store_type(name: str) -> StoreType:
 
 
 def find_defect(store_type: Any) -> str:
-    """Return what keeps an object from being a `StoreType`, or "" if it is one as far as can be seen."""
+    """Return why an object is no `StoreType`; "" if no defect is found."""
     if not callable(store_type) or not callable(getattr(store_type, "stored_dimension", None)):
         return "It is not a store: it needs a constructor (folder, dimension, merge) and stored_dimension(folder)."
     methods = [name for name in vars(Store) if not name.startswith("_")]
@@ -48,7 +48,7 @@ def open_store(config: VaultConfig, folder: Path, dimension: Callable[[], int], 
         config: the vault's settings.
         folder: VAULT/store.
         dimension: returns the length of the embedder's vectors; called only if nothing was ever added.
-        merge: records in the ledger which units became one; required wherever questions are asked.
+        merge: records in the ledger which units were merged; required if questions are asked.
 
     Raises:
         StoreError, VaultVersionError: if the store cannot be read, is damaged, or has another version.

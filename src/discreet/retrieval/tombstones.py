@@ -1,7 +1,7 @@
-"""Who was erased and is not to come back: a keyed hash of each name, with a time; nothing that can be read.
+"""Tombstones of erased units: a keyed hash of each name, with a time. They hold no readable name.
 
-With the store's key, which lies in the same file, it can be tried whether a known name is among them. Only the
-custodian's commands look here: nothing that is released depends on it.
+The store's key is in the same file, so its reader can test a known name. Only the custodian's commands read tombstones:
+no release depends on them.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ from discreet.retrieval.sqlite_errors import damaged
 
 
 def bury(database: sqlite3.Connection, key: bytes, unit: str, documents: int) -> None:
-    """Note that a unit was erased now, with so many documents; once more, if it was before."""
+    """Record that a unit was erased now, with its number of documents. A repeated erasure adds to that number."""
     database.execute(
         "insert into tombstone values (?, ?, ?) on conflict (unit) do update set time = excluded.time, "
         "documents = documents + excluded.documents",
@@ -23,12 +23,12 @@ def bury(database: sqlite3.Connection, key: bytes, unit: str, documents: int) ->
 
 
 def readmit(database: sqlite3.Connection, key: bytes, unit: str) -> bool:
-    """Let a unit come back; whether it was erased."""
+    """Accept a unit again; return whether it was erased."""
     return database.execute("delete from tombstone where unit = ?", (_hash(key, unit),)).rowcount > 0
 
 
 def find(database: sqlite3.Connection, key: bytes, units: Iterable[str]) -> dict[str, tuple[str, int]]:
-    """Those of `units` that were erased, by the name that was asked for: when (UTC), and how many documents."""
+    """Return those of `units` that were erased, by the given name: the time (UTC), and the number of documents."""
     found = {}
     for unit in units:
         row = database.execute("select time, documents from tombstone where unit = ?", (_hash(key, unit),)).fetchone()
@@ -40,7 +40,7 @@ def find(database: sqlite3.Connection, key: bytes, units: Iterable[str]) -> dict
 
 
 def now() -> str:
-    """The time in UTC, to the second."""
+    """Return the time in UTC, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 

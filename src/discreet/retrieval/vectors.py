@@ -1,11 +1,10 @@
 """A matrix of vectors in a file, and their exact scores.
 
-The rounding of a floating-point product depends on where a row lies and how many rows there are, so that a
-neighbour's presence could turn a tie. Vectors are therefore stored as whole numbers (a vector of length one times
-about 4080, in float32): each product is a whole number, and by Cauchy and Schwarz every partial sum stays below
-2^24, where float32 adds whole numbers without rounding. So whatever order, block or thread the linear-algebra
-library chooses, a score depends on nothing but its document and the question. Coordinates are off by at most
-1.3e-4, scores by about 1e-4.
+The rounding of a floating-point product depends on a row's position and on the number of rows, so that another row
+could turn a tie. Vectors are therefore stored as whole numbers: a vector of length one times about 4080, in float32.
+Each product is a whole number. By the Cauchy-Schwarz inequality, every partial sum stays below 2^24, where float32 adds
+whole numbers without rounding. A score therefore depends on its document and the question alone, for every order, block
+or thread of the linear-algebra library. The error of coordinates is at most 1.3e-4, that of scores about 1e-4.
 """
 
 import math
@@ -24,7 +23,7 @@ LARGEST = 4096
 
 
 class VectorFile:
-    """Rows of `dimension` float32 numbers in a file; who uses which row is for the caller to know.
+    """Rows of `dimension` float32 numbers in a file. The caller manages the use of rows.
 
     Attributes:
         scale: the length that vectors of length one are stored with.
@@ -60,7 +59,7 @@ class VectorFile:
             os.fsync(file.fileno())
 
     def open(self, size: int) -> Vector:
-        """The first `size` rows, mapped into memory."""
+        """Return the first `size` rows, mapped into memory."""
         if not size:
             return np.empty((0, self._dimension), dtype=np.float32)
         if not self._path.exists() or self._path.stat().st_size < size * self._row_bytes:
@@ -68,16 +67,16 @@ class VectorFile:
         return np.memmap(self._path, dtype=np.float32, mode="r", shape=(size, self._dimension))
 
     def scores(self, matrix: Vector, vector: Vector) -> Vector:
-        """The exact products of all rows with `vector`: similarity times `scale` squared."""
+        """Return the exact products of all rows with `vector`: similarity times `scale` squared."""
         scores: Vector = np.asarray(matrix) @ self._whole(vector)
         return scores
 
     def _whole(self, vector: Vector) -> Vector:
         whole = np.rint(np.asarray(vector, dtype=np.float64) * self.scale)
-        # Longer vectors would be rounded; written so that NaN is refused too.
+        # Products of longer vectors would be rounded. The negated comparison also refuses NaN.
         if whole.shape != (self._dimension,) or not whole @ whole <= LARGEST**2:
             raise StoreError(
-                f"The embedder made a vector that is not of {self._dimension} numbers and length one. Nothing was "
-                "stored. Use an embedder that makes such vectors."
+                f"The embedder made an invalid vector. Expected: {self._dimension} numbers, and length one. Nothing "
+                "was stored. Use another embedder."
             )
         return whole.astype(np.float32)

@@ -14,6 +14,10 @@ Show = Callable[[str, int | None], AbstractContextManager[Advance]]
 """Shows a stage, given its name and total, until the block ends."""
 
 
+def ignore_progress(*_: object) -> None:
+    """Ignore a report of progress."""
+
+
 @contextmanager
 def _shown_to_no_one(_name: str, _total: int | None) -> Iterator[Advance]:
     yield lambda _: None

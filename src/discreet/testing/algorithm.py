@@ -8,6 +8,7 @@ import pytest
 from discreet.algorithms.common.algorithm import Algorithm, Query
 from discreet.algorithms.common.answer import GeneratedAnswer
 from discreet.algorithms.common.plan import ANY_VOCABULARY, Plan
+from discreet.baselines.corpus import BaselineCorpus
 from discreet.errors import BudgetExhausted, DiscreetError
 from discreet.generation.model import LanguageModel
 from discreet.generation.toy import ToyModel
@@ -21,7 +22,8 @@ from discreet.privacy.unit_account import UnitAccount
 from discreet.query.validation import check_declared
 from discreet.retrieval.documents import Document, Passage
 from discreet.retrieval.embedding import HashingEmbedder
-from discreet.retrieval.sealed_corpus import SealedCorpus, unit_key
+from discreet.retrieval.indexer import Indexer
+from discreet.retrieval.sealed_corpus import unit_key
 from discreet.testing.plain_store import PlainStore
 
 QUESTION = "What helps against numb thumbs?"
@@ -75,7 +77,7 @@ class RecordingLedger(MemoryLedger):
             self._together = self._together + most
 
 
-class WatchedCorpus(SealedCorpus):
+class WatchedCorpus(BaselineCorpus):
     """A corpus that counts how often documents were read in the clear, as baselines do."""
 
     clear_reads = 0
@@ -248,10 +250,11 @@ def run(
     """
     if account == "corpus" and algorithm.payment is Payment.EACH_UNIT:
         pytest.skip("The algorithm charges single units.")
-    ledger, corpus = RecordingLedger(budget), WatchedCorpus(PlainStore(), HashingEmbedder())
+    ledger, store, embedder = RecordingLedger(budget), PlainStore(), HashingEmbedder()
+    corpus = WatchedCorpus(store, embedder)
     documents = [Document(f"d{number}", f"u{number}", text) for number, text in enumerate(texts)]
     unable = [Document(f"p{number}", f"poor{number}", text) for number, text in enumerate(poor)]
-    corpus.index([*documents, *unable])
+    Indexer(store, embedder).index([*documents, *unable])
     exhaust(ledger, [document.unit for document in unable])
     payer = open_account(account, ledger, algorithm.plan(budget, ANY_VOCABULARY), seed)
     try:

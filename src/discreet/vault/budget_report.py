@@ -1,4 +1,4 @@
-"""What a vault has left: for its custodian, and what of that is public."""
+"""The report of a vault's budget: for its custodian, with a public part for analysts."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ STEPS = 10
 
 @dataclass(frozen=True)
 class Level:
-    """How many units have between `low` and `high` of epsilon left."""
+    """The number of units that have between `low` and `high` of epsilon left."""
 
     low: float
     high: float
@@ -30,16 +30,16 @@ class Level:
 
 @dataclass(frozen=True)
 class BudgetReport:
-    """What was granted, spent and is left, and the questions that paid.
+    """The grant, its spent part and the rest, and the questions that were charged.
 
     Attributes:
-        granted, delta: what all answers together may reveal about any one unit.
-        spent, left: what everybody paid, and what a unit has left that never paid by itself: public.
-        unit: what a unit is.
-        questions: every question, with what it cost a unit that took part.
-        levels: how many units have how much left: private; empty where everybody pays.
-        odometer: the epsilon that all questions so far may have cost any one unit at most: public.
-        more: an estimate of how many more questions like the default one fit; None if it cannot be told.
+        granted, delta: the bound on what all answers together may reveal about any one unit.
+        spent, left: the epsilon that all units paid, and the rest of a unit without payments of its own: public.
+        unit: the name of a unit.
+        questions: all questions, each with its cost to a unit that took part.
+        levels: the numbers of units by their rest of epsilon: private; empty if the payment is "corpus".
+        odometer: the most that all questions so far may have cost any one unit, epsilon: public.
+        more: the estimated number of further default questions; None if it cannot be estimated.
     """
 
     granted: float
@@ -53,7 +53,7 @@ class BudgetReport:
     odometer: float | None = None
 
     def public(self) -> dict[str, Any]:
-        """What an analyst may see."""
+        """Return the public part, for analysts, as plain data."""
         return {
             "granted": self.granted,
             "delta": self.delta,
@@ -65,7 +65,7 @@ class BudgetReport:
         }
 
     def describe(self) -> dict[str, Any]:
-        """The report as plain data; the keys are those of `discreet budget --json`."""
+        """Return the report as plain data, with the keys of `discreet budget --json`."""
         return self.public() | {
             "questions": [question.describe() for question in self.questions],
             "levels": [{"low": one.low, "high": one.high, "units": one.units} for one in self.levels],
@@ -74,31 +74,31 @@ class BudgetReport:
 
 
 def report(ledger: "VaultLedger", algorithm: Algorithm, unit: str, count_units: Callable[[], int]) -> BudgetReport:
-    """The report of a vault.
+    """Return the report of a vault.
 
     Args:
-        ledger: who has paid what.
-        algorithm: how a question is answered if nothing else is said.
-        unit: what a unit is called.
-        count_units: returns the number of units in the vault; called only where units pay.
+        ledger: the charges of all units.
+        algorithm: the default algorithm of the vault.
+        unit: the name of a unit.
+        count_units: returns the number of units in the vault; called only if the payment is "unit".
     """
     budget, questions = ledger.budget, ledger.questions()
     try:
         plan = algorithm.plan(budget, ANY_VOCABULARY)
-    except UsageError:  # the whole grant is too little for an answer of that algorithm
+    except UsageError:  # the whole grant is too small for one answer of that algorithm
         plan = None
     odometer = Odometer(budget, ledger.spent_at_most(), len(questions)).epsilon
     if algorithm.payment is Payment.EACH_UNIT:
         found = by_units(ledger, unit, questions, count_units(), plan, algorithm.units_read)
     else:
-        found = by_everybody(budget, ledger.spent(), unit, questions, plan)
+        found = by_corpus(budget, ledger.spent(), unit, questions, plan)
     return replace(found, odometer=odometer)
 
 
-def by_everybody(
+def by_corpus(
     budget: Budget, spent: Spending, unit: str, questions: Sequence[QuestionRecord], plan: Plan | None
 ) -> BudgetReport:
-    """The report of a vault in which everybody pays for every question."""
+    """Return the report of a vault in which all units pay for every question."""
     more = None
     if plan is not None:
         more = _times(budget, budget.filter_state(spent), plan.max_cost)
@@ -108,42 +108,42 @@ def by_everybody(
 
 
 def by_units(
-    ledger: UnitLedger, unit: str, questions: Sequence[QuestionRecord], units: int, plan: Plan | None, places: int
+    ledger: UnitLedger, unit: str, questions: Sequence[QuestionRecord], units: int, plan: Plan | None, least: int
 ) -> BudgetReport:
-    """The report of a vault in which units pay by themselves.
+    """Return the report of a vault in which each unit pays for the questions that could use its documents.
 
     Args:
-        ledger: who has paid what.
-        unit: what a unit is called.
-        questions: every question.
-        units: how many units the vault holds.
-        plan: what another question would cost; None if the grant is too small for any.
-        places: how many units a question needs at least.
+        ledger: the charges of all units.
+        unit: the name of a unit.
+        questions: all questions.
+        units: the number of units in the vault.
+        plan: the cost of another question; None if the grant is too small for any.
+        least: the least number of units that a question needs.
     """
-    budget, everybody = ledger.budget, ledger.budget.filter_state(ledger.spent())
+    budget, common = ledger.budget, ledger.budget.filter_state(ledger.spent())
     readings = list(ledger.unit_balances())
     untouched = max(0, units - sum(count for _, count in readings))
     counts, uses = [0] * STEPS, 0
     for own, count in [*readings, (FilterState(), untouched)]:
-        left = budget.left_state(everybody + own)
+        left = budget.left_state(common + own)
         counts[min(STEPS - 1, int(left / budget.epsilon * STEPS))] += count
-        uses += count * _times(budget, everybody + own, plan.max_cost) if plan else 0
-    taking = max(places, _taking_part(readings, questions))
-    public = by_everybody(budget, ledger.spent(), unit, questions, None)
+        uses += count * _times(budget, common + own, plan.max_cost) if plan else 0
+    taking = max(least, _taking_part(readings, questions))
+    public = by_corpus(budget, ledger.spent(), unit, questions, None)
     width = budget.epsilon / STEPS
     levels = tuple(Level(step * width, (step + 1) * width, count) for step, count in enumerate(counts))
     return replace(public, levels=levels, more=uses // taking)
 
 
 def _taking_part(readings: Sequence[tuple[FilterState, int]], questions: Sequence[QuestionRecord]) -> int:
-    """How many units paid for a question, on average."""
+    """Return the mean number of units that paid for a question."""
     paid = sum(own.pure * count for own, count in readings)
     asked = sum(int(question.spending.loss_nano[-1]) for question in questions)
     return round(paid / asked) if asked else 0
 
 
 def _times(budget: Budget, spent: FilterState, most: Spending) -> int:
-    """How many more such questions a unit can pay that has spent so much."""
+    """Return the number of further questions of cost `most` that a unit can pay after `spent`."""
     low, high, cost = 0, 10_000, budget.filter_state(most)
     while high > low:
         middle = (low + high + 1) // 2

@@ -18,6 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from discreet.baselines.corpus import BaselineCorpus
 from discreet.config import VaultConfig, read_secret
 from discreet.errors import StoreError
 from discreet.export.vectors import FOLDER, Source
@@ -30,6 +31,7 @@ from discreet.privacy.noise import Noise
 from discreet.query.answer_cache import AnswerCache
 from discreet.query.public_context import PublicContext
 from discreet.retrieval.embedding import Deferred, Embedder, deferred_embedder, open_embedder
+from discreet.retrieval.indexer import Indexer
 from discreet.retrieval.inventory import Inventory
 from discreet.retrieval.sealed_corpus import SealedCorpus, unit_key
 from discreet.retrieval.store import Store
@@ -104,14 +106,14 @@ class VaultComponents:
 
     @property
     def language(self) -> str:
-        """The code of the language that the model reads, as far as it is known; "" if it is not."""
+        """The code of the language that the model reads; "" if it is not known."""
         return "en" if self.settings.model == PACKAGED else ""
 
     def load(self) -> None:
-        """Load what a question needs that was not answered before: what fails, fails before anything is paid."""
+        """Load the embedder and the model of a new answer, so that a failure comes before any payment."""
         if isinstance(self.embedder, Deferred):
             _ = self.embedder.loaded
-        _ = self.model  # last: where it is not loaded, nothing was paid
+        _ = self.model  # last: as long as no model is loaded, nothing was paid
 
     @cached_property
     def store(self) -> Store:
@@ -123,23 +125,33 @@ class VaultComponents:
     def _open_store(self) -> Store:
         folder = self.path / "store"
         if not folder.is_dir():
-            raise StoreError(f"{folder} is gone, and the documents with it. Restore the vault from a copy.")
+            raise StoreError(f"The folder {folder} with the documents is missing. Restore the vault from a copy.")
         return open_store(self.settings, folder, lambda: self.embedder.dimension, self._merge_units)
 
     def _merge_units(self, pairs: Sequence[tuple[str, str]]) -> None:
-        """Have what units paid under the first name of each pair count under the second."""
+        """Move the payments under the first name of each pair to the second name."""
         if self.settings.payment == "unit":
             self.ledger.merge([(unit_key(old, self.secret), unit_key(new, self.secret)) for old, new in pairs])
 
     @cached_property
     def inventory(self) -> Inventory:
-        """What is in the vault, how it came there, and who was erased: for the custodian."""
+        """The units, documents, batches and erased individuals: for the custodian."""
         return Inventory(self.store, self.traces.erasing)
 
     @cached_property
     def corpus(self) -> SealedCorpus:
-        """The documents, to be searched."""
-        return SealedCorpus(self.store, self.embedder, self.secret, folder=self.path / CLAIMS)
+        """The documents, sealed, as algorithms search them."""
+        return SealedCorpus(self.store, self.embedder, self.secret)
+
+    @cached_property
+    def baseline_corpus(self) -> BaselineCorpus:
+        """The documents as baselines without a guarantee read them, also in the clear."""
+        return BaselineCorpus(self.store, self.embedder, self.secret, self.path / CLAIMS)
+
+    @property
+    def indexer(self) -> Indexer:
+        """The way of documents into the store."""
+        return Indexer(self.store, self.embedder)
 
     @cached_property
     def history(self) -> AnswerCache:
@@ -148,22 +160,22 @@ class VaultComponents:
 
     @cached_property
     def public_context(self) -> PublicContext:
-        """The corpus that the public prompt may read: `public_context.use("corpus.jsonl")` says that it is public."""
+        """The public corpus, which the public prompt may read."""
         return PublicContext(self.path, self.embedder, self.store)
 
     @cached_property
     def traces(self) -> DerivedData:
-        """What is made of documents beside the store."""
+        """The data that was derived from documents, outside the store."""
         return DerivedData(self.path, self.store)
 
     @cached_property
     def secret(self) -> bytes:
-        """What units get their names in the ledger from; nothing where everybody pays."""
+        """The key of the units' names in the ledger; empty if the payment is "corpus"."""
         return read_secret(self.path, self.settings) if self.settings.payment == "unit" else b""
 
     @property
     def flight_secret(self) -> bytes:
-        """What flights get their names from, so that these tell no question: to who may look into the database, say."""
+        """The key of the flights' names, so that a name in the database reveals no question."""
         return self.secret or self.settings.secret_digest.encode()
 
     def count_units(self) -> int:

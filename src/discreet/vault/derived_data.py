@@ -1,8 +1,8 @@
-"""What is made of documents and kept outside the store: forgotten whenever somebody is erased.
+"""Data that is derived from documents and kept outside the store. Each erasure removes all of it.
 
-VAULT/synthesis, VAULT/synthesis-simulated    what the model read in texts (`discreet.synthesis.checkpoint`)
+VAULT/synthesis, VAULT/synthesis-simulated    the extractions of synthesis (`discreet.synthesis.checkpoint`)
 VAULT/claims                                  the datastores of knn-lm (`discreet.baselines.datastore`)
-VAULT/adding.*                                held while documents are added; all is forgotten if one is left, and free
+VAULT/adding.*                                a mark, locked while documents are added; an unlocked one shows a crash
 """
 
 import fcntl
@@ -21,16 +21,16 @@ _MARK = "adding"
 
 
 class DerivedData:
-    """The traces of documents in a vault's folder."""
+    """The derived data in the folder of a vault."""
 
     def __init__(self, folder: Path, store: Store) -> None:
         self._folder, self._store = folder, store
 
     def make_up(self) -> None:
-        """Forget, if a process was killed while it added documents, of which some may have been replaced.
+        """Remove the derived data if a process was killed while it added documents: it may have replaced some.
 
         Raises:
-            StoreError: something could not be removed, and is named.
+            StoreError: if a file could not be removed; the error names it.
         """
         for mark in self._folder.glob(f"{_MARK}.*"):
             if _is_free(mark):
@@ -38,10 +38,10 @@ class DerivedData:
                 mark.unlink(missing_ok=True)
 
     def forget(self) -> None:
-        """Remove all of them.
+        """Remove all derived data.
 
         Raises:
-            StoreError: something could not be removed, and is named.
+            StoreError: if a file could not be removed; the error names it.
         """
         for name in (SYNTHESIS, SIMULATED):
             forget_extractions(self._folder / name)
@@ -49,7 +49,10 @@ class DerivedData:
 
     @contextmanager
     def erasing(self) -> Iterator[None]:
-        """Forget first, so that a crash leaves nothing; and last, since a synthesis may have read meanwhile."""
+        """Remove the derived data before and after the block.
+
+        After a crash in the block, none is left. A synthesis may read documents during the block.
+        """
         self.forget()
         try:
             yield
@@ -57,12 +60,12 @@ class DerivedData:
             self.forget()
 
     def adding(self, add: Callable[[], Added]) -> Added:
-        """Add documents; forget if some were replaced, also if it was interrupted."""
+        """Add documents. Remove the derived data if some were replaced, also after an interruption."""
         with self._marked():
             try:
                 added = add()
             except BaseException:
-                if self._store.unsettled():  # some were replaced already, and will not be again
+                if self._store.unsettled():  # some were replaced; a later call counts them as unchanged
                     self.forget()
                 raise
             if added.replaced:
@@ -71,12 +74,12 @@ class DerivedData:
 
     @contextmanager
     def _marked(self) -> Iterator[None]:
-        """While this lasts a mark is held, which the system lets go of if the process is killed."""
+        """Hold a locked mark during the block. The system unlocks it if the process is killed."""
         mark = self._folder / f"{_MARK}.{secrets.token_hex(8)}"
         made = mark.with_name(f".{mark.name}")
         with made.open("w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
-            made.rename(mark)  # held before anybody can see it
+            made.rename(mark)  # locked before another process can see it
             try:
                 yield
             finally:
@@ -84,10 +87,10 @@ class DerivedData:
 
 
 def _is_free(mark: Path) -> bool:
-    """Whether nobody holds a mark any more that is still there."""
+    """Return whether a mark is left over: it exists, and no process locks it."""
     try:
         with mark.open() as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, FileNotFoundError):  # somebody adds, or was done just now
+    except (BlockingIOError, FileNotFoundError):  # another process adds documents, or has just finished
         return False
     return True

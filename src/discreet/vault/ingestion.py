@@ -1,4 +1,4 @@
-"""Documents on their way into a vault."""
+"""The way of documents into a vault: from files or a program to its store."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -12,32 +12,33 @@ from discreet.reading.intake import Intake
 from discreet.reading.records import BadRecord
 from discreet.reading.units import UnitRules
 from discreet.retrieval.documents import Document
-from discreet.retrieval.sealed_corpus import Counts, SealedCorpus
+from discreet.retrieval.indexer import Counts, Indexer
 from discreet.retrieval.store import Store
 
 _NAMELESS = (
-    "has no unit, and its id is in the vault as that of a document that has one: that stays as it was. Name the unit, "
-    "or remove that document first"
+    "has no unit, but the stored document with its id has one. The stored document was kept. Set the unit field, or "
+    "remove the stored document first"
 )
 _TAKEN = (
-    "its id is in the vault as that of a document about another individual, which stays as it was. Give this one an "
-    "id of its own; or, if it is the same document, remove that first"
+    "the stored document with its id is about another individual. The stored document was kept. Give this document an "
+    "id of its own; if both are one document, remove the stored document first"
 )
 _CONFLICT = "the same id as a record before it, with another text or unit; the first was kept"
 Progress = Callable[[str, int], None]
-"""Told (what is done, how many more are done): for a progress bar."""
+"""Receives the kind of the objects that are done, and the number of those done since the last call."""
 
 
 class How(TypedDict, total=False):
-    """How files become documents. Everything may be left out.
+    """The way in which files become documents. All keys are optional.
 
     Attributes:
-        text_field: the field of a record with its text: "text".
-        unit_field: the field that names the individual: the vault's.
-        id_field: the field with the document's id: "id". A record without one is named by its unit and its text.
-        units: how files, and records without a unit, get theirs: they are refused.
-        encoding: of files of text and of tables: detected for each file.
-        delimiter: between the columns of a table: detected for each file.
+        text_field: the field of a record with its text; default "text".
+        unit_field: the field that names the individual; default that of the vault.
+        id_field: the field with the id of the document; default "id". A record without one is named by its unit and
+            its text.
+        units: the rules by which files, and records without a unit, get a unit; by default they are refused.
+        encoding: the encoding of text files and tables; by default detected for each file.
+        delimiter: the delimiter of the columns of a table; by default detected for each file.
     """
 
     text_field: str
@@ -50,17 +51,16 @@ class How(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Added:
-    """What `add` did.
+    """The result of an addition.
 
     Attributes:
-        added, replaced, unchanged: counts of documents.
-        own_unit: how many carried no unit and so became a unit of their own.
-        bad: what was not added, by place and reason: it could not be read, or its id is another document's.
-        conflicts: the ids that came twice with different content (they are in `bad`, too); the first was kept.
-        repeated: how many repeat a record of the same unit in the same file; they are kept.
-        buried: how many documents are about individuals that were erased and are not to come back. Each of these
-            individuals is in `bad`, by name.
-        batch: the number of the batch that holds what was added (for `discreet undo`); 0 if nothing was.
+        added, replaced, unchanged: numbers of documents.
+        own_unit: the number of documents without a unit, each of which became a unit of its own.
+        bad: the records that were not added, by location and reason: unreadable, or with the id of another document.
+        conflicts: the ids that came twice with different content (also in `bad`); the first was kept.
+        repeated: the number of records that repeat a record of the same unit in the same file; they are kept.
+        buried: the number of documents about erased individuals. `bad` names each of these individuals.
+        batch: the number of the batch of the added documents (for `discreet undo`); 0 if none was added.
     """
 
     added: int
@@ -74,22 +74,22 @@ class Added:
     batch: int = 0
 
 
-class _Places:
-    """Where documents were read, for messages about those that a store refuses."""
+class _Locations:
+    """The files and lines of documents, for messages about documents that a store refuses."""
 
     def __init__(self) -> None:
-        self._places: dict[str, str] = {}
+        self._first: dict[str, str] = {}
         self._again: dict[str, list[str]] = {}
 
     def see(self, name: str, where: str) -> None:
-        if self._places.setdefault(name, where) != where:
+        if self._first.setdefault(name, where) != where:
             self._again.setdefault(name, []).append(where)
 
     def of(self, name: str) -> str:
-        return self._places.get(name, f"the document '{name}'")
+        return self._first.get(name, f"the document '{name}'")
 
     def again(self, name: str) -> str:
-        """The next of the later places of an id."""
+        """Return the next of the later locations of an id."""
         later = self._again.get(name)
         return later.pop(0) if later else self.of(name)
 
@@ -98,7 +98,7 @@ def open_intake(paths: Sequence[str | Path | FoundFile], how: How, settings: Vau
     """Find the files of an addition to the vault with these settings.
 
     Raises:
-        UsageError, BadData: a path is not there, or what names the units cannot be used.
+        UsageError, BadData: if a path does not exist, or if the rules for units cannot be used.
     """
     unit_field = how.get("unit_field") or settings.unit_field
     fields = Fields(how.get("text_field", "text"), unit_field, how.get("id_field", "id"), settings.fields)
@@ -107,14 +107,14 @@ def open_intake(paths: Sequence[str | Path | FoundFile], how: How, settings: Vau
     return Intake(files, fields, options, how.get("units", UnitRules()), settings.unit_field)
 
 
-def add_files(corpus: SealedCorpus, store: Store, intake: Intake, progress: Progress | None) -> Added:
-    """Add the documents of files. What cannot be read is reported, and the rest is added.
+def add_files(indexer: Indexer, store: Store, intake: Intake, progress: Progress | None) -> Added:
+    """Add the documents of files. Report each unreadable record, and add the others.
 
     Raises:
-        UsageError, BadData: units are not named, or a field is missing. Nothing was written.
+        UsageError, BadData: if units are not named, or a field is missing. Nothing was written.
     """
     bad: list[BadRecord] = []
-    places, repeated = _Places(), 0
+    locations, repeated = _Locations(), 0
     records = intake.documents(lambda name: store.units([name]).get(name, ""))
 
     def good() -> Iterator[Document]:
@@ -124,20 +124,20 @@ def add_files(corpus: SealedCorpus, store: Store, intake: Intake, progress: Prog
                 bad.append(one)
                 continue
             repeated += one.repeated
-            places.see(one.document.id, one.where)
+            locations.see(one.document.id, one.where)
             yield one.document
 
-    found = _add(corpus, good(), places, progress, len(intake.files))
+    found = _add(indexer, good(), locations, progress, len(intake.files))
     return replace(found, bad=(*bad, *found.bad), repeated=repeated)
 
 
-def add_documents(corpus: SealedCorpus, documents: Iterable[Document], progress: Progress | None) -> Added:
+def add_documents(indexer: Indexer, documents: Iterable[Document], progress: Progress | None) -> Added:
     """Add documents from a program."""
-    return _add(corpus, documents, _Places(), progress)
+    return _add(indexer, documents, _Locations(), progress)
 
 
 def _add(
-    corpus: SealedCorpus, documents: Iterable[Document], places: _Places, progress: Progress | None, files: int = 0
+    indexer: Indexer, documents: Iterable[Document], locations: _Locations, progress: Progress | None, files: int = 0
 ) -> Added:
     own_unit = 0
 
@@ -148,28 +148,28 @@ def _add(
             yield document
 
     done = None if progress is None else lambda count: progress("documents", count)
-    counts = corpus.index(counted(), progress=done, files=files)
+    counts = indexer.index(counted(), progress=done, files=files)
     return Added(
         counts.added,
         counts.replaced,
         counts.unchanged,
         own_unit,
-        tuple(_left_out(counts, places)),
+        tuple(_left_out(counts, locations)),
         tuple(counts.conflicts),
         buried=counts.buried.total(),
         batch=counts.batch,
     )
 
 
-def _left_out(counts: Counts, places: _Places) -> Iterator[BadRecord]:
+def _left_out(counts: Counts, locations: _Locations) -> Iterator[BadRecord]:
     for names, reason in ((counts.nameless, _NAMELESS), (counts.taken, _TAKEN)):
         for name in names:
-            yield BadRecord(places.of(name), reason)
+            yield BadRecord(locations.of(name), reason)
     for name in counts.conflicts:
-        yield BadRecord(places.again(name), _CONFLICT)
+        yield BadRecord(locations.again(name), _CONFLICT)
     for (name, time), number in counts.buried.items():
         yield BadRecord(
             f"the individual '{name}'",
-            f"was erased on {time[:10]}, and {number} of its documents came again. To let it come back: discreet "
-            f"readmit VAULT --unit '{name}'",
+            f"was erased on {time[:10]}, and {number} of its documents came again. They were refused. To accept them: "
+            f"discreet readmit VAULT --unit '{name}'",
         )

@@ -34,18 +34,18 @@ def make_folder(path: Path, settings: VaultConfig, failure_share: float) -> None
         check_people(settings.people)
     settings = replace(settings, fields=check_types(settings.fields, settings.unit_field))
     if not settings.unit_field.strip():
-        raise UsageError("The field that names the individual needs a name, such as 'patient'.")
+        raise UsageError("The name of the unit field is empty. Name the field of the individual, such as 'patient'.")
     if not is_plugin_model(settings.model):
         check_spelling("language model", settings.model, [PACKAGED, *find_names(MODELS)])
     check_spelling("embedder", settings.embedder, [*EMBEDDERS, *find_names(PLUGGED_EMBEDDERS)])
     load_store_type(settings.store)
     if not 0 < settings.delta < 1:
-        raise UsageError(f"Delta is a probability between 0 and 1, not {settings.delta}. Try 1e-6.")
+        raise UsageError(f"Delta is {settings.delta}. Expected: a probability between 0 and 1, such as 1e-6.")
     try:
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise UsageError(f"There is already something at {path}. Choose a new folder for the vault.")
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Made beside its place and renamed, so that a vault is there as a whole or not at all.
+        # Made beside `path` and renamed: after a crash there is a whole vault or none.
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".vault-") as made:
             folder = Path(made) / "vault"
             folder.mkdir(mode=0o700)

@@ -38,6 +38,7 @@ from discreet.retrieval.store import Store
 from discreet.synthesis.base import SynthesisAlgorithm
 from discreet.synthesis.dp_synrag.parameters import DPSynRAG
 from discreet.synthesis.runner import SynthesisRunner, Synthetic, Told, check_finished, make_corpus
+from discreet.system.progress import ignore_progress
 from discreet.system.turns import Turn, taking_turns
 from discreet.vault.budget_report import BudgetReport, report
 from discreet.vault.components import VaultComponents
@@ -231,13 +232,13 @@ class Vault:
     def take_in(self, intake: Intake, progress: Progress | None = None) -> Added:
         """Add the documents that `intake` found."""
         _ = intake.preview  # it refuses bad files before the embedder is loaded
-        added = self.components.traces.adding(lambda: add_files(self.corpus, self.store, intake, progress))
+        added = self.components.traces.adding(lambda: add_files(self.components.indexer, self.store, intake, progress))
         no_longer_empty(self.path)
         return added
 
     def add_documents(self, documents: Iterable[Document], progress: Progress | None = None) -> Added:
         """Add documents from a program."""
-        added = self.components.traces.adding(lambda: add_documents(self.corpus, documents, progress))
+        added = self.components.traces.adding(lambda: add_documents(self.components.indexer, documents, progress))
         no_longer_empty(self.path)
         return added
 
@@ -266,7 +267,7 @@ class Vault:
         *,
         only_new: bool = False,
         force: bool = False,
-        told: Told = lambda *_: None,
+        told: Told = ignore_progress,
         ray: str | None = None,
     ) -> Synthetic:
         """Make a synthetic corpus, and pay for it once. Questions to the corpus are free.
@@ -348,11 +349,7 @@ class Vault:
         return self.pipeline.odometer
 
     def ask_corpus(self, question: str, corpus: str | Path, *, max_tokens: int = 32, prefix: str = "") -> Answer:
-        """Answer from a synthetic corpus with this vault's model and embedder. Each answer is free.
-
-        Raises:
-            BadData: if the file is no corpus.
-        """
+        """Answer from a synthetic corpus, for free, with this vault's model and embedder."""
         texts = PublicTexts.read(Path(corpus), self.embedder)
         return self.pipeline.read_texts(question, texts, RAG(max_tokens=max_tokens, prefix=prefix))
 

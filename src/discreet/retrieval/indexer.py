@@ -1,0 +1,120 @@
+"""The way of documents into a store: split into chunks, embedded, and stored durably."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+import numpy as np
+
+from discreet.retrieval.documents import Document, chunk
+from discreet.retrieval.embedding import Embedder
+from discreet.retrieval.store import Piece, Store, digest
+
+
+@dataclass
+class Counts:
+    """Counts of indexed documents, and the ids of those that were left out.
+
+    Attributes:
+        added, replaced, unchanged: numbers of documents.
+        conflicts: ids that came twice with different content.
+        nameless: ids without a unit, where the stored document has one.
+        taken: ids whose stored documents are about another individual.
+        buried: numbers of documents about erased individuals, by name and time of erasure (UTC).
+        batch: the number of the batch of the added documents; 0 if none was added.
+    """
+
+    added: int = 0
+    replaced: int = 0
+    unchanged: int = 0
+    conflicts: list[str] = field(default_factory=list)
+    nameless: list[str] = field(default_factory=list)
+    taken: list[str] = field(default_factory=list)
+    buried: Counter[tuple[str, str]] = field(default_factory=Counter)
+    batch: int = 0
+
+
+class Indexer:
+    """A store together with the embedder of its vectors, for additions."""
+
+    def __init__(self, store: Store, embedder: Embedder) -> None:
+        self._store, self._embedder = store, embedder
+
+    def index(
+        self,
+        documents: Iterable[Document],
+        batch: int | None = None,
+        progress: Callable[[int], None] | None = None,
+        *,
+        files: int = 0,
+        at_once: int = 256,
+    ) -> Counts:
+        """Add new documents, and replace changed ones. Embed no unchanged document. Return the counts.
+
+        A document never replaces one about another individual: it would erase that individual's record. Documents about
+        erased individuals are refused. An interrupted call can be repeated: it resumes after the last group.
+
+        Args:
+            documents: the documents.
+            batch: the number of an existing batch; a new batch if None.
+            progress: receives the number of documents that are done.
+            files: the number of files that the documents come from, recorded with a new batch.
+            at_once: the number of documents in a group. Each group is stored durably.
+        """
+        counts = Counts()
+        met: dict[str, bytes] = {}
+        for group in _groups(documents, at_once):
+            fresh = self._fresh(group, met, counts)
+            if progress:
+                progress(len(group) - len(fresh))
+            if fresh:
+                batch = counts.batch = self._store.begin_batch(files) if batch is None else batch
+                self._add(fresh, batch, progress)
+        self._store.settle()  # once for all replacements; after an interruption, when the store is next opened
+        return counts
+
+    def _fresh(self, group: Sequence[Document], met: dict[str, bytes], counts: Counts) -> list[Document]:
+        """Return the documents of `group` to be stored, and count the others."""
+        stored = self._store.digests([document.id for document in group])
+        about = self._store.units([document.id for document in group])
+        buried = self._store.buried({document.unit for document in group})
+        fresh = []
+        for document in group:
+            if document.unit in buried:
+                counts.buried[document.unit, buried[document.unit][0]] += 1
+                continue
+            content = digest(document)
+            if document.id in met:
+                if met[document.id] != content:
+                    counts.conflicts.append(document.id)
+                else:
+                    counts.unchanged += 1
+                continue
+            met[document.id] = content
+            if stored.get(document.id) == content:
+                counts.unchanged += 1
+                continue
+            if about.get(document.id, document.unit) != document.unit:
+                (counts.nameless if document.own_unit else counts.taken).append(document.id)
+                continue
+            counts.replaced += document.id in stored
+            counts.added += document.id not in stored
+            fresh.append(document)
+        return fresh
+
+    def _add(self, documents: Sequence[Document], batch: int, progress: Callable[[int], None] | None) -> None:
+        """Embed and store documents."""
+        chunks = [chunk(document.text) for document in documents]
+        vectors = iter(np.asarray(self._embedder.embed([text for texts in chunks for text in texts])))
+        with self._store.batch():
+            for document, texts in zip(documents, chunks, strict=True):
+                self._store.put(document, [Piece(text, next(vectors)) for text in texts], batch)
+        if progress:
+            progress(len(documents))
+
+
+def _groups(documents: Iterable[Document], size: int) -> Iterator[list[Document]]:
+    iterator = iter(documents)
+    while group := list(islice(iterator, size)):
+        yield group
