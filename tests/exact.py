@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from discreet.privacy.noise import Whole
+from discreet.privacy.noise import WHOLE, Whole
 
 
 class EveryNoise:
@@ -48,6 +48,10 @@ class EveryNoise:
 
     def below(self, bound: int) -> int:
         return self._choose([1 / bound] * bound)
+
+    def bernoulli(self, weight: int) -> bool:
+        # A certain outcome is no choice: it would be a path of probability 0.
+        return weight > 0 if weight in (0, WHOLE) else self._choose([1 - weight / WHOLE, weight / WHOLE]) == 1
 
 
 def paths() -> Iterator[EveryNoise]:

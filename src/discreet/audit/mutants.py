@@ -14,11 +14,12 @@ import numpy as np
 
 from discreet.attacks.bounds import Key
 from discreet.audit.algorithms import PAIRS, QUESTIONS, AlgorithmCase, Setting, settings
-from discreet.audit.case import DELTA, Case, Told
+from discreet.audit.case import DELTA, Case, Told, rho_of
 from discreet.audit.corpora import PAIRS as CORPUS_PAIRS
 from discreet.audit.corpora import CorpusCase, corpora
-from discreet.audit.mechanisms import CHANGES, MechanismCase, Stream, mechanism_cases, rho_of
+from discreet.audit.mechanisms import CHANGES, MechanismCase, Stream, mechanism_cases
 from discreet.audit.pairs import Pair
+from discreet.audit.vote_mutants import SharperCoins, vote_twins
 from discreet.privacy.accounting import Budget, FilterState, Spending
 from discreet.privacy.change import Change
 from discreet.privacy.costs import BoundedRange, Cost
@@ -46,7 +47,7 @@ QUIET, STILL = 1 / 3, 1 / 10
 
 
 @dataclass(frozen=True)
-class BrokenNoise:
+class BrokenNoise(SharperCoins):
     """BROKEN: noise of a part of the scale that was asked for."""
 
     noise: Noise
@@ -372,7 +373,7 @@ def twins_of_mechanisms(epsilon: float, names: Sequence[str] = ()) -> list[Case]
     """Of each of the named mechanisms (all if none is named) one with too little noise, and those with a mistake."""
     loudest = {case.name: case for case in reversed(mechanism_cases(epsilon, names))}
     found: list[Case] = [Quiet(case, QUIET) for case in reversed(loudest.values())]
-    return found + [case for case in _mechanism_twins(epsilon) if not names or case.name in names]
+    return found + [c for c in (*_mechanism_twins(epsilon), *vote_twins(epsilon)) if not names or c.name in names]
 
 
 def twins_of_algorithms(epsilon: float, names: Sequence[str] = ()) -> list[Case]:

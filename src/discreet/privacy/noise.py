@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 Whole = NDArray[np.int64]
 T = TypeVar("T")
 
+WHOLE = 1 << 64
+"""The weight of a certain event in `Noise.bernoulli`."""
+
 
 class Noise(Protocol):
     """A source of the random draws that mechanisms need."""
@@ -40,6 +43,9 @@ class Noise(Protocol):
 
     def below(self, bound: int) -> int:
         """A uniformly random whole number in [0, bound)."""
+
+    def bernoulli(self, weight: int) -> bool:
+        """Return True with probability weight / 2^64, exactly."""
 
     def beside(self) -> "Noise":
         """A source for one of several pieces of work: what it gives does not follow from what others draw, or when."""
@@ -76,6 +82,10 @@ class SystemNoise:
     def below(self, bound: int) -> int:
         """A uniformly random whole number."""
         return secrets.randbelow(bound)
+
+    def bernoulli(self, weight: int) -> bool:
+        """Compare 64 bits of the operating system with `weight`."""
+        return secrets.randbits(64) < weight
 
     def beside(self) -> "SystemNoise":
         """The same: no draw follows from another, and threads do not get into each other's way."""
@@ -139,6 +149,10 @@ class InsecureSeededNoise:
     def below(self, bound: int) -> int:
         """A uniformly random whole number."""
         return int(self._generator.integers(bound))
+
+    def bernoulli(self, weight: int) -> bool:
+        """Compare 64 bits of the generator with `weight`."""
+        return int.from_bytes(self._generator.bytes(8), "big") < weight
 
     def beside(self) -> "InsecureSeededNoise":
         """Another seed, which follows from this one and from how many were made before; nothing is drawn for it."""
