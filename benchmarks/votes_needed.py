@@ -24,7 +24,7 @@ from discreet.privacy.mechanisms.optimal_selection import OptimalSelection
 from discreet.privacy.mechanisms.selection_curves import candidate_curve, least_votes
 from discreet.privacy.partition import ADD_REMOVE_ONE
 from discreet.privacy.sampled_costs import amplified_epsilon
-from discreet.privacy.vote_prices import cheapest_release, least_epsilon, optimal_selection_for, thresholded_counts_for
+from discreet.privacy.vote_prices import cheapest_release, counted_selection_for, least_epsilon, thresholded_counts_for
 
 DELTA, STREAM_DELTA = 1e-6, 1e-5
 CHANCES = (0.5, 0.9, 0.99)
@@ -75,7 +75,7 @@ def observed_for(budget: Budget, uses: int) -> ObservedSelection | None:
 def stream(epsilon: float, uses: int) -> list[str]:
     """Return a row of the second table."""
     budget, chances = Budget(epsilon, STREAM_DELTA, STREAM_DELTA / 2), CHANCES[:2]
-    today, optimal = observed_for(budget, uses), optimal_selection_for(budget, uses)
+    today, optimal = observed_for(budget, uses), counted_selection_for(budget, uses)
     counts, chosen = thresholded_counts_for(budget, uses), cheapest_release(budget, uses)
     return [
         f"{epsilon:g}",

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -52,6 +53,11 @@ class EveryNoise:
     def bernoulli(self, weight: int) -> bool:
         # A certain outcome is no choice: it would be a path of probability 0.
         return weight > 0 if weight in (0, WHOLE) else self._choose([1 - weight / WHOLE, weight / WHOLE]) == 1
+
+    def invert(self, table: Sequence[int]) -> int:
+        steps = [after - before for before, after in pairwise([0, *table, WHOLE])]
+        possible = [place for place, step in enumerate(steps) if step > 0]
+        return possible[self._choose([steps[place] / WHOLE for place in possible])]
 
 
 def paths() -> Iterator[EveryNoise]:

@@ -3,21 +3,20 @@
 import pytest
 
 from discreet.privacy.accounting import Budget, Spending
+from discreet.privacy.mechanisms.counted_selection import CountedSelection
 from discreet.privacy.mechanisms.optimal_selection import OptimalSelection
 from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
 from discreet.privacy.partition import ADD_REMOVE_ONE
 from discreet.privacy.vote_prices import (
     cheapest_release,
+    counted_selection_for,
     least_epsilon,
-    optimal_selection_for,
     supporters,
     thresholded_counts_for,
 )
 
 
-@pytest.mark.parametrize(
-    ("units", "epsilon"), [(22, 1.25), (40, 0.64), (80, 0.30), (160, 0.14), (524, 0.04)], ids=str
-)
+@pytest.mark.parametrize(("units", "epsilon"), [(22, 1.25), (40, 0.64), (80, 0.30), (160, 0.14), (524, 0.04)], ids=str)
 def test_price_by_support_is_that_of_the_specification(units: int, epsilon: float) -> None:
     assert least_epsilon(units, 1e-6, 0.6, 0.95) == pytest.approx(epsilon, abs=0.0061)
 
@@ -70,14 +69,14 @@ def test_votes_needed_in_streams(
     epsilon: float, uses: int, selected: tuple[int, int], counted: tuple[int, int]
 ) -> None:
     budget = Budget(epsilon, 1e-5, 5e-6)
-    selection, counts = optimal_selection_for(budget, uses), thresholded_counts_for(budget, uses)
+    selection, counts = counted_selection_for(budget, uses), thresholded_counts_for(budget, uses)
     assert selection is not None
     assert counts is not None
     assert (selection.votes_needed(0.5), selection.votes_needed(0.9)) == selected
     assert (counts.votes_needed(0.5), counts.votes_needed(0.9)) == counted
     chosen = cheapest_release(budget, uses)
     assert chosen.votes == min(selected[1], counted[1])
-    assert isinstance(chosen.mechanism, OptimalSelection if selected[1] < counted[1] else ThresholdedCounts)
+    assert isinstance(chosen.mechanism, CountedSelection if selected[1] < counted[1] else ThresholdedCounts)
     for mechanism in (selection, counts):
         assert budget.admits(Spending.of(mechanism.cost(ADD_REMOVE_ONE), uses))
 
@@ -91,5 +90,5 @@ def test_a_pure_budget_admits_selection_alone() -> None:
     budget = Budget(2.0, 1e-6, 1e-6, accountant="pure")
     assert thresholded_counts_for(budget, 2) is None
     chosen = cheapest_release(budget, 2)
-    assert isinstance(chosen.mechanism, OptimalSelection)
+    assert isinstance(chosen.mechanism, CountedSelection)
     assert chosen.mechanism.epsilon == pytest.approx(1.0)

@@ -11,6 +11,7 @@ from discreet.audit.mechanisms import MechanismCase
 from discreet.audit.votes import list_of
 from discreet.privacy.change import Change, Relation
 from discreet.privacy.costs import Cost, Times
+from discreet.privacy.mechanisms.counted_selection import CountedSelection
 from discreet.privacy.mechanisms.counting import NoisyCount
 from discreet.privacy.mechanisms.optimal_selection import OptimalSelection
 from discreet.privacy.mechanisms.secret_sampling import SecretSample
@@ -29,11 +30,19 @@ class SharperCoins:
 
     def bernoulli(self, weight: int) -> bool:
         """Toss a coin that is nearer to certainty."""
-        if weight in (0, WHOLE):
-            return weight > 0
-        chance = weight / WHOLE
-        logit = (math.log(chance) - math.log1p(-chance)) / self.part
-        return self.noise.bernoulli(round(WHOLE / (1 + math.exp(-logit))))
+        return self.noise.bernoulli(_sharpen(weight, self.part))
+
+    def invert(self, table: Sequence[int]) -> int:
+        """Look up a table that is nearer to certainty."""
+        return self.noise.invert([_sharpen(entry, self.part) for entry in table])
+
+
+def _sharpen(weight: int, part: float) -> int:
+    if weight in (0, WHOLE):
+        return weight
+    chance = weight / WHOLE
+    logit = (math.log(chance) - math.log1p(-chance)) / part
+    return round(WHOLE / (1 + math.exp(min(700.0, -logit))))
 
 
 class BrokenCandidates(OptimalSelection[str]):
@@ -98,6 +107,15 @@ class BrokenReuse:
         return first > 0, second > 0
 
 
+class BrokenEstimate(CountedSelection[str]):
+    """BROKEN: the released count is the sealed one; only the selection is random."""
+
+    def draw(self, shares: Sequence[str | None], noise: Noise) -> tuple[CountedAnswer, ...]:
+        """Replace the noisy counts."""
+        counts = Counter(shares)
+        return tuple(replace(one, count=counts[str(one.answer)]) for one in super().draw(shares, noise))
+
+
 def vote_twins(epsilon: float) -> Iterator[MechanismCase]:
     """Yield the mutants, each with the pair that shows its mistake."""
 
@@ -129,6 +147,8 @@ def vote_twins(epsilon: float) -> Iterator[MechanismCase]:
         see=list_of,
         change=replaced,
     )
+    estimate = BrokenEstimate(epsilon, FAILURE)
+    yield case("counted-selection", "the sealed count of what is released", estimate, crowd, (*crowd, "b"))
     counts = ThresholdedCounts.calibrated(rho_of(epsilon), FAILURE, ADD_REMOVE)
     broken = BrokenInterval(counts.sigma, counts.threshold)
     many = [("a",)] * math.ceil(counts.threshold + 8 * counts.sigma)

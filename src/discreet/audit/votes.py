@@ -11,6 +11,7 @@ from discreet.attacks.bounds import Key
 from discreet.audit.case import FAILURE, claim_of, rho_of
 from discreet.privacy.accounting import largest
 from discreet.privacy.change import Change, Relation
+from discreet.privacy.mechanisms.counted_selection import CountedSelection
 from discreet.privacy.mechanisms.counting import NoisyCount
 from discreet.privacy.mechanisms.optimal_selection import OptimalSelection
 from discreet.privacy.mechanisms.secret_sampling import SecretSample
@@ -35,6 +36,21 @@ def optimal_selection_pairs(epsilon: float, change: Change) -> Pairs:
     common = ("a",) * near + ("b",) * near
     yield "a vote more for a candidate", known, (*common, "a") if replaced else common, (*common, "b"), list_of
     yield "an answer that one neighbour alone has", made, ("x",) if replaced else (), ("y",), list_of
+
+
+def counted_selection_pairs(epsilon: float, change: Change) -> Pairs:
+    """Yield the pairs of counted selection: near the line, and an answer of one unit."""
+    made: CountedSelection[str] = CountedSelection.calibrated(epsilon, FAILURE, change)
+    replaced = change.relation is Relation.REPLACE
+    line = made.votes_needed(0.9)
+    common = ("a",) * line + ("b",) * line
+    yield "a vote more above the line", made, (*common, "a") if replaced else common, (*common, "b"), counts_of
+    yield "an answer that one neighbour alone has", made, ("x",) if replaced else (), ("y",), counts_of
+
+
+def counts_of(released: tuple[CountedAnswer, ...]) -> Key:
+    """Return the released answers in their own order, each with its count."""
+    return tuple(sorted((str(one.answer), one.count) for one in released))
 
 
 def list_of(released: Any) -> Key:
@@ -92,6 +108,7 @@ def gaussian_sample(epsilon: float) -> SecretSample[Any, tuple[CountedAnswer, ..
 
 VOTE_MECHANISMS: dict[str, Callable[[float, Change], Pairs]] = {
     "optimal-selection": optimal_selection_pairs,
+    "counted-selection": counted_selection_pairs,
     "thresholded-counts": thresholded_counts_pairs,
     "secret-sample": secret_sample_pairs,
 }

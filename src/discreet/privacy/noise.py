@@ -6,6 +6,7 @@ Real noise is drawn by OpenDP's samplers from the operating system: exact, free 
 
 import math
 import secrets
+from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Any, Protocol, TypeVar
@@ -47,6 +48,9 @@ class Noise(Protocol):
     def bernoulli(self, weight: int) -> bool:
         """Return True with probability weight / 2^64, exactly."""
 
+    def invert(self, table: Sequence[int]) -> int:
+        """Return the first place of a sorted table whose entry is above a uniform number of 64 bits, or its length."""
+
     def beside(self) -> "Noise":
         """A source for one of several pieces of work: what it gives does not follow from what others draw, or when."""
 
@@ -86,6 +90,10 @@ class SystemNoise:
     def bernoulli(self, weight: int) -> bool:
         """Compare 64 bits of the operating system with `weight`."""
         return secrets.randbits(64) < weight
+
+    def invert(self, table: Sequence[int]) -> int:
+        """Look up 64 bits of the operating system."""
+        return bisect_right(table, secrets.randbits(64))
 
     def beside(self) -> "SystemNoise":
         """The same: no draw follows from another, and threads do not get into each other's way."""
@@ -152,7 +160,14 @@ class InsecureSeededNoise:
 
     def bernoulli(self, weight: int) -> bool:
         """Compare 64 bits of the generator with `weight`."""
-        return int.from_bytes(self._generator.bytes(8), "big") < weight
+        return self._bits() < weight
+
+    def invert(self, table: Sequence[int]) -> int:
+        """Look up 64 bits of the generator."""
+        return bisect_right(table, self._bits())
+
+    def _bits(self) -> int:
+        return int(self._generator.integers(WHOLE, dtype=np.uint64))
 
     def beside(self) -> "InsecureSeededNoise":
         """Another seed, which follows from this one and from how many were made before; nothing is drawn for it."""

@@ -7,7 +7,8 @@ import math
 from dataclasses import dataclass
 
 from discreet.privacy.accounting import ATTO, Budget, Spending, largest
-from discreet.privacy.mechanisms.optimal_selection import OptimalSelection
+from discreet.privacy.costs import Pure
+from discreet.privacy.mechanisms.counted_selection import CountedSelection
 from discreet.privacy.mechanisms.selection_curves import LARGEST_EPSILON, LEAST_EPSILON, read_curve, unseen_curve
 from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
 from discreet.privacy.noise import WHOLE
@@ -15,7 +16,7 @@ from discreet.privacy.partition import ADD_REMOVE_ONE
 
 SHARE, CHANCE = 0.6, 0.9
 _STEPS = 40
-Release = OptimalSelection[str] | ThresholdedCounts
+Release = CountedSelection[str] | ThresholdedCounts
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,8 @@ class VoteRelease:
 def least_epsilon(units: int, delta: float, share: float = SHARE, chance: float = CHANCE) -> float:
     """Return the least epsilon at which an answer of a share of `units` is released with at least `chance`.
 
-    The release is `OptimalSelection`; the answer is no candidate. `units` is public, or a released number.
+    The release is `OptimalSelection`, or `CountedSelection` at a delta that is larger by a millionth. The answer is no
+    candidate. `units` is public, or a released number.
 
     Args:
         units: how many units vote.
@@ -77,19 +79,18 @@ def supporters(units: int, share: float) -> int:
     return math.floor(units * share * (1 + 1e-12))
 
 
-def optimal_selection_for(budget: Budget, uses: int) -> OptimalSelection[str] | None:
-    """Return the optimal selection of the largest epsilon that fits `uses` times; None if none does.
+def counted_selection_for(budget: Budget, uses: int) -> CountedSelection[str] | None:
+    """Return the counted selection of the largest epsilon that fits `uses` times; None if none does.
 
     Its delta is an equal part of `budget.failures`.
     """
     delta = _failures_of_one(budget, uses)
 
     def fits(epsilon: float) -> bool:
-        cost = OptimalSelection[str](epsilon, delta).cost(ADD_REMOVE_ONE)
-        return budget.admits(Spending.of(cost, uses))
+        return budget.admits(Spending.of(Pure(epsilon, delta), uses))
 
     epsilon = largest(fits, LEAST_EPSILON, min(LARGEST_EPSILON, budget.epsilon))
-    return OptimalSelection(epsilon, delta) if delta > 0 and fits(epsilon) else None
+    return CountedSelection(epsilon, delta) if delta > 0 and fits(epsilon) else None
 
 
 def thresholded_counts_for(budget: Budget, uses: int, values: int = 1) -> ThresholdedCounts | None:
@@ -119,7 +120,7 @@ def _failures_of_one(budget: Budget, uses: int) -> float:
 def cheapest_release(budget: Budget, uses: int, chance: float = CHANCE) -> VoteRelease:
     """Return the release with which the fewest votes are enough, if each unit pays for `uses` questions.
 
-    Of two that need as many votes it is `ThresholdedCounts`, which releases the count as well.
+    Both release counts. Of two that need as many votes it is `ThresholdedCounts`.
 
     Args:
         budget: what a unit may spend.
@@ -132,9 +133,8 @@ def cheapest_release(budget: Budget, uses: int, chance: float = CHANCE) -> VoteR
     found: list[VoteRelease] = []
     if counts := thresholded_counts_for(budget, uses):
         found.append(VoteRelease(counts, counts.votes_needed(chance)))
-    if selection := optimal_selection_for(budget, uses):
-        votes = selection.votes_needed(chance)
-        found += [VoteRelease(selection, votes)] if votes is not None else []
+    if selection := counted_selection_for(budget, uses):
+        found.append(VoteRelease(selection, selection.votes_needed(chance)))
     if not found:
         raise ValueError(
             f"The budget admits no release of votes: epsilon {budget.epsilon:g} for {uses} questions, failures "

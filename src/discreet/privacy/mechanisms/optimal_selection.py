@@ -5,20 +5,20 @@ other answers. The curve pi is the largest for which one vote more or less is (e
 A unit that comes or goes moves one count, so all answers above the line are released for one epsilon.
 
 Post-processing is what uses the released set and public values alone: an alphabetical order, the order of public
-candidates, a choice by the public model. The order by count is not post-processing, for the counts stay sealed.
+candidates, a choice by the public model. The order by count is not post-processing, for the counts stay sealed:
+`counted_selection` releases it at the same price.
 """
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic
 
 from discreet.privacy.change import Change, Relation
 from discreet.privacy.costs import Cost, Pure
+from discreet.privacy.mechanisms.counted_answer import V
 from discreet.privacy.mechanisms.selection_curves import candidate_curve, least_votes, read_curve, unseen_curve
 from discreet.privacy.noise import WHOLE, Noise
-
-V = TypeVar("V", int, str)
 
 PRIOR = 0.02
 """The probability, at most, that a candidate without a vote is released: it is divided among all candidates."""
@@ -51,7 +51,7 @@ class OptimalSelection(Generic[V]):
     def calibrated(epsilon: float, delta: float, change: Change, candidates: Sequence[V] = ()) -> "OptimalSelection[V]":
         """Return the selection that costs (epsilon, delta) under `change`, with `PRIOR` divided among candidates."""
         known = tuple(dict.fromkeys(candidates))
-        moves = _moves(change)
+        moves = selection_moves(change)
         return OptimalSelection(epsilon / moves, delta / moves, known, PRIOR / max(1, len(known)))
 
     def chance(self, votes: int) -> float:
@@ -76,7 +76,7 @@ class OptimalSelection(Generic[V]):
         A vote that comes or goes moves one count by one, and the answers are drawn independently. A replaced vote
         moves two counts: two independent draws of (epsilon, delta) each.
         """
-        moves = _moves(change)
+        moves = selection_moves(change)
         return Pure(moves * self.epsilon, moves * self.delta)
 
     def draw(self, shares: Sequence[V | None], noise: Noise) -> tuple[V, ...]:
@@ -88,7 +88,12 @@ class OptimalSelection(Generic[V]):
         return tuple(a for a in answers if noise.bernoulli(read_curve(known.get(a, unseen), counts[a])))
 
 
-def _moves(change: Change) -> int:
+def selection_moves(change: Change) -> int:
+    """Return how many counts one unit moves: two if its vote is replaced.
+
+    Raises:
+        NotImplementedError: if a unit has several shares.
+    """
     if change.shares != 1:
         raise NotImplementedError("Optimal selection is analysed for one share a unit; use ObservedSelection.")
     return 2 if change.relation is Relation.REPLACE else 1

@@ -21,6 +21,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
+from itertools import pairwise
 
 from discreet.privacy.noise import WHOLE
 
@@ -42,11 +43,45 @@ def unseen_curve(epsilon: float, delta: float) -> tuple[int, ...]:
     growth = _growth(epsilon)
     if not 0 <= delta < 1:
         raise ValueError(f"Delta is a probability of at least 0 and below 1, not {delta}.")
-    extra = math.floor(Fraction(delta) * WHOLE)
-    table = [0]
-    while extra and table[-1] < WHOLE:
-        table.append(_step(table[-1], growth, extra))
-    return tuple(table)
+    return _table(growth, math.floor(Fraction(delta) * WHOLE))
+
+
+@lru_cache(maxsize=256)
+def counted_curve(epsilon: float, delta: float) -> tuple[int, ...]:
+    """Return a table for answers that are released with a count: `counted_selection` says how.
+
+    It is `unseen_curve` with a delta that is smaller by a millionth, or by 4096 / 2^64 if that is more. The rest of
+    delta is for rounding, which can make each count a little likelier than the curve allows. `leaks` adds that up.
+
+    Raises:
+        ValueError: if `epsilon` or `delta` is out of range, or `delta` is too small for counts.
+    """
+    growth, most = _growth(epsilon), math.floor(Fraction(delta) * WHOLE)
+    kept = most - max(most >> 20, 4096)
+    table = _table(growth, kept) if 0 < kept < WHOLE else ()
+    if not table or max(leaks(table, epsilon)) > most:
+        raise ValueError(f"Delta {delta} is too small for counts at epsilon {epsilon}. Use `unseen_curve`.")
+    return table
+
+
+def leaks(table: Sequence[int], epsilon: float) -> tuple[Fraction, Fraction]:
+    """Return the delta of a count that grows by one, and of one that falls by one, in units of 2^-64.
+
+    An answer with n votes has outcome m, of 1..n, with probability t(m) - t(m-1), and is released as n + 1 - m. Such
+    an outcome is m + 1 with one vote more. Outcomes that one vote makes likelier by more than e^epsilon are added up.
+    """
+    growth = _growth(epsilon)
+
+    def excess(likely: int, rare: int) -> int:
+        return max(0, (likely << _BITS) - growth * rare)
+
+    steps = [0, *(after - before for before, after in pairwise(table)), 0]
+    more = sum(excess(after, before) for before, after in pairwise(steps))
+    fewer = counted = 0
+    for votes, before in enumerate(table):
+        counted += excess(steps[votes], steps[votes + 1])
+        fewer = max(fewer, counted + excess(WHOLE - before, WHOLE - read_curve(table, votes + 1)))
+    return Fraction(more, _ONE), Fraction(fewer, _ONE)
 
 
 @lru_cache(maxsize=256)
@@ -74,6 +109,13 @@ def least_votes(table: Sequence[int], probability: float) -> int | None:
     """Return the fewest votes that are released with at least `probability`; None if no number of votes is."""
     found = bisect_left(table, math.ceil(Fraction(probability) * WHOLE))
     return found if found < len(table) else None
+
+
+def _table(growth: int, extra: int) -> tuple[int, ...]:
+    table = [0]
+    while extra and table[-1] < WHOLE:
+        table.append(_step(table[-1], growth, extra))
+    return tuple(table)
 
 
 def _step(weight: int, growth: int, extra: int) -> int:

@@ -11,28 +11,9 @@ from dataclasses import dataclass
 
 from discreet.privacy.change import Change, Relation
 from discreet.privacy.gaussian_tails import least_threshold, pass_chance, upper_tail
-from discreet.privacy.mechanisms.optimal_selection import V
+from discreet.privacy.mechanisms.counted_answer import CONFIDENCE, CountedAnswer, V
 from discreet.privacy.noise import Noise
 from discreet.privacy.sampled_costs import GaussianShift
-
-CONFIDENCE = 0.95
-
-
-@dataclass(frozen=True)
-class CountedAnswer:
-    """A released answer.
-
-    Attributes:
-        answer: the answer.
-        count: the number of units that gave it, with noise.
-        low, high: the interval. The probability that an answer is released and its true count is outside is at most
-            0.05. It is no statement about released answers alone: those are the ones whose noise was high.
-    """
-
-    answer: int | str
-    count: int
-    low: int
-    high: int
 
 
 @dataclass(frozen=True)
