@@ -12,8 +12,9 @@ import pytest
 from discreet.audit.vote_mutants import BrokenInterval
 from discreet.privacy.change import Change, Relation
 from discreet.privacy.gaussian_tails import least_threshold, pass_chance, upper_tail
+from discreet.privacy.mechanisms.counted_answer import CONFIDENCE, CountedAnswer
 from discreet.privacy.mechanisms.keyword_counts import KeywordCounts
-from discreet.privacy.mechanisms.thresholded_counts import CONFIDENCE, CountedAnswer, ThresholdedCounts
+from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
 from discreet.privacy.noise import InsecureSeededNoise
 from tests.privacy.laws import ADD_REMOVE, REPLACE, Law, check_cost, gaussian_law
 

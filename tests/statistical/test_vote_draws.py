@@ -58,11 +58,11 @@ class TestVotes:
 
     def test_selected_counts(self, noise: Noise) -> None:
         mechanism = CountedSelection[str](1.0, 1e-6)
-        table, draws = mechanism.table, draws_of(noise)
+        table = mechanism.table
         centre = bisect_left(table, WHOLE // 2)
-        steps = {13 - m + centre: (table[m] - table[m - 1]) / WHOLE for m in range(1, 14)}
-        law: dict[object, float] = {**steps, None: 1 - table[13] / WHOLE}
-        for votes, fits_well in ((13, True), (14, False)):
+        law: dict[object, float] = {13 - m + centre: (table[m] - table[m - 1]) / WHOLE for m in range(1, 14)}
+        law[None] = 1 - table[13] / WHOLE
+        for votes, draws, fits_well in ((13, draws_of(noise), True), (14, 10**5, False)):
             shares = ("a",) * votes
             released = (mechanism.draw(shares, noise) for _ in range(draws))
             counts = Counter(min(one[0].count, 13 + centre - 1) if one else None for one in released)

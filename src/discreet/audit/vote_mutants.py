@@ -11,11 +11,12 @@ from discreet.audit.mechanisms import MechanismCase
 from discreet.audit.votes import list_of
 from discreet.privacy.change import Change, Relation
 from discreet.privacy.costs import Cost, Times
+from discreet.privacy.mechanisms.counted_answer import CountedAnswer
 from discreet.privacy.mechanisms.counted_selection import CountedSelection
 from discreet.privacy.mechanisms.counting import NoisyCount
 from discreet.privacy.mechanisms.optimal_selection import OptimalSelection
 from discreet.privacy.mechanisms.secret_sampling import SecretSample
-from discreet.privacy.mechanisms.thresholded_counts import CountedAnswer, ThresholdedCounts
+from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
 from discreet.privacy.noise import WHOLE, Noise
 
 ADD_REMOVE = Change(1, Relation.ADD_REMOVE)
