@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 
-from discreet.privacy.noise import Whole
+from discreet.privacy.noise import WHOLE, Whole
 
 
 class EveryNoise:
@@ -48,6 +49,15 @@ class EveryNoise:
 
     def below(self, bound: int) -> int:
         return self._choose([1 / bound] * bound)
+
+    def bernoulli(self, weight: int) -> bool:
+        # A certain outcome is no choice: it would be a path of probability 0.
+        return weight > 0 if weight in (0, WHOLE) else self._choose([1 - weight / WHOLE, weight / WHOLE]) == 1
+
+    def invert(self, table: Sequence[int]) -> int:
+        steps = [after - before for before, after in pairwise([0, *table, WHOLE])]
+        possible = [place for place, step in enumerate(steps) if step > 0]
+        return possible[self._choose([steps[place] / WHOLE for place in possible])]
 
 
 def paths() -> Iterator[EveryNoise]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from discreet.attacks.bounds import Bound, Key, epsilon_at_least
-from discreet.privacy.accounting import Spending
+from discreet.privacy.accounting import Spending, largest, zcdp_epsilon
 from discreet.privacy.costs import Cost
 from discreet.privacy.noise import Noise
 
@@ -127,3 +127,8 @@ def claim_of(cost: Cost) -> tuple[float, float]:
     bounded = bool(spent.curve[-1] < float("inf"))
     delta = spent.delta if bounded else spent.delta + DELTA
     return spent.epsilon(delta), delta
+
+
+def rho_of(epsilon: float) -> float:
+    """Return the zCDP that amounts to `epsilon` at `DELTA`."""
+    return largest(lambda rho: zcdp_epsilon(rho, DELTA) <= epsilon, 1e-6, 1e3)

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from discreet.attacks.bounds import Key
-from discreet.audit.case import DELTA, FAILURE, ProgressCallback, claim_of
-from discreet.privacy.accounting import largest, zcdp_epsilon
+from discreet.audit.case import FAILURE, ProgressCallback, claim_of, rho_of
+from discreet.audit.votes import VOTE_MECHANISMS
 from discreet.privacy.change import Change, Relation
 from discreet.privacy.costs import Cost
 from discreet.privacy.filter import Mechanism
@@ -260,11 +260,6 @@ def _vectors(epsilon: float, change: Change) -> Pairs:
     yield "a vector as long as may be", made, first, [(0, vector)], lambda rows: int(rows[0, 0] // step)
 
 
-def rho_of(epsilon: float) -> float:
-    """Return the zCDP that corresponds to `epsilon` at `DELTA`."""
-    return largest(lambda rho: zcdp_epsilon(rho, DELTA) <= epsilon, 1e-6, 1e3)
-
-
 # -- the sparse vector -----------------------------------------------------------------------------------------------
 
 
@@ -325,5 +320,6 @@ MECHANISMS: dict[str, Callable[[float, Change], Pairs]] = {
     "noisy-sum": _sum,
     "noisy-vectors": _vectors,
     "sparse-vector": _sparse,
+    **VOTE_MECHANISMS,
 }
 """The cases of each mechanism, by the names of the command line."""

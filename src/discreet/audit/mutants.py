@@ -6,7 +6,7 @@ claim of the sound version. Only the audit and its tests import this file, and n
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,11 +14,13 @@ import numpy as np
 
 from discreet.attacks.bounds import Key
 from discreet.audit.algorithms import PAIRS, QUESTIONS, AlgorithmCase, Setting, settings
-from discreet.audit.case import DELTA, Case, ProgressCallback
+from discreet.audit.broken_noise import Quiet
+from discreet.audit.case import DELTA, Case, rho_of
 from discreet.audit.corpora import PAIRS as CORPUS_PAIRS
 from discreet.audit.corpora import CorpusCase, corpora
-from discreet.audit.mechanisms import CHANGES, MechanismCase, Stream, mechanism_cases, rho_of
+from discreet.audit.mechanisms import CHANGES, MechanismCase, Stream, mechanism_cases
 from discreet.audit.pairs import Pair
+from discreet.audit.vote_mutants import vote_twins
 from discreet.privacy.accounting import Budget, FilterState, Spending
 from discreet.privacy.change import Change
 from discreet.privacy.costs import BoundedRange, Cost
@@ -29,7 +31,7 @@ from discreet.privacy.mechanisms.keyword_counts import KeywordCounts
 from discreet.privacy.mechanisms.limited_domain import LimitedDomain
 from discreet.privacy.mechanisms.sparse_vector import SparseVector
 from discreet.privacy.mechanisms.stable_set import StableSet, gap_to_pass
-from discreet.privacy.noise import Noise, Whole
+from discreet.privacy.noise import Noise
 from discreet.privacy.partition import REPLACE_ONE, Member
 from discreet.privacy.private import Private
 from discreet.registry import Consensus, MuRAG
@@ -39,79 +41,8 @@ from discreet.synthesis.dp_facts import DPFacts
 from discreet.synthesis.dp_facts import Plan as FactsPlan
 
 REPLACE, ADD_REMOVE = CHANGES
-MORE = {"threshold-choice": 40_000}
-"""The number of draws for cases in which fewer draws would show the missing noise only for some seeds."""
 QUIET, STILL = 1 / 3, 1 / 10
 """The part of the noise that a mutant of a mechanism, or of an algorithm, has."""
-
-
-@dataclass(frozen=True)
-class BrokenNoise:
-    """BROKEN: noise of a part of the requested scale."""
-
-    noise: Noise
-    part: float
-    secure = False
-
-    def laplace(self, scale: float) -> int:
-        """Return too little noise."""
-        return self.noise.laplace(self.part * scale)
-
-    def gaussian(self, scale: float) -> int:
-        """Return too little noise."""
-        return self.noise.gaussian(self.part * scale)
-
-    def gaussians(self, scale: float, count: int) -> Whole:
-        """Return too little noise."""
-        return self.noise.gaussians(self.part * scale, count)
-
-    def select(self, scores: Sequence[float], scale: float) -> int:
-        """Return a selection with too little noise."""
-        return self.noise.select(scores, self.part * scale)
-
-    def permute_and_flip(self, scores: Sequence[float], scale: float) -> int:
-        """Return a selection with too little noise."""
-        return self.noise.permute_and_flip(scores, self.part * scale)
-
-    def below(self, bound: int) -> int:
-        """Return a uniformly random integer."""
-        return self.noise.below(bound)
-
-    def beside(self) -> "BrokenNoise":
-        """Return a source with the same mistake."""
-        return BrokenNoise(self.noise.beside(), self.part)
-
-
-@dataclass(frozen=True)
-class Quiet:
-    """BROKEN: a case that is drawn with a part of its noise."""
-
-    case: Case
-    part: float
-
-    @property
-    def name(self) -> str:
-        """The name of the sound case."""
-        return self.case.name
-
-    @property
-    def inputs(self) -> str:
-        """The inputs of the sound case, with the part of its noise."""
-        return f"{self.part:.0%} of its noise ({self.case.inputs})"
-
-    @property
-    def claim(self) -> tuple[float, float]:
-        """The claim of the sound case."""
-        return self.case.claim
-
-    @property
-    def draws(self) -> int:
-        """The draws of the sound case, or more if chance would decide whether the mutant is flagged."""
-        return max(self.case.draws, MORE.get(self.name, 0))
-
-    def sample(self, draws: int, noise: Noise, on_progress: ProgressCallback) -> tuple[Sequence[Key], Sequence[Key]]:
-        """Return outcomes with too little noise."""
-        return self.case.sample(draws, BrokenNoise(noise, self.part), on_progress)
 
 
 # -- mechanisms ------------------------------------------------------------------------------------------------------
@@ -372,7 +303,7 @@ def twins_of_mechanisms(epsilon: float, names: Sequence[str] = ()) -> list[Case]
     """Return mutants of each named mechanism (all if none): one with too little noise, and those with a mistake."""
     loudest = {case.name: case for case in reversed(mechanism_cases(epsilon, names))}
     found: list[Case] = [Quiet(case, QUIET) for case in reversed(loudest.values())]
-    return found + [case for case in _mechanism_twins(epsilon) if not names or case.name in names]
+    return found + [c for c in (*_mechanism_twins(epsilon), *vote_twins(epsilon)) if not names or c.name in names]
 
 
 def twins_of_algorithms(epsilon: float, names: Sequence[str] = ()) -> list[Case]:

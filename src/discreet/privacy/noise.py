@@ -6,6 +6,7 @@ OpenDP's samplers draw real noise from the operating system. Their draws are exa
 
 import math
 import secrets
+from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Any, Protocol, TypeVar
@@ -15,6 +16,9 @@ from numpy.typing import NDArray
 
 Whole = NDArray[np.int64]
 T = TypeVar("T")
+
+WHOLE = 1 << 64
+"""The weight of a certain event in `Noise.bernoulli`."""
 
 
 class Noise(Protocol):
@@ -40,6 +44,12 @@ class Noise(Protocol):
 
     def below(self, bound: int) -> int:
         """Return a uniformly random integer in [0, bound)."""
+
+    def bernoulli(self, weight: int) -> bool:
+        """Return True with probability weight / 2^64, exactly."""
+
+    def invert(self, table: Sequence[int]) -> int:
+        """Return the first place of a sorted table whose entry is above a uniform number of 64 bits, or its length."""
 
     def beside(self) -> "Noise":
         """Return a source for one of several tasks. Its draws do not depend on other tasks' draws or timing."""
@@ -79,6 +89,14 @@ class SystemNoise:
     def below(self, bound: int) -> int:
         """Return a uniformly random integer."""
         return secrets.randbelow(bound)
+
+    def bernoulli(self, weight: int) -> bool:
+        """Compare 64 bits of the operating system with `weight`."""
+        return secrets.randbits(64) < weight
+
+    def invert(self, table: Sequence[int]) -> int:
+        """Look up 64 bits of the operating system."""
+        return bisect_right(table, secrets.randbits(64))
 
     def beside(self) -> "SystemNoise":
         """Return this source: its draws are independent, and threads do not interfere."""
@@ -142,6 +160,17 @@ class InsecureSeededNoise:
     def below(self, bound: int) -> int:
         """Return a uniformly random integer."""
         return int(self._generator.integers(bound))
+
+    def bernoulli(self, weight: int) -> bool:
+        """Compare 64 bits of the generator with `weight`."""
+        return self._bits() < weight
+
+    def invert(self, table: Sequence[int]) -> int:
+        """Look up 64 bits of the generator."""
+        return bisect_right(table, self._bits())
+
+    def _bits(self) -> int:
+        return int(self._generator.integers(WHOLE, dtype=np.uint64))
 
     def beside(self) -> "InsecureSeededNoise":
         """Return a source whose seed follows from this seed and the number of earlier calls. It makes no draw."""

@@ -1,0 +1,120 @@
+"""How many agreeing voters an answer needs to be released, under each release of votes: by arithmetic alone.
+
+    .venv/bin/python -m benchmarks.votes_needed [--csv PATH]
+
+First table: one question, delta 1e-6; votes for a release with probability 0.5 / 0.9 / 0.99. "today" is the selection
+of `consensus` for a replaced vote; the others are for a vote that comes or goes. Candidates are public, with the prior.
+Second table: streams. A unit pays for M questions from (epsilon, 1e-5), half of delta for failures; votes for 0.5 /
+0.9, and the release that is chosen. "today" is one selection of `consensus` for each question, of the largest epsilon
+that the same budget admits M times.
+Third table: the least epsilon that releases the answer of 60 % of the units with probability 0.95, and what each unit
+pays if it takes part by a secret coin, such that 80 units vote on average.
+"""
+
+import argparse
+import math
+from collections.abc import Callable
+
+from benchmarks.writing import TableWriter, add_csv_option, name_part
+
+from discreet.privacy.accounting import Budget, Spending, largest
+from discreet.privacy.change import Change, Relation
+from discreet.privacy.mechanisms.limited_domain import ObservedSelection
+from discreet.privacy.mechanisms.optimal_selection import OptimalSelection
+from discreet.privacy.mechanisms.selection_curves import candidate_curve, least_votes
+from discreet.privacy.partition import ADD_REMOVE_ONE
+from discreet.privacy.sampled_costs import amplified_epsilon
+from discreet.privacy.vote_prices import cheapest_release, counted_selection_for, least_epsilon, thresholded_counts_for
+
+DELTA, STREAM_DELTA = 1e-6, 1e-5
+CHANCES = (0.5, 0.9, 0.99)
+REPLACED = Change(1, Relation.REPLACE)
+SAMPLED = 80
+
+
+def observed_votes(mechanism: ObservedSelection, chance: float) -> int:
+    """Return the fewest votes with which the selection releases an answer without a rival."""
+    votes = max(0, math.floor(mechanism.bottom + mechanism.scale * math.log(chance / (1 - chance))))
+    while mechanism.chance(votes) < chance:
+        votes += 1
+    return votes
+
+
+def list_votes(needed: Callable[[float], int | None], chances: tuple[float, ...] = CHANCES) -> str:
+    """Return the votes for each chance, as in 14/16/18."""
+    return "/".join(str(needed(chance)) for chance in chances)
+
+
+def single_question(epsilon: float) -> list[str]:
+    """Return a row of the first table."""
+    today = ObservedSelection.calibrated(epsilon, DELTA, REPLACED)
+    moved = ObservedSelection.calibrated(epsilon, DELTA, ADD_REMOVE_ONE)
+    optimal: OptimalSelection[str] = OptimalSelection.calibrated(epsilon, DELTA, ADD_REMOVE_ONE)
+    candidates = [candidate_curve(epsilon, prior) for prior in (0.01, 0.001)]
+    return [
+        f"{epsilon:g}",
+        list_votes(lambda chance: observed_votes(today, chance)),
+        list_votes(lambda chance: observed_votes(moved, chance)),
+        list_votes(optimal.votes_needed),
+        *(list_votes(lambda chance, curve=curve: least_votes(curve, chance)) for curve in candidates),  # type: ignore[misc]
+    ]
+
+
+def observed_for(budget: Budget, uses: int) -> ObservedSelection | None:
+    """Return the selection of `consensus` of the largest epsilon that fits `uses` times, for replaced votes."""
+    delta = budget.failures / uses * (1 - 1e-9)
+
+    def fits(epsilon: float) -> bool:
+        cost = ObservedSelection.calibrated(epsilon, delta, REPLACED).cost(REPLACED)
+        return budget.admits(Spending.of(cost, uses))
+
+    epsilon = largest(fits, 1e-4, 64.0)
+    return ObservedSelection.calibrated(epsilon, delta, REPLACED) if fits(epsilon) else None
+
+
+def stream(epsilon: float, uses: int) -> list[str]:
+    """Return a row of the second table."""
+    budget, chances = Budget(epsilon, STREAM_DELTA, STREAM_DELTA / 2), CHANCES[:2]
+    today, optimal = observed_for(budget, uses), counted_selection_for(budget, uses)
+    counts, chosen = thresholded_counts_for(budget, uses), cheapest_release(budget, uses)
+    return [
+        f"{epsilon:g}",
+        str(uses),
+        list_votes(lambda chance: observed_votes(today, chance), chances) if today else "refused",
+        list_votes(optimal.votes_needed, chances) if optimal else "refused",
+        list_votes(counts.votes_needed, chances) if counts else "refused",
+        str(chosen.mechanism),
+    ]
+
+
+def support(units: int) -> list[str]:
+    """Return a row of the third table."""
+    price = least_epsilon(units, DELTA, 0.6, 0.95)
+    probability = min(1.0, SAMPLED / units)
+    of_sample = least_epsilon(min(units, SAMPLED), DELTA / probability, 0.6, 0.95)
+    return [str(units), f"{price:.3f}", f"{amplified_epsilon(of_sample, probability):.3f}"]
+
+
+def main() -> None:
+    """Print the three tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_csv_option(parser)
+    given = parser.parse_args()
+    columns = ["epsilon", "today", "today, a vote comes or goes", "optimal", "candidate, prior 0.01", "prior 0.001"]
+    table = TableWriter(columns, given.csv)
+    for epsilon in (0.25, 0.5, 1.0, 2.0, 3.0, 5.0):
+        table.write(single_question(epsilon))
+    print(f"\none question, delta {DELTA:g}\n")
+    columns = ["epsilon per unit", "M", "today", "optimal", "thresholded counts", "chosen"]
+    table = TableWriter(columns, name_part(given.csv, "streams"))
+    for epsilon, uses in ((2, 1), (5, 1), (5, 5), (10, 2), (10, 5), (10, 10), (10, 20), (20, 20)):
+        table.write(stream(epsilon, uses))
+    print(f"\nM questions a unit, delta {STREAM_DELTA:g}, half of it for failures\n")
+    table = TableWriter(["units", "all vote", f"a secret sample of {SAMPLED}"], name_part(given.csv, "support"))
+    for units in (22, 40, 80, 160, 524, 5000):
+        table.write(support(units))
+    print(f"\nan answer of 60 % of the units, released with probability 0.95, delta {DELTA:g}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,172 @@
+"""BROKEN on purpose: releases of votes with one mistake each, which an audit must flag. None is private."""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from discreet.audit.case import FAILURE, rho_of
+from discreet.audit.mechanisms import MechanismCase
+from discreet.audit.votes import list_of
+from discreet.privacy.change import Change, Relation
+from discreet.privacy.costs import Cost, Times
+from discreet.privacy.mechanisms.counted_answer import CountedAnswer
+from discreet.privacy.mechanisms.counted_selection import CountedSelection
+from discreet.privacy.mechanisms.counting import NoisyCount
+from discreet.privacy.mechanisms.optimal_selection import OptimalSelection
+from discreet.privacy.mechanisms.secret_sampling import SecretSample
+from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
+from discreet.privacy.noise import WHOLE, Noise
+
+ADD_REMOVE = Change(1, Relation.ADD_REMOVE)
+COIN = 0.2
+
+
+class SharperCoins:
+    """BROKEN: coins whose logit is too large, as of a curve with too large an epsilon."""
+
+    noise: Noise
+    part: float
+
+    def bernoulli(self, weight: int) -> bool:
+        """Toss a coin that is nearer to certainty."""
+        return self.noise.bernoulli(_sharpen(weight, self.part))
+
+    def invert(self, table: Sequence[int]) -> int:
+        """Look up a table that is nearer to certainty."""
+        return self.noise.invert([_sharpen(entry, self.part) for entry in table])
+
+
+def _sharpen(weight: int, part: float) -> int:
+    if weight in (0, WHOLE):
+        return weight
+    chance = weight / WHOLE
+    logit = (math.log(chance) - math.log1p(-chance)) / part
+    return round(WHOLE / (1 + math.exp(min(700.0, -logit))))
+
+
+class BrokenCandidates(OptimalSelection[str]):
+    """BROKEN: the answers of the voters are taken for public candidates."""
+
+    def draw(self, shares: Sequence[str | None], noise: Noise) -> tuple[str, ...]:
+        """Give the prior to every answer that a voter gave."""
+        named = tuple(sorted({share for share in shares if share is not None}))
+        return OptimalSelection[str](self.epsilon, self.delta, named, self.prior).draw(shares, noise)
+
+
+class BrokenMost(OptimalSelection[str]):
+    """BROKEN: of the released answers the most common one, by the sealed counts."""
+
+    def draw(self, shares: Sequence[str | None], noise: Noise) -> tuple[str, ...]:
+        """Release one of them."""
+        counts = Counter(share for share in shares if share is not None)
+        return tuple(sorted(super().draw(shares, noise), key=lambda answer: -counts[answer])[:1])
+
+
+class BrokenSelectionRelation(OptimalSelection[str]):
+    """BROKEN: a replaced vote is charged as one that comes or goes."""
+
+    def cost(self, change: Change) -> Cost:
+        """Return half of the cost."""
+        return super().cost(ADD_REMOVE)
+
+
+class BrokenInterval(ThresholdedCounts):
+    """BROKEN: the interval lies around the count without noise."""
+
+    def draw(self, shares: Sequence[Any], noise: Noise) -> tuple[CountedAnswer, ...]:
+        """Put the interval around the sealed count."""
+        counts = Counter(value for share in shares for value in share)
+        released = super().draw(shares, noise)
+        return tuple(replace(one, low=counts[one.answer] - 1, high=counts[one.answer] + 1) for one in released)
+
+
+class BrokenKeyCoin(SecretSample[Any, int]):
+    """BROKEN: the coin follows from the unit's key."""
+
+    def draw(self, shares: Sequence[tuple[str, bool]], noise: Noise) -> int:
+        """Let a unit take part if its key says so."""
+        return self.mechanism.draw([yes for key, yes in shares if sum(key.encode()) % 5 == 0], noise)
+
+
+@dataclass(frozen=True)
+class BrokenReuse:
+    """BROKEN: one toss of the coins for two questions, each charged as if it had its own."""
+
+    sampled: SecretSample[bool, int]
+
+    def cost(self, change: Change) -> Cost:
+        """Return twice the cost of one."""
+        return Times(self.sampled.cost(change), 2)
+
+    def draw(self, shares: Sequence[bool], noise: Noise) -> tuple[bool, bool]:
+        """Count the same sample twice, and say whether each count is above 0."""
+        weight = math.floor(self.sampled.probability * WHOLE)
+        sample = [share for share in shares if noise.bernoulli(weight)]
+        first, second = (self.sampled.mechanism.draw(sample, noise) for _ in range(2))
+        return first > 0, second > 0
+
+
+class BrokenEstimate(CountedSelection[str]):
+    """BROKEN: the released count is the sealed one; only the selection is random."""
+
+    def draw(self, shares: Sequence[str | None], noise: Noise) -> tuple[CountedAnswer, ...]:
+        """Replace the noisy counts."""
+        counts = Counter(shares)
+        return tuple(replace(one, count=counts[str(one.answer)]) for one in super().draw(shares, noise))
+
+
+def vote_twins(epsilon: float) -> Iterator[MechanismCase]:
+    """Yield the mutants, each with the pair that shows its mistake."""
+
+    def case(name: str, mistake: str, mechanism: Any, first: Any, second: Any, **more: Any) -> MechanismCase:
+        return MechanismCase(name, mistake, mechanism, more.pop("change", ADD_REMOVE), first, second, **more)
+
+    yield case(
+        "optimal-selection",
+        "candidates that the voters name",
+        BrokenCandidates(epsilon, FAILURE, prior=0.02),
+        (),
+        ("y",),
+    )
+    high = OptimalSelection[str](epsilon, FAILURE).votes_needed(1.0) or 1
+    crowd = ("a",) * high + ("b",) * high
+    most = BrokenMost(epsilon, FAILURE)
+    yield case("optimal-selection", "the most common by sealed counts", most, crowd, (*crowd, "b"))
+    sound = OptimalSelection[str](epsilon, FAILURE)
+    line = sound.votes_needed(1 / (1 + math.exp(-epsilon))) or 1
+    cheap = BrokenSelectionRelation(epsilon, FAILURE)
+    common = ("a",) * (line - 1) + ("b",) * (line - 1)
+    replaced = Change(1, Relation.REPLACE)
+    yield case(
+        "optimal-selection",
+        "replacement charged as adding",
+        cheap,
+        (*common, "a"),
+        (*common, "b"),
+        see=list_of,
+        change=replaced,
+    )
+    estimate = BrokenEstimate(epsilon, FAILURE)
+    yield case("counted-selection", "the sealed count of what is released", estimate, crowd, (*crowd, "b"))
+    counts = ThresholdedCounts.calibrated(rho_of(epsilon), FAILURE, ADD_REMOVE)
+    broken = BrokenInterval(counts.sigma, counts.threshold)
+    many = [("a",)] * math.ceil(counts.threshold + 8 * counts.sigma)
+    yield case(
+        "thresholded-counts",
+        "an interval around the sealed count",
+        broken,
+        many,
+        [*many, ("a",)],
+        see=lambda released: tuple(one.low for one in released),
+    )
+    inner = NoisyCount(1 / math.log1p(math.expm1(epsilon) / COIN))
+    keyed = BrokenKeyCoin(inner, COIN)
+    yield case("secret-sample", "a coin that follows from the unit's key", keyed, [], [("d", True)], see=_cut)
+    reused = BrokenReuse(SecretSample(inner, COIN))
+    yield case("secret-sample", "a coin that is reused", reused, [], [True])
+
+
+def _cut(count: int) -> int:
+    return max(-3, min(4, count))

@@ -1,0 +1,116 @@
+"""Cases of the mechanisms that release votes: selection by curves, thresholded counts, secret samples.
+
+The pairs are chosen as in `mechanisms`: what may be lost is lost often.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from discreet.attacks.bounds import Key
+from discreet.audit.case import FAILURE, claim_of, rho_of
+from discreet.privacy.accounting import largest
+from discreet.privacy.change import Change, Relation
+from discreet.privacy.mechanisms.counted_answer import CountedAnswer
+from discreet.privacy.mechanisms.counted_selection import CountedSelection
+from discreet.privacy.mechanisms.counting import NoisyCount
+from discreet.privacy.mechanisms.optimal_selection import OptimalSelection
+from discreet.privacy.mechanisms.secret_sampling import SecretSample
+from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
+
+Pairs = Iterator[tuple[str, Any, Sequence[Any], Sequence[Any], Callable[[Any], Key]]]
+"""How the inputs differ, the mechanism, the inputs, and what is looked at."""
+COIN = 0.5
+"""The probability of a secret coin."""
+
+
+def optimal_selection_pairs(epsilon: float, change: Change) -> Pairs:
+    """Yield the pairs of optimal selection: near the line, with a candidate, and an answer of one unit."""
+    made: OptimalSelection[str] = OptimalSelection.calibrated(epsilon, FAILURE, change)
+    replaced = change.relation is Relation.REPLACE
+    # Both outcomes are frequent there.
+    line = made.votes_needed(0.25) or 1
+    common = ("a",) * line + ("b",) * (line - 1)
+    yield "a vote more at the line", made, (*common, "a") if replaced else common, (*common, "b"), list_of
+    known: OptimalSelection[str] = OptimalSelection.calibrated(epsilon, FAILURE, change, ("a", "b"))
+    near = known.candidate_votes_needed(0.1) or 1
+    common = ("a",) * near + ("b",) * near
+    yield "a vote more for a candidate", known, (*common, "a") if replaced else common, (*common, "b"), list_of
+    yield "an answer that one neighbour alone has", made, ("x",) if replaced else (), ("y",), list_of
+
+
+def counted_selection_pairs(epsilon: float, change: Change) -> Pairs:
+    """Yield the pairs of counted selection: near the line, and an answer of one unit."""
+    made: CountedSelection[str] = CountedSelection.calibrated(epsilon, FAILURE, change)
+    replaced = change.relation is Relation.REPLACE
+    line = made.votes_needed(0.9)
+    common = ("a",) * line + ("b",) * line
+    yield "a vote more above the line", made, (*common, "a") if replaced else common, (*common, "b"), counts_of
+    yield "an answer that one neighbour alone has", made, ("x",) if replaced else (), ("y",), counts_of
+
+
+def counts_of(released: tuple[CountedAnswer, ...]) -> Key:
+    """Return the released answers in their own order, each with its count."""
+    return tuple(sorted((str(one.answer), one.count) for one in released))
+
+
+def list_of(released: Any) -> Key:
+    """Return the released answers as they come."""
+    return tuple(released)
+
+
+def thresholded_counts_pairs(epsilon: float, change: Change) -> Pairs:
+    """Yield the pairs of thresholded counts: answers that many have, and answers of one unit."""
+    made = ThresholdedCounts.calibrated(rho_of(epsilon), FAILURE, change, 2)
+    many = [("a", "b")] * math.ceil(made.threshold + 8 * made.sigma)
+    own: list[tuple[str, str]] = []
+    if change.relation is Relation.REPLACE:
+        many, own = many + [("c", "d")] * len(many), [("c", "d")]
+    yield "a unit with answers that many have", made, [*many, *own], [*many, ("a", "b")], lead_of
+    alone = [("x", "w")] if own else []
+    yield "answers that one neighbour alone has", made, alone, [("y", "z")], names_of
+
+
+def lead_of(released: tuple[CountedAnswer, ...]) -> Key:
+    """Return by how much the answers a and b are ahead of c and d."""
+    return sum(one.count if str(one.answer) in "ab" else -one.count for one in released)
+
+
+def names_of(released: tuple[CountedAnswer, ...]) -> Key:
+    """Return the released answers without their counts."""
+    return tuple(sorted(str(one.answer) for one in released))
+
+
+def secret_sample_pairs(epsilon: float, change: Change) -> Pairs:
+    """Yield the pairs of secret sampling: of a pure mechanism, and of counts with Gaussian noise."""
+    moves = 2 if change.relation is Relation.REPLACE else 1
+    # The inverse of the amplified cost.
+    inner = math.log1p(math.expm1(epsilon / moves) / COIN)
+    count = SecretSample(NoisyCount(1 / inner), COIN)
+    yield "one more may say yes", count, [False] if moves == 2 else [], [True], sign_of
+    if change.relation is Relation.ADD_REMOVE:
+        yield "one more may have an answer", gaussian_sample(epsilon), [], [("a",)], lead_of
+
+
+def sign_of(count: int) -> Key:
+    """Return the count, cut where hardly a draw lies."""
+    return max(-4, min(4, count))
+
+
+def gaussian_sample(epsilon: float) -> SecretSample[Any, tuple[CountedAnswer, ...]]:
+    """Return a secret sample of thresholded counts that costs `epsilon`, with `FAILURE` and `DELTA`."""
+    change = Change(1, Relation.ADD_REMOVE)
+
+    def made(rho: float) -> SecretSample[Any, tuple[CountedAnswer, ...]]:
+        return SecretSample(ThresholdedCounts.calibrated(rho, FAILURE / COIN, change), COIN)
+
+    return made(largest(lambda rho: claim_of(made(rho).cost(change))[0] <= epsilon, 1e-6, 1e3))
+
+
+VOTE_MECHANISMS: dict[str, Callable[[float, Change], Pairs]] = {
+    "optimal-selection": optimal_selection_pairs,
+    "counted-selection": counted_selection_pairs,
+    "thresholded-counts": thresholded_counts_pairs,
+    "secret-sample": secret_sample_pairs,
+}
+"""The cases of each mechanism, by the names that the command line uses."""

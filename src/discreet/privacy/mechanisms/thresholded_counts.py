@@ -1,0 +1,96 @@
+"""Every answer whose noisy count is above a threshold, with that count and its interval: for streams of questions.
+
+Privacy-spec, parts 10.3 and 11. The noise is the discrete Gaussian, of which many releases compose well. An answer
+that one unit alone gave has a count of 1, and passes the threshold with a known probability: the failure.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from discreet.privacy.change import Change, Relation
+from discreet.privacy.gaussian_tails import least_threshold, pass_chance, upper_tail
+from discreet.privacy.mechanisms.counted_answer import CONFIDENCE, CountedAnswer, V
+from discreet.privacy.noise import Noise
+from discreet.privacy.sampled_costs import GaussianShift
+
+
+@dataclass(frozen=True)
+class ThresholdedCounts:
+    """Noisy counts of the answers that reach a threshold.
+
+    Attributes:
+        sigma: the scale of the discrete Gaussian noise of each count.
+        threshold: the least noisy count that is released.
+        values: how many answers of a share count (K): its first ones in their own order if it has more.
+    """
+
+    sigma: float
+    threshold: int
+    values: int = 1
+
+    def __post_init__(self) -> None:
+        if self.threshold < 2 or self.values < 1:
+            raise ValueError(f"Threshold >= 2 and values >= 1 do not hold: {self.threshold}, {self.values}.")
+
+    def __str__(self) -> str:
+        return f"counts of answers, {self.values} a unit, sigma {self.sigma:.6g}, from {self.threshold} on"
+
+    @staticmethod
+    def calibrated(rho: float, delta: float, change: Change, values: int = 1) -> "ThresholdedCounts":
+        """Return the counts that cost at most `rho` and `delta` under `change`."""
+        moves = _moves(change) * values
+        sigma = math.sqrt(moves / (2 * rho))
+        while moves / (2 * sigma**2) > rho:
+            sigma = math.nextafter(sigma, math.inf)
+        return ThresholdedCounts(sigma, 1 + least_threshold(sigma, delta / values), values)
+
+    @property
+    def failure(self) -> float:
+        """The probability, at most, that an answer is released which one unit alone gave."""
+        return min(1.0, self.values * upper_tail(self.sigma, self.threshold - 1))
+
+    @property
+    def margin(self) -> int:
+        """The least whole number that the noise exceeds in either direction with probability at most 0.05."""
+        return least_threshold(self.sigma, (1 - CONFIDENCE) / 2) - 1
+
+    def chance(self, votes: int) -> float:
+        """Return how probably an answer with so many votes is released."""
+        return pass_chance(self.sigma, self.threshold - votes) if votes else 0.0
+
+    def votes_needed(self, probability: float) -> int:
+        """Return the fewest votes with which an answer is released with `probability`."""
+        votes = 1
+        while self.chance(votes) < probability:
+            votes += 1
+        return votes
+
+    def cost(self, change: Change) -> GaussianShift:
+        """Return K/(2 sigma^2)-zCDP when a share comes or goes, and twice that when one is replaced.
+
+        K counts move by one, and 2K if a share is replaced. An answer that one neighbour alone has is released with
+        probability at most delta/K, and each neighbour has at most K of them (Canonne, Kamath and Steinke 2020).
+        """
+        return GaussianShift(_moves(change) * self.values / (2 * self.sigma**2), self.failure)
+
+    def draw(self, shares: Sequence[Collection[V]], noise: Noise) -> tuple[CountedAnswer, ...]:
+        """Return the released answers, the largest noisy count first; of equal ones, the first in their own order.
+
+        That order follows from released values. A share without values abstains.
+        """
+        counts = Counter(value for share in shares for value in sorted(set(share))[: self.values])
+        noisy = {value: counts[value] + noise.gaussian(self.sigma) for value in sorted(counts)}
+        released = [value for value, count in noisy.items() if count >= self.threshold]
+        return tuple(self._counted(value, noisy[value]) for value in sorted(released, key=lambda v: -noisy[v]))
+
+    def _counted(self, value: int | str, count: int) -> CountedAnswer:
+        # One unit at least gave an answer that is released: that is public.
+        return CountedAnswer(value, count, max(1, count - self.margin), count + self.margin)
+
+
+def _moves(change: Change) -> int:
+    if change.shares != 1:
+        raise NotImplementedError("Thresholded counts are analysed for one share a unit.")
+    return 2 if change.relation is Relation.REPLACE else 1
