@@ -38,7 +38,6 @@ class TestToyModel(ModelSuite):
         return math.inf  # its losses are lengths of words
 
 
-@pytest.mark.usefixtures("two_threads")
 class TestPackagedModel(ModelSuite):
     @pytest.fixture
     def model(self, smollm: TransformersModel) -> Completer:
