@@ -288,4 +288,4 @@ def test_the_command_line_prints_the_caveat(accepting: Vault) -> None:
     finer = ("--k", 16, "--gamma", 0.5, "--norm", 1, "--sigma", 0.2)
     assert run(*asked, "--not-private", *finer).exit_code == 0
     assert list((accepting.path / "claims").glob("matrix-*-16.npy"))
-    assert "has no knn_weight" in run(*asked, "--not-private", "--weight", 0.2).output
+    assert "has no parameter 'knn_weight'" in run(*asked, "--not-private", "--weight", 0.2).output

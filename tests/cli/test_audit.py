@@ -60,7 +60,7 @@ def test_violation_ends_with_1(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MechanismCase, "claim", property(lambda self: (0.1, 0.0)))
     result = run("noisy-count", *QUICK)
     assert result.exit_code == 1
-    assert "VIOLATION: noisy-count lost more than is claimed" in said(result)
+    assert "VIOLATION: the privacy loss of noisy-count exceeds the claim" in said(result)
 
 
 @pytest.mark.parametrize(
@@ -84,5 +84,5 @@ def test_without_a_name_everything_is_audited() -> None:
     assert {case.claim[0] > 1.5 for case in cases} == {True, False}
     assert {"noisy-count", "murag-ada"} <= {case.name for case in cases}
     assert len(command._cases(["algorithms"], None, twins=True)) == 14
-    assert len(command._cases(["mechanisms", "murag"], 3.0, twins=False)) == 40 + 9
+    assert len(command._cases(["mechanisms", "murag"], 3.0, twins=False)) == 57 + 9
     assert [case.claim for case in command._cases(["dp-rag-pure"], 3.0, twins=False)] == [(3.0, 0.0)] * 9

@@ -86,7 +86,7 @@ def test_eval_takes_parameters_of_a_plugin(vault: Vault, plugin: str, monkeypatc
     assert found == [Counted(candles=5), Consensus(epsilon=1.0, voters=9), Consensus(epsilon=2.0, voters=9)]
     refused = run("eval", vault.path, questions, *options, "--param", "wax=5")
     assert refused.exit_code == 2
-    assert "'counted' and 'consensus' has no wax" in refused.output
+    assert "'counted' and 'consensus' has no parameter 'wax'" in refused.output
 
 
 def test_attack_takes_parameters_of_a_plugin(vault: Vault, plugin: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,7 +102,7 @@ def test_attack_takes_parameters_of_a_plugin(vault: Vault, plugin: str, monkeypa
     result = run("attack", vault.path, *targets, "--param", "candles=5", "--prefix", "It")
     assert "Enough." in result.output
     assert found[0].options == {"candles": 5, "prefix": "It", "max_tokens": 48}
-    assert "has no wax" in run("attack", vault.path, *targets, "--param", "wax=5").output
+    assert "has no parameter 'wax'" in run("attack", vault.path, *targets, "--param", "wax=5").output
     assert "Give it as --epsilon" in run("attack", vault.path, "--target", "consensus", "--param", "epsilon=5").output
 
 

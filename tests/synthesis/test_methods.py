@@ -446,10 +446,10 @@ def test_what_a_user_may_get_wrong(run: Callable[..., tuple[int, str]], tmp_path
     there.write_text("mine\n")
     for words, expected, code in (
         (("--method", "dp-sinth", "--out", str(new)), "Did you mean dp-synth", 2),
-        (("--method", "dp-synth", "--keywords", "3", "--plan"), "'dp-synth' has no keywords", 2),
-        (("--method", "aug-pe", "--no-rerank", "--text-tokens", "9", "--plan"), "'aug-pe' has no ", 2),
-        (("--subsets", "3", "--plan"), "'dp-synrag' has no subsets", 2),
-        (("--param", "subsets=3", "--plan"), "These have subsets: dp-synth", 2),
+        (("--method", "dp-synth", "--keywords", "3", "--plan"), "'dp-synth' has no parameter 'keywords'", 2),
+        (("--method", "aug-pe", "--no-rerank", "--text-tokens", "9", "--plan"), "'aug-pe' has no parameter ", 2),
+        (("--subsets", "3", "--plan"), "'dp-synrag' has no parameter 'subsets'", 2),
+        (("--param", "subsets=3", "--plan"), "with subsets: dp-synth", 2),
         (("--epsilon", "3", "--param", "epsilon=3", "--plan"), "epsilon is given twice", 2),
         (("--method", "aug-pe", "--texts", "0", "--plan"), "at least 1", 2),
         (("--method", "aug-pe", "--out", str(there)), "--force", 2),
