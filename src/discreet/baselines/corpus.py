@@ -19,7 +19,8 @@ class BaselineCorpus(SealedCorpus):
     """A corpus that is also readable in the clear. A vault gives it to algorithms without a guarantee only.
 
     Attributes:
-        folder: the folder for data that a baseline derives from all documents, private like the documents; None if it may keep nothing.
+        folder: the folder for data that a baseline derives from all documents, private like the documents; None if it
+            may keep nothing.
     """
 
     def __init__(self, store: Store, embedder: Embedder, secret: bytes = b"", folder: Path | None = None) -> None:
