@@ -120,14 +120,14 @@ def other_embedder(vault: Vault) -> None:
         (other_key, "key", "missing or damaged"),
         (lambda v: cut(v.path / "store" / "store.sqlite"), "store", "damaged"),
         (lambda v: (v.path / "store" / "store.sqlite").unlink(), "store", "vectors but no texts"),
-        (lambda v: shutil.rmtree(v.path / "store"), "store", "gone"),
+        (lambda v: shutil.rmtree(v.path / "store"), "store", "is missing"),
         (old_store, "store", "format 99"),
         (lambda v: cut(v.path / "store" / "vectors.f32"), "vectors", "bytes"),
         (lambda v: cut(v.path / "vault.json"), "settings", "damaged"),
         (open_folder, "permissions", "Every user"),
         (open_key, "permissions", "units.key"),
         (no_model, "model", "no such folder"),
-        (other_embedder, "vectors", "makes 384"),
+        (other_embedder, "vectors", "dimension 384"),
     ],
 )
 def test_each_damage_is_a_problem(vault: Vault, damage: Callable[[Vault], object], check: str, said: str) -> None:
