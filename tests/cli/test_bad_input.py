@@ -424,11 +424,11 @@ def test_version_is_told() -> None:
 def test_option_that_another_algorithm_has_is_told(vault: Vault) -> None:
     result = run("ask", vault.path, "Why?", "--selection", "observed")
     assert result.exit_code == 2
-    assert "These have selection: dp-vote-rag, dp-sparse-vote-rag" in said(result)
+    assert "Algorithms with selection: dp-vote-rag, dp-sparse-vote-rag" in said(result)
 
 
 def test_budget_says_what_the_vault_is_made_with(vault: Vault) -> None:
-    assert "embedder hashing; units pay by themselves" in said(run("budget", vault.path))
+    assert "embedder hashing; each unit pays for itself" in said(run("budget", vault.path))
     assert json.loads(run("budget", vault.path, "--json").stdout)["embedder"] == "hashing"
 
 
@@ -471,5 +471,5 @@ def test_document_takes_nobody_elses_place(tmp_path: Path) -> None:
 def test_how_many_units_write_is_checked_before_anything_is_paid(option: str, wrong: int, vault: Vault) -> None:
     assert run("ask", vault.path, "Why?", "--algorithm", "dp-rag", option, wrong).exit_code == 2
     result = run("ask", vault.path, "Why?", "--algorithm", "consensus", option, 0.5 if option == "--share" else 9)
-    assert "These have" in said(result)
+    assert "Algorithms with" in said(result)
     assert "dp-rag" in said(result)
