@@ -119,7 +119,7 @@ def test_person_can_read_it(hospital: Path) -> None:
     assert "cost each patient at most epsilon" in result.output
     assert "left to every unit" not in result.output
     shown = run("budget", hospital)
-    assert "Granted: epsilon 400" in shown.output
+    assert "Grant: epsilon 400" in shown.output
     assert "murag" in shown.output  # the rest may not fit a narrow terminal
 
 
