@@ -50,7 +50,7 @@ class EveryNoise:
     def below(self, bound: int) -> int:
         return self._choose([1 / bound] * bound)
 
-    def bernoulli(self, weight: int) -> bool:
+    def toss(self, weight: int) -> bool:
         # A certain outcome is no choice: it would be a path of probability 0.
         return weight > 0 if weight in (0, WHOLE) else self._choose([1 - weight / WHOLE, weight / WHOLE]) == 1
 

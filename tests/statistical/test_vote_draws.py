@@ -28,13 +28,13 @@ class TestVotes:
     def test_coins_fall_with_their_weight(self, noise: Noise, chance: float) -> None:
         draws = draws_of(noise)
         weight = math.floor(chance * WHOLE)
-        heads = sum(noise.bernoulli(weight) for _ in range(draws))
+        heads = sum(noise.toss(weight) for _ in range(draws))
         assert stats.binomtest(heads, draws, chance).pvalue > 1e-9
         assert stats.binomtest(heads, draws, min(1.0, 1.02 * chance + 0.005)).pvalue < 1e-9
 
     def test_certain_coins_never_fall_otherwise(self, noise: Noise) -> None:
-        assert not any(noise.bernoulli(0) for _ in range(20_000))
-        assert all(noise.bernoulli(WHOLE) for _ in range(20_000))
+        assert not any(noise.toss(0) for _ in range(20_000))
+        assert all(noise.toss(WHOLE) for _ in range(20_000))
 
     def test_selected_sets(self, noise: Noise) -> None:
         mechanism = OptimalSelection(1.0, 1e-6, ("c",), 0.01)

@@ -29,9 +29,9 @@ class SharperCoins:
     noise: Noise
     part: float
 
-    def bernoulli(self, weight: int) -> bool:
+    def toss(self, weight: int) -> bool:
         """Toss a coin that is nearer to certainty."""
-        return self.noise.bernoulli(_sharpen(weight, self.part))
+        return self.noise.toss(_sharpen(weight, self.part))
 
     def invert(self, table: Sequence[int]) -> int:
         """Look up a table that is nearer to certainty."""
@@ -103,7 +103,7 @@ class BrokenReuse:
     def draw(self, shares: Sequence[bool], noise: Noise) -> tuple[bool, bool]:
         """Count the same sample twice, and say whether each count is above 0."""
         weight = math.floor(self.sampled.probability * WHOLE)
-        sample = [share for share in shares if noise.bernoulli(weight)]
+        sample = [share for share in shares if noise.toss(weight)]
         first, second = (self.sampled.mechanism.draw(sample, noise) for _ in range(2))
         return first > 0, second > 0
 

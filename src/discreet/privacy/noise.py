@@ -18,7 +18,7 @@ Whole = NDArray[np.int64]
 T = TypeVar("T")
 
 WHOLE = 1 << 64
-"""The weight of a certain event in `Noise.bernoulli`."""
+"""The weight of a certain event in `Noise.toss`."""
 
 
 class Noise(Protocol):
@@ -45,7 +45,7 @@ class Noise(Protocol):
     def below(self, bound: int) -> int:
         """Return a uniformly random integer in [0, bound)."""
 
-    def bernoulli(self, weight: int) -> bool:
+    def toss(self, weight: int) -> bool:
         """Return True with probability weight / 2^64, exactly."""
 
     def invert(self, table: Sequence[int]) -> int:
@@ -90,7 +90,7 @@ class SystemNoise:
         """Return a uniformly random integer."""
         return secrets.randbelow(bound)
 
-    def bernoulli(self, weight: int) -> bool:
+    def toss(self, weight: int) -> bool:
         """Compare 64 bits of the operating system with `weight`."""
         return secrets.randbits(64) < weight
 
@@ -161,7 +161,7 @@ class InsecureSeededNoise:
         """Return a uniformly random integer."""
         return int(self._generator.integers(bound))
 
-    def bernoulli(self, weight: int) -> bool:
+    def toss(self, weight: int) -> bool:
         """Compare 64 bits of the generator with `weight`."""
         return self._bits() < weight
 

@@ -85,7 +85,7 @@ class OptimalSelection(Generic[V]):
         unseen = unseen_curve(self.epsilon, self.delta)
         known: dict[V, tuple[int, ...]] = dict.fromkeys(self.candidates, candidate_curve(self.epsilon, self.prior))
         answers: list[V] = sorted(set(counts) | set(known))
-        return tuple(a for a in answers if noise.bernoulli(read_curve(known.get(a, unseen), counts[a])))
+        return tuple(a for a in answers if noise.toss(read_curve(known.get(a, unseen), counts[a])))
 
 
 def selection_moves(change: Change) -> int:

@@ -60,4 +60,4 @@ class SecretSample(Generic[S, R]):
     def draw(self, shares: Sequence[S], noise: Noise) -> R:
         """Draw from the shares whose coin, tossed here, lets them take part."""
         weight = math.floor(Fraction(self.probability) * WHOLE)
-        return self.mechanism.draw([share for share in shares if noise.bernoulli(weight)], noise)
+        return self.mechanism.draw([share for share in shares if noise.toss(weight)], noise)
