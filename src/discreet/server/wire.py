@@ -18,6 +18,7 @@ from discreet.privacy.costs import ORDERS
 from discreet.server.wire_answer import ANSWER
 from discreet.server.wire_fields import (
     Check,
+    WireError,
     built,
     list_of,
     number,

@@ -18,6 +18,7 @@ from discreet.server.wire import (
     Ready,
     Refused,
     Reply,
+    WireError,
     decode,
     encode,
     frame,
@@ -61,7 +62,8 @@ class KeeperClient:
         Raises:
             KeeperGone: if the connection closes before a reply. The keeper finishes a question that it began.
         """
-        return _expected(await self._exchange(question), (Answered, Refused))
+        reply = await self._exchange(question)
+        return reply if isinstance(reply, Refused) else _expected(reply, Answered)
 
     async def estimate(self, question: Question) -> Estimated | Refused:
         """Return what a question would cost at most, from public values; nothing is paid.
@@ -69,7 +71,8 @@ class KeeperClient:
         Raises:
             KeeperGone: if the keeper does not reply.
         """
-        return _expected(await self._soon(Estimate(question)), (Estimated, Refused))
+        reply = await self._soon(Estimate(question))
+        return reply if isinstance(reply, Refused) else _expected(reply, Estimated)
 
     async def catalog(self) -> Catalogued:
         """Return the vaults and models that are served.
@@ -77,7 +80,7 @@ class KeeperClient:
         Raises:
             KeeperGone: if the keeper does not reply, as while it loads a model.
         """
-        return _expected(await self._soon(Catalog()), (Catalogued,))
+        return _expected(await self._soon(Catalog()), Catalogued)
 
     async def ready(self) -> Readied:
         """Return whether the keeper can answer.
@@ -85,7 +88,7 @@ class KeeperClient:
         Raises:
             KeeperGone: if the keeper does not reply.
         """
-        return _expected(await self._soon(Ready()), (Readied,))
+        return _expected(await self._soon(Ready()), Readied)
 
     async def _soon(self, message: Asked) -> Reply:
         try:
@@ -104,7 +107,7 @@ class KeeperClient:
             await writer.drain()
             size = length(await reader.readexactly(HEAD), MOST_REPLIED)
             reply = decode(await reader.readexactly(size))
-        except (OSError, asyncio.IncompleteReadError):
+        except (OSError, asyncio.IncompleteReadError, WireError):
             raise KeeperGone(sent=True) from None
         finally:
             writer.close()
@@ -113,8 +116,8 @@ class KeeperClient:
         return reply
 
 
-def _expected(reply: object, kinds: tuple[type[R], ...]) -> R:
-    """Return a reply of one of `kinds`; a keeper that sends another is none of ours."""
-    if not isinstance(reply, kinds):
-        raise KeeperGone(sent=True)
-    return reply
+def _expected(reply: Reply, kind: type[R]) -> R:
+    """Return a reply of that kind; a keeper that sends another is of another version."""
+    if isinstance(reply, kind):
+        return reply
+    raise KeeperGone(sent=True)
