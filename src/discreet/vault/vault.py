@@ -268,6 +268,7 @@ class Vault(VaultComponents):
         anew: bool = False,
         public: bool = True,
         quantum: float = 0.0,
+        question_id: str = "",
     ) -> Answer:
         """Answer a question, and pay for it; a question that was asked before costs nothing.
 
@@ -282,6 +283,7 @@ class Vault(VaultComponents):
             anew: whether to pay again for a question that was asked before.
             public: whether the public prompt may read the public corpus, if the vault has named one.
             quantum: seconds. The answer, or the refusal, comes at a multiple of it; at once if 0 (`query.latency`).
+            question_id: the question's id in the ledger, of 32 hexadecimal digits; a new one if empty.
 
         Raises:
             UsageError, BadData, BudgetExhausted: a question that is empty or too long, or a baseline without
@@ -289,7 +291,7 @@ class Vault(VaultComponents):
             Interrupted: Ctrl-C; what was paid stays paid.
         """
         with at_a_multiple(quantum):
-            return self._ask(question, algorithm, AskOptions(not_private, reuse, anew, public))
+            return self._ask(question, algorithm, AskOptions(not_private, reuse, anew, public, question_id))
 
     def _ask(self, question: str, algorithm: Algorithm | None, options: AskOptions) -> Answer:
         return self.pipeline.run(question, algorithm or self.default_algorithm(), options)
