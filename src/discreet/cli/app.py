@@ -40,6 +40,10 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
         "move": ("move", "Bring a vault to another place."),
         "report": ("report", "Write a page about a vault for the person who signs."),
     },
+    "Serve analysts": {
+        "key": ("key", "Issue, cap and revoke the keys of analysts, and decide on their requests."),
+        "audit-log": ("audit_log", "Check the audit log of a server."),
+    },
     "Other releases": {
         "synthesize": ("synthesize", "Make a synthetic corpus, paid for once."),
         "export-vectors": ("export", "Write one vector for each unit, projected and with noise."),

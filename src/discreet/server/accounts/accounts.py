@@ -48,9 +48,11 @@ class Accounts:
         """Record the grant of a vault, and what of its epsilon is kept for the custodian's own work.
 
         Raises:
-            UsageError: if the accounts know another grant of the vault.
+            UsageError: if the accounts know another grant of the vault, or `kept` is out of range.
             BudgetExhausted: if what is kept does not fit beside the reserved shares.
         """
+        if kept is not None and not 0 <= kept <= budget.epsilon:
+            raise UsageError(f"--keep is {kept:g}. Give a number from 0 to the grant's epsilon, {budget.epsilon:g}.")
         with self.database.writing() as connection:
             grants.declare(connection, vault, budget)
             if kept is not None:
@@ -115,7 +117,7 @@ class Accounts:
                 self._reserve(connection, key, typical)
             return key, secret
 
-    def keys(self) -> list[Key]:
+    def list_keys(self) -> list[Key]:
         """Return all keys, the oldest first."""
         with self.database.reading() as connection:
             return keys.all_keys(connection)
@@ -183,9 +185,9 @@ class Accounts:
         with self.database.reading() as connection:
             return requests.list_requests(connection, pending=pending)
 
-    def pending(self) -> list[BudgetRequest]:
-        """Return the requests that wait for the custodian."""
-        return self.requests()
+    def requests_of(self, key: str) -> list[BudgetRequest]:
+        """Return all requests of a key, the oldest first."""
+        return [one for one in self.requests(pending=False) if one.key == key]
 
     def approve(self, number: int) -> tuple[BudgetRequest, Key]:
         """Approve a request: the cap of its key grows by what was asked for. Returns the request and the key.

@@ -15,7 +15,7 @@ PENDING, APPROVED, DENIED = "pending", "approved", "denied"
 LONGEST_REASON = 500
 MOST_PENDING = 5
 """How many requests of one key may wait for an answer."""
-_LARGEST = 1e6
+LARGEST = 1e6
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def add_request(connection: Connection, key: str, epsilon: float, reason: str, n
         UsageError: if epsilon or the reason is out of range, or too many requests of the key are pending.
     """
     text = " ".join("".join(c if c.isprintable() else " " for c in reason).split())
-    if not (0 < epsilon <= _LARGEST and math.isfinite(epsilon)):
+    if not (0 < epsilon <= LARGEST and math.isfinite(epsilon)):
         raise UsageError("The epsilon of a request is a finite number above 0. Ask for less.")
     if not 0 < len(text) <= LONGEST_REASON:
         raise UsageError(f"The reason of a request has 1 to {LONGEST_REASON} characters. Shorten it.")
