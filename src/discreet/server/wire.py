@@ -33,6 +33,7 @@ from discreet.server.wire_fields import (
 )
 from discreet.server.wire_messages import (
     CODES,
+    MOST_EPSILON,
     Answered,
     Asked,
     Catalog,
@@ -89,12 +90,10 @@ _HEAD = struct.Struct(">I")
 _LONGEST_NAME = 200
 _MOST_CHOICES = 64
 _MOST_TOKENS = 4096
-_LARGEST = 1e9
-"""The largest epsilon that is spoken of."""
 
 
 _name = text(_LONGEST_NAME)
-_epsilon = number(0.0, _LARGEST)
+_epsilon = number(0.0, MOST_EPSILON)
 _charge = built(
     lambda loss_nano, **rest: Charge(loss_nano=tuple(loss_nano), **rest),
     {
@@ -112,7 +111,7 @@ _question = built(
         "model": _name,
         "question": text(LONGEST_QUESTION),
         "choices": tuple_of(text(1000, 1), _MOST_CHOICES),
-        "epsilon": optional(number(1e-6, _LARGEST)),
+        "epsilon": optional(number(1e-6, MOST_EPSILON)),
         "max_tokens": optional(whole(1, _MOST_TOKENS)),
         "anew": truth,
     },

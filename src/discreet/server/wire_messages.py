@@ -8,6 +8,9 @@ import numpy as np
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import ORDERS
 
+MOST_EPSILON = 1e9
+"""The largest epsilon that is spoken of."""
+
 
 @dataclass(frozen=True)
 class Charge:
@@ -29,12 +32,18 @@ class Charge:
     def of(cls, spending: Spending, budget: Budget) -> "Charge":
         """Return the charge of a spending under the grant `budget`."""
         losses = tuple(int(loss) for loss in spending.loss_nano)
-        return cls(float(budget.spent(spending)), float(spending.delta), losses, int(spending.failure_atto))
+        epsilon = min(float(budget.spent(spending)), MOST_EPSILON)
+        return cls(epsilon, float(spending.delta), losses, int(spending.failure_atto))
 
     @classmethod
     def nothing(cls) -> "Charge":
         """Return the charge of what is free."""
         return cls(0.0, 0.0, (0,) * len(ORDERS), 0)
+
+    @property
+    def is_something(self) -> bool:
+        """Whether anything was paid."""
+        return bool(self.failure_atto or any(self.loss_nano))
 
     @property
     def spending(self) -> Spending:
@@ -118,6 +127,7 @@ CODES = (
     "vault_budget_exhausted",
     "model_not_found",
     "interrupted",
+    "starting",
     "stopping",
     "ledger_unavailable",
     "store_unavailable",
