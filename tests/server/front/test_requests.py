@@ -104,7 +104,10 @@ def test_request_takes_the_smaller_limit_on_tokens() -> None:
 
 SCHEMAS = [
     ({"type": "string", "enum": ["yes", "no"]}, '"yes"'),
-    ({"type": "object", "properties": {"answer": {"enum": ["yes", "no"]}}, "required": ["answer"]}, '{"answer": "yes"}'),
+    (
+        {"type": "object", "properties": {"answer": {"enum": ["yes", "no"]}}, "required": ["answer"]},
+        '{"answer": "yes"}',
+    ),
     (
         {
             "properties": {"outer": {"$ref": "#/$defs/Inner"}},
@@ -187,27 +190,23 @@ NAMES = (
 MESSAGE = st.fixed_dictionaries({"role": st.sampled_from(["user", "system"]), "content": st.text() | JSON}) | JSON
 CHATS = st.fixed_dictionaries(
     {"model": st.just("hospital") | JSON, "messages": st.lists(MESSAGE, min_size=1, max_size=3) | JSON},
-    optional={name: JSON for name in NAMES[2:]},
+    optional=dict.fromkeys(NAMES[2:], JSON),
 )
 
 
-def becomes_a_request_or_a_refusal(body: bytes) -> None:
+def becomes_a_request_or_a_refusal(body: bytes) -> bool:
     try:
         request = parse_chat(body)
     except FrontError as error:
-        assert error.code in ERRORS
-        assert error.status in (400, 413)
-    else:
-        assert isinstance(request, ChatRequest)
-        request.question.encode()
-        assert len(request.fingerprint) == 64
+        return error.code in ERRORS and error.status in (400, 413)
+    return isinstance(request, ChatRequest) and request.question.encode() != b"" and len(request.fingerprint) == 64
 
 
 @given(CHATS | JSON)
 def test_any_json_gives_a_request_or_a_refusal(value: Any) -> None:
-    becomes_a_request_or_a_refusal(json.dumps(value).encode())
+    assert becomes_a_request_or_a_refusal(json.dumps(value).encode())
 
 
 @given(st.binary(max_size=200))
 def test_any_bytes_give_a_request_or_a_refusal(body: bytes) -> None:
-    becomes_a_request_or_a_refusal(body)
+    assert becomes_a_request_or_a_refusal(body)

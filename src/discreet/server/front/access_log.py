@@ -37,3 +37,9 @@ def write_line(found: Mapping[str, Any]) -> None:
 def type_name(error: BaseException) -> str:
     """Return the type of an exception: all that a log may have of it."""
     return type(error).__name__
+
+
+def note_failure(what: str, error: BaseException | None, question_id: str) -> None:
+    """Write a line about a failure behind a reply: its type and the question's id alone."""
+    line = {"failed": what, "question_id": question_id, "exception": type_name(error) if error else None}
+    LOGGER.warning(json.dumps({name: one for name, one in line.items() if one is not None}, separators=(",", ":")))

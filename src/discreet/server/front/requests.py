@@ -91,6 +91,11 @@ class ChatRequest:
         return "free" if self.task else self.model.partition(":")[2]
 
     @property
+    def served(self) -> str:
+        """The name of the model that answers."""
+        return f"{self.vault}:free" if self.task else self.model
+
+    @property
     def fingerprint(self) -> str:
         """The SHA-256 of what decides the answer and its cost. How the answer is shown is no part of it."""
         fields = [self.vault, self.preset, self.question, self.choices, self.epsilon, self.max_tokens, self.anew]
