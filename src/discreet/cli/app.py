@@ -41,6 +41,7 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
         "report": ("report", "Write a page about a vault for the person who signs."),
     },
     "Serve analysts": {
+        "serve": ("serve", "Serve vaults to analysts over HTTP, with keys and budgets."),
         "key": ("key", "Issue, cap and revoke the keys of analysts, and decide on their requests."),
         "audit-log": ("audit_log", "Check the audit log of a server."),
     },

@@ -66,7 +66,8 @@ class Answering:
         with self._lock:
             self._stopping.set()
         self._jobs.put(None)
-        self._thread.join()
+        if self.loaded:  # what is still being opened has paid nothing
+            self._thread.join()
 
     def reply(self, message: Asked) -> Reply:
         """Return the reply to a message; a question waits for its turn, and nothing else does."""

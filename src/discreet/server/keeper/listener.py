@@ -4,6 +4,7 @@ import os
 import socket
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -68,6 +69,8 @@ class Listener:
         """Take no more connections, and wait up to `patience` seconds for replies that are on their way."""
         self._closed.set()
         self._path.unlink(missing_ok=True)
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)  # which ends the wait for a connection
         self._socket.close()
         with self._lock:
             left = list(self._open)

@@ -1,6 +1,4 @@
-"""How long the longest answer takes: measured on public dummies, so that the quantum of replies follows from nothing
-private.
-"""
+"""How long the longest answer takes, measured on public dummies: the quantum of replies follows from public values."""
 
 import hashlib
 import json
