@@ -15,7 +15,7 @@ from typing import Any
 
 from discreet.retrieval.documents import Document
 from discreet.server.config import VARIABLE, PresetConfig, ServeConfig, ServedVault
-from discreet.server.wire import MOST_REPLIED, Asked, Question, Readied, Ready, Reply, read_message, write_message
+from discreet.server.wire import MOST_REPLIED, Asked, Question, Readied, Ready, read_message, write_message
 from discreet.vault import Vault
 from tests.server.toy_keeper import PAUSE
 
@@ -26,7 +26,8 @@ TRIAGE = PresetConfig("triage", "consensus", {"choices": ("red", "green"), "epsi
 
 def make_vault(path: Path, **how: Any) -> Vault:
     """Make a vault of patients who all say winterhand."""
-    vault = Vault.create(path, **{"epsilon": 20, "delta": 1e-6, "unit_field": "patient", "embedder": "hashing"} | how)
+    given: dict[str, Any] = {"epsilon": 20, "delta": 1e-6, "unit_field": "patient", "embedder": "hashing"} | how
+    vault = Vault.create(path, **given)
     text = "My thumbs are numb. say: winterhand ."
     vault.add_documents(Document(f"d{number}", f"p{number}", text) for number in range(UNITS))
     return vault
@@ -34,7 +35,7 @@ def make_vault(path: Path, **how: Any) -> Vault:
 
 def config_of(vault: Path, **how: Any) -> ServeConfig:
     """Return the configuration of a server of one vault."""
-    given = {"state": f"{vault}.server", "quantum": 0.0, "presets": (TRIAGE,)} | how
+    given: dict[str, Any] = {"state": f"{vault}.server", "quantum": 0.0, "presets": (TRIAGE,)} | how
     return ServeConfig((ServedVault(vault.name, str(vault)),), **given)
 
 
@@ -43,7 +44,7 @@ def ask(text: str = "Which disease makes thumbs numb?", **how: Any) -> Question:
     return Question(**{"id": secrets.token_hex(16), "vault": "v", "model": "", "question": text} | how)
 
 
-def exchange(config: ServeConfig, message: Asked) -> Reply:
+def exchange(config: ServeConfig, message: Asked) -> Any:
     """Send a message to the keeper, and return its reply."""
     with closing(connect(config)) as connection:
         write_message(connection, message)

@@ -1,4 +1,4 @@
-"""A keeper whose vaults have the toy model; it may pause in the middle of an answer: `python -m tests.server.toy_keeper`."""
+"""A keeper whose vaults have the toy model, which may pause: `python -m tests.server.toy_keeper`."""
 
 import os
 import sys

@@ -25,6 +25,7 @@ _FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0
 _STEADY = 60.0
 """Seconds after which a process counts as well, and its waits begin anew."""
 _STEP = 0.1
+_HEARD = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _MOST_FAILURES = 5
 """So often the keeper may end before it was ever ready; then the server ends."""
 
@@ -82,9 +83,7 @@ class Supervisor:
             UsageError: if the folder cannot be made, or the front's user could read a vault.
         """
         prepare_state(self._config)
-        before = {
-            number: signal.signal(number, self._hear) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-        }
+        before = {number: signal.signal(number, self._hear) for number in _HEARD}
         try:
             return self._run()
         finally:
@@ -117,11 +116,16 @@ class Supervisor:
         return 0
 
     def _start(self, child: Child) -> None:
-        extra = {"user": child.user, "group": _group(child.user), "extra_groups": []} if child.user else {}
         environment = os.environ | {VARIABLE: self._config.to_json()}
         # A session of its own: Ctrl-C on the terminal is for the supervisor, which asks the others to end.
         child.process = subprocess.Popen(
-            child.command, env=environment, stdin=subprocess.DEVNULL, start_new_session=True, **extra
+            child.command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+            user=child.user or None,
+            group=_group(child.user) if child.user else None,
+            extra_groups=[] if child.user else None,
         )
         child.started = time.monotonic()
 

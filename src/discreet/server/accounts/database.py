@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine, create_engine, insert, select, text, update
+from sqlalchemy import Connection, Engine, create_engine, insert, inspect, select, text, update
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool
 
@@ -24,6 +24,7 @@ from discreet.server.accounts.tables import METADATA, STATE
 PATIENCE = 60
 """Seconds to wait while another process writes."""
 FORMAT = 1
+_WANTED = {"format": FORMAT, "orders": len(ORDERS)}
 _LOCK = 0x64736361  # the number of the advisory lock: "dsca"
 _POOL = 4
 _PAUSE = 0.02
@@ -135,7 +136,9 @@ class Database:
             _make_file(self.path)
         with explained(), self._engine.connect() as connection, connection.begin():
             self._lock(connection)
-            METADATA.create_all(connection)
+            if not inspect(connection).has_table(STATE.name):  # a table that is missing later is never made anew
+                METADATA.create_all(connection)
+                _write_format(connection)
             _check_format(connection)
 
     def check_copy(self) -> None:
@@ -209,13 +212,16 @@ def _keep_log(connection: sqlite3.Connection) -> None:
             time.sleep(_PAUSE)
 
 
+def _write_format(connection: Connection) -> None:
+    """Write the format of new tables."""
+    connection.execute(insert(STATE), [{"name": name, "value": n} for name, n in (_WANTED | {"changes": 0}).items()])
+
+
 def _check_format(connection: Connection) -> None:
-    """Write the format of new tables; refuse tables of another one."""
+    """Refuse tables of another format."""
     found = {row.name: row.value for row in connection.execute(select(STATE))}
-    wanted = {"format": FORMAT, "orders": len(ORDERS)}
-    if not found:
-        connection.execute(insert(STATE), [{"name": name, "value": n} for name, n in (wanted | {"changes": 0}).items()])
-    elif {name: found.get(name) for name in wanted} != wanted:
+    wanted = _WANTED
+    if {name: found.get(name) for name in wanted} != wanted:
         raise AccountsError(
             f"The accounts have format {found.get('format')}; this program reads format {FORMAT}. Update discreet."
         )

@@ -36,7 +36,7 @@ from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
 from discreet.errors import BudgetExhausted, UnknownName, UsageError
 from discreet.privacy.accounting import NANO, Budget, FilterState, Spending
-from discreet.server.accounts.sums import from_bytes, to_bytes
+from discreet.server.accounts.sums import from_bytes, moved, to_bytes
 from discreet.server.accounts.tables import SHARES, VAULTS
 
 KEPT = "kept"
@@ -190,10 +190,11 @@ def room_of_pool(connection: Connection, grant: Grant) -> Share | None:
     return Share(grant.limit.loss - taken.loss, grant.limit.failures - taken.failures)
 
 
-def change_pool(connection: Connection, grant: Grant, pool: Spending) -> None:
-    """Write what the shared keys of a vault have spent together."""
-    changed = {"pool_loss": to_bytes(pool), "pool_failures": pool.failure_atto}
-    connection.execute(update(VAULTS).where(VAULTS.c.name == grant.vault).values(changed))
+def change_pool(connection: Connection, vault: str, back: Spending, extra: Spending) -> None:
+    """Take `back` from what the shared keys of a vault have spent together, and add `extra`."""
+    row = connection.execute(select(VAULTS).where(VAULTS.c.name == vault)).one()
+    loss, failures = moved(row.pool_loss, row.pool_failures, back, extra)
+    connection.execute(update(VAULTS).where(VAULTS.c.name == vault).values(pool_loss=loss, pool_failures=failures))
 
 
 def _with_reading(connection: Connection, grant: Grant, typical: Spending | None) -> Grant:

@@ -13,7 +13,7 @@ from discreet.privacy.accounting import Budget, Spending
 from discreet.server.accounts.grants import Grant, Share, change_pool, read_grant, read_share, room_of_pool
 from discreet.server.accounts.keys import CAP_IS_POLICY, Key
 from discreet.server.accounts.outcomes import KeyExhausted
-from discreet.server.accounts.sums import Charged, count_fitting, from_bytes, is_nothing, largest_part, to_bytes
+from discreet.server.accounts.sums import Charged, count_fitting, from_bytes, is_nothing, largest_part, moved, to_bytes
 from discreet.server.accounts.tables import METERS
 
 
@@ -131,17 +131,16 @@ def change_meter(connection: Connection, key: Key, vault: str, back: Spending, e
     """Take `back` from the meter of a key in a vault, and add `extra`; the pool follows if the key is a shared one."""
     mine = (METERS.c.key == key.id) & (METERS.c.vault == vault)
     row = connection.execute(select(METERS).where(mine)).one_or_none()
-    spent = Spending.nothing() if row is None else from_bytes(row.loss, row.failures)
-    spent = spent - back + extra
+    before = (to_bytes(Spending.nothing()), 0) if row is None else (row.loss, row.failures)
+    loss, failures = moved(*before, back, extra)
     count = (0 if row is None else row.questions) + (not is_nothing(extra)) - (not is_nothing(back))
-    values = {"loss": to_bytes(spent), "failures": spent.failure_atto, "questions": count}
+    values = {"loss": loss, "failures": failures, "questions": count}
     if row is None:
         connection.execute(insert(METERS).values(key=key.id, vault=vault, **values))
     else:
         connection.execute(update(METERS).where(mine).values(values))
     if not key.reserved:
-        grant = read_grant(connection, vault)
-        change_pool(connection, grant, grant.pool - back + extra)
+        change_pool(connection, vault, back, extra)
 
 
 def read_spent(connection: Connection, key: str, vault: str) -> Spending:

@@ -5,10 +5,12 @@ from typing import Protocol
 
 import numpy as np
 
-from discreet.privacy.accounting import Spending
+from discreet.privacy.accounting import ATTO, CUT, Spending
 
 _MOST_TIMES = 10_000
 _STEPS = 30
+_LARGEST = 9 * 10**18
+"""The largest sum of a column. A sum that reaches it stays there."""
 
 
 class Charged(Protocol):
@@ -33,8 +35,20 @@ def to_bytes(spending: Spending) -> bytes:
 
 
 def from_bytes(loss: bytes, failures: int) -> Spending:
-    """Return the sum of which these are the curve and the failures."""
-    return Spending(np.frombuffer(loss, dtype="<i8").astype(np.int64), int(failures))
+    """Return the sum of which these are the curve and the failures, cut as a `Spending` is."""
+    return Spending(np.minimum(np.frombuffer(loss, dtype="<i8"), CUT).astype(np.int64), min(int(failures), ATTO))
+
+
+def moved(loss: bytes, failures: int, back: Spending, extra: Spending) -> tuple[bytes, int]:
+    """Return the curve and the failures of a sum from which `back` is taken, and to which `extra` is added.
+
+    Sums are kept uncut. So a charge that is cut at an order (a Gaussian one at infinity) can be taken back there; in a
+    `Spending`, it could not. While any such charge is in the sum, it reads as cut.
+    """
+    before = np.frombuffer(loss, dtype="<i8").astype(object)
+    after = np.where(before >= _LARGEST, _LARGEST, np.minimum(before - back.loss_nano + extra.loss_nano, _LARGEST))
+    failed = failures if failures >= _LARGEST else min(failures - back.failure_atto + extra.failure_atto, _LARGEST)
+    return after.astype("<i8").tobytes(), failed
 
 
 def is_nothing(spending: Spending) -> bool:

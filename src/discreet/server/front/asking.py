@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from discreet.errors import DiscreetError
 from discreet.privacy.accounting import ATTO, CUT
 from discreet.privacy.costs import ORDERS
-from discreet.server.accounts import Accounts, Key, KeyExhausted, RateLimited, Reservation
+from discreet.server.accounts import Accounts, Key, KeyExhausted, NotValid, RateLimited, Reservation
+from discreet.server.accounts import Outcome as Reserved
 from discreet.server.audit_log import AuditLog
 from discreet.server.front.access_log import note_failure
 from discreet.server.front.catalog import CatalogCache, Keeper, Servable
@@ -146,11 +147,11 @@ class Asker:
             raise FrontError(found.code, asked=found.asked, left=found.left, would_fit=found.would_fit)
         if isinstance(found, RateLimited):
             raise FrontError(found.code, retry_after=found.retry_after)
-        if code := getattr(found, "code", ""):
-            raise FrontError(code)
+        if isinstance(found, NotValid):
+            raise FrontError(found.code)
         return meaning(found)
 
-    async def _reserve_at(self, asked: Asked, most: Charge) -> object:
+    async def _reserve_at(self, asked: Asked, most: Charge) -> Reserved:
         return await asyncio.to_thread(
             self.accounts.reserve,
             asked.key.id,

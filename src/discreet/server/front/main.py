@@ -1,12 +1,10 @@
 """The front as a process: uvicorn without its access log, its server header and its tracebacks."""
 
-import argparse
 import asyncio
 import logging
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -15,7 +13,7 @@ import uvicorn
 from discreet.errors import DiscreetError
 from discreet.server.accounts import Accounts
 from discreet.server.audit_log import AuditLog
-from discreet.server.config import ServeConfig, read_serve_config
+from discreet.server.config import ServeConfig
 from discreet.server.front.access_log import LOGGER, type_name
 from discreet.server.front.app import create_app
 from discreet.server.front.asking import Asker, settle_lost
@@ -41,22 +39,22 @@ class FrontServer(uvicorn.Server):
         super().handle_exit(sig, frame)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the front until a signal stops it. Returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m discreet.server.front", description=__doc__)
-    parser.add_argument("--config", type=Path, help="serve.toml; without it, the configuration of `discreet serve`")
-    parser.add_argument("--metrics", default="", help="a Unix socket for GET /metrics, which analysts cannot reach")
-    given = parser.parse_args(arguments)
+def main(config: ServeConfig, metrics: str = "") -> int:
+    """Run the front until a signal stops it. Return the exit status.
+
+    Args:
+        config: the server's configuration.
+        metrics: a Unix socket for GET /metrics, which analysts cannot reach; none if "".
+    """
     quiet()
     try:
-        config = read_serve_config(given.config, {}) if given.config else ServeConfig.from_environment()
         accounts = Accounts(config.accounts)
         settle_lost(accounts)
         app = create_app(config, KeeperClient(config.ask_socket), accounts, AuditLog(config.audit_log))
     except DiscreetError as error:
         print(error, file=sys.stderr)
         return error.exit_code
-    asyncio.run(_serve(app, config, given.metrics))
+    asyncio.run(_serve(app, config, metrics))
     return 0
 
 

@@ -16,7 +16,7 @@ class Outcome:
         question_id: the question's id in the ledger.
         created: when it was answered, in seconds since 1970.
         model: the model's name as the client sent it.
-        unit: the word for an individual.
+        unit: the name of the field that names an individual.
         free: whether the model reads no private document, so that its own words are the answer.
         task: whether the free model answered a client's own request.
         answer: the public fields of the answer (`wire.Answered`).

@@ -1,5 +1,7 @@
 """What stands in the content of a reply: what was released, or a sentence that nothing was."""
 
+import re
+
 from discreet.server.front.outcomes import Outcome
 from discreet.server.front.requests import ChatRequest
 
@@ -9,13 +11,20 @@ EMPTY = "No answer: the model wrote nothing."
 FOOTER = "Receipt: epsilon {epsilon:.4g}. The key has epsilon {left:.4g} left."
 
 
+def unit_word(field: str) -> str:
+    """Return the word for one individual, from the name of its field: "patient" for "patient_id"."""
+    # The front may not import `query.words`, which says the same.
+    stem = re.sub(r"(?i)[\W_]+(id|ids|no|nr|number|key|name)$", "", field)
+    return re.sub(r"[\W_]+", " ", stem).strip() or "unit"
+
+
 def no_answer(outcome: Outcome) -> str:
     """Return the sentence for an answer that is none; "" if it is one. The model's own words are never in it."""
     answer, text = outcome.answer, str(outcome.answer["text"]).strip()
     if outcome.free:
         return "" if text else EMPTY
     if answer["stopped"] == "public":
-        return NOTHING_RELEASED.format(unit=outcome.unit or "unit")
+        return NOTHING_RELEASED.format(unit=unit_word(outcome.unit))
     if answer["useless"]:
         return SAYS_NOTHING.format(text=text)
     return "" if text else EMPTY
