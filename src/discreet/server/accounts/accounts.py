@@ -15,7 +15,7 @@ from discreet.server.accounts.database import Database
 from discreet.server.accounts.keys import Key, Limits
 from discreet.server.accounts.meters import Meter
 from discreet.server.accounts.outcomes import Outcome, Recalled, Settled
-from discreet.server.accounts.questions import Asking
+from discreet.server.accounts.questions import Admitted, Asking
 from discreet.server.accounts.requests import APPROVED, DENIED, BudgetRequest
 from discreet.server.accounts.sums import Charged
 from discreet.server.accounts.tables import KEYS, VAULTS
@@ -315,7 +315,8 @@ class Accounts:
     def _ask(self, asking: Asking) -> Outcome:
         with self.database.writing() as connection:
             now = self._now(connection)
-            return questions.check(connection, asking, now) or questions.write(connection, asking, now)
+            found = questions.check(connection, asking, now)
+            return questions.write(connection, asking, found, now) if isinstance(found, Admitted) else found
 
     def _now(self, connection: Connection) -> float:
         return questions.now_of(connection, self._clock)

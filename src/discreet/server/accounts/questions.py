@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Row, func, insert, select, update
 
 from discreet.privacy.accounting import Spending
 from discreet.server.accounts.keys import Key, moment, read_key
-from discreet.server.accounts.meters import change_meter, charge, read_meter, refusal
+from discreet.server.accounts.meters import Meter, change_meter, charge, read_meter, refusal
 from discreet.server.accounts.outcomes import (
     InFlight,
     Mismatch,
@@ -60,14 +60,27 @@ class Asking:
     anew: bool = False
 
 
+@dataclass(frozen=True)
+class Admitted:
+    """A question that fits the caps of its key.
+
+    Attributes:
+        key: the key.
+        meter: what it has spent before.
+    """
+
+    key: Key
+    meter: Meter
+
+
 def now_of(connection: Connection, clock: Callable[[], float]) -> float:
     """Return the time: the clock's, or that of the newest question if the clock was set back."""
     newest = connection.execute(select(func.max(QUESTIONS.c.asked))).scalar()
     return max(clock(), newest or 0.0)
 
 
-def check(connection: Connection, asking: Asking, now: float) -> Outcome | None:
-    """Return why a question is not to be asked: a refusal, or what the same request found. None if it may be asked."""
+def check(connection: Connection, asking: Asking, now: float) -> Outcome | Admitted:
+    """Return that a question may be asked; or a refusal, or what the same request found."""
     key = read_key(connection, asking.key)
     if key is None or not key.is_valid(now) or asking.vault not in key.vaults:
         return NotValid()
@@ -76,14 +89,17 @@ def check(connection: Connection, asking: Asking, now: float) -> Outcome | None:
         return found
     if (limited := _check_rate(connection, key, now)) is not None:
         return limited
-    return refusal(read_meter(connection, key), key, asking.vault, asking.most)
+    meter = read_meter(connection, key)
+    return refusal(meter, key, asking.vault, asking.most) or Admitted(key, meter)
 
 
-def write(connection: Connection, asking: Asking, now: float) -> Reservation:
-    """Charge a key for a question at its ceiling, and keep the record of the question."""
-    key, most = read_key(connection, asking.key), asking.most
-    assert key is not None  # checked in this transaction
-    charge(connection, key, asking.vault, most.spending)
+def write(connection: Connection, asking: Asking, admitted: Admitted, now: float) -> Reservation:
+    """Charge a key for a question at its ceiling, and keep the record of the question.
+
+    It belongs into the transaction that admitted the question: else two questions could both take what is left.
+    """
+    most = asking.most
+    charge(connection, admitted.key, asking.vault, most.spending)
     connection.execute(
         insert(QUESTIONS).values(
             id=asking.question,
@@ -101,7 +117,8 @@ def write(connection: Connection, asking: Asking, now: float) -> Reservation:
             stopped="",
         )
     )
-    return Reservation(asking.question, asking.key, read_meter(connection, key).left)
+    meter = admitted.meter
+    return Reservation(asking.question, asking.key, meter.budget.left(meter.spending + most.spending))
 
 
 def settle(
