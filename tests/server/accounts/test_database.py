@@ -46,11 +46,11 @@ def test_missing_database_is_not_made_anew(bank: Bank) -> None:
     assert not bank.path.exists()
 
 
-@pytest.mark.parametrize("content", [b"", b"12", b"no number"])
+@pytest.mark.parametrize("content", [b"", b"no number", b"-3"])
 def test_damaged_counter_refuses_nothing(bank: Bank, content: bytes) -> None:
     key = bank.key()
     bank.path.with_suffix(".counter").write_bytes(content)
-    assert Accounts(bank.path).get(key.id) == key if content != b"12" else True
+    assert Accounts(bank.path).get(key.id) == key
 
 
 def test_counter_is_never_ahead(bank: Bank) -> None:

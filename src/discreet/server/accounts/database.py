@@ -115,7 +115,8 @@ class Database:
 
     def _connected(self) -> Engine:
         if self._url:
-            return create_engine(self._url, hide_parameters=True, pool_pre_ping=True)
+            url = self._url.replace("postgresql:", "postgresql+psycopg:", 1)
+            return create_engine(url, hide_parameters=True, pool_pre_ping=True)
         return create_engine(
             "sqlite://",
             creator=lambda: _connect(self.path),
