@@ -46,10 +46,10 @@ def hash_of(content: dict[str, Any]) -> str:
 
 
 def parse_line(line: bytes) -> dict[str, Any]:
-    """Return a line that is as it was written, by its own hash.
+    """Return the content of a line that matches its own hash.
 
     Raises:
-        Broken: if it is not.
+        Broken: if it does not match, or is no line.
     """
     try:
         found = json.loads(line)

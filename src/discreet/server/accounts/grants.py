@@ -18,7 +18,7 @@ so readings of a sum are sums of readings, exactly, in whole numbers. For "zcdp"
    together, the sum of M_k is at most the pool P.
 3. Key i asks q, and its meter admits it: M_i with r(q) is at most L_i. Then for any unit, what it has paid and r(q) are
    at most L_i + (sum of the other L_j) + P + kept, which is at most the limit of the grant. So the ledger admits the
-   unit, whatever the other keys have asked, one by one or together.
+   unit, regardless of what the other keys have asked, one by one or together.
 
 It holds for the vault's reading, and one is enough: `Budget.admits_state` wants failures within their limit, and one
 of the two divergences. Two keys with different readings would not add up: so a vault has one.
@@ -68,7 +68,7 @@ class Grant:
     """The grant of a vault, and how its shares are counted.
 
     Attributes:
-        vault: its name, as it is served.
+        vault: the name under which it is served.
         budget: what each unit was granted.
         reading: "curve" for the divergence at the grant's finite order, "pure" for the one at order infinity; "" until
             the first share is made.

@@ -131,8 +131,8 @@ def change_meter(connection: Connection, key: Key, vault: str, back: Spending, e
     """Take `back` from the meter of a key in a vault, and add `extra`; the pool follows if the key is a shared one."""
     mine = (METERS.c.key == key.id) & (METERS.c.vault == vault)
     row = connection.execute(select(METERS).where(mine)).one_or_none()
-    before = (to_bytes(Spending.nothing()), 0) if row is None else (row.loss, row.failures)
-    loss, failures = moved(*before, back, extra)
+    held, failed = (to_bytes(Spending.nothing()), 0) if row is None else (row.loss, row.failures)
+    loss, failures = moved(held, failed, back, extra)
     count = (0 if row is None else row.questions) + (not is_nothing(extra)) - (not is_nothing(back))
     values = {"loss": loss, "failures": failures, "questions": count}
     if row is None:
