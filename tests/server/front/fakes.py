@@ -133,3 +133,14 @@ def drive(test: Callable[[], Any]) -> None:
         await asyncio.wait_for(test(), 60)
 
     asyncio.run(main())
+
+
+def code(reply: httpx2.Response) -> tuple[int, str, str]:
+    body = reply.json()
+    assert set(body) == {"error", "discreet"}
+    return reply.status_code, body["error"]["code"], reply.headers["x-should-retry"]
+
+
+def receipt(reply: httpx2.Response) -> Any:
+    assert reply.status_code == 200, reply.text
+    return reply.json()["usage"]["discreet"]

@@ -1,5 +1,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable
+from itertools import pairwise
 
 import pytest
 
@@ -103,5 +104,23 @@ def test_queue_forgets_a_question_that_was_cancelled() -> None:
         queue.leave(second)
         queue.leave(first)
         assert (queue.waiting, queue.running) == (0, 0)
+
+    run(test)
+
+
+def test_queue_starts_questions_at_a_distance() -> None:
+    async def test() -> None:
+        queue, clock, starts = Queue(slots=4), asyncio.get_running_loop().time, list[float]()
+        queue.spacing = 0.1
+
+        async def ask(key: str, takes: float) -> None:
+            ticket = queue.enter(key)
+            await queue.wait(ticket)
+            starts.append(clock())
+            await asyncio.sleep(takes)
+            queue.leave(ticket)
+
+        await asyncio.gather(ask("a", 0.0), ask("b", 0.09), ask("c", 0.02))
+        assert all(later - earlier > 0.09 for earlier, later in pairwise(starts))
 
     run(test)

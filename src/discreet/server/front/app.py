@@ -89,12 +89,14 @@ def make_services(config: ServeConfig, keeper: Keeper, accounts: Accounts, log: 
     """Return what the routes share. Until the keeper has said its longest answer, the default quantum is the least."""
     pacer = Pacer(default_quantum([]) if config.quantum is None else config.quantum)
 
+    queue = Queue(waiting=config.queue, a_key=config.in_flight, share=min(SHARE, config.queue))
+
     def adjust(longest_answers: list[float]) -> None:
         if config.quantum is None:
             pacer.quantum = default_quantum(longest_answers)
+        queue.spacing = pacer.quantum / 2  # the longest answer, unless the custodian set another quantum
 
     catalog = CatalogCache(keeper, adjust)
-    queue = Queue(waiting=config.queue, a_key=config.in_flight, share=min(SHARE, config.queue))
     asker = Asker(keeper, accounts, log, catalog, queue)
     return Services(keeper, accounts, catalog, asker, pacer, Metrics())
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from discreet.errors import DiscreetError
 from discreet.privacy.accounting import ATTO, CUT
 from discreet.privacy.costs import ORDERS
-from discreet.server.accounts import Accounts, Key, KeyExhausted, NotValid, RateLimited, Reservation
+from discreet.server.accounts import Accounts, AccountsError, Key, KeyExhausted, NotValid, RateLimited, Reservation
 from discreet.server.accounts import Outcome as Reserved
 from discreet.server.audit_log import AuditLog
 from discreet.server.front.access_log import note_failure
@@ -113,6 +113,13 @@ class Asker:
         return found
 
     async def _answer(self, asked: Asked, flight: Flight) -> Outcome:
+        try:
+            return await self._recall_or_ask(asked, flight)
+        except AccountsError as error:  # none is raised after a payment: see `_settle`
+            note_failure("accounts", error, asked.question.id)
+            raise FrontError("ledger_unavailable") from None
+
+    async def _recall_or_ask(self, asked: Asked, flight: Flight) -> Outcome:
         request, key = asked.request, asked.key
         known = await recall(self.accounts, key.id, request.fingerprint, asked.idempotency, anew=asked.anew)
         if known is not None:

@@ -9,7 +9,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from discreet.server.accounts.keys import Key
+from discreet.server.accounts import AccountsError, Key
 from discreet.server.front.access_log import type_name, write_line
 from discreet.server.front.errors import FrontError
 from discreet.server.front.pacing import Pacer
@@ -54,6 +54,11 @@ class Gate:
         except FrontError as error:
             line["code"] = error.code
             await self._refuse(error, scope, receive, sending)
+        except (
+            AccountsError
+        ) as error:  # nothing was paid: `Asker` and `Services` turn those after a payment into others
+            line |= {"code": "ledger_unavailable", "exception": type_name(error)}
+            await self._refuse(FrontError("ledger_unavailable"), scope, receive, sending)
         except Exception as error:  # contained: its text may hold anything
             line |= {"code": "internal_error", "exception": type_name(error)}
             await self._refuse(FrontError("internal_error"), scope, receive, sending)

@@ -1,7 +1,13 @@
-"""The questions that wait for the keeper: a bounded number, in turns between the keys."""
+"""The questions that wait for the keeper: a bounded number, in turns between the keys.
+
+How long an answer takes may depend on documents. So a question that waits must not start when the one before it ends:
+its reply would show that time. Questions start at least `spacing` apart instead, the time of the longest answer.
+"""
 
 import asyncio
+import time
 from collections import OrderedDict, deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from discreet.server.front.errors import FrontError
@@ -30,10 +36,23 @@ class Ticket:
 
 
 class Queue:
-    """The questions that wait, and those with the keeper. No private value decides an order or a refusal."""
+    """The questions that wait, and those with the keeper. No private value decides an order or a refusal.
 
-    def __init__(self, slots: int = 1, waiting: int = WAITING, a_key: int = A_KEY, share: int = SHARE) -> None:
+    Attributes:
+        spacing: seconds between two starts, at least; 0 for none.
+    """
+
+    def __init__(
+        self,
+        slots: int = 1,
+        waiting: int = WAITING,
+        a_key: int = A_KEY,
+        share: int = SHARE,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._slots, self._most, self._a_key, self._share = slots, waiting, a_key, share
+        self._clock, self._next_start, self.spacing = clock, 0.0, 0.0
+        self._timer: asyncio.TimerHandle | None = None
         self._waiting: OrderedDict[str, deque[Ticket]] = OrderedDict()
         self._running: dict[str, int] = {}
 
@@ -79,10 +98,32 @@ class Queue:
         self._call()
 
     def _call(self) -> None:
-        """Call as many questions as there are slots, one key after the other."""
-        while self.running < self._slots and (ticket := self._next()):
+        """Call as many questions as there are slots, one key after the other, `spacing` apart."""
+        while self.running < self._slots and self._has_next():
+            if (left := self._next_start - self._clock()) > 0:
+                self._call_later(left)
+                return
+            ticket = self._next()
+            assert ticket is not None
+            self._next_start = self._clock() + self.spacing
             self._running[ticket.key_id] = self._running.get(ticket.key_id, 0) + 1
             ticket.turn.set_result(None)
+
+    def _call_later(self, seconds: float) -> None:
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(seconds, self._wake)
+
+    def _wake(self) -> None:
+        self._timer = None
+        self._call()
+
+    def _has_next(self) -> bool:
+        return any(
+            one.ready and not one.turn.done()
+            for key_id, tickets in self._waiting.items()
+            if self._running.get(key_id, 0) < self._a_key
+            for one in tickets
+        )
 
     def _next(self) -> Ticket | None:
         """Return the next question that may be called, out of the queue; its key goes to the end of the round."""

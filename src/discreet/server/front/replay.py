@@ -11,8 +11,8 @@ from discreet.server.front.outcomes import Outcome, restored
 
 POLL = 0.25
 """Seconds between two looks at a question that another front process has in flight."""
-PATIENCE = 900.0
-"""Seconds to wait for it."""
+PATIENCE = 60.0
+"""Seconds to wait for it. One that is not settled by then could not be: its database failed."""
 
 Work = Callable[["Flight"], Coroutine[Any, Any, Outcome]]
 

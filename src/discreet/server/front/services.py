@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from starlette.requests import ClientDisconnect, Request
 
 from discreet.errors import DiscreetError
-from discreet.server.accounts import Accounts, Key
+from discreet.server.accounts import Accounts, AccountsError, Key
 from discreet.server.front.asking import Asker
 from discreet.server.front.catalog import CatalogCache, Keeper, Servable
 from discreet.server.front.errors import FrontError
@@ -40,8 +40,15 @@ class Services:
     metrics: Metrics
 
     async def numbers(self, key: Key, model: Servable) -> KeyNumbers:
-        """Return what a key may still cause, and how many more questions of a model that allows."""
-        meter = await asyncio.to_thread(self.accounts.odometer, key.id)
+        """Return what a key may still cause, and how many more questions of a model that allows.
+
+        Raises:
+            FrontError: if the accounts cannot be read. A question was answered before: it is kept for a replay.
+        """
+        try:
+            meter = await asyncio.to_thread(self.accounts.odometer, key.id)
+        except AccountsError:
+            raise FrontError("ledger_unavailable", paid=True) from None
         more = await asyncio.to_thread(meter.more, model.model.most, model.vault.name)
         return KeyNumbers(meter.granted, meter.spent, meter.left, more, key.footer)
 
