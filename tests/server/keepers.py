@@ -101,17 +101,22 @@ def environment(config: ServeConfig, pause: Path | None = None) -> dict[str, str
 @contextmanager
 def keeping(config: ServeConfig, pause: Path | None = None) -> Iterator[Keeper]:
     """Run a keeper with the toy model, and wait until it is ready."""
-    errors = Path(f"{config.state}.errors")
-    command = [sys.executable, "-m", "tests.server.toy_keeper"]
-    with errors.open("ab") as file:
-        process = subprocess.Popen(command, env=environment(config, pause), stderr=file, stdout=file, cwd=ROOT)
-    keeper = Keeper(config, process, errors)
+    keeper = start_keeper(config, pause)
     try:
         wait_ready(keeper)
         yield keeper
     finally:
-        if process.poll() is None:
+        if keeper.process.poll() is None:
             keeper.kill()
+
+
+def start_keeper(config: ServeConfig, pause: Path | None = None) -> Keeper:
+    """Start a keeper with the toy model."""
+    errors = Path(f"{config.state}.errors")
+    command = [sys.executable, "-m", "tests.server.toy_keeper"]
+    with errors.open("ab") as file:
+        process = subprocess.Popen(command, env=environment(config, pause), stderr=file, stdout=file, cwd=ROOT)
+    return Keeper(config, process, errors)
 
 
 def wait_ready(keeper: Keeper) -> None:

@@ -12,7 +12,7 @@ from discreet.server.keeper.process import run
 from discreet.vault import Vault
 
 PAUSE = "TOY_KEEPER_PAUSE"
-"""The environment variable that names a folder. An answer to a question with "slowly" waits there for a file `go`."""
+"""The environment variable that names a folder. An answer waits there in its middle for a file `go`."""
 
 
 class PausingModel(ToyModel):
@@ -23,11 +23,9 @@ class PausingModel(ToyModel):
         self._folder = folder
 
     def start(self, shared: Any, prompts: Any, max_tokens: int) -> Any:
-        slowly = any("slowly" in self.decode(prompt.tokens) for prompt in prompts) or "slowly" in self.decode(shared)
-        if slowly:
-            (self._folder / "begun").touch()
-            while not (self._folder / "go").exists():
-                time.sleep(0.01)
+        (self._folder / "begun").touch()
+        while not (self._folder / "go").exists():
+            time.sleep(0.01)
         return super().start(shared, prompts, max_tokens)
 
 

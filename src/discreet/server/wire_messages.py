@@ -25,7 +25,7 @@ class Charge:
 
     epsilon: float
     delta: float
-    loss_nano: tuple[int, ...]
+    loss_nano: tuple[int, ...] = field(repr=False)
     failure_atto: int
 
     @classmethod

@@ -1,13 +1,13 @@
 """The keeper's process: two Unix sockets and no network. It ends when it is asked to, after the question that runs."""
 
 import fcntl
+import os
 import pwd
 import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
 from discreet.errors import UsageError
 from discreet.server.config import ServeConfig
@@ -81,7 +81,7 @@ def find_owner(name: str) -> Owner | None:
 def _alone(config: ServeConfig) -> Iterator[None]:
     """Hold the state folder: two keepers on one socket would take each other's questions."""
     config.run.mkdir(parents=True, exist_ok=True)
-    with (Path(config.run) / "keeper.lock").open("w") as file:
+    with open(os.open(config.run / "keeper.lock", os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
