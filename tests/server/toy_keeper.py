@@ -1,6 +1,7 @@
 """A keeper whose vaults have the toy model, which may pause: `python -m tests.server.toy_keeper`."""
 
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -8,7 +9,8 @@ from typing import Any
 
 from discreet.generation.toy import ToyModel
 from discreet.server.config import ServeConfig
-from discreet.server.keeper.process import run
+from discreet.server.keeper.hardening import end_with_parent
+from discreet.server.keeper.process import main
 from discreet.vault import Vault
 
 PAUSE = "TOY_KEEPER_PAUSE"
@@ -38,4 +40,5 @@ def open_vault(path: Path) -> Vault:
 
 
 if __name__ == "__main__":
-    sys.exit(run(ServeConfig.from_environment(), open_vault))
+    end_with_parent(signal.SIGTERM)
+    sys.exit(main(ServeConfig.from_environment(), open_vault))

@@ -162,7 +162,7 @@ class Supervisor:
 
 def own_commands(config: ServeConfig) -> dict[str, Sequence[str]]:
     """Return how the server's own processes are started; those that are not installed are left out."""
-    extra = {"front": ["--metrics", str(Path(config.state) / "metrics.sock")]}
+    extra = {"front": [str(Path(config.state) / "metrics.sock")]}
     return {
         name: [sys.executable, "-m", "discreet.server.launch", name, *extra.get(name, ())]
         for name, module in MODULES.items()

@@ -6,7 +6,7 @@ import pwd
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from discreet.errors import UsageError
@@ -22,12 +22,7 @@ _PATIENCE = 10.0
 FAILED = 1
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the keeper with the configuration that the supervisor passed on; it takes no arguments."""
-    return run(ServeConfig.from_environment())
-
-
-def run(config: ServeConfig, open_vault: Opener = Vault.open) -> int:
+def main(config: ServeConfig, open_vault: Opener = Vault.open) -> int:
     """Run the keeper until SIGTERM; return the exit code.
 
     Args:
@@ -90,4 +85,4 @@ def _alone(config: ServeConfig) -> Iterator[None]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(ServeConfig.from_environment()))
