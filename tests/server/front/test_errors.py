@@ -1,3 +1,6 @@
+import re
+from pathlib import Path
+
 import pytest
 
 from discreet.server.accounts.outcomes import KeyExhausted, Mismatch, NotValid, RateLimited
@@ -45,3 +48,11 @@ def test_error_advice_covers_every_kind_of_question() -> None:
     from discreet.query.question_kinds import NAMES
 
     assert set(KIND_ADVICE) == set(NAMES) - {"fact", "yes-no"}
+
+
+def test_error_table_of_the_page_is_that_of_the_code() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "serving.md").read_text(encoding="utf-8")
+    found = re.findall(r"^\| `(\w+)` \| (\d+) \| (yes|no) \|", page, re.MULTILINE)
+    assert sorted(found) == sorted(
+        (code, str(entry.status), "yes" if entry.retry else "no") for code, entry in ERRORS.items()
+    )

@@ -34,7 +34,7 @@ class Asked:
 
     Attributes:
         key: whose it is.
-        request: as it was sent.
+        request: what the client sent.
         model: the model that answers it.
         question: what crosses the wall.
         idempotency: the client's Idempotency-Key.
@@ -145,7 +145,7 @@ class Asker:
         """
         found = await self._reserve_at(asked, most.most)
         if isinstance(found, KeyExhausted) and most.free:
-            # What was released before costs nothing, whatever the key has left.
+            # What was released before costs nothing, so a key without a budget gets it, too.
             found = await self._reserve_at(asked, Charge.nothing())
         if isinstance(found, Reservation):
             return None
@@ -172,7 +172,7 @@ class Asker:
         )
 
     async def _ask(self, asked: Asked, most: Charge) -> Outcome:
-        """Ask the keeper, and settle what was paid, whatever happens.
+        """Ask the keeper, and settle what was paid, in the case of an error, too.
 
         Raises:
             FrontError: if the question was refused, or broken off.
@@ -267,7 +267,7 @@ def error_of(refused: Refused) -> FrontError:
 
 
 def is_free(charge: Charge) -> bool:
-    """Whether a charge is none."""
+    """Return whether a charge is none."""
     return charge.failure_atto == 0 and not any(charge.loss_nano)
 
 

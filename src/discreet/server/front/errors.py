@@ -120,7 +120,7 @@ class FrontError(Exception):
         reason: what is wrong with it, a fixed sentence.
         asked, left, would_fit: epsilon asked for, epsilon left, and the largest epsilon that fits; None if not known.
         retry_after: seconds; the table's if 0.
-        paid: whether something may have been paid, whatever the table says.
+        paid: whether something may have been paid, although the table does not say so.
     """
 
     code: str

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,6 +38,16 @@ class FrontServer(uvicorn.Server):
         """Stop: new questions get 503, questions in flight are answered."""
         self._asker.stopping = True
         super().handle_exit(sig, frame)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop at a signal. The framework would raise it again at the end, and the process would die of it."""
+        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
 
 def main(config: ServeConfig, metrics: str = "") -> int:

@@ -1,4 +1,4 @@
-"""What became of a question: an answer or an error, as it is kept for a replay."""
+"""What became of a question: an answer or an error, and its form in the store of replays."""
 
 from dataclasses import asdict, dataclass, replace
 from typing import Any

@@ -53,7 +53,7 @@ class ChatRequest:
     """A chat completion request that was found valid.
 
     Attributes:
-        model: the name as it was sent: "VAULT" or "VAULT:PRESET".
+        model: the name that the client sent: "VAULT" or "VAULT:PRESET".
         question: the last message of the user.
         choices: public answers among which to choose.
         epsilon: the most that it may cost; None for the preset's.

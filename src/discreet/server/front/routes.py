@@ -21,7 +21,7 @@ class Route:
     who: Who
 
     def matches(self, path: str) -> bool:
-        """Whether a path is one of this route."""
+        """Return whether a path is one of this route."""
         own, other = self.path.split("/"), path.split("/")
         return len(own) == len(other) and all(
             (name.startswith("{") and bool(given)) or name == given for name, given in zip(own, other, strict=True)
