@@ -1,5 +1,6 @@
 import asyncio
 import json
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -309,3 +310,11 @@ def test_route_is_found_by_its_path() -> None:
     assert find_route("GET", "/v1/receipts/")[0] is None
     assert find_route("DELETE", "/mcp") == (None, ("POST",))
     assert find_route("POST", "/v1/embeddings") == (None, ())
+
+
+def test_app_adds_no_handler_to_the_root_logger(tmp_path: Path) -> None:
+    root = logging.getLogger()
+    before = (list(root.handlers), root.level)
+    Front(tmp_path, FakeKeeper())
+    assert (list(root.handlers), root.level) == before
+    assert not logging.getLogger("mcp.server").isEnabledFor(logging.CRITICAL)

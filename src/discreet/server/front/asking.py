@@ -216,16 +216,20 @@ class Asker:
             task=asked.request.task,
             answer=found.answer,
         )
-        await self._settle(asked, found.spent, outcome.stored(), outcome.stopped)
-        await self._record(asked, "question", stopped=outcome.stopped, epsilon=found.spent.epsilon)
+        await asyncio.gather(  # each waits for the disk
+            self._settle(asked, found.spent, outcome.stored(), outcome.stopped),
+            self._record(asked, "question", stopped=outcome.stopped, epsilon=found.spent.epsilon),
+        )
         return outcome
 
     async def _fail(self, asked: Asked, error: FrontError | None, paid: Charge, *, lasting: bool = True) -> FrontError:
         """Settle a question that was not answered. Return its error; the keeper starts if there is none."""
         if error is None:
             error, paid, lasting = FrontError("starting"), Charge.nothing(), False
-        await self._settle(asked, paid, stored_error(error) if lasting else None, error.code)
-        await self._record(asked, "refusal", code=error.code, epsilon=paid.epsilon)
+        await asyncio.gather(
+            self._settle(asked, paid, stored_error(error) if lasting else None, error.code),
+            self._record(asked, "refusal", code=error.code, epsilon=paid.epsilon),
+        )
         return error
 
     async def _settle(self, asked: Asked, spent: Charge, reply: dict[str, object] | None, stopped: str) -> None:

@@ -7,6 +7,8 @@ silenced.
 import asyncio
 import json
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 from mcp.server.mcpserver import Context, MCPServer
@@ -54,7 +56,8 @@ class ToolServer(MCPServer[Any]):
 def mcp_server(services: Services) -> ToolServer:
     """Return the server with its tools."""
     silence()
-    server = ToolServer("discreet", instructions=INSTRUCTIONS, version=FINGERPRINT, subscriptions=False)
+    with unchanged_root_logger():
+        server = ToolServer("discreet", instructions=INSTRUCTIONS, version=FINGERPRINT, subscriptions=False)
 
     @server.tool(annotations=_PAYS, structured_output=True)
     async def ask(
@@ -117,6 +120,16 @@ def silence() -> None:
     logger.setLevel(logging.CRITICAL + 1)
     logger.propagate = False
     logger.addHandler(logging.NullHandler())
+
+
+@contextmanager
+def unchanged_root_logger() -> Iterator[None]:
+    """Undo what the SDK does to the root logger: a handler that would print what every library logs."""
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
 
 
 def _meaning(error: Exception) -> FrontError:

@@ -10,6 +10,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from discreet.server.accounts import Key
 from discreet.server.front.access_log import type_name
+from discreet.server.front.catalog import Servable
 from discreet.server.front.errors import FrontError, invalid
 from discreet.server.front.events import DONE, event, with_comments
 from discreet.server.front.gate import error_response
@@ -45,7 +46,7 @@ class Chat:
         self._key: Key = request.state.key
         self._arrival: Arrival = request.state.arrival
         self._line: dict[str, Any] = request.state.line
-        self._model = ""
+        self._model: Servable | None = None
 
     async def respond(self) -> Response:
         """Return the response, at a multiple of the quantum; a refusal, too."""
@@ -56,12 +57,16 @@ class Chat:
                 await boarding.flight.wait_reserved()
                 return self._stream(parsed, boarding)
             reply = await self._reply(parsed, await boarding.outcome())
+            await self._pace(reply.outcome.stopped)
+            return JSONResponse(reply.body(), headers=reply.headers())
         except FrontError as error:
-            await self._pace(error.code)
-            self._line["code"] = error.code
-            return error_response(error)
-        await self._pace(reply.outcome.stopped)
-        return JSONResponse(reply.body(), headers=reply.headers())
+            failed = error
+        except Exception as error:  # contained here, so that it leaves at the quantum, too
+            failed = FrontError("internal_error")
+            self._line["exception"] = type_name(error)
+        self._line["code"] = failed.code
+        await self._pace(failed.code)
+        return error_response(failed)
 
     async def _board(self, parsed: ChatRequest) -> Boarding:
         name = self._http.headers.get("idempotency-key") or None
@@ -70,7 +75,7 @@ class Chat:
         retries = self._http.headers.get("x-stainless-retry-count", "0")
         boarding = await self._services.asker.begin(self._key, parsed, name, again=retries not in ("", "0"))
         found = self._services.catalog.find(self._key, parsed.served, task=parsed.task)
-        self._model = found.name
+        self._model = found
         self._line |= {
             "question_id": boarding.flight.question_id,
             "vault": found.vault.name,
@@ -80,7 +85,7 @@ class Chat:
         return boarding
 
     async def _reply(self, parsed: ChatRequest, outcome: Outcome) -> Reply:
-        model = self._services.catalog.find(self._key, parsed.served, task=parsed.task)
+        assert self._model is not None  # found when the question began: the catalog may have changed since
         self._line |= {
             "question_id": outcome.question_id,
             "algorithm": outcome.answer["algorithm"],
@@ -89,12 +94,13 @@ class Chat:
             "delta": outcome.delta,
             "replayed": outcome.replayed,
         }
-        return Reply(outcome, parsed, await self._services.numbers(self._key, model))
+        return Reply(outcome, parsed, await self._services.numbers(self._key, self._model))
 
     async def _pace(self, outcome: str) -> None:
         quanta = await self._services.pacer.until_due(self._arrival)
         self._line["quanta"] = quanta
-        self._services.metrics.count_question(self._model, outcome, quanta, self._services.asker.queue.waiting)
+        name = self._model.name if self._model else ""
+        self._services.metrics.count_question(name, outcome, quanta, self._services.asker.queue.waiting)
 
     def _stream(self, parsed: ChatRequest, boarding: Boarding) -> Response:
         """Return a stream: the role at once, comments, and the content at the quantum."""
