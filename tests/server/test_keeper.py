@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from discreet.server.front.keeper_client import KeeperClient, KeeperGone
+from discreet.server.keeper.presets import Presets
 from discreet.server.wire import (
     Answered,
     Catalog,
@@ -98,6 +99,17 @@ def test_catalog_has_private_models_and_free_ones_alone(keeper: Keeper) -> None:
     assert models["free"].most == Charge.nothing()
     assert (card.unit, card.epsilon, card.payment) == ("patient", 200, "unit")
     assert 1.9 < models["triage"].most.epsilon <= 2.0
+
+
+def test_models_that_are_not_usual_are_opted_in(tmp_path: Path) -> None:
+    vault = make_vault(tmp_path / "v")
+    settings, budget = vault.settings, vault.ledger.budget
+    usual = {one.name for one in Presets(settings, vault.path, budget)}
+    some = {one.name for one in Presets(settings, vault.path, budget, only=("murag",))}
+    found = {one.name for one in Presets(settings, vault.path, budget, only=("all",), public=True)}
+    assert (usual, some) == ({"", "consensus", "dp-ksa", "free"}, {"", "murag"})
+    assert {"dp-rag", "adaptive", "murag", "free", "public"} <= found
+    assert not {"rag", "vote-rag", "ksa", "projection-rag", "knn-lm", "non-rag"} & found
 
 
 def test_preset_of_the_custodian_answers_with_its_choices(keeper: Keeper) -> None:

@@ -20,10 +20,10 @@ def serve(
     state: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Keys, audit log and sockets; VAULT.server if not given.")
     ] = None,
-    host: Annotated[str | None, typer.Option(help="Where analysts connect.  [default: 127.0.0.1]")] = None,
-    port: Annotated[int | None, typer.Option(help="Their port.  [default: 8000]")] = None,
-    desk_host: Annotated[str | None, typer.Option(help="Where the custodian connects.  [default: 127.0.0.1]")] = None,
-    desk_port: Annotated[int | None, typer.Option(help="The custodian's port.  [default: 8001]")] = None,
+    host: Annotated[str | None, typer.Option(help="Where analysts connect (127.0.0.1).")] = None,
+    port: Annotated[int | None, typer.Option(help="Their port (8000).")] = None,
+    desk_host: Annotated[str | None, typer.Option(help="Where the custodian connects (127.0.0.1).")] = None,
+    desk_port: Annotated[int | None, typer.Option(help="The custodian's port (8001).")] = None,
     quantum: Annotated[
         float | None,
         typer.Option(metavar="SECONDS", help="Reply at multiples of this time; twice the longest answer if not given."),

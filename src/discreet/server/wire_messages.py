@@ -57,7 +57,7 @@ class Question:
 
     Attributes:
         id: 32 hexadecimal digits, chosen by the front: the question's id in the vault's ledger, too.
-        vault: the name of the vault, as it is served.
+        vault: the name of the vault, as analysts write it.
         model: the name of a preset; "" for the vault's default.
         question: its text.
         choices: the public answers among which to choose; none for an answer in words.

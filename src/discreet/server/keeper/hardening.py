@@ -41,7 +41,7 @@ class Log:
             try:
                 self._stream.write(" ".join(part for part in parts if part) + "\n")
                 self._stream.flush()
-            except (OSError, ValueError):  # a log that nobody reads is no reason to stop
+            except (OSError, ValueError):  # a log that cannot be written is no reason to stop
                 return
 
 

@@ -20,6 +20,9 @@ from discreet.server.wire import Question
 
 FREE, PUBLIC = "free", "public"
 """The models that cost nothing: the language model alone; the vault's public corpus."""
+ALL = "all"
+USUAL = ("consensus", "dp-ksa", FREE, PUBLIC)
+"""What is served beside a vault's default. The slowest model sets the quantum of all replies: others are opted in."""
 
 
 class NoSuchModel(UsageError):  # noqa: N818 - reads better without the suffix
@@ -81,7 +84,7 @@ class Presets:
         path: its folder.
         budget: its grant.
         configured: what the custodian added.
-        only: the built-in models that are served; all if empty.
+        only: the built-in models that are served; `USUAL` if empty, and all that can pay if "all" is among them.
         public: whether the vault has a public corpus.
     """
 
@@ -100,7 +103,8 @@ class Presets:
         built_in = [Preset(name, name) for name in sorted(ALGORITHMS) if name != NonRAG.name]
         built_in = [one for one in built_in if self._can_pay(one)]
         free = [Preset(FREE, NonRAG.name), *([Preset(PUBLIC, PUBLIC)] if public else [])]
-        found = [Preset("", usual), *(one for one in [*built_in, *free] if not only or one.name in only)]
+        wanted = only or USUAL
+        found = [Preset("", usual), *(one for one in [*built_in, *free] if ALL in wanted or one.name in wanted)]
         self._presets = {one.name: one for one in found}
         for one in configured:
             self._add(Preset(one.name, one.algorithm, one.options))
