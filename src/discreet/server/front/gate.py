@@ -72,7 +72,7 @@ class Gate:
         if route is None:
             raise FrontError("method_not_allowed" if methods else "not_found")
         line["route"] = f"{route.method} {route.path}"
-        if route.who == "all":
+        if route.who in ("all", "page"):  # a page finds the key in a cookie, or shows the page to sign in
             return
         key = await asyncio.to_thread(self._find, bearer(Headers(scope=scope)))
         if key is None:

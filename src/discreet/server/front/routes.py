@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-Who = Literal["all", "analyst"]
+Who = Literal["all", "analyst", "page"]
 
 
 @dataclass(frozen=True)
@@ -13,7 +13,7 @@ class Route:
     Attributes:
         method: the HTTP method.
         path: the path; "{name}" stands for one segment.
-        who: "all", or "analyst": a caller with a valid key.
+        who: "all", "analyst": a caller with a valid key, or "page": a browser, whose key is in a cookie.
     """
 
     method: str
@@ -42,6 +42,17 @@ ROUTES = (
     Route("GET", "/openapi.json", "analyst"),
     Route("GET", "/health/live", "all"),
     Route("GET", "/health/ready", "all"),
+    Route("GET", "/", "page"),
+    Route("POST", "/price", "page"),
+    Route("POST", "/ask", "page"),
+    Route("GET", "/history", "page"),
+    Route("GET", "/budget", "page"),
+    Route("POST", "/budget", "page"),
+    Route("GET", "/connect", "page"),
+    Route("GET", "/sign-in", "page"),
+    Route("POST", "/sign-in", "page"),
+    Route("POST", "/sign-out", "page"),
+    Route("GET", "/style.css", "page"),
 )
 """The table. A test compares it with the routes of the app."""
 
