@@ -10,9 +10,10 @@ from typer.testing import CliRunner, Result
 
 from discreet.cli import main  # noqa: F401 - registers the commands
 from discreet.cli.app import app
-from discreet.cli.key_values import parse_expiry, parse_rate, state_of
+from discreet.cli.key_values import state_of
 from discreet.errors import UsageError
 from discreet.server.accounts import CAP_IS_POLICY, Accounts
+from discreet.server.accounts.values import parse_expiry, parse_rate
 from discreet.server.audit_log import AuditLog
 from discreet.vault import Vault
 

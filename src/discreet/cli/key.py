@@ -17,11 +17,12 @@ from discreet.cli.key_output import (
     print_secret,
     say_policy,
 )
-from discreet.cli.key_values import make_accounts, open_accounts, parse_expiry, parse_models, parse_rate, served
+from discreet.cli.key_values import make_accounts, open_accounts, served
 from discreet.cli.output import err, explained, out, print_json
 from discreet.errors import UsageError
 from discreet.server.accounts import Accounts, Key, Limits
 from discreet.server.accounts.key_format import PREFIX, is_mistyped
+from discreet.server.accounts.values import parse_expiry, parse_models, parse_rate
 
 _group = typer.Typer(no_args_is_help=True)
 app.add_typer(_group, name="key")

@@ -22,6 +22,7 @@ def serve(
     ] = None,
     host: Annotated[str | None, typer.Option(help="Where analysts connect (127.0.0.1).")] = None,
     port: Annotated[int | None, typer.Option(help="Their port (8000).")] = None,
+    no_desk: Annotated[bool, typer.Option("--no-desk", help="Serve no pages for the custodian.")] = False,
     desk_host: Annotated[str | None, typer.Option(help="Where the custodian connects (127.0.0.1).")] = None,
     desk_port: Annotated[int | None, typer.Option(help="The custodian's port (8001).")] = None,
     quantum: Annotated[
@@ -50,6 +51,7 @@ def serve(
         "state": str(state) if state else None,
         "host": host,
         "port": port,
+        "desk": False if no_desk else None,
         "desk_host": desk_host,
         "desk_port": desk_port,
         "quantum": quantum,

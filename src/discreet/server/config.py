@@ -59,10 +59,12 @@ class ServeConfig:
         vaults: what is served.
         state: the server's folder: accounts, audit log, sockets.
         host, port: where analysts reach the front.
+        desk: whether there is a desk: pages for the custodian.
         desk_host, desk_port: where the custodian reaches the desk.
         quantum: seconds; replies leave at its multiples. None: twice the longest answer, measured at start. 0: at once.
         presets: models beside the built-in ones.
-        models: the built-in models that are served, such as "consensus"; all that can pay if empty.
+        models: the built-in models that are served, such as "consensus"; a few if empty, and all that can pay if
+            "all" is among them (`keeper.presets.USUAL`).
         queue: how many questions may wait.
         in_flight: how many questions of one key may be under way.
         most_bytes: the longest body of a request.
@@ -75,6 +77,7 @@ class ServeConfig:
     state: str
     host: str = "127.0.0.1"
     port: int = 8000
+    desk: bool = True
     desk_host: str = "127.0.0.1"
     desk_port: int = 8001
     quantum: float | None = None
@@ -102,13 +105,13 @@ class ServeConfig:
             _check(count >= 1, f"A limit is {count}", "a number of at least 1", "serve.toml")
         both = bool(self.tls_cert) is bool(self.tls_key)
         _check(both, "Of certificate and key, one is missing", "both or none", "--tls-cert FILE --tls-key FILE")
-        safe = self.insecure or bool(self.tls_cert) or self.host in _LOOPBACK
-        _check(
-            safe,
-            f"Keys and answers would cross the network at {self.host} in plain text",
-            "a loopback address, or TLS",
-            "--tls-cert FILE --tls-key FILE, or --insecure if a proxy ends TLS in front of it",
-        )
+        for host in (self.host, self.desk_host):
+            _check(
+                self.insecure or bool(self.tls_cert) or host in _LOOPBACK,
+                f"Keys and answers would cross the network at {host} in plain text",
+                "a loopback address, or TLS",
+                "--tls-cert FILE --tls-key FILE, or --insecure if a proxy ends TLS in front of it",
+            )
         size = len(os.fsencode(self.ask_socket))
         _check(
             size <= _LONGEST_SOCKET,
@@ -133,6 +136,16 @@ class ServeConfig:
         return self.run / "desk.sock"
 
     @property
+    def uploads(self) -> Path:
+        """The quarantine: what the custodian uploaded, and did not add yet."""
+        return Path(self.state) / "desk" / "uploads"
+
+    @property
+    def corpora(self) -> Path:
+        """The synthetic corpora that were made at the desk, in a folder for each vault."""
+        return Path(self.state) / "desk" / "corpora"
+
+    @property
     def accounts(self) -> Path:
         """The database of keys and meters."""
         return Path(self.state) / "accounts.sqlite"
@@ -147,6 +160,13 @@ class ServeConfig:
         """The address for analysts' tools."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{'https' if self.tls_cert else 'http'}://{host}:{self.port}/v1"
+
+    @property
+    def desk_url(self) -> str:
+        """The address of the desk. On the loopback by its name: a cookie of `localhost` is not sent to 127.0.0.1."""
+        host = "localhost" if self.desk_host in _LOOPBACK else self.desk_host
+        host = f"[{host}]" if ":" in host else host
+        return f"{'https' if self.tls_cert else 'http'}://{host}:{self.desk_port}"
 
     def to_json(self) -> str:
         """Return the configuration as text, for another process."""
@@ -255,7 +275,7 @@ def _check_type(name: str, value: object) -> None:
         kind, fits = "a whole number", type(value) is int
     elif name == "quantum":
         kind, fits = "a number", type(value) in (int, float)
-    elif name == "insecure":
+    elif name in ("insecure", "desk"):
         kind, fits = "true or false", type(value) is bool
     elif name == "models":
         kind, fits = "a list of names", isinstance(value, list | tuple) and all(isinstance(one, str) for one in value)

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from discreet.errors import UsageError
 from discreet.server.config import VARIABLE, ServeConfig
+from discreet.server.desk.links import make_link
 from discreet.server.launch import MODULES
 from discreet.server.wire import MOST_REPLIED, Readied, Ready, WireError, read_message, write_message
 
@@ -110,6 +111,8 @@ class Supervisor:
                 for child in self._others:
                     self._start(child)
                 self._say(f"Ready: {self._config.url}")
+                if any(child.name == "desk" for child in self._others):
+                    self._say(f"For the custodian, once, within an hour: {make_link(self._config)}")
             if ready:
                 for child in self._others:
                     self._look_after(child)
@@ -166,7 +169,7 @@ def own_commands(config: ServeConfig) -> dict[str, Sequence[str]]:
     return {
         name: [sys.executable, "-m", "discreet.server.launch", name, *extra.get(name, ())]
         for name, module in MODULES.items()
-        if _is_there(module)
+        if _is_there(module) and (name != "desk" or config.desk)
     }
 
 

@@ -212,6 +212,12 @@ class Accounts:
         with self.database.writing() as connection:
             return requests.decide(connection, number, DENIED, self._now(connection))
 
+    def asked(self, *, days: float | None = None, skip: int = 0, limit: int | None = None) -> list[dict[str, Any]]:
+        """Return the receipts of all keys, each with its `key`, the newest first; those of the last days alone."""
+        with self.database.reading() as connection:
+            since = 0.0 if days is None else self._now(connection) - days * 86_400
+            return questions.asked(connection, since=since, skip=skip, limit=limit)
+
     # What the front does
 
     def find(self, secret: str) -> Key | None:

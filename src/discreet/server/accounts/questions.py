@@ -193,6 +193,13 @@ def receipts(connection: Connection, key: str, *, before: str | None, limit: int
     return [_receipt(row) for row in connection.execute(newest.limit(limit))]
 
 
+def asked(connection: Connection, *, since: float, skip: int, limit: int | None) -> list[dict[str, Any]]:
+    """Return the receipts of all keys, each with its `key`, the newest first: for the custodian."""
+    newest = select(QUESTIONS).where(QUESTIONS.c.asked >= since)
+    newest = newest.order_by(QUESTIONS.c.asked.desc(), QUESTIONS.c.id.desc()).offset(skip).limit(limit)
+    return [_receipt(row) | {"key": row.key} for row in connection.execute(newest)]
+
+
 def receipt(connection: Connection, key: str, question: str) -> dict[str, Any] | None:
     """Return the receipt of a question; None if the key has not asked it."""
     row = _row(connection, question)

@@ -5,14 +5,16 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
 from queue import SimpleQueue
+from typing import Any
 
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, UsageError
 from discreet.server.config import ServeConfig
 from discreet.server.keeper.hardening import Log
 from discreet.server.keeper.measuring import measure_longest
 from discreet.server.keeper.presets import NoSuchModel
 from discreet.server.keeper.refusals import refusal
 from discreet.server.keeper.served import Opener, Served
+from discreet.server.keeper.work import Act, Work
 from discreet.server.wire import (
     Answered,
     Asked,
@@ -44,7 +46,7 @@ class Answering:
 
     def __init__(self, config: ServeConfig, open_vault: Opener, log: Log, on_end: Callable[[], None]) -> None:
         self._config, self._open, self._log, self._on_end = config, open_vault, log, on_end
-        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._jobs: SimpleQueue[_Job | Work | None] = SimpleQueue()
         self._flights: dict[str, _Job] = {}
         self._lock = threading.Lock()
         self._served: dict[str, Served] = {}
@@ -60,6 +62,24 @@ class Answering:
     def loaded(self) -> bool:
         """Whether all vaults are open and their models loaded."""
         return self._loaded.is_set()
+
+    @property
+    def stopping(self) -> bool:
+        """Whether no more questions are answered."""
+        return self._stopping.is_set()
+
+    def work(self, act: Act) -> Any:
+        """Return what the custodian's work returns, done in its turn, in the thread that holds the vaults.
+
+        Raises:
+            UsageError: if the keeper opens its vaults, or stops.
+        """
+        work = Work(act)
+        with self._lock:
+            if not self.loaded or self.stopping:
+                raise UsageError("The keeper starts or stops, so nothing was done. Try again in a moment.")
+            self._jobs.put(work)
+        return work.done.result()
 
     def stop(self) -> None:
         """Refuse the questions that wait, and return when the one that runs is answered."""
@@ -112,7 +132,10 @@ class Answering:
         try:
             self._load()
             while (job := self._jobs.get()) is not None:
-                self._do(job)
+                if isinstance(job, Work):
+                    job.do(self._served, stopping=self.stopping)
+                else:
+                    self._do(job)
         except BaseException as error:
             self._log.write("the vaults cannot be opened (discreet doctor VAULT says more):", error=error)
         finally:

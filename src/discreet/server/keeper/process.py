@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from discreet.errors import UsageError
 from discreet.server.config import ServeConfig
 from discreet.server.keeper.answering import Answering
+from discreet.server.keeper.custody import Custody, DeskListener
 from discreet.server.keeper.hardening import Log, harden, open_log
 from discreet.server.keeper.listener import Listener, Owner
 from discreet.server.keeper.served import Opener
@@ -46,13 +47,16 @@ def _serve(config: ServeConfig, open_vault: Opener, log: Log) -> int:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     answering = Answering(config, open_vault, log, on_end=ended.set)
     listener = Listener(config.ask_socket, answering.reply, log, find_owner(config.front_user))
+    desk = DeskListener(config.desk_socket, Custody(config, answering).reply, log) if config.desk else None
     answering.start()
     while not ended.wait(1.0):  # in steps: a signal is heard between two of them
         pass
     log.write("stopping")
     loaded = answering.loaded
     answering.stop()
-    listener.close(_PATIENCE)
+    for one in (listener, desk):
+        if one is not None:
+            one.close(_PATIENCE)
     log.write("stopped")
     return 0 if loaded else FAILED
 
