@@ -2,6 +2,7 @@
 
 import os
 import socket
+import stat
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -34,6 +35,12 @@ class Owner:
 
     uid: int
     gid: int
+
+
+def share_with_group(path: Path) -> None:
+    """Let the group of a folder use a socket in it, if the folder passes its group on: the front is another user."""
+    if path.parent.stat().st_mode & stat.S_ISGID:
+        path.chmod(0o660)
 
 
 class Listener:
