@@ -34,7 +34,7 @@ class Browser:
         assert self.post("/sign-in", key=secret).status_code == 303
         return key, secret
 
-    def post(self, path: str, headers: dict[str, str] = OWN, **fields: str) -> Any:
+    def post(self, path: str, headers: dict[str, str] = OWN, /, **fields: str) -> Any:
         return self.client.post(path, data=fields, headers=headers)
 
     def get(self, path: str) -> Any:
