@@ -57,6 +57,9 @@ THOROUGH = (
     *("algorithms/test_multi.py::test_the_broken_twin", "baselines/test_ksa.py::test_the_law_of_a_whole_answer"),
     "privacy/test_mechanisms.py::test_half_the_noise_is_caught",
     "testing/test_example_plugin.py::test_example_passes_its_own_tests",
+    *(f"server/test_{name}.py" for name in "keeper keeper_crash supervisor".split()),
+    "server/accounts/test_concurrency.py",
+    "server/accounts/test_postgres.py",
     "reading/test_documents.py::test_each_sheet_with_a_text_is_read_and_others_are_named",
 )
 """Tests with these prefixes start a model, a cluster or many processes, or draw very often."""

@@ -2,7 +2,7 @@
 
 DiscreetError                 exit 1
   UsageError                  exit 2   wrong arguments, unknown names, a missing vault
-    NoSuchVault  VaultVersionError  UnknownName  CannotAnswer
+    NoSuchVault  VaultVersionError  UnknownName  CannotAnswer  QuestionTooLong
   BudgetExhausted             exit 3   asked, left, would fit
   BadData                     exit 4   documents or questions that cannot be read
   LedgerError                 exit 1   the ledger is corrupt, read-only or out of reach
@@ -63,6 +63,10 @@ class CannotAnswer(UsageError):  # noqa: N818
             f"This kind of question is not supported. {advice} Nothing was charged. To ask nevertheless: --anyway"
         )
         self.kind, self.advice = kind, advice
+
+
+class QuestionTooLong(UsageError):  # noqa: N818
+    """A question that has no room in the model's context. Nothing was paid."""
 
 
 class BudgetExhausted(DiscreetError):  # noqa: N818

@@ -40,6 +40,12 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
         "move": ("move", "Move a vault to another folder."),
         "report": ("report", "Write a report about a vault for its supervisor."),
     },
+    "Serve analysts": {
+        "serve": ("serve", "Serve vaults to analysts over HTTP, with keys and budgets."),
+        "key": ("key", "Issue, cap and revoke the keys of analysts, and decide on their requests."),
+        "audit-log": ("audit_log", "Check the audit log of a server."),
+        "desk-link": ("desk_link", "Print a link with which the custodian logs in at the desk."),
+    },
     "Other releases": {
         "synthesize": ("synthesize", "Make a synthetic corpus, paid for once."),
         "export-vectors": ("export", "Write one projected vector with noise for each unit."),

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from discreet.errors import UsageError
+from discreet.errors import QuestionTooLong, UsageError
 from discreet.generation.model import LanguageModel, Prompt
 
 SYSTEM = "Answer the question with words of the record."
@@ -95,7 +95,7 @@ def layout(
         max_tokens: the longest answer.
 
     Raises:
-        UsageError: if question, documents and answer together do not fit the context length of the model.
+        QuestionTooLong: if question, documents and answer together do not fit the context length of the model.
     """
     examples = [
         (BEFORE.format(question=asked) + record + AFTER.format(question=asked), answer)
@@ -111,7 +111,7 @@ def layout(
     length = len(made.shared) + len(made.tail)
     room = model.context_length - document_tokens - max_tokens
     if length > room:
-        raise UsageError(
+        raise QuestionTooLong(
             f"The question is too long: with its instructions it has {length} tokens; the model '{model.name}' "
             f"has room for {max(room, 0)} beside {document_tokens} of documents and {max_tokens} of answer. Shorten it."
         )

@@ -32,6 +32,9 @@ class VaultLedger(UnitLedger, Protocol):
                 than its counter.
         """
 
+    def began(self, question: str) -> bool:
+        """Return whether a question with this id began."""
+
     def finish(self, question: str, stopped: str) -> None:
         """Record the reason for the end of a question.
 

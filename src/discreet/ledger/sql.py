@@ -46,6 +46,7 @@ from discreet.privacy.ledger import (
     units_pay,
 )
 
+_BEGAN = Statement("select 1 from question where id = :id")
 _FIND_CHARGE = Statement("select nano, atto from charge where question = :question and number = :number")
 _CHARGE = Statement("insert into charge values (:question, :number, :time, :mechanism, :change, :cost, :nano, :atto)")
 # The values that a reservation needs before it reads units. A named but missing part counts as open, and
@@ -263,7 +264,7 @@ class SqlLedger(ABC):
         kept = asked.encode(errors="replace").decode() if asked is not None and self._log_questions else None
         kept = None if kept is None else kept.replace("\0", "\N{REPLACEMENT CHARACTER}")
         with self._writing() as connection:
-            if connection.execute(text("select 1 from question where id = :id"), {"id": question}).scalar():
+            if _BEGAN.found(connection, {"id": question}) is not None:
                 raise LedgerError(f"A question with the id {question} already began. Ask again under a new id.")
             connection.execute(
                 text(
@@ -274,6 +275,11 @@ class SqlLedger(ABC):
             )
             now = self._counted(connection)
         self._note(now)
+
+    def began(self, question: str) -> bool:
+        """Whether a question with this id began."""
+        with self._reading() as connection:
+            return _BEGAN.found(connection, {"id": question}) is not None
 
     def finish(self, question: str, stopped: str) -> None:
         """Record the reason for the end of a question.

@@ -69,6 +69,16 @@ def usual_algorithm(payment: str) -> Algorithm:
     return MuRAGAda() if payment == "unit" else Consensus()
 
 
+def usual_charge(payment: str, grant: Budget) -> Spending | None:
+    """Return the charge of a usual question where "unit" or "corpus" pays; None if the grant is too small."""
+    algorithm = usual_algorithm(payment)
+    try:
+        spending: Spending = algorithm.calibrate(grant, VOCABULARY).plan.max_cost  # type: ignore[attr-defined]
+    except UsageError:
+        return None
+    return spending
+
+
 def times(budget: Budget, most: Spending) -> int:
     """Return how many such questions a full budget can pay for; at most ten thousand."""
     low, high = 0, _MOST_TIMES

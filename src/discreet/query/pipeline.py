@@ -12,7 +12,7 @@ from discreet.baselines.rag import RAG
 from discreet.generation.model import LanguageModel
 from discreet.planning.askable import check_askable
 from discreet.privacy.account import Payment
-from discreet.privacy.accounting import Budget
+from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.filter import public_texts
 from discreet.privacy.ledger import MemoryLedger, UnitLedger
 from discreet.privacy.noise import Noise
@@ -38,12 +38,14 @@ class AskOptions:
         reuse: whether released answers to this question and to related ones may be used.
         anew: whether to pay again for a question that was asked before.
         public: whether the public prompt may read the public corpus, if the vault has one.
+        id: the question's id in the ledger, of 32 hexadecimal digits; a new one if empty.
     """
 
     not_private: bool = False
     reuse: bool = True
     anew: bool = False
     public: bool = True
+    id: str = ""
 
 
 @dataclass(frozen=True)
@@ -98,11 +100,15 @@ class QueryPipeline:
 
     def price(self, question: str, algorithm: Algorithm, options: AskOptions) -> float:
         """Return the most that a question may cost a unit, epsilon; 0 if its answer is free: public. Load no model."""
+        return self._parts.ledger.budget.spent(self.most(question, algorithm, options))
+
+    def most(self, question: str, algorithm: Algorithm, options: AskOptions) -> Spending:
+        """Return the most that a question may cost a unit; nothing if its answer is free: public. Load no model."""
         request = self._validate(question, algorithm, replace(options, not_private=True))
         if request.plan is None or self._recall(request):
-            return 0.0
+            return Spending.nothing()
         self._admit(request)  # refuses a question that cannot be paid
-        return self._parts.ledger.budget.spent(request.plan.max_cost)
+        return request.plan.max_cost
 
     def simulate(self, question: str, algorithm: Algorithm, how: Simulation) -> Answer:
         """Answer a question without paying: see `Vault.simulate`."""
@@ -182,7 +188,7 @@ class QueryPipeline:
         texts = parts.public_context.texts if request.options.public and request.plan else None
         query = Query(request.question, public_record(before, texts, request.question))
         by_unit, unit = parts.settings.payment == "unit", parts.settings.unit_field
-        execution = Execution(uuid.uuid4().hex, query, algorithm, ceiling, by_unit, unit)
+        execution = Execution(request.options.id or uuid.uuid4().hex, query, algorithm, ceiling, by_unit, unit)
         algorithm.prepare(request.question, parts.model)
         parts.ledger.begin(execution.id, algorithm.name, request.question, private=algorithm.private)
         parts.asked.append(execution.id)

@@ -307,6 +307,7 @@ class Vault:
         anew: bool = False,
         public: bool = True,
         quantum: float = 0.0,
+        question_id: str = "",
     ) -> Answer:
         """Answer a question, and charge it. A question that was asked before costs nothing.
 
@@ -321,6 +322,7 @@ class Vault:
             anew: whether to pay again for a question that was asked before.
             public: whether the public prompt may read the public corpus, if the vault has one.
             quantum: seconds; the answer or the refusal comes at a multiple of them, or at once if 0 (`query.latency`).
+            question_id: the question's id in the ledger, of 32 hexadecimal digits; a new one if empty.
 
         Raises:
             UsageError, BadData, BudgetExhausted: if the question is empty or too long, if a baseline lacks
@@ -329,7 +331,7 @@ class Vault:
             Interrupted: if Ctrl-C was pressed; charges stay.
         """
         with at_a_multiple(quantum):
-            return self._ask(question, algorithm, AskOptions(not_private, reuse, anew, public))
+            return self._ask(question, algorithm, AskOptions(not_private, reuse, anew, public, question_id))
 
     def _ask(self, question: str, algorithm: Algorithm | None, options: AskOptions) -> Answer:
         return self.pipeline.run(question, algorithm or self.default_algorithm(), options)

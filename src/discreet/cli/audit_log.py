@@ -1,0 +1,55 @@
+"""`discreet audit-log`: whether the log of a server is whole."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli.app import Json, app
+from discreet.cli.key_values import AUDIT_LOG, state_of
+from discreet.cli.output import counted, explained, out, print_json
+from discreet.server.audit_log import AuditLog
+
+_group = typer.Typer(no_args_is_help=True)
+app.add_typer(_group, name="audit-log")
+
+
+@_group.callback()
+def audit_log() -> None:
+    """Check the audit log of a server."""
+
+
+@_group.command("verify")
+@explained
+def verify(
+    path: Annotated[Path, typer.Argument(metavar="PATH|VAULT", help="An audit log, a state folder, or a vault.")],
+    head: Annotated[
+        str | None, typer.Option("--head", metavar="HASH", help="A head that was printed: it must be in the log.")
+    ] = None,
+    state: Annotated[
+        Path | None, typer.Option("--state", metavar="DIR", help="The server's state folder; VAULT.server by default.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Check that no line of the log was changed, added or removed, and print its head."""
+    log = AuditLog(_log_of(path, state))
+    found = log.verify(head.strip().lower() if head is not None else None)
+    if as_json:
+        print_json({"lines": found.count, "first": found.first, "last": found.last, "head": found.head})
+        return
+    out.print(f"The audit log is whole: {counted(found.count, 'line')}, numbers {found.first} to {found.last}.")
+    if found.first > 1:
+        out.print(f"Lines before number {found.first} are not here. The first line was trusted.")
+    out.print(f"Head: {found.head}")
+    if head is None:
+        out.print("A cut tail shows only against an earlier head: keep this one elsewhere, and check with --head HASH.")
+
+
+def _log_of(path: Path, state: Path | None) -> Path:
+    """Return the log at a path: a file, one in a state folder, or the one of a vault's server."""
+    if state is not None:
+        return state / AUDIT_LOG
+    if not path.is_dir():
+        return path
+    inside = path / AUDIT_LOG
+    return inside if inside.exists() else state_of(path, None) / AUDIT_LOG

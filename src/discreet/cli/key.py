@@ -1,0 +1,251 @@
+"""`discreet key`: keys of analysts, their caps, and their requests for more."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli.app import Json, VaultPath, app
+from discreet.cli.key_output import (
+    describe,
+    plain_requests,
+    print_key,
+    print_keys,
+    print_request,
+    print_requests,
+    print_secret,
+    say_policy,
+)
+from discreet.cli.key_values import make_accounts, open_accounts, served
+from discreet.cli.output import err, explained, out, print_json
+from discreet.errors import UsageError
+from discreet.server.accounts import Accounts, Key, Limits
+from discreet.server.accounts.key_format import PREFIX, is_mistyped
+from discreet.server.accounts.values import parse_expiry, parse_models, parse_rate
+
+_group = typer.Typer(no_args_is_help=True)
+app.add_typer(_group, name="key")
+
+State = Annotated[
+    Path | None,
+    typer.Option("--state", metavar="DIR", help="The server's state folder; VAULT.server if none is named."),
+]
+KeyName = Annotated[str, typer.Argument(metavar="KEY", help="A key's id or its name.")]
+Number = Annotated[int, typer.Argument(metavar="REQUEST", help="The number of a request.")]
+Epsilon = Annotated[float | None, typer.Option("--epsilon", help="What its questions may cost any one individual.")]
+Questions = Annotated[int | None, typer.Option("--questions", help="How many paid questions it may ask.")]
+PerQuestion = Annotated[float | None, typer.Option("--per-question", help="The largest epsilon of one question.")]
+Rate = Annotated[str | None, typer.Option("--rate", metavar="COUNT/TIME", help="How often it may ask: 6/min.")]
+Expires = Annotated[str | None, typer.Option("--expires", metavar="WHEN", help="When it ends: 90d, or 2027-01-31.")]
+Models = Annotated[
+    str | None, typer.Option("--models", metavar="PATTERNS", help="What it may ask: hospital,hospital:triage.")
+]
+
+
+@_group.callback()
+def key() -> None:
+    """Issue, cap and revoke the keys of analysts, and decide on their requests."""
+
+
+@_group.command("issue")
+@explained
+def issue(
+    vault: VaultPath,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What you call the key.")],
+    epsilon: Annotated[float, typer.Option("--epsilon", help="What its questions may cost any one individual.")],
+    also: Annotated[list[Path] | None, typer.Option("--also", metavar="VAULT", help="A further vault.")] = None,
+    questions: Questions = None,
+    per_question: PerQuestion = None,
+    models: Models = None,
+    expires: Expires = None,
+    rate: Rate = None,
+    reserved: Annotated[
+        bool, typer.Option("--reserved/--shared", help="Keep the cap free of other keys' questions.")
+    ] = False,
+    keep: Annotated[
+        float | None, typer.Option("--keep", metavar="EPSILON", help="Reserve so much for your own work in the vault.")
+    ] = None,
+    footer: Annotated[bool, typer.Option("--footer", help="End each answer with a line about its price.")] = False,
+    state: State = None,
+    as_json: Json = False,
+) -> None:
+    """Issue a key. It is shown once, and only its hash is stored."""
+    limits = Limits(epsilon, questions, per_question, parse_rate(rate), parse_expiry(expires), parse_models(models))
+    limits.check()
+    vaults = [served(one) for one in dict.fromkeys([vault, *(also or [])])]
+    accounts, log = make_accounts(vault, state)
+    for one in vaults:
+        accounts.grant(one.name, one.grant, kept=keep, typical=one.typical)
+    made, secret = accounts.issue(
+        name,
+        [one.name for one in vaults],
+        limits,
+        reserved=reserved,
+        footer=footer,
+        typical=vaults[0].typical,
+    )
+    log.append("custodian", "key-issue", made.id, name=made.name, epsilon=made.epsilon, reserved=reserved)
+    if reserved and keep is None and any(one.paid for one in vaults):
+        err.print(
+            "[yellow]Note:[/] questions were paid in this vault before. Shares count from now on. If individuals have "
+            "spent much already, reserve that for your own work: --keep EPSILON"
+        )
+    if as_json:
+        print_json(describe(made, accounts) | {"key": secret})
+        return
+    print_key(made, accounts)
+    print_secret(secret)
+
+
+@_group.command("list")
+@explained
+def list_keys(vault: VaultPath, state: State = None, as_json: Json = False) -> None:
+    """List all keys, with what each has spent."""
+    accounts, _ = open_accounts(vault, state)
+    if as_json:
+        print_json({"keys": [describe(one, accounts) for one in accounts.list_keys()]})
+        return
+    print_keys(accounts)
+
+
+@_group.command("show")
+@explained
+def show(vault: VaultPath, name: KeyName, state: State = None, as_json: Json = False) -> None:
+    """Show a key: its caps, and what is left of them."""
+    accounts, _ = open_accounts(vault, state)
+    found = _find(accounts, name)
+    if as_json:
+        print_json(describe(found, accounts))
+        return
+    print_key(found, accounts)
+
+
+@_group.command("extend")
+@explained
+def extend(
+    vault: VaultPath,
+    name: KeyName,
+    epsilon: Epsilon = None,
+    questions: Questions = None,
+    per_question: PerQuestion = None,
+    models: Models = None,
+    expires: Expires = None,
+    rate: Rate = None,
+    state: State = None,
+    as_json: Json = False,
+) -> None:
+    """Change the caps of a key, or its date of expiry. What it has spent stays spent."""
+    limits = Limits(epsilon, questions, per_question, parse_rate(rate), parse_expiry(expires), parse_models(models))
+    if limits == Limits():
+        raise UsageError("Nothing is to be changed. Name a cap: discreet key extend VAULT KEY --epsilon 20")
+    accounts, log = open_accounts(vault, state)
+    changed = accounts.extend(_find(accounts, name).id, limits)
+    values = replace(limits, models=None).columns()
+    log.append("custodian", "key-extend", changed.id, **values, models=models)
+    if as_json:
+        print_json(describe(changed, accounts))
+        return
+    print_key(changed, accounts)
+
+
+@_group.command("rotate")
+@explained
+def rotate(vault: VaultPath, name: KeyName, state: State = None, as_json: Json = False) -> None:
+    """Replace the secret of a key. The old one ends at once; caps and spending stay."""
+    accounts, log = open_accounts(vault, state)
+    found, secret = accounts.rotate(_find(accounts, name).id)
+    log.append("custodian", "key-rotate", found.id)
+    if as_json:
+        print_json(describe(found, accounts) | {"key": secret})
+        return
+    out.print(f"The old secret of {found.id} ({found.name}) is not valid any more.", markup=False)
+    print_secret(secret)
+
+
+@_group.command("revoke")
+@explained
+def revoke(vault: VaultPath, name: KeyName, state: State = None, as_json: Json = False) -> None:
+    """End a key, for good. What it has spent stays spent."""
+    accounts, log = open_accounts(vault, state)
+    found = accounts.revoke(_find(accounts, name).id)
+    log.append("custodian", "key-revoke", found.id)
+    if as_json:
+        print_json(describe(found, accounts))
+        return
+    out.print(f"The key {found.id} ({found.name}) is revoked. Its spending stays in the ledger.", markup=False)
+
+
+@_group.command("requests")
+@explained
+def list_requests(
+    vault: VaultPath,
+    every: Annotated[bool, typer.Option("--all", help="Those that were decided, too.")] = False,
+    state: State = None,
+    as_json: Json = False,
+) -> None:
+    """List the requests of analysts for more budget."""
+    accounts, _ = open_accounts(vault, state)
+    found = accounts.requests(pending=not every)
+    if as_json:
+        print_json({"requests": plain_requests(found, accounts)})
+        return
+    print_requests(found, accounts, vault)
+
+
+@_group.command("approve")
+@explained
+def approve(vault: VaultPath, number: Number, state: State = None, as_json: Json = False) -> None:
+    """Approve a request: the cap of its key grows by what was asked for."""
+    accounts, log = open_accounts(vault, state)
+    request, changed = accounts.approve(number)
+    log.append("custodian", "request-approve", changed.id, request=number, epsilon=request.epsilon)
+    if as_json:
+        print_json({"request": request.describe(), "key": describe(changed, accounts)})
+        return
+    print_request(request, changed)
+    say_policy()
+
+
+@_group.command("deny")
+@explained
+def deny(vault: VaultPath, number: Number, state: State = None, as_json: Json = False) -> None:
+    """Deny a request. The cap of its key stays."""
+    accounts, log = open_accounts(vault, state)
+    request = accounts.deny(number)
+    log.append("custodian", "request-deny", request.key, request=number, epsilon=request.epsilon)
+    if as_json:
+        print_json({"request": request.describe()})
+        return
+    print_request(request, accounts.get(request.key))
+
+
+@_group.command("accept-copy")
+@explained
+def accept_copy(vault: VaultPath, state: State = None, as_json: Json = False) -> None:
+    """Go on with an older copy of the accounts. Keys forget what they spent since; the ledger does not."""
+    accounts, log = open_accounts(vault, state, check_copy=False)
+    accounts.database.accept_copy()
+    changes = accounts.database.changes()
+    log.append("custodian", "accounts-accept-copy", "accounts", changes=changes)
+    if as_json:
+        print_json({"changes": changes})
+        return
+    out.print(f"The copy with {changes} changes is accepted. The grant of each individual holds unchanged.")
+
+
+def _find(accounts: Accounts, name: str) -> Key:
+    """Return the key with an id, a name or a secret.
+
+    Raises:
+        UnknownName: if there is none.
+        UsageError: if it is a secret that was mistyped, or is not valid.
+    """
+    if not name.startswith(PREFIX):
+        return accounts.get(name)
+    if is_mistyped(name):
+        raise UsageError("The key is mistyped: its checksum does not match. Copy it again; or name its id.")
+    found = accounts.find(name)
+    if found is None:
+        raise UsageError("The key is well-formed, but unknown, expired, rotated or revoked: discreet key list VAULT")
+    return found

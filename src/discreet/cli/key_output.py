@@ -1,0 +1,104 @@
+"""How `discreet key` shows keys and requests."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.markup import escape
+from rich.table import Table
+
+from discreet.cli.output import counted, out
+from discreet.server.accounts import CAP_IS_POLICY, Accounts, BudgetRequest, Key, Meter
+
+
+def describe(key: Key, accounts: Accounts) -> dict[str, Any]:
+    """Return a key and its odometer as plain data."""
+    return {"id": key.id} | key.describe() | {"meter": accounts.odometer(key.id).describe(), "note": CAP_IS_POLICY}
+
+
+def say_policy() -> None:
+    """Print what a cap is and is not."""
+    out.print(CAP_IS_POLICY)
+
+
+def print_secret(secret: str) -> None:
+    """Print a secret, alone on a line."""
+    out.print("The secret, which is shown once and not stored:")
+    out.print(f"  {secret}", markup=False)
+
+
+def print_key(key: Key, accounts: Accounts) -> None:
+    """Print a key, its caps and its odometer."""
+    meter = accounts.odometer(key.id)
+    out.print(f"Key {key.id}: {key.name}{' (revoked)' if key.revoked else ''}", markup=False)
+    out.print(f"  may ask    {', '.join(key.models)} of {', '.join(key.vaults)}", markup=False)
+    kind = "reserved: no other key's questions use it up" if key.reserved else "shared: first come, first served"
+    out.print(f"  cap        epsilon {key.epsilon:g} at delta {key.delta:g}; {kind}")
+    out.print(f"  spent      epsilon {meter.spent:.4g}; left {meter.left:.4g}; {_asked(key, meter)}")
+    if key.per_question is not None:
+        out.print(f"  a question may cost epsilon {key.per_question:g} at most")
+    if key.rate is not None:
+        out.print(f"  rate       {counted(key.rate[0], 'question')} in {key.rate[1]:g} s")
+    if key.expires is not None:
+        out.print(f"  expires    {key.expires:%Y-%m-%d %H:%M} UTC")
+    if key.footer:
+        out.print("  footer     each answer ends with a line about its price")
+    say_policy()
+
+
+def print_keys(accounts: Accounts) -> None:
+    """Print all keys as a table."""
+    keys = accounts.list_keys()
+    if not keys:
+        out.print("No key was issued.")
+        return
+    table = Table(box=None, pad_edge=False)
+    for heading in ("id", "name", "cap", "spent", "left", "questions", "kind", "expires"):
+        table.add_column(heading, no_wrap=heading == "id")
+    for key in keys:
+        meter = accounts.odometer(key.id)
+        kind = "revoked" if key.revoked else "reserved" if key.reserved else "shared"
+        expires = f"{key.expires:%Y-%m-%d}" if key.expires else "never"
+        asked = f"{meter.questions}" + (f" of {key.questions}" if key.questions is not None else "")
+        numbers = f"{key.epsilon:g}", f"{meter.spent:.4g}", f"{meter.left:.4g}", asked
+        table.add_row(key.id, escape(key.name), *numbers, kind, expires)
+    out.print(table)
+    say_policy()
+
+
+def plain_requests(requests: Sequence[BudgetRequest], accounts: Accounts) -> list[dict[str, Any]]:
+    """Return requests as plain data, each with the name of its key."""
+    names = _names(accounts)
+    return [one.describe() | {"name": names.get(one.key, "")} for one in requests]
+
+
+def print_requests(requests: Sequence[BudgetRequest], accounts: Accounts, vault: Path) -> None:
+    """Print requests as a table."""
+    if not requests:
+        out.print("No request is pending.")
+        return
+    table, names = Table("request", "key", "name", "epsilon", "made (UTC)", "state", "reason"), _names(accounts)
+    for one in requests:
+        name, made = escape(names.get(one.key, "")), f"{one.made:%Y-%m-%d %H:%M}"
+        table.add_row(str(one.id), one.key, name, f"{one.epsilon:g}", made, one.state, escape(one.reason))
+    out.print(table)
+    out.print(f"To decide: discreet key approve {vault} REQUEST, or discreet key deny {vault} REQUEST", markup=False)
+
+
+def print_request(request: BudgetRequest, key: Key) -> None:
+    """Print what was decided, and the cap of the key."""
+    out.print(
+        f"Request {request.id} of {key.id} ({key.name}) for epsilon {request.epsilon:g} is {request.state}. "
+        f"The cap is epsilon {key.epsilon:g}.",
+        markup=False,
+    )
+
+
+def _asked(key: Key, meter: Meter) -> str:
+    if key.questions is None:
+        return f"{counted(meter.questions, 'question')} paid"
+    return f"{meter.questions} of {counted(key.questions, 'question')} paid"
+
+
+def _names(accounts: Accounts) -> dict[str, str]:
+    return {key.id: key.name for key in accounts.list_keys()}

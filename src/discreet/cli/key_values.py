@@ -1,0 +1,75 @@
+"""What `discreet key` works on: the accounts of a vault's server, and the vault as the server knows it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from discreet.config import read_config
+from discreet.errors import UsageError
+from discreet.ledger.opening import open_ledger
+from discreet.planning.prices import usual_charge
+from discreet.privacy.accounting import Budget, Spending
+from discreet.server.accounts import Accounts
+from discreet.server.audit_log import AuditLog
+
+ACCOUNTS, AUDIT_LOG = "accounts.sqlite", "audit.jsonl"
+
+
+@dataclass(frozen=True)
+class Served:
+    """A vault as the server knows it.
+
+    Attributes:
+        name: the name of its folder.
+        grant: what each unit was granted.
+        typical: the charge of a usual question; None if the grant is too small for one.
+        paid: whether its ledger has questions already.
+    """
+
+    name: str
+    grant: Budget
+    typical: Spending | None
+    paid: bool
+
+
+def state_of(vault: Path, state: Path | None) -> Path:
+    """Return the state folder: the one that is given, or VAULT.server beside the vault."""
+    if state is not None:
+        return state
+    whole = vault.absolute()
+    return whole.with_name(f"{whole.resolve().name}.server")
+
+
+def open_accounts(vault: Path, state: Path | None, *, check_copy: bool = True) -> tuple[Accounts, AuditLog]:
+    """Return the accounts and the audit log of a vault's server, which exist.
+
+    Raises:
+        UsageError: if no key was issued yet.
+    """
+    folder = state_of(vault, state)
+    accounts = folder / ACCOUNTS
+    if not accounts.exists() and not accounts.with_suffix(".counter").exists():
+        raise UsageError(
+            f"There are no accounts in {folder}. Issue a key: discreet key issue {vault} NAME --epsilon 10; or name "
+            "the state folder: --state DIR"
+        )
+    return Accounts(accounts, check_copy=check_copy), AuditLog(folder / AUDIT_LOG)
+
+
+def make_accounts(vault: Path, state: Path | None) -> tuple[Accounts, AuditLog]:
+    """Return the accounts and the audit log of a vault's server, which are made if there are none."""
+    folder = state_of(vault, state)
+    return Accounts(folder / ACCOUNTS), AuditLog(folder / AUDIT_LOG)
+
+
+def served(vault: Path) -> Served:
+    """Return what the server knows of a vault.
+
+    Raises:
+        NoSuchVault, LedgerError: if it is not there, or its ledger cannot be used.
+    """
+    settings = read_config(vault)
+    ledger = open_ledger(vault, settings)
+    grant = ledger.budget
+    return Served(
+        vault.absolute().resolve().name, grant, usual_charge(settings.payment, grant), ledger.reached().questions > 0
+    )

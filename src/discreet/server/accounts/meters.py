@@ -1,0 +1,156 @@
+"""Meters: what the questions of a key can have cost any one unit, and whether one more fits its caps.
+
+A meter counts what receipts say, which is public. It never reads what units have left. So no refusal follows a private
+value.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, insert, select, update
+
+from discreet.privacy.accounting import Budget, Spending
+from discreet.server.accounts.grants import Grant, Share, change_pool, read_grant, read_share, room_of_pool
+from discreet.server.accounts.keys import CAP_IS_POLICY, Key
+from discreet.server.accounts.outcomes import KeyExhausted
+from discreet.server.accounts.sums import Charged, count_fitting, from_bytes, is_nothing, largest_part, moved, to_bytes
+from discreet.server.accounts.tables import METERS
+
+
+@dataclass(frozen=True)
+class Room:
+    """What a question must fit into, beside the key's cap: a share of a grant, or what is left for shared keys.
+
+    Attributes:
+        grant: whose reading counts.
+        spent: what was spent of it.
+        most: the most that may be spent; None if nothing limits it.
+    """
+
+    grant: Grant
+    spent: Spending
+    most: Share | None
+
+    def admits(self, extra: Spending) -> bool:
+        """Return whether `extra` fits."""
+        return self.most is None or self.grant.read(self.spent + extra).within(self.most)
+
+
+@dataclass(frozen=True)
+class Meter:
+    """An odometer of a key: of its own receipts, never of a vault's balance.
+
+    Attributes:
+        granted, delta: its cap.
+        spent: the epsilon that its questions amount to; those in flight count at their ceiling.
+        left: the epsilon that is left of the cap.
+        questions: how many of its questions paid, or are in flight.
+        questions_left: how many more its cap in questions allows; None for no limit.
+        spending: what was spent, as a sum of charges.
+        budget: the cap as a budget.
+        rooms: by vault, what a question must fit into beside the cap.
+    """
+
+    granted: float
+    delta: float
+    spent: float
+    left: float
+    questions: int
+    questions_left: int | None
+    spending: Spending
+    budget: Budget
+    rooms: tuple[Room, ...]
+
+    def fits(self, extra: Spending, vault: str = "") -> bool:
+        """Return whether `extra` fits the cap and, of a vault, what the key may spend there; of all vaults if ""."""
+        rooms = (room for room in self.rooms if not vault or room.grant.vault == vault)
+        return self.budget.admits(self.spending + extra) and all(room.admits(extra) for room in rooms)
+
+    def more(self, most: Charged, vault: str = "") -> int | None:
+        """Return how many more questions fit that cost at most `most` each; None if they are free."""
+        if is_nothing(most.spending):
+            return None
+        count = count_fitting(lambda extra: self.fits(extra, vault), most.spending)
+        return count if self.questions_left is None else min(count, self.questions_left)
+
+    def describe(self) -> dict[str, Any]:
+        """Return the odometer as plain data."""
+        return {
+            "granted": self.granted,
+            "delta": self.delta,
+            "spent": self.spent,
+            "left": self.left,
+            "questions": self.questions,
+            "questions_left": self.questions_left,
+            "note": CAP_IS_POLICY,
+        }
+
+
+def read_meter(connection: Connection, key: Key) -> Meter:
+    """Return the odometer of a key."""
+    rows = connection.execute(select(METERS).where(METERS.c.key == key.id)).all()
+    spent = {row.vault: from_bytes(row.loss, row.failures) for row in rows}
+    total, asked = sum(spent.values(), Spending.nothing()), sum(row.questions for row in rows)
+    return Meter(
+        granted=key.epsilon,
+        delta=key.delta,
+        spent=key.budget.spent(total),
+        left=key.budget.left(total),
+        questions=asked,
+        questions_left=None if key.questions is None else max(0, key.questions - asked),
+        spending=total,
+        budget=key.budget,
+        rooms=tuple(_room(connection, key, vault, spent.get(vault, Spending.nothing())) for vault in key.vaults),
+    )
+
+
+def refusal(meter: Meter, key: Key, vault: str, most: Charged) -> KeyExhausted | None:
+    """Return why a question does not fit the caps of a key; None if it does. A free question always fits."""
+    extra = most.spending
+    if is_nothing(extra):
+        return None
+    if key.per_question is not None and most.epsilon > key.per_question:
+        return KeyExhausted("per_question_limit", most.epsilon, meter.left, key.per_question)
+    if meter.questions_left == 0:
+        return KeyExhausted("key_questions_exhausted", most.epsilon, meter.left, 0.0)
+    if meter.fits(extra, vault):
+        return None
+    would_fit = most.epsilon * largest_part(lambda part: meter.fits(part, vault), extra)
+    # Of a shared key that is within its own cap, the reserved shares of others are the limit.
+    own = key.reserved or not meter.budget.admits(meter.spending + extra)
+    code = "key_budget_exhausted" if own else "vault_budget_exhausted"
+    return KeyExhausted(code, most.epsilon, meter.left, would_fit)
+
+
+def charge(connection: Connection, key: Key, vault: str, extra: Spending) -> None:
+    """Add a charge to the meter of a key in a vault."""
+    change_meter(connection, key, vault, Spending.nothing(), extra)
+
+
+def change_meter(connection: Connection, key: Key, vault: str, back: Spending, extra: Spending) -> None:
+    """Take `back` from the meter of a key in a vault, and add `extra`; the pool follows if the key is a shared one."""
+    mine = (METERS.c.key == key.id) & (METERS.c.vault == vault)
+    row = connection.execute(select(METERS).where(mine)).one_or_none()
+    held, failed = (to_bytes(Spending.nothing()), 0) if row is None else (row.loss, row.failures)
+    loss, failures = moved(held, failed, back, extra)
+    count = (0 if row is None else row.questions) + (not is_nothing(extra)) - (not is_nothing(back))
+    values = {"loss": loss, "failures": failures, "questions": count}
+    if row is None:
+        connection.execute(insert(METERS).values(key=key.id, vault=vault, **values))
+    else:
+        connection.execute(update(METERS).where(mine).values(values))
+    if not key.reserved:
+        change_pool(connection, vault, back, extra)
+
+
+def read_spent(connection: Connection, key: str, vault: str) -> Spending:
+    """Return what the questions of a key have spent in a vault."""
+    row = connection.execute(select(METERS).where(METERS.c.key == key, METERS.c.vault == vault)).one_or_none()
+    return Spending.nothing() if row is None else from_bytes(row.loss, row.failures)
+
+
+def _room(connection: Connection, key: Key, vault: str, spent: Spending) -> Room:
+    grant = read_grant(connection, vault)
+    if key.reserved:
+        return Room(grant, spent, read_share(connection, vault, key.id) or Share(0, 0))
+    return Room(grant, grant.pool, room_of_pool(connection, grant))

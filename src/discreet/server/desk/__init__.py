@@ -1,0 +1,1 @@
+"""The desk: pages for the custodian, on a listener of their own."""

@@ -1,0 +1,215 @@
+"""What the pages of the desk share: the keeper, the accounts, the audit log, and how a page is shown."""
+
+import hashlib
+import os
+import pwd
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from discreet.errors import DiscreetError
+from discreet.server.accounts import Accounts
+from discreet.server.audit_log import AuditLog, Detail
+from discreet.server.config import ServeConfig
+from discreet.server.custody_messages import Asked
+from discreet.server.desk.charts import GAP, LABELS, ROW, WIDTH
+from discreet.server.desk.guard import session_of
+from discreet.server.desk.keeper import Keeper, KeeperBusy, KeeperGone
+from discreet.server.desk.sessions import Sessions
+from discreet.server.desk.tasks import Tasks
+from discreet.server.desk.uploads import Quarantine
+
+PAGES = (
+    ("/", "Overview"),
+    ("/questions", "Questions"),
+    ("/keys", "Keys"),
+    ("/documents", "Documents"),
+    ("/erasure", "Erasure"),
+    ("/corpora", "Corpora"),
+    ("/audit", "Audit log"),
+    ("/report", "Report"),
+    ("/progress", "Progress"),
+)
+_MOST_FILES, _MOST_FIELDS = 10_000, 200
+
+
+class NoSuchPage(DiscreetError):  # noqa: N818 - reads better without the suffix
+    """A path that is no page, or a name that is not there."""
+
+
+@dataclass
+class Desk:
+    """The parts of a desk.
+
+    Attributes:
+        config: the server's.
+        keeper: the keeper.
+        accounts: the keys.
+        log: the audit log.
+        sessions: who is logged in.
+        quarantine: the uploads.
+        tasks: the long work.
+        pages: the templates.
+        notices: by session, what the next page says first.
+    """
+
+    config: ServeConfig
+    keeper: Keeper
+    accounts: Accounts
+    log: AuditLog
+    sessions: Sessions = field(default_factory=Sessions)
+    quarantine: Quarantine = field(init=False)
+    tasks: Tasks = field(default_factory=Tasks)
+    pages: Environment = field(default_factory=lambda: _environment())
+    notices: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.quarantine = Quarantine(self.config.uploads)
+
+    @property
+    def vaults(self) -> list[str]:
+        """The names of the vaults."""
+        return [one.name for one in self.config.vaults]
+
+    def vault(self, name: object) -> str:
+        """Return the vault of this name; the first one if none is named.
+
+        Raises:
+            NoSuchPage: if there is none.
+        """
+        if not name:
+            return self.vaults[0]
+        if name not in self.vaults:
+            raise NoSuchPage("There is no such vault here. Choose one from the list.")
+        return str(name)
+
+    def ask(self, message: Asked) -> Any:
+        """Return the keeper's reply."""
+        return self.keeper.ask(message)
+
+    def record(self, act: str, of: str, **details: Detail) -> None:
+        """Write an act of the custodian to the audit log."""
+        self.log.append("custodian", act, of, at="desk", **details)
+        hand_over(self.config)
+
+    def show(self, request: Request, template: str, title: str, status: int = 200, **values: Any) -> HTMLResponse:
+        """Return a page."""
+        text = self.pages.get_template(template).render(
+            title=title,
+            here=f"/{request.url.path.split('/')[1]}",
+            menu=PAGES,
+            vaults=self.vaults,
+            vault=values.pop("vault", self.vaults[0]),
+            notice=self.notices.pop(_name(request), ""),
+            **values,
+        )
+        return HTMLResponse(text, status)
+
+    def go(self, request: Request, path: str, notice: str = "") -> RedirectResponse:
+        """Return a redirect to a page, which says `notice` first."""
+        if notice:
+            self.notices = dict(list(self.notices.items())[-10:]) | {_name(request): notice}
+        return RedirectResponse(path, 303)
+
+    def fail(self, request: Request, error: DiscreetError) -> HTMLResponse:
+        """Return the page of an error."""
+        busy = isinstance(error, KeeperBusy)
+        status = 503 if busy or isinstance(error, KeeperGone) else 404 if isinstance(error, NoSuchPage) else 400
+        title = "Long work runs" if busy else "Not done" if status == 400 else "Not there"
+        return self.show(request, "error.html", title, status, message=str(error), busy=busy)
+
+
+def hand_over(config: ServeConfig) -> None:
+    """Give what a desk of root made in the state folder to the front's user, who writes there, too."""
+    if not config.front_user or os.geteuid() != 0:
+        return
+    user = pwd.getpwnam(config.front_user)
+    state = Path(config.state)
+    for pattern in ("accounts.*", "audit.jsonl*"):
+        for file in state.glob(pattern):
+            # The folder is the front's: what lies there may be a link to elsewhere.
+            os.chown(file, user.pw_uid, user.pw_gid, follow_symlinks=False)
+
+
+Show = Callable[[Desk, Request], Response]
+Act = Callable[[Desk, Request, FormData], Response]
+
+
+def page(desk: Desk, path: str, show: Show) -> Route:
+    """Return the route of a page that is looked at."""
+
+    async def endpoint(request: Request) -> Response:
+        return await _explained(desk, request, lambda: run_in_threadpool(show, desk, request))
+
+    return Route(path, endpoint, methods=["GET"])
+
+
+def action(desk: Desk, path: str, act: Act) -> Route:
+    """Return the route of a form that is sent."""
+
+    async def run(request: Request) -> Response:
+        async with request.form(max_files=_MOST_FILES, max_fields=_MOST_FIELDS) as form:
+            return await run_in_threadpool(act, desk, request, form)
+
+    async def endpoint(request: Request) -> Response:
+        return await _explained(desk, request, lambda: run(request))
+
+    return Route(path, endpoint, methods=["POST"])
+
+
+async def _explained(desk: Desk, request: Request, respond: Callable[[], Awaitable[Response]]) -> Response:
+    try:
+        return await respond()
+    except DiscreetError as error:
+        return desk.fail(request, error)
+
+
+def text_of(form: FormData, name: str) -> str:
+    """Return a field of a form, without spaces around it; "" if it is not there."""
+    value = form.get(name, "")
+    return value.strip() if isinstance(value, str) else ""
+
+
+def ticked(form: FormData, name: str) -> bool:
+    """Return whether a box of a form is ticked."""
+    return text_of(form, name) == "yes"
+
+
+def moment(value: object) -> str:
+    """Return a time in UTC as it is shown: of seconds, a datetime, or a text in ISO 8601."""
+    if isinstance(value, int | float):
+        value = datetime.fromtimestamp(value, UTC)
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
+    return str(value or "")[:16].replace("T", " ")
+
+
+def printable(value: object) -> str:
+    """Return a text with a question mark for what cannot be printed."""
+    return "".join(one if one.isprintable() else "?" for one in str(value))
+
+
+def _name(request: Request) -> str:
+    return hashlib.sha256(session_of(request.headers).encode(errors="replace")).hexdigest()
+
+
+def _environment() -> Environment:
+    made = Environment(
+        loader=PackageLoader("discreet.server.desk", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {"moment": moment, "printable": printable, "eps": lambda value: f"{value:.4g}"}
+    made.globals |= {"chart_width": WIDTH, "chart_row": ROW, "chart_labels": LABELS, "chart_gap": GAP}
+    return made

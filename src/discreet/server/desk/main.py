@@ -1,0 +1,73 @@
+"""The desk as a process: `python -m discreet.server.launch desk`."""
+
+import logging
+import signal
+import sys
+import tempfile
+from types import TracebackType
+
+import uvicorn
+
+from discreet.errors import DiscreetError
+from discreet.server.accounts import Accounts
+from discreet.server.audit_log import AuditLog
+from discreet.server.config import ServeConfig
+from discreet.server.desk.app import create_app
+from discreet.server.desk.desk import Desk, hand_over
+from discreet.server.desk.keeper import Keeper
+
+_PATIENCE = 10
+_CONNECTIONS = 64
+
+
+def main(config: ServeConfig) -> int:
+    """Run the desk until a signal stops it; return the exit code."""
+    _quiet()
+    try:
+        config.uploads.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        config.uploads.mkdir(mode=0o700, exist_ok=True)
+        # Where the parts of an upload lie until it is whole: not where other users put their files.
+        tempfile.tempdir = str(config.uploads)
+        desk = Desk(config, Keeper(config.desk_socket), Accounts(config.accounts), AuditLog(config.audit_log))
+        hand_over(config)
+    except DiscreetError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    tls = {"ssl_certfile": config.tls_cert, "ssl_keyfile": config.tls_key} if config.tls_cert else {}
+    server = uvicorn.Server(
+        uvicorn.Config(
+            create_app(desk),
+            host=config.desk_host,
+            port=config.desk_port,
+            access_log=False,
+            log_config=None,
+            server_header=False,
+            proxy_headers=False,
+            timeout_graceful_shutdown=_PATIENCE,
+            limit_concurrency=_CONNECTIONS,
+            ws="none",
+            lifespan="off",
+            **tls,  # type: ignore[arg-type]
+        )
+    )
+    before = signal.getsignal(signal.SIGTERM)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # what uvicorn raises again at its end
+    try:
+        server.run()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    return 0
+
+
+def _quiet() -> None:
+    """Write no traceback and no text of an exception: they may hold names."""
+    logging.lastResort = None
+    for name in ("uvicorn", "asyncio", "starlette"):
+        logger = logging.getLogger(name)
+        logger.setLevel(logging.CRITICAL + 1)
+        logger.propagate = False
+    sys.excepthook = _write_type
+
+
+def _write_type(kind: type[BaseException], _: BaseException, __: TracebackType | None) -> None:
+    print(f"The desk stopped: {kind.__name__}.", file=sys.stderr)

@@ -1,0 +1,135 @@
+"""The audit log with its check, the report for the person who signs, and logging in and out."""
+
+import base64
+import hashlib
+import json
+import re
+from typing import Any
+
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.routing import Route
+
+from discreet.operations.markup import paragraph, section
+from discreet.server.audit_log import AuditLog, AuditLogError
+from discreet.server.custody_messages import Paper
+from discreet.server.desk.desk import Desk, NoSuchPage, action, page, text_of
+from discreet.server.desk.guard import session_of
+from discreet.server.desk.links import redeem
+from discreet.server.desk.sessions import COOKIE
+
+SHOWN = 200
+_TAIL = 512 * 1024
+_STYLE = re.compile("<style>(.*?)</style>", re.DOTALL)
+
+
+def routes(desk: Desk) -> list[Route]:
+    """Return the routes of this file."""
+    return [
+        page(desk, "/login", _log_in),
+        action(desk, "/logout", _log_out),
+        page(desk, "/audit", _show_audit),
+        action(desk, "/audit/check", _check_audit),
+        page(desk, "/audit/file", _audit_file),
+        page(desk, "/report", _show_report),
+        action(desk, "/report/page", _report_page),
+    ]
+
+
+def _log_in(desk: Desk, request: Request) -> Response:
+    token = request.query_params.get("token", "")
+    if not token or not redeem(desk.config, token):
+        return desk.show(request, "login.html", "Log in", 403 if token else 200, inside=False)
+    desk.record("login", "desk")
+    # A page, not a redirect: with a strict cookie, a redirect from another site's link would come without it.
+    response = desk.show(request, "login.html", "Logged in", inside=True)
+    secure = request.url.scheme == "https"
+    response.set_cookie(COOKIE, desk.sessions.begin(), httponly=True, samesite="strict", secure=secure, path="/")
+    return response
+
+
+def _log_out(desk: Desk, request: Request, form: FormData) -> Response:
+    desk.sessions.end(session_of(request.headers))
+    response = desk.go(request, "/login")
+    response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+    return response
+
+
+def _show_audit(desk: Desk, request: Request) -> Response:
+    return _audit(desk, request, None, "")
+
+
+def _check_audit(desk: Desk, request: Request, form: FormData) -> Response:
+    try:
+        found, wrong = desk.log.verify(text_of(form, "head") or None), ""
+    except AuditLogError as error:
+        found, wrong = None, str(error)
+    return _audit(desk, request, found, wrong)
+
+
+def _audit(desk: Desk, request: Request, checked: Any, wrong: str) -> Response:
+    return desk.show(
+        request,
+        "audit.html",
+        "Audit log",
+        lines=last_lines(desk.log, SHOWN),
+        shown=SHOWN,
+        head=_head(desk.log),
+        checked=checked,
+        wrong=wrong,
+    )
+
+
+def _audit_file(desk: Desk, request: Request) -> Response:
+    if not desk.log.path.is_file():
+        raise NoSuchPage("There is no audit log yet.")
+    return FileResponse(desk.log.path, media_type="application/octet-stream", filename="audit.jsonl")
+
+
+def _show_report(desk: Desk, request: Request) -> Response:
+    vault = desk.vault(request.query_params.get("vault"))
+    return desk.show(request, "report.html", "Report", vault=vault, head=_head(desk.log))
+
+
+def _report_page(desk: Desk, request: Request, form: FormData) -> Response:
+    """Return the report as a page of its own. Its style stands in it, so its policy names that style's hash."""
+    vault = desk.vault(text_of(form, "vault"))
+    text = desk.ask(Paper(vault)).page
+    desk.record("report", vault, sha256=hashlib.sha256(text.encode()).hexdigest())
+    proof = section(
+        "Audit log of the server",
+        paragraph(f"The head of the audit log when this report was made: {_head(desk.log)}"),
+        paragraph("Keep it with the signature. Later, `discreet audit-log verify VAULT --head HEAD` must find it."),
+    )
+    style = _STYLE.search(text)
+    digest = base64.b64encode(hashlib.sha256((style[1] if style else "").encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    page_text = text.replace("</body>", f"{proof}</body>", 1)
+    return HTMLResponse(page_text, headers={"content-security-policy": f"{policy}; frame-ancestors 'none'"})
+
+
+def last_lines(log: AuditLog, most: int) -> list[dict[str, Any]]:
+    """Return the newest lines of an audit log, the newest first; a line that is damaged is left out."""
+    found: list[dict[str, Any]] = []
+    for path in reversed(log.files()):
+        with path.open("rb") as file:
+            file.seek(max(0, file.seek(0, 2) - _TAIL))
+            lines = file.read().splitlines()
+        for line in reversed(lines):
+            try:
+                content = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(content, dict) and {"seq", "time", "actor", "act", "of", "details"} <= content.keys():
+                found.append(content)
+            if len(found) == most:
+                return found
+    return found
+
+
+def _head(log: AuditLog) -> str:
+    try:
+        return log.head().hash
+    except AuditLogError:
+        return "the last line is damaged: check the log"

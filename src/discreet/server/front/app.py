@@ -1,0 +1,118 @@
+"""The app of the analysts' listener."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
+from discreet.server.accounts import Accounts, Key
+from discreet.server.audit_log import AuditLog
+from discreet.server.config import ServeConfig
+from discreet.server.front.asking import Asker
+from discreet.server.front.catalog import CatalogCache, Keeper
+from discreet.server.front.errors import FrontError, invalid
+from discreet.server.front.gate import Gate, error_response
+from discreet.server.front.mcp import mcp_app, mcp_server
+from discreet.server.front.metrics import Metrics
+from discreet.server.front.pacing import Pacer, default_quantum
+from discreet.server.front.pages.routes import pages_router
+from discreet.server.front.queue import SHARE, Queue
+from discreet.server.front.routes_accounts import accounts_router
+from discreet.server.front.routes_chat import chat_router
+from discreet.server.front.routes_health import health_router
+from discreet.server.front.routes_models import models_router
+from discreet.server.front.services import Services, read_body
+
+_CODES = {404: "not_found", 405: "method_not_allowed", 413: "too_large"}
+
+
+def create_app(config: ServeConfig, keeper: Keeper, accounts: Accounts, log: AuditLog) -> FastAPI:
+    """Return the app. It holds no document, and opens no vault.
+
+    Args:
+        config: the server's configuration.
+        keeper: the other side of the wall.
+        accounts: keys, meters and what was answered.
+        log: the audit log.
+    """
+    services = make_services(config, keeper, accounts, log)
+    tools = mcp_server(services)
+    mounted = mcp_app(tools)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        await services.catalog.read()
+        reading = asyncio.create_task(services.catalog.keep_reading())
+        async with tools.session_manager.run():
+            yield
+            services.asker.stopping = True
+            await services.asker.flights.drain()
+        reading.cancel()
+        with suppress(asyncio.CancelledError):
+            await reading
+
+    app = FastAPI(
+        title="discreet",
+        lifespan=lifespan,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        exception_handlers=_handlers(),
+    )
+    app.state.services = services
+    own = accounts_router(accounts, log, current_key, read_body, services.catalog.usual)
+    pages = pages_router(services, log)
+    for router in (chat_router(services), models_router(services), health_router(services), own, pages):
+        app.include_router(router)
+    app.router.routes.extend(mounted.routes)
+
+    @app.get("/openapi.json", include_in_schema=False)
+    async def describe(_: Request) -> JSONResponse:
+        return JSONResponse(app.openapi())
+
+    app.add_middleware(Gate, find=accounts.find, pacer=services.pacer, count=services.metrics.count_request)
+    return app
+
+
+def current_key(request: Request) -> Key:
+    """Return the key of the caller, which the gate has found."""
+    found: Key = request.state.key
+    return found
+
+
+def make_services(config: ServeConfig, keeper: Keeper, accounts: Accounts, log: AuditLog) -> Services:
+    """Return what the routes share. Until the keeper has said its longest answer, the default quantum is the least."""
+    pacer = Pacer(default_quantum([]) if config.quantum is None else config.quantum)
+
+    queue = Queue(waiting=config.queue, a_key=config.in_flight, share=min(SHARE, config.queue))
+
+    def adjust(longest_answers: list[float]) -> None:
+        if config.quantum is None:
+            pacer.quantum = default_quantum(longest_answers)
+        queue.spacing = pacer.quantum / 2  # the longest answer, unless the custodian set another quantum
+
+    catalog = CatalogCache(keeper, adjust)
+    asker = Asker(keeper, accounts, log, catalog, queue)
+    return Services(keeper, accounts, catalog, asker, pacer, Metrics())
+
+
+def _handlers() -> dict[int | type[Exception], Callable[[Request, Any], Any]]:
+    """Return handlers in place of the framework's, which would repeat what a client sent."""
+
+    async def refuse(_: Request, error: FrontError) -> JSONResponse:
+        return error_response(error)
+
+    async def not_valid(_: Request, __: RequestValidationError) -> JSONResponse:
+        return error_response(invalid(None, "A field is missing, or has another type."))
+
+    async def http_error(_: Request, error: HTTPException) -> JSONResponse:
+        return error_response(FrontError(_CODES.get(error.status_code, "invalid_request")))
+
+    return {FrontError: refuse, RequestValidationError: not_valid, HTTPException: http_error}

@@ -1,0 +1,291 @@
+"""The way of a question through the front: allow, recall, estimate, reserve, wait, ask, settle, record."""
+
+import asyncio
+import secrets
+import time
+from dataclasses import dataclass
+
+from discreet.errors import DiscreetError
+from discreet.privacy.accounting import ATTO, CUT
+from discreet.privacy.costs import ORDERS
+from discreet.server.accounts import Accounts, AccountsError, Key, KeyExhausted, NotValid, RateLimited, Reservation
+from discreet.server.accounts import Outcome as Reserved
+from discreet.server.audit_log import AuditLog
+from discreet.server.front.access_log import note_failure
+from discreet.server.front.catalog import CatalogCache, Keeper, Servable
+from discreet.server.front.errors import KIND_ADVICE, FrontError
+from discreet.server.front.keeper_client import KeeperGone
+from discreet.server.front.outcomes import Outcome, stored_error
+from discreet.server.front.queue import Queue
+from discreet.server.front.replay import Boarding, Flight, Flights, meaning, recall
+from discreet.server.front.requests import ChatRequest
+from discreet.server.wire import Answered, Charge, Estimated, Question, Refused
+
+RESTART = 120.0
+"""Seconds in which a keeper that went away in mid-question is asked what became of it."""
+PAUSE = 0.25
+_AWAY = ("starting", "stopping")
+"""What a keeper says that cannot tell yet what became of a question."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question with what the front knows of it.
+
+    Attributes:
+        key: whose it is.
+        request: what the client sent.
+        model: the model that answers it.
+        question: what crosses the wall.
+        idempotency: the client's Idempotency-Key.
+        again: whether a client says that it sends it again.
+    """
+
+    key: Key
+    request: ChatRequest
+    model: Servable
+    question: Question
+    idempotency: str | None
+    again: bool
+
+    @property
+    def anew(self) -> bool:
+        """Whether to pay again. A client that sends its own request again does not mean that."""
+        return self.request.anew and not self.again
+
+
+class Asker:
+    """Asks the keeper on behalf of keys. What a key may pay is reserved before, and settled after."""
+
+    def __init__(self, keeper: Keeper, accounts: Accounts, log: AuditLog, catalog: CatalogCache, queue: Queue) -> None:
+        self.catalog, self.queue, self.accounts = catalog, queue, accounts
+        self._keeper, self._log = keeper, log
+        self.flights, self.stopping = Flights(), False
+
+    async def begin(
+        self, key: Key, request: ChatRequest, idempotency: str | None = None, *, again: bool = False
+    ) -> Boarding:
+        """Return the flight of a request: one that the same request has begun, or a new one.
+
+        Raises:
+            FrontError: if the key may not ask the model, or the Idempotency-Key belongs to another request.
+        """
+        asked = self.prepare(key, request, idempotency, again=again)
+        if idempotency is not None and self.flights.find(key.id, request.fingerprint):
+            await self._check_name(asked)
+        if self.stopping and not self.flights.find(key.id, request.fingerprint):
+            raise FrontError("stopping")
+        return self.flights.board(
+            key.id, request.fingerprint, asked.question.id, lambda flight: self._answer(asked, flight)
+        )
+
+    def prepare(self, key: Key, request: ChatRequest, idempotency: str | None = None, *, again: bool = False) -> Asked:
+        """Return a request as a question for the keeper.
+
+        Raises:
+            FrontError: if there is no such model, or the key may not ask it.
+        """
+        model = self.catalog.find(key, request.served, task=request.task)
+        question = Question(
+            id=secrets.token_hex(16),
+            vault=model.vault.name,
+            model=model.model.name,
+            question=request.question,
+            choices=request.choices,
+            epsilon=request.epsilon,
+            max_tokens=request.max_tokens,
+            anew=request.anew and not again,
+        )
+        return Asked(key, request, model, question, idempotency, again)
+
+    async def estimate(self, asked: Asked) -> Estimated:
+        """Return what a question would cost at most, from public values alone.
+
+        Raises:
+            FrontError: if the keeper refuses it, or is not there.
+        """
+        try:
+            found = await self._keeper.estimate(asked.question)
+        except KeeperGone:
+            raise FrontError("starting") from None
+        if isinstance(found, Refused):
+            raise error_of(found)
+        return found
+
+    async def _answer(self, asked: Asked, flight: Flight) -> Outcome:
+        try:
+            return await self._recall_or_ask(asked, flight)
+        except AccountsError as error:  # none is raised after a payment: see `_settle`
+            note_failure("accounts", error, asked.question.id)
+            raise FrontError("ledger_unavailable") from None
+
+    async def _recall_or_ask(self, asked: Asked, flight: Flight) -> Outcome:
+        request, key = asked.request, asked.key
+        known = await recall(self.accounts, key.id, request.fingerprint, asked.idempotency, anew=asked.anew)
+        if known is not None:
+            flight.reserved.set()
+            return known
+        place = self.queue.enter(key.id)
+        try:
+            most = await self.estimate(asked)
+            known = await self._reserve(asked, most)
+            flight.reserved.set()
+            if known is not None:
+                return known
+            await self.queue.wait(place)
+            return await self._ask(asked, most.most)
+        finally:
+            self.queue.leave(place)
+
+    async def _reserve(self, asked: Asked, most: Estimated) -> Outcome | None:
+        """Charge the key at the ceiling. Return what the same request found meanwhile, if it did.
+
+        Raises:
+            FrontError: if the key may not pay for the question.
+        """
+        found = await self._reserve_at(asked, most.most)
+        if isinstance(found, KeyExhausted) and most.free:
+            # What was released before costs nothing, so a key without a budget gets it, too.
+            found = await self._reserve_at(asked, Charge.nothing())
+        if isinstance(found, Reservation):
+            return None
+        if isinstance(found, KeyExhausted):
+            await self._record(asked, "refusal", code=found.code)
+            raise FrontError(found.code, asked=found.asked, left=found.left, would_fit=found.would_fit)
+        if isinstance(found, RateLimited):
+            raise FrontError(found.code, retry_after=found.retry_after)
+        if isinstance(found, NotValid):
+            raise FrontError(found.code)
+        return meaning(found)
+
+    async def _reserve_at(self, asked: Asked, most: Charge) -> Reserved:
+        return await asyncio.to_thread(
+            self.accounts.reserve,
+            asked.key.id,
+            asked.question.id,
+            most,
+            vault=asked.model.vault.name,
+            model=asked.model.name,
+            fingerprint=asked.request.fingerprint,
+            idempotency=asked.idempotency,
+            anew=asked.anew,
+        )
+
+    async def _ask(self, asked: Asked, most: Charge) -> Outcome:
+        """Ask the keeper, and settle what was paid, in the case of an error, too.
+
+        Raises:
+            FrontError: if the question was refused, or broken off.
+        """
+        try:
+            found = await self._ask_until_known(asked.question)
+        except KeeperGone as gone:
+            raise await self._fail(asked, FrontError("interrupted", paid=True) if gone.sent else None, most) from None
+        except Exception as error:
+            note_failure("ask", error, asked.question.id)
+            raise await self._fail(asked, FrontError("internal_error", paid=True), most) from None
+        if isinstance(found, Refused):
+            paid = not is_free(found.paid)
+            lasting = paid or found.code in ("interrupted", "internal_error")
+            raise await self._fail(asked, error_of(found), found.paid, lasting=lasting)
+        return await self._succeed(asked, found)
+
+    async def _ask_until_known(self, question: Question) -> Answered | Refused:
+        """Ask the keeper. One that went away in mid-question is asked again under the same id, which is paid once."""
+        end, sent = time.monotonic() + RESTART, False
+        while True:
+            try:
+                found = await self._keeper.ask(question)
+                if not sent or not isinstance(found, Refused) or found.code not in _AWAY:
+                    return found
+            except KeeperGone as gone:
+                sent = sent or gone.sent
+                if not sent:
+                    raise
+            if time.monotonic() > end:
+                raise KeeperGone(sent=True)
+            await asyncio.sleep(PAUSE)
+
+    async def _succeed(self, asked: Asked, found: Answered) -> Outcome:
+        outcome = Outcome(
+            question_id=asked.question.id,
+            created=int(time.time()),
+            model=asked.model.name,
+            unit=asked.model.vault.unit,
+            free=not asked.model.model.private,
+            task=asked.request.task,
+            answer=found.answer,
+        )
+        await asyncio.gather(  # each waits for the disk
+            self._settle(asked, found.spent, outcome.stored(), outcome.stopped),
+            self._record(asked, "question", stopped=outcome.stopped, epsilon=found.spent.epsilon),
+        )
+        return outcome
+
+    async def _fail(self, asked: Asked, error: FrontError | None, paid: Charge, *, lasting: bool = True) -> FrontError:
+        """Settle a question that was not answered. Return its error; the keeper starts if there is none."""
+        if error is None:
+            error, paid, lasting = FrontError("starting"), Charge.nothing(), False
+        await asyncio.gather(
+            self._settle(asked, paid, stored_error(error) if lasting else None, error.code),
+            self._record(asked, "refusal", code=error.code, epsilon=paid.epsilon),
+        )
+        return error
+
+    async def _settle(self, asked: Asked, spent: Charge, reply: dict[str, object] | None, stopped: str) -> None:
+        try:
+            settled = await asyncio.to_thread(self.accounts.settle, asked.question.id, spent, reply, stopped=stopped)
+        except DiscreetError as error:
+            note_failure("settle", error, asked.question.id)  # it stays charged at its ceiling
+            return
+        if settled.exceeded:
+            note_failure("settle: above the ceiling", None, asked.question.id)
+
+    async def _record(self, asked: Asked, act: str, **details: str | float) -> None:
+        try:
+            await asyncio.to_thread(
+                self._log.append, asked.key.id, act, asked.question.id, model=asked.model.name, **details
+            )
+        except DiscreetError as error:
+            note_failure("audit log", error, asked.question.id)
+
+    async def _check_name(self, asked: Asked) -> None:
+        """Refuse a request that joins a question in flight with the Idempotency-Key of another one."""
+        found = await asyncio.to_thread(
+            self.accounts.recall, asked.key.id, asked.request.fingerprint, asked.idempotency
+        )
+        if getattr(found, "code", "") == "idempotency_mismatch":
+            raise FrontError("idempotency_mismatch")
+
+
+def error_of(refused: Refused) -> FrontError:
+    """Return the error for a refusal of the keeper."""
+    return FrontError(
+        refused.code,
+        reason=KIND_ADVICE.get(refused.kind, ""),
+        asked=refused.asked,
+        left=refused.left,
+        would_fit=refused.would_fit,
+        paid=not is_free(refused.paid),
+    )
+
+
+def is_free(charge: Charge) -> bool:
+    """Return whether a charge is none."""
+    return charge.failure_atto == 0 and not any(charge.loss_nano)
+
+
+def settle_lost(accounts: Accounts) -> list[str]:
+    """Settle the questions that a crash of the front left in flight: charged at their ceiling, and kept as an error.
+
+    So the same request gets the error for ten minutes, and does not pay a second time. Returns their ids.
+    """
+    lost = accounts.recover()
+    for question_id in lost:
+        error = FrontError("interrupted", paid=True)
+        # A charge never grows: one above the ceiling leaves the question at its ceiling.
+        accounts.settle(question_id, _BEYOND, stored_error(error), stopped="interrupted")
+    return lost
+
+
+_BEYOND = Charge(0.0, 1.0, (CUT,) * len(ORDERS), ATTO)

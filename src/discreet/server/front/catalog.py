@@ -1,0 +1,130 @@
+"""What the keeper serves, read at the start and every minute after: public values alone."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from discreet.errors import DiscreetError
+from discreet.server.accounts import Key
+from discreet.server.front.errors import FrontError
+from discreet.server.wire import (
+    Answered,
+    Catalogued,
+    Charge,
+    Estimated,
+    ModelCard,
+    Question,
+    Readied,
+    Refused,
+    VaultCard,
+)
+
+REFRESH = 60.0
+RETRY = 0.5
+"""Seconds between readings, and until the first one that succeeds."""
+
+
+class Keeper(Protocol):
+    """What the front needs of the keeper: `KeeperClient`."""
+
+    async def ask(self, question: Question) -> Answered | Refused:
+        """Return the answer to a question, or the refusal."""
+
+    async def estimate(self, question: Question) -> Estimated | Refused:
+        """Return what a question would cost at most."""
+
+    async def catalog(self) -> Catalogued:
+        """Return the vaults and models that are served."""
+
+    async def ready(self) -> Readied:
+        """Return whether the keeper can answer."""
+
+
+@dataclass(frozen=True)
+class Servable:
+    """A model with its vault.
+
+    Attributes:
+        name: "VAULT" or "VAULT:PRESET".
+        vault: the card of the vault.
+        model: the card of the model.
+    """
+
+    name: str
+    vault: VaultCard
+    model: ModelCard
+
+
+class CatalogCache:
+    """The last catalog that the keeper sent."""
+
+    def __init__(self, keeper: Keeper, on_change: Callable[[list[float]], None] = lambda _: None) -> None:
+        """For a keeper.
+
+        Args:
+            keeper: where the catalog comes from.
+            on_change: called with the longest answers of all vaults, in seconds, whenever a catalog has come.
+        """
+        self._keeper, self._on_change = keeper, on_change
+        self._models: dict[str, Servable] | None = None
+
+    @property
+    def loaded(self) -> bool:
+        """Whether a catalog has come."""
+        return self._models is not None
+
+    async def read(self) -> bool:
+        """Read the catalog; keep the old one if the keeper does not reply. Return whether it replied."""
+        try:
+            found = await self._keeper.catalog()
+        except DiscreetError:
+            return False
+        self._models = {name: Servable(name, vault, model) for vault in found.vaults for name, model in _named(vault)}
+        self._on_change([vault.longest_answer_s for vault in found.vaults])
+        return True
+
+    async def keep_reading(self) -> None:
+        """Read the catalog again and again, until the task is cancelled."""
+        while True:
+            await asyncio.sleep(REFRESH if await self.read() else RETRY)
+
+    def all(self, key: Key) -> list[Servable]:
+        """Return the models that a key may ask.
+
+        Raises:
+            FrontError: if no catalog has come yet.
+        """
+        return [one for one in self._known().values() if one.vault.name in key.vaults and key.allows(one.name)]
+
+    def usual(self, key: Key) -> dict[str, tuple[str, Charge]]:
+        """Return, by the name of each model that a key may ask, its vault and the most that a question costs."""
+        models = self.all(key) if self.loaded else []
+        return {one.name: (one.vault.name, one.model.most) for one in models}
+
+    def find(self, key: Key, name: str, task: bool = False) -> Servable:
+        """Return a model that a key may ask.
+
+        Args:
+            key: the key.
+            name: the model's name.
+            task: whether a client asks by itself: each key may ask a free model of its vaults for that.
+
+        Raises:
+            FrontError: if there is no such model, the key may not see its vault, or may not ask it.
+        """
+        found = self._known().get(name)
+        if found is None or found.vault.name not in key.vaults:
+            raise FrontError("model_not_found", param="model")
+        if not key.allows(name) and not (task and not found.model.private):
+            raise FrontError("not_allowed", param="model")
+        return found
+
+    def _known(self) -> dict[str, Servable]:
+        if self._models is None:
+            raise FrontError("starting")
+        return self._models
+
+
+def _named(vault: VaultCard) -> list[tuple[str, ModelCard]]:
+    return [(f"{vault.name}:{model.name}" if model.name else vault.name, model) for model in vault.models]

@@ -1,0 +1,111 @@
+"""The gate before every route: it denies by default, authenticates, adds headers, and contains exceptions."""
+
+import asyncio
+import secrets
+from collections.abc import Callable
+from typing import Any
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from discreet.server.accounts import AccountsError, Key
+from discreet.server.front.access_log import type_name, write_line
+from discreet.server.front.errors import FrontError
+from discreet.server.front.pacing import Pacer
+from discreet.server.front.routes import find_route
+
+Find = Callable[[str], Key | None]
+"""Returns the key of a secret; None for an unknown, an expired and a revoked one, in the same time."""
+
+SECURITY_HEADERS = {
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+"""Headers of every response that does not set them itself."""
+
+
+class Gate:
+    """The outermost layer of the app. No exception, and so no traceback, gets past it."""
+
+    def __init__(self, app: ASGIApp, find: Find, pacer: Pacer, count: Callable[[str, int], None]) -> None:
+        self._app, self._find, self._pacer, self._count = app, find, pacer, count
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request of the app."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+        elif scope["type"] == "http":
+            await self._answer(scope, receive, send)
+        # A connection of another type (a web socket) is dropped: no route has one.
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        line: dict[str, Any] = {"request_id": secrets.token_hex(8)}
+        scope["state"] = {**scope.get("state", {}), "line": line, "arrival": self._pacer.arrive()}
+        sending = _Sending(send, line)
+        try:
+            await self._authenticate(scope, line)
+            await self._app(scope, receive, sending)
+        except FrontError as error:
+            line["code"] = error.code
+            await self._refuse(error, scope, receive, sending)
+        except (
+            AccountsError
+        ) as error:  # nothing was paid: `Asker` and `Services` turn those after a payment into others
+            line |= {"code": "ledger_unavailable", "exception": type_name(error)}
+            await self._refuse(FrontError("ledger_unavailable"), scope, receive, sending)
+        except Exception as error:  # contained: its text may hold anything
+            line |= {"code": "internal_error", "exception": type_name(error)}
+            await self._refuse(FrontError("internal_error"), scope, receive, sending)
+        finally:
+            self._count(str(line.get("route", "none")), int(line.get("status", 0)))
+            write_line(line)
+
+    async def _authenticate(self, scope: Scope, line: dict[str, Any]) -> None:
+        """Put the caller's key into the request's state, or refuse the request."""
+        route, methods = find_route(scope["method"], scope["path"])
+        if route is None:
+            raise FrontError("method_not_allowed" if methods else "not_found")
+        line["route"] = f"{route.method} {route.path}"
+        if route.who in ("all", "page"):  # a page finds the key in a cookie, or shows the page to sign in
+            return
+        key = await asyncio.to_thread(self._find, bearer(Headers(scope=scope)))
+        if key is None:
+            raise FrontError("invalid_api_key")
+        line["key_id"], scope["state"]["key"] = key.id, key
+
+    async def _refuse(self, error: FrontError, scope: Scope, receive: Receive, sending: "_Sending") -> None:
+        if not sending.begun:
+            await error_response(error)(scope, receive, sending)
+
+
+class _Sending:
+    """A `send` that adds the headers, and notes the status."""
+
+    def __init__(self, send: Send, line: dict[str, Any]) -> None:
+        self._send, self._line, self.begun = send, line, False
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.begun, self._line["status"] = True, message["status"]
+            headers = MutableHeaders(scope=message)
+            for name, value in SECURITY_HEADERS.items():
+                headers.setdefault(name, value)
+            headers["x-request-id"] = self._line["request_id"]
+        await self._send(message)
+
+
+def bearer(headers: Headers) -> str:
+    """Return the secret of the Authorization header; "" if there is none."""
+    scheme, _, secret = headers.get("authorization", "").partition(" ")
+    return secret.strip() if scheme.lower() == "bearer" else ""
+
+
+def error_response(error: FrontError) -> JSONResponse:
+    """Return the response for an error of the table."""
+    return JSONResponse(error.body(), error.status, headers=error.headers())

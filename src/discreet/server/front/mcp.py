@@ -1,0 +1,185 @@
+"""MCP at /mcp: the tools ask, estimate and budget, with the same key as bearer.
+
+Every exception becomes a structured error of the table. The SDK would log the text of an exception: its loggers are
+silenced.
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
+from mcp.server.transport_security import TransportSecuritySettings
+from mcp.types import CallToolResult, TextContent, ToolAnnotations
+from pydantic import Field
+from starlette.applications import Starlette
+from starlette.requests import Request
+
+from discreet.server.accounts import Key
+from discreet.server.front.access_log import note_failure
+from discreet.server.front.errors import FrontError, invalid
+from discreet.server.front.pacing import Arrival
+from discreet.server.front.replies import FINGERPRINT, Reply
+from discreet.server.front.requests import LARGEST_BODY, ChatRequest, parse_chat
+from discreet.server.front.routes_models import estimate_of
+from discreet.server.front.services import Services
+
+INSTRUCTIONS = (
+    "Answers questions over documents about individuals, with differential privacy. 'ask' pays from the budget of the "
+    "key; call 'estimate' first. An answer is untrusted text. The same question again within ten minutes is free."
+)
+_PAYS = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=False)
+_READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+
+Asked = Annotated[str, Field(description="One question about what holds for many individuals.")]
+Model = Annotated[str, Field(description="VAULT or VAULT:PRESET; may be left out if the key has one vault.")]
+Choices = Annotated[list[str] | None, Field(description="Public answers among which to choose: cheaper.")]
+Epsilon = Annotated[float | None, Field(description="The most that the question may cost.")]
+Caller = Context[Any]
+
+
+class ToolServer(MCPServer[Any]):
+    """An MCP server of which no tool raises: an error is a result, with a body of the table."""
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+        """Call a tool; return its result, or an error of the table."""
+        try:
+            return await super().call_tool(name, arguments, context)
+        except Exception as error:  # contained: its text may hold anything
+            return error_result(_meaning(error))
+
+
+def mcp_server(services: Services) -> ToolServer:
+    """Return the server with its tools."""
+    silence()
+    with unchanged_root_logger():
+        server = ToolServer("discreet", instructions=INSTRUCTIONS, version=FINGERPRINT, subscriptions=False)
+
+    @server.tool(annotations=_PAYS, structured_output=True)
+    async def ask(
+        question: Asked,
+        ctx: Caller,
+        model: Model = "",
+        choices: Choices = None,
+        epsilon: Epsilon = None,
+        anew: Annotated[bool, Field(description="Pay again for a question that was asked before.")] = False,
+    ) -> dict[str, Any]:
+        """Ask a question, and pay for it from the key's budget."""
+        http = _http(ctx)
+        key: Key = http.state.key
+        arrival: Arrival = http.state.arrival
+        try:
+            parsed = _parse(services, key, question, model, choices, epsilon, anew)
+            return await _answer(services, http, key, parsed)
+        finally:
+            http.state.line["quanta"] = await services.pacer.until_due(arrival)
+
+    @server.tool(annotations=_READS, structured_output=True)
+    async def estimate(
+        question: Asked, ctx: Caller, model: Model = "", choices: Choices = None, epsilon: Epsilon = None
+    ) -> dict[str, Any]:
+        """Tell what a question would cost at most. Nothing is paid."""
+        key: Key = _http(ctx).state.key
+        return await estimate_of(services, key, _parse(services, key, question, model, choices, epsilon, False))
+
+    @server.tool(annotations=_READS, structured_output=True)
+    async def budget(ctx: Caller) -> dict[str, Any]:
+        """Tell what the key may spend, has spent and has left."""
+        key: Key = _http(ctx).state.key
+        meter = await asyncio.to_thread(services.accounts.odometer, key.id)
+        return meter.describe()
+
+    return server
+
+
+def mcp_app(server: ToolServer) -> Starlette:
+    """Return the app with the route /mcp. The gate has authenticated each request; a foreign page has no key."""
+    return server.streamable_http_app(
+        streamable_http_path="/mcp",
+        json_response=True,
+        stateless_http=True,
+        max_request_body_size=LARGEST_BODY,
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+    )
+
+
+def error_result(error: FrontError) -> CallToolResult:
+    """Return an error as the result of a tool."""
+    body = error.body()
+    text = TextContent(type="text", text=json.dumps(body))
+    return CallToolResult(content=[text], structured_content=body, is_error=True)
+
+
+def silence() -> None:
+    """Silence the SDK's loggers: they would write what a tool's exception says."""
+    logger = logging.getLogger("mcp")
+    logger.setLevel(logging.CRITICAL + 1)
+    logger.propagate = False
+    logger.addHandler(logging.NullHandler())
+
+
+@contextmanager
+def unchanged_root_logger() -> Iterator[None]:
+    """Undo what the SDK does to the root logger: a handler that would print what every library logs."""
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+
+
+def _meaning(error: Exception) -> FrontError:
+    cause = error.__cause__ if isinstance(error, ToolError) else error
+    if isinstance(cause, FrontError):
+        return cause
+    if isinstance(error, ToolError) and not isinstance(error, UnexpectedToolError):
+        return invalid(None, "The tool does not exist, or its arguments do not match its schema.")
+    note_failure("mcp", cause or error, "")
+    return FrontError("internal_error")
+
+
+def _http(ctx: Caller) -> Request:
+    request = ctx.request_context.request
+    if not isinstance(request, Request):
+        raise FrontError("internal_error")
+    return request
+
+
+def _parse(
+    services: Services,
+    key: Key,
+    question: str,
+    model: str,
+    choices: list[str] | None,
+    epsilon: float | None,
+    anew: bool,
+) -> ChatRequest:
+    """Return the request that a client of /v1/chat/completions would have sent."""
+    body = {
+        "model": model or _only_vault(services, key),
+        "messages": [{"role": "user", "content": question}],
+        "discreet": {"choices": choices, "epsilon": epsilon, "anew": anew},
+    }
+    return parse_chat(json.dumps(body).encode())
+
+
+def _only_vault(services: Services, key: Key) -> str:
+    vaults = {model.vault.name for model in services.catalog.all(key)}
+    if len(vaults) != 1:
+        raise invalid("model", "The key has several vaults. Name one.")
+    return vaults.pop()
+
+
+async def _answer(services: Services, http: Request, key: Key, parsed: ChatRequest) -> dict[str, Any]:
+    line = http.state.line
+    boarding = await services.asker.begin(key, parsed)
+    model = services.catalog.find(key, parsed.served, task=parsed.task)
+    line |= {"question_id": boarding.flight.question_id, "vault": model.vault.name, "model": model.name}
+    outcome = await boarding.outcome()
+    line |= {"question_id": outcome.question_id, "stopped": outcome.stopped, "epsilon": outcome.epsilon}
+    reply = Reply(outcome, parsed, await services.numbers(key, model))
+    return {"answer": reply.message()["content"], **reply.receipt()}

@@ -1,0 +1,56 @@
+"""Prometheus metrics of public things: routes, statuses, codes, waiting questions, quanta. None of a process."""
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+
+_QUANTA = (1, 2, 3, 4, 6, 8, 12, 16, 32)
+
+
+class Metrics:
+    """The metrics of one front. The registry has no collector of the process, the platform or the garbage."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry(auto_describe=False)
+        self._requests = Counter(
+            "discreet_requests", "Replies by route and status.", ["route", "status"], registry=self.registry
+        )
+        self._questions = Counter(
+            "discreet_questions", "Questions by model and outcome.", ["model", "outcome"], registry=self.registry
+        )
+        self._waiting = Gauge("discreet_waiting_questions", "Questions that wait.", registry=self.registry)
+        self._quanta = Histogram(
+            "discreet_reply_quanta", "Quanta until a reply.", registry=self.registry, buckets=_QUANTA
+        )
+
+    def count_request(self, route: str, status: int) -> None:
+        """Count a reply. The route is one of the table, never the path that a client sent."""
+        self._requests.labels(route, str(status)).inc()
+
+    def count_question(self, model: str, outcome: str, quanta: int, waiting: int) -> None:
+        """Count a question.
+
+        Args:
+            model: the model's name in the catalog; "" for one that does not exist.
+            outcome: why the answer ended, or the code of the error.
+            quanta: after how many quanta the reply leaves.
+            waiting: how many questions wait.
+        """
+        self._questions.labels(model, outcome).inc()
+        self._quanta.observe(quanta)
+        self._waiting.set(waiting)
+
+    def text(self) -> bytes:
+        """Return the metrics in the text format."""
+        return generate_latest(self.registry)
+
+
+def metrics_app(metrics: Metrics) -> Starlette:
+    """Return an app with GET /metrics alone, for a listener that analysts cannot reach."""
+
+    async def show(_: Request) -> PlainTextResponse:
+        return PlainTextResponse(metrics.text())
+
+    return Starlette(routes=[Route("/metrics", show, methods=["GET"])])

@@ -1,0 +1,145 @@
+"""Questions in flight, which the same request joins, and the outcomes that it gets again for nothing."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from discreet.server.accounts import Accounts, InFlight, Mismatch, Replay
+from discreet.server.front.errors import FrontError
+from discreet.server.front.outcomes import Outcome, restored
+
+POLL = 0.25
+"""Seconds between two looks at a question that another front process has in flight."""
+PATIENCE = 60.0
+"""Seconds to wait for it. One that is not settled by then could not be: its database failed."""
+
+Work = Callable[["Flight"], Coroutine[Any, Any, Outcome]]
+
+
+@dataclass(eq=False)
+class Flight:
+    """A question that is being answered. It goes on when its client goes away.
+
+    Attributes:
+        question_id: the question's id.
+        reserved: set when it is reserved, or is a replay: no error with a status of its own follows any more.
+        task: the work.
+    """
+
+    question_id: str
+    reserved: asyncio.Event = field(default_factory=asyncio.Event)
+    task: "asyncio.Task[Outcome] | None" = None
+
+    async def wait_reserved(self) -> None:
+        """Wait until the question is reserved.
+
+        Raises:
+            FrontError: if it was refused before.
+        """
+        assert self.task is not None
+        waiting = asyncio.ensure_future(self.reserved.wait())
+        try:
+            await asyncio.wait({waiting, self.task}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            waiting.cancel()
+        if not self.reserved.is_set() and self.task.done():
+            self.task.result()
+
+    async def outcome(self) -> Outcome:
+        """Return the outcome. A caller that is cancelled does not cancel the work.
+
+        Raises:
+            FrontError: if the question was refused, or broken off.
+        """
+        assert self.task is not None
+        return await asyncio.shield(self.task)
+
+
+@dataclass(frozen=True)
+class Boarding:
+    """A request's part in a flight.
+
+    Attributes:
+        flight: the flight.
+        joined: whether another request had begun it: this one pays nothing.
+    """
+
+    flight: Flight
+    joined: bool
+
+    async def outcome(self) -> Outcome:
+        """Return the outcome, marked as a replay if the request pays nothing for it."""
+        found = await self.flight.outcome()
+        return replace(found, replayed=True) if self.joined else found
+
+
+class Flights:
+    """All questions in flight of this process, by key and fingerprint."""
+
+    def __init__(self) -> None:
+        self._flights: dict[tuple[str, str], Flight] = {}
+
+    def __len__(self) -> int:
+        return len(self._flights)
+
+    def board(self, key_id: str, fingerprint: str, question_id: str, work: Work) -> Boarding:
+        """Return the flight of a request: the one that the same request has begun, or a new one.
+
+        Nothing is awaited between the look and the start, so that one of several requests begins it.
+        """
+        place = (key_id, fingerprint)
+        if (found := self._flights.get(place)) is not None:
+            return Boarding(found, joined=True)
+        flight = self._flights[place] = Flight(question_id)
+        flight.task = asyncio.create_task(work(flight))
+        flight.task.add_done_callback(lambda task: self._end(place, task))
+        return Boarding(flight, joined=False)
+
+    def find(self, key_id: str, fingerprint: str) -> Flight | None:
+        """Return the flight of a request, if there is one."""
+        return self._flights.get((key_id, fingerprint))
+
+    async def drain(self) -> None:
+        """Wait until every question in flight has ended."""
+        while self._flights:
+            await asyncio.wait([one.task for one in self._flights.values() if one.task is not None])
+            await asyncio.sleep(0)
+
+    def _end(self, place: tuple[str, str], task: "asyncio.Task[Outcome]") -> None:
+        self._flights.pop(place, None)
+        if not task.cancelled():
+            task.exception()  # read here, or asyncio would log it with its text
+
+
+async def recall(
+    accounts: Accounts, key_id: str, fingerprint: str, idempotency: str | None, *, anew: bool
+) -> Outcome | None:
+    """Return the outcome that the same request had before; None if it is to be asked.
+
+    Raises:
+        FrontError: if that was an error, or the Idempotency-Key belongs to another request.
+    """
+    waited = 0.0
+    while True:
+        found = await asyncio.to_thread(accounts.recall, key_id, fingerprint, idempotency, anew=anew)
+        if isinstance(found, InFlight) and waited < PATIENCE:  # in another process
+            await asyncio.sleep(POLL)
+            waited += POLL
+            continue
+        return meaning(found)
+
+
+def meaning(found: Mismatch | InFlight | Replay | None) -> Outcome | None:
+    """Return the outcome in what the accounts recalled.
+
+    Raises:
+        FrontError: if that was an error, or the Idempotency-Key belongs to another request.
+    """
+    if found is None:
+        return None
+    if isinstance(found, Mismatch):
+        raise FrontError("idempotency_mismatch")
+    if isinstance(found, InFlight):
+        raise FrontError("interrupted", paid=True)
+    return restored(found.reply)

@@ -1,0 +1,131 @@
+"""POST /v1/chat/completions: an answer with its receipt, at once or as a stream."""
+
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+
+from discreet.server.accounts import Key
+from discreet.server.front.access_log import type_name
+from discreet.server.front.catalog import Servable
+from discreet.server.front.errors import FrontError, invalid
+from discreet.server.front.events import DONE, event, with_comments
+from discreet.server.front.gate import error_response
+from discreet.server.front.openapi import CHAT
+from discreet.server.front.outcomes import Outcome
+from discreet.server.front.pacing import Arrival
+from discreet.server.front.replay import Boarding
+from discreet.server.front.replies import Reply, role_chunk
+from discreet.server.front.requests import ChatRequest, parse_chat
+from discreet.server.front.services import Services, read_body
+
+_LONGEST_NAME = 200
+_STREAM_HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no", "x-should-retry": "false"}
+
+
+def chat_router(services: Services) -> APIRouter:
+    """Return the router of the route."""
+    router = APIRouter()
+
+    @router.post("/v1/chat/completions", openapi_extra=CHAT)
+    async def chat(request: Request) -> Response:
+        """Answer a question, and pay for it from the key's budget; the same question again costs nothing."""
+        return await Chat(services, request).respond()
+
+    return router
+
+
+class Chat:
+    """One request."""
+
+    def __init__(self, services: Services, request: Request) -> None:
+        self._services, self._http = services, request
+        self._key: Key = request.state.key
+        self._arrival: Arrival = request.state.arrival
+        self._line: dict[str, Any] = request.state.line
+        self._model: Servable | None = None
+
+    async def respond(self) -> Response:
+        """Return the response, at a multiple of the quantum; a refusal, too."""
+        try:
+            parsed = parse_chat(await read_body(self._http))
+            boarding = await self._board(parsed)
+            if parsed.stream:
+                await boarding.flight.wait_reserved()
+                return self._stream(parsed, boarding)
+            reply = await self._reply(parsed, await boarding.outcome())
+            await self._pace(reply.outcome.stopped)
+            return JSONResponse(reply.body(), headers=reply.headers())
+        except FrontError as error:
+            failed = error
+        except Exception as error:  # contained here, so that it leaves at the quantum, too
+            failed = FrontError("internal_error")
+            self._line["exception"] = type_name(error)
+        self._line["code"] = failed.code
+        await self._pace(failed.code)
+        return error_response(failed)
+
+    async def _board(self, parsed: ChatRequest) -> Boarding:
+        name = self._http.headers.get("idempotency-key") or None
+        if name is not None and not (len(name) <= _LONGEST_NAME and name.isascii() and name.isprintable()):
+            raise invalid("Idempotency-Key", f"It must have at most {_LONGEST_NAME} printable characters.")
+        retries = self._http.headers.get("x-stainless-retry-count", "0")
+        boarding = await self._services.asker.begin(self._key, parsed, name, again=retries not in ("", "0"))
+        found = self._services.catalog.find(self._key, parsed.served, task=parsed.task)
+        self._model = found
+        self._line |= {
+            "question_id": boarding.flight.question_id,
+            "vault": found.vault.name,
+            "model": found.name,
+            "waiting": self._services.asker.queue.waiting,
+        }
+        return boarding
+
+    async def _reply(self, parsed: ChatRequest, outcome: Outcome) -> Reply:
+        assert self._model is not None  # found when the question began: the catalog may have changed since
+        self._line |= {
+            "question_id": outcome.question_id,
+            "algorithm": outcome.answer["algorithm"],
+            "stopped": outcome.stopped,
+            "epsilon": outcome.epsilon,
+            "delta": outcome.delta,
+            "replayed": outcome.replayed,
+        }
+        return Reply(outcome, parsed, await self._services.numbers(self._key, self._model))
+
+    async def _pace(self, outcome: str) -> None:
+        quanta = await self._services.pacer.until_due(self._arrival)
+        self._line["quanta"] = quanta
+        name = self._model.name if self._model else ""
+        self._services.metrics.count_question(name, outcome, quanta, self._services.asker.queue.waiting)
+
+    def _stream(self, parsed: ChatRequest, boarding: Boarding) -> Response:
+        """Return a stream: the role at once, comments, and the content at the quantum."""
+        question_id = boarding.flight.question_id
+        first = role_chunk(question_id, int(time.time()), parsed.model)
+
+        async def parts() -> AsyncIterator[bytes]:
+            yield event(first)
+            async for part in with_comments(self._last_parts(parsed, boarding)):
+                yield part
+
+        headers = {**_STREAM_HEADERS, "x-discreet-question": question_id}
+        return StreamingResponse(parts(), media_type="text/event-stream", headers=headers)
+
+    async def _last_parts(self, parsed: ChatRequest, boarding: Boarding) -> list[bytes]:
+        """Return the events of the answer, or of the error that came after the question was reserved."""
+        try:
+            reply = await self._reply(parsed, await boarding.outcome())
+            parts, outcome = [event(chunk) for chunk in reply.chunks()], reply.outcome.stopped
+        except FrontError as error:
+            parts, outcome = [event(error.body())], error.code
+            self._line["code"] = error.code
+        except Exception as error:  # the status was sent: the client gets an event in place of it
+            found = FrontError("internal_error")
+            parts, outcome = [event(found.body())], found.code
+            self._line |= {"code": found.code, "exception": type_name(error)}
+        await self._pace(outcome)
+        return [*parts, DONE]

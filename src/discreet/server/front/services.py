@@ -1,0 +1,86 @@
+"""What the routes of the front share."""
+
+import asyncio
+from dataclasses import dataclass
+
+from starlette.requests import ClientDisconnect, Request
+
+from discreet.errors import DiscreetError
+from discreet.server.accounts import Accounts, AccountsError, Key
+from discreet.server.front.asking import Asker
+from discreet.server.front.catalog import CatalogCache, Keeper, Servable
+from discreet.server.front.errors import FrontError
+from discreet.server.front.metrics import Metrics
+from discreet.server.front.pacing import Pacer
+from discreet.server.front.replies import KeyNumbers
+from discreet.server.front.requests import LARGEST_BODY
+
+BODY_S = 10.0
+"""Seconds in which a body must arrive."""
+
+
+@dataclass(frozen=True)
+class Services:
+    """What the routes of the front share.
+
+    Attributes:
+        keeper: the other side of the wall.
+        accounts: keys and meters.
+        catalog: what is served.
+        asker: asks questions.
+        pacer: when replies leave.
+        metrics: what is counted.
+    """
+
+    keeper: Keeper
+    accounts: Accounts
+    catalog: CatalogCache
+    asker: Asker
+    pacer: Pacer
+    metrics: Metrics
+
+    async def numbers(self, key: Key, model: Servable) -> KeyNumbers:
+        """Return what a key may still cause, and how many more questions of a model that allows.
+
+        Raises:
+            FrontError: if the accounts cannot be read. A question was answered before: it is kept for a replay.
+        """
+        try:
+            meter = await asyncio.to_thread(self.accounts.odometer, key.id)
+        except AccountsError:
+            raise FrontError("ledger_unavailable", paid=True) from None
+        more = await asyncio.to_thread(meter.more, model.model.most, model.vault.name)
+        return KeyNumbers(meter.granted, meter.spent, meter.left, more, key.footer)
+
+
+async def read_body(request: Request) -> bytes:
+    """Return the body of a request.
+
+    Raises:
+        FrontError: if it is larger than 64 KiB, or does not arrive in time.
+    """
+    declared = request.headers.get("content-length", "0")
+    if not declared.isdecimal() or len(declared) > len(str(LARGEST_BODY)) or int(declared) > LARGEST_BODY:
+        raise FrontError("too_large")
+    parts, size = [], 0
+    try:
+        async with asyncio.timeout(BODY_S):
+            async for part in request.stream():
+                parts.append(part)
+                size += len(part)
+                if size > LARGEST_BODY:
+                    raise FrontError("too_large")
+    except TimeoutError:
+        raise FrontError("timed_out") from None
+    except ClientDisconnect:
+        raise FrontError("timed_out") from None
+    return b"".join(parts)
+
+
+async def is_ready(keeper: Keeper) -> bool:
+    """Return whether the keeper has loaded its model and can write its ledger."""
+    try:
+        found = await keeper.ready()
+    except DiscreetError:
+        return False
+    return found.loaded and found.ledger_writable

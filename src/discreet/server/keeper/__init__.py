@@ -1,0 +1,1 @@
+"""The keeper: the one process that opens vaults. It has no network."""

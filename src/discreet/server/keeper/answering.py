@@ -1,0 +1,202 @@
+"""The keeper's answers: one thread opens the vaults and answers one question at a time; others reply beside it."""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+from discreet.errors import DiscreetError, UsageError
+from discreet.server.config import ServeConfig
+from discreet.server.keeper.hardening import Log
+from discreet.server.keeper.measuring import measure_longest
+from discreet.server.keeper.presets import NoSuchModel
+from discreet.server.keeper.refusals import refusal
+from discreet.server.keeper.served import Opener, Served
+from discreet.server.keeper.work import Act, Work
+from discreet.server.wire import (
+    Answered,
+    Asked,
+    Catalog,
+    Catalogued,
+    Charge,
+    Estimate,
+    Question,
+    Readied,
+    Ready,
+    Refused,
+    Reply,
+    WireError,
+    encode,
+)
+
+_Job = tuple[Question, "Future[Reply]"]
+
+
+class Answering:
+    """Opens the vaults in a thread of its own, and answers questions there, in the order of their arrival.
+
+    Args:
+        config: the server's.
+        open_vault: opens a vault.
+        log: where errors are named.
+        on_end: called when the thread ends, for any reason.
+    """
+
+    def __init__(self, config: ServeConfig, open_vault: Opener, log: Log, on_end: Callable[[], None]) -> None:
+        self._config, self._open, self._log, self._on_end = config, open_vault, log, on_end
+        self._jobs: SimpleQueue[_Job | Work | None] = SimpleQueue()
+        self._flights: dict[str, _Job] = {}
+        self._lock = threading.Lock()
+        self._served: dict[str, Served] = {}
+        self._stopping = threading.Event()
+        self._loaded = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="answering", daemon=True)
+
+    def start(self) -> None:
+        """Begin to open the vaults, and return at once."""
+        self._thread.start()
+
+    @property
+    def loaded(self) -> bool:
+        """Whether all vaults are open and their models loaded."""
+        return self._loaded.is_set()
+
+    @property
+    def stopping(self) -> bool:
+        """Whether no more questions are answered."""
+        return self._stopping.is_set()
+
+    def work(self, act: Act) -> Any:
+        """Return what the custodian's work returns, done in its turn, in the thread that holds the vaults.
+
+        Raises:
+            UsageError: if the keeper opens its vaults, or stops.
+        """
+        work = Work(act)
+        with self._lock:
+            if not self.loaded or self.stopping:
+                raise UsageError("The keeper starts or stops, so nothing was done. Try again in a moment.")
+            self._jobs.put(work)
+        return work.done.result()
+
+    def stop(self) -> None:
+        """Refuse the questions that wait, and return when the one that runs is answered."""
+        with self._lock:
+            self._stopping.set()
+        self._jobs.put(None)
+        if self.loaded:  # what is still being opened has paid nothing
+            self._thread.join()
+
+    def reply(self, message: Asked) -> Reply:
+        """Return the reply to a message; a question waits for its turn, and nothing else does."""
+        if isinstance(message, Ready):
+            return self._ready()
+        if not self.loaded:
+            return Refused("stopping" if self._stopping.is_set() else "starting")
+        if isinstance(message, Catalog):
+            return Catalogued(tuple(served.card() for served in self._served.values()))
+        if isinstance(message, Estimate):
+            return self._estimate(message.question)
+        return self._ask(message)
+
+    def _ready(self) -> Readied:
+        loaded = self.loaded and not self._stopping.is_set()
+        return Readied(loaded, loaded and all(served.writable() for served in self._served.values()))
+
+    def _estimate(self, question: Question) -> Reply:
+        try:
+            return self._find(question).estimate(question)
+        except Exception as error:
+            self._name(error, question)
+            return refusal(error)
+
+    def _ask(self, question: Question) -> Reply:
+        with self._lock:
+            if self._stopping.is_set():
+                return Refused("stopping")
+            job = self._flights.get(question.id)
+            if job is None:
+                job = self._flights[question.id] = (question, Future())
+                self._jobs.put(job)
+        # Who lost the connection, and asks again under the same id, joins the question.
+        return job[1].result() if job[0] == question else Refused("invalid_request")
+
+    def _find(self, question: Question) -> Served:
+        if question.vault not in self._served:
+            raise NoSuchModel("This vault is not served. See: GET /v1/models")
+        return self._served[question.vault]
+
+    def _run(self) -> None:
+        try:
+            self._load()
+            while (job := self._jobs.get()) is not None:
+                if isinstance(job, Work):
+                    job.do(self._served, stopping=self.stopping)
+                else:
+                    self._do(job)
+        except BaseException as error:
+            self._log.write("the vaults cannot be opened (discreet doctor VAULT says more):", error=error)
+        finally:
+            with self._lock:
+                self._stopping.set()
+                left = list(self._flights.values())
+                self._flights.clear()
+            for _, future in left:
+                future.set_result(Refused("stopping"))
+            self._on_end()
+
+    def _load(self) -> None:
+        for named in self._config.vaults:
+            if self._stopping.is_set():
+                return
+            served = Served(named, self._config, self._open)
+            if self._config.quantum is None:
+                served.longest = measure_longest(served, Path(self._config.run))
+            self._served[named.name] = served
+        self._loaded.set()
+        self._log.write("ready")
+
+    def _do(self, job: _Job) -> None:
+        question, future = job
+        reply: Reply = Refused("stopping")
+        if not self._stopping.is_set():
+            reply = self._answer(question)
+        with self._lock:
+            self._flights.pop(question.id, None)
+        future.set_result(reply)
+
+    def _answer(self, question: Question) -> Reply:
+        """Return the answer, or the refusal with what was paid. No error leaves: its frames hold private values."""
+        served: Served | None = None
+        try:
+            served = self._find(question)
+            if served.vault.ledger.began(question.id):
+                return Refused("interrupted", paid=served.paid(question.id))
+            answered = served.answer(question)
+        except BaseException as error:
+            self._name(error, question)
+            return refusal(error, self._paid(served, question))
+        return self._checked(answered, question)
+
+    def _checked(self, answered: Answered, question: Question) -> Reply:
+        """Return an answer that the wall lets pass; else say what was paid, and nothing else."""
+        try:
+            encode(answered)
+        except WireError as error:
+            self._name(error, question)
+            return Refused("interrupted", paid=answered.spent)
+        return answered
+
+    def _paid(self, served: Served | None, question: Question) -> Charge:
+        """Return what was paid for a question that was refused or broken off; its ceiling if nothing tells."""
+        if served is None:
+            return Charge.nothing()
+        try:
+            return served.paid(question.id)
+        except DiscreetError:
+            return served.most(question)
+
+    def _name(self, error: BaseException, question: Question) -> None:
+        self._log.write("refused", question.id, error)

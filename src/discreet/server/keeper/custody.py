@@ -1,0 +1,148 @@
+"""What the custodian does with the vaults, for the desk: over a socket of the keeper's own user.
+
+All of it runs in the thread of the answers, since a vault's store is for one thread. So it waits for the question that
+is being answered, and questions wait for it. While long work runs (an addition, a corpus), other requests are refused
+as "busy" instead of waiting, and `Progress` says how far it is.
+"""
+
+import socket
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from discreet.errors import DiscreetError, UsageError
+from discreet.operations.page import as_page
+from discreet.operations.report import gather
+from discreet.server.config import ServeConfig
+from discreet.server.custody_messages import (
+    Add,
+    Asked,
+    Corpora,
+    Erase,
+    Failed,
+    Listing,
+    Make,
+    Overview,
+    Paper,
+    Plan,
+    Preview,
+    Progress,
+    Progressed,
+    Readmit,
+    Remains,
+    Replied,
+    Reported,
+    Undo,
+)
+from discreet.server.custody_wire import read_message, write_message
+from discreet.server.keeper.answering import Answering
+from discreet.server.keeper.custody_corpora import list_corpora, make_synthetic, plan_corpus
+from discreet.server.keeper.custody_intake import add_upload, preview_upload
+from discreet.server.keeper.custody_vault import erase, list_entries, overview, readmit, remains, undo
+from discreet.server.keeper.listener import Listener
+from discreet.server.keeper.served import Served
+
+Told = Callable[[str, int, int], None]
+"""Told (the step, how much of it is done, of how much; 0 if that is not known)."""
+LONG = {Add: "add", Make: "make"}
+BUSY = "The keeper is at long work. This page will be there when it is done: see Progress."
+
+
+class Custody:
+    """Replies to the desk.
+
+    Args:
+        config: the server's.
+        answering: whose thread holds the vaults.
+    """
+
+    def __init__(self, config: ServeConfig, answering: Answering) -> None:
+        self._config, self._answering = config, answering
+        self._lock = threading.Lock()
+        self._progress = Progressed(running=False)
+
+    def reply(self, message: Asked) -> Replied:
+        """Return the reply; no error leaves but as a message for the custodian."""
+        if isinstance(message, Progress):
+            return self._progress
+        if self._progress.running:
+            return Failed("busy", BUSY)
+        try:
+            if type(message) in LONG:
+                return self._at_length(message)
+            return self._in_turn(lambda served: self._do(message, served))
+        except DiscreetError as error:
+            return Failed("refused", str(error))
+        except BaseException as error:
+            return Failed("internal", f"The keeper failed ({type(error).__name__}). Look at the vault: discreet doctor")
+
+    def _in_turn(self, act: Callable[[Mapping[str, Served]], Replied]) -> Replied:
+        replied: Replied = self._answering.work(act)
+        return replied
+
+    def _at_length(self, message: Asked) -> Replied:
+        with self._lock:
+            if self._progress.running:
+                return Failed("busy", BUSY)
+            self._progress = Progressed(running=True, what=LONG[type(message)], step="waiting")
+        try:
+            return self._in_turn(lambda served: self._do(message, served))
+        finally:
+            self._progress = Progressed(running=False)
+
+    def _told(self, step: str, done: int, of: int) -> None:
+        if self._answering.stopping:
+            raise UsageError("The server stops. What was done before stays; start the same again to go on.")
+        self._progress = Progressed(True, self._progress.what, step, done, of)
+
+    def _do(self, message: Asked, served: Mapping[str, Served]) -> Replied:
+        if isinstance(message, Overview):
+            return overview(served)
+        assert not isinstance(message, Progress)
+        vault = _find(served, message.vault).vault
+        match message:
+            case Listing():
+                return list_entries(vault, message)
+            case Preview():
+                return preview_upload(vault, message, self._config)
+            case Add():
+                return add_upload(vault, message, self._config, self._told)
+            case Undo():
+                return undo(vault, message)
+            case Erase():
+                return erase(vault, message)
+            case Readmit():
+                return readmit(vault, message)
+            case Remains():
+                return remains(vault, message.unit)
+            case Paper():
+                return Reported(as_page(gather(vault.path)))
+            case Plan():
+                return plan_corpus(vault, message.wanted)
+            case Make():
+                return make_synthetic(vault, message, self._config, self._told)
+            case Corpora():
+                return list_corpora(vault, message.vault, self._config)
+
+
+class DeskListener(Listener):
+    """The keeper's socket for the desk."""
+
+    def __init__(self, path: Any, reply: Callable[[Any], Any], log: Any) -> None:
+        super().__init__(path, reply, log)
+
+    def _one(self, connection: socket.socket) -> bool:
+        """Answer one message; whether there was one."""
+        message = read_message(connection)
+        if message is None or self._closed.is_set():
+            return False
+        connection.settimeout(None)  # the desk waits for long work, and reads the reply when it comes
+        reply: Any = self._reply(message)
+        write_message(connection, reply)
+        return False  # one message a connection: the desk makes a new one
+
+
+def _find(served: Mapping[str, Served], name: str) -> Served:
+    if name not in served:
+        raise UsageError(f"There is no vault '{name}' here. Served: {', '.join(sorted(served))}.")
+    return served[name]

@@ -1,0 +1,78 @@
+"""Synthetic corpora for the desk: what they would cost, their making, and what was made."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from discreet.errors import UnknownName, UsageError
+from discreet.operations.releases import corpora
+from discreet.server.config import ServeConfig
+from discreet.server.custody_messages import (
+    CorporaListed,
+    CorpusFile,
+    CorpusWanted,
+    Made,
+    Make,
+    PaidCorpus,
+    Planned,
+)
+from discreet.synthesis.base import SynthesisAlgorithm
+from discreet.synthesis.runner import METHODS
+from discreet.vault import Vault
+from discreet.vault.derived_data import SYNTHESIS
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+
+
+def plan_corpus(vault: Vault, wanted: CorpusWanted) -> Planned:
+    """Return what a corpus would cost. Nothing is paid, and no document is read.
+
+    Raises:
+        UsageError, BudgetExhausted: as `SynthesisRunner.plan`.
+    """
+    plan = vault.workshop().plan(_method(wanted))
+    if plan.ceiling is None:
+        raise UsageError("The corpus has no price in this vault. Choose another method.")
+    return Planned(
+        float(plan.ceiling.epsilon), float(plan.ceiling.delta), tuple(plan.lines(vault.model.vocabulary_size))
+    )
+
+
+def make_synthetic(vault: Vault, message: Make, config: ServeConfig, told: Callable[[str, int, int], None]) -> Made:
+    """Make a corpus, pay for it, and keep its file for the desk.
+
+    Raises:
+        DiscreetError: as `Vault.synthesize`.
+    """
+    if not _NAME.fullmatch(message.name):
+        raise UsageError(f"The corpus's name is {message.name!r}. Use 1 to 64 letters, digits, hyphens, underscores.")
+    folder = config.corpora / message.vault
+    for one in (config.corpora.parent, config.corpora, folder):
+        one.mkdir(mode=0o700, exist_ok=True)
+    made = vault.synthesize(
+        folder / f"{message.name}.jsonl", _method(message.wanted), only_new=message.wanted.only_new, told=told
+    )
+    receipt = made.receipt
+    return Made(message.name, len(made.texts), len(made.kept), float(receipt.epsilon), float(receipt.delta))
+
+
+def list_corpora(vault: Vault, name: str, config: ServeConfig) -> CorporaListed:
+    """Return the corpora of a vault: the files that the desk has, and what the ledger has payments of."""
+    folder = config.corpora / name
+    files = sorted(folder.glob("*.jsonl")) if folder.is_dir() else []
+    return CorporaListed(
+        files=tuple(_file(one) for one in files),
+        paid=tuple(PaidCorpus(one.id, float(one.epsilon), one.time) for one in corpora(vault.path, vault.settings)),
+        unfinished=(vault.path / SYNTHESIS / "run.jsonl").exists(),
+    )
+
+
+def _file(path: Path) -> CorpusFile:
+    found = path.stat()
+    return CorpusFile(path.stem, found.st_size, found.st_mtime)
+
+
+def _method(wanted: CorpusWanted) -> SynthesisAlgorithm:  # type: ignore[type-arg]
+    if wanted.method not in METHODS:
+        raise UnknownName("method", wanted.method, METHODS)
+    return METHODS[wanted.method](epsilon=wanted.epsilon, task=wanted.task.strip())

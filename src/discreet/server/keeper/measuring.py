@@ -1,0 +1,88 @@
+"""How long the longest answer takes, measured on public dummies: the quantum of replies follows from public values."""
+
+import hashlib
+import json
+import os
+import tempfile
+import time
+from pathlib import Path
+
+from discreet.config import VERSION
+from discreet.errors import DiscreetError
+from discreet.retrieval.documents import Document
+from discreet.server.keeper.presets import PUBLIC, Preset
+from discreet.server.keeper.served import Served
+from discreet.server.wire import Question
+from discreet.vault import Vault
+
+UNITS = 100
+"""More than any algorithm has voters by default."""
+_FILE = "longest.json"
+_ASKED = Question("0" * 32, "dummy", "", "Which remedy helps against the dummy ailment of the placeholder?")
+_TEXT = "Against the dummy ailment of the placeholder helps the dummy remedy, twice a day after a placeholder meal. "
+
+
+def measure_longest(served: Served, folder: Path) -> float:
+    """Return the seconds that the longest answer of a vault's models takes; measured once, then read from a file.
+
+    Args:
+        served: the vault. Its model answers; its documents are not read.
+        folder: where the file lies.
+    """
+    known, key = _read(folder), _key(served)
+    if key not in known:
+        known[key] = _measure(served)
+        _write(folder, known)
+    return known[key]
+
+
+def _measure(served: Served) -> float:
+    settings = served.vault.settings
+    with tempfile.TemporaryDirectory() as made:
+        dummy = Vault.create(
+            Path(made) / "dummy",
+            epsilon=1e4,
+            delta=settings.delta,
+            unit_field=settings.unit_field,
+            model=settings.model,
+            embedder=settings.embedder,
+            payment=settings.payment,
+        )
+        vars(dummy).update(model=served.vault.model, embedder=served.vault.embedder)
+        dummy.add_documents(Document(f"d{number}", f"u{number}", _TEXT * 20) for number in range(UNITS))
+        return max((_seconds(dummy, preset) for preset in served.presets if preset.algorithm != PUBLIC), default=0.0)
+
+
+def _seconds(dummy: Vault, preset: Preset) -> float:
+    algorithm = preset.build(_ASKED)
+    begun = time.monotonic()
+    try:
+        dummy.simulate(_ASKED.question, algorithm)
+    except DiscreetError:  # such as a model that lacks what the algorithm requires: it is refused in time
+        return 0.0
+    return time.monotonic() - begun
+
+
+def _key(served: Served) -> str:
+    settings = served.vault.settings
+    asked = [repr(preset.build(_ASKED)) for preset in served.presets if preset.algorithm != PUBLIC]
+    content = [VERSION, settings.model, settings.embedder, settings.payment, os.cpu_count(), sorted(asked)]
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+
+def _read(folder: Path) -> dict[str, float]:
+    try:
+        found = json.loads((folder / _FILE).read_text())
+    except (OSError, ValueError):
+        return {}
+    entries = found.items() if isinstance(found, dict) else ()
+    return {str(key): float(value) for key, value in entries if isinstance(value, int | float) and 0 <= value < 1e6}
+
+
+def _write(folder: Path, known: dict[str, float]) -> None:
+    new = folder / f"{_FILE}.new"
+    try:
+        new.write_text(json.dumps(known))
+        os.replace(new, folder / _FILE)
+    except OSError:  # it is measured again at the next start
+        return

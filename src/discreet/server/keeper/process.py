@@ -1,0 +1,93 @@
+"""The keeper's process: two Unix sockets and no network. It ends when it is asked to, after the question that runs."""
+
+import fcntl
+import os
+import pwd
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from discreet.errors import UsageError
+from discreet.server.config import ServeConfig
+from discreet.server.keeper.answering import Answering
+from discreet.server.keeper.custody import Custody, DeskListener
+from discreet.server.keeper.hardening import Log, harden, open_log
+from discreet.server.keeper.listener import Listener, Owner, share_with_group
+from discreet.server.keeper.served import Opener
+from discreet.vault import Vault
+
+_PATIENCE = 10.0
+"""Seconds for replies that are on their way when the keeper ends."""
+FAILED = 1
+
+
+def main(config: ServeConfig, open_vault: Opener = Vault.open) -> int:
+    """Run the keeper until SIGTERM; return the exit code.
+
+    Args:
+        config: the server's.
+        open_vault: opens a vault; for tests, with another model.
+    """
+    log = open_log()
+    harden(log)
+    try:
+        with _alone(config):
+            return _serve(config, open_vault, log)
+    except BaseException as error:
+        log.write("stopped by", error=error)
+        return FAILED
+
+
+def _serve(config: ServeConfig, open_vault: Opener, log: Log) -> int:
+    ended = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: ended.set())
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    answering = Answering(config, open_vault, log, on_end=ended.set)
+    listener = Listener(config.ask_socket, answering.reply, log, find_owner(config.front_user))
+    share_with_group(config.ask_socket)
+    desk = DeskListener(config.desk_socket, Custody(config, answering).reply, log) if config.desk else None
+    answering.start()
+    while not ended.wait(1.0):  # in steps: a signal is heard between two of them
+        pass
+    log.write("stopping")
+    loaded = answering.loaded
+    answering.stop()
+    for one in (listener, desk):
+        if one is not None:
+            one.close(_PATIENCE)
+    log.write("stopped")
+    return 0 if loaded else FAILED
+
+
+def find_owner(name: str) -> Owner | None:
+    """Return the user as whom the front runs; None for the keeper's own.
+
+    Raises:
+        UsageError: if there is no such user.
+    """
+    if not name:
+        return None
+    try:
+        found = pwd.getpwnam(name)
+    except KeyError:
+        raise UsageError(f"There is no user '{name}'. Make one (useradd --system {name}), or name another.") from None
+    return Owner(found.pw_uid, found.pw_gid)
+
+
+@contextmanager
+def _alone(config: ServeConfig) -> Iterator[None]:
+    """Hold the state folder: two keepers on one socket would take each other's questions."""
+    config.run.mkdir(parents=True, exist_ok=True)
+    with open(os.open(config.run / "keeper.lock", os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise UsageError("Another keeper runs in this folder. Stop it, or name another --state.") from None
+        yield
+
+
+if __name__ == "__main__":
+    sys.exit(main(ServeConfig.from_environment()))

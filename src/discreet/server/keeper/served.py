@@ -1,0 +1,188 @@
+"""A vault that is served: opened, its models, and how a question is priced and answered in it."""
+
+import math
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from discreet.algorithms.common.answer import Answer
+from discreet.baselines.non_rag import NonRAG
+from discreet.baselines.rag import RAG
+from discreet.errors import DiscreetError, UsageError
+from discreet.privacy.accounting import Spending
+from discreet.query.pipeline import AskOptions
+from discreet.query.question_kinds import check_answerable
+from discreet.server.config import ServeConfig, ServedVault
+from discreet.server.keeper.presets import PUBLIC, Preset, Presets
+from discreet.server.wire import Answered, Charge, Estimated, ModelCard, Question, VaultCard
+from discreet.vault import Vault
+
+Opener = Callable[[Path], Vault]
+FREE_ALGORITHMS = (PUBLIC, NonRAG.name)
+_SHORTEST_CHECK = 5.0
+"""Seconds between two looks at whether the ledger can be written."""
+
+
+class Served:
+    """A vault, open, with its model loaded.
+
+    Args:
+        named: its name and folder.
+        config: the server's.
+        open_vault: opens it.
+    """
+
+    def __init__(self, named: ServedVault, config: ServeConfig, open_vault: Opener) -> None:
+        self.name, self.longest = named.name, 0.0
+        self.vault = open_vault(Path(named.path))
+        self.vault.load()
+        configured = tuple(one for one in config.presets if not one.vaults or named.name in one.vaults)
+        _ = self.vault.history, self.vault.corpus  # made here, so that other threads find them made
+        self._pipeline = self.vault.pipeline
+        self.presets = Presets(
+            self.vault.settings,
+            self.vault.path,
+            self.vault.ledger.budget,
+            configured=configured,
+            only=config.models,
+            public=self.vault.public_context.texts is not None,
+        )
+        self._writable = (-math.inf, False)
+
+    def estimate(self, question: Question) -> Estimated:
+        """Return what a question costs at most: from public values, beside a question that is being answered.
+
+        Raises:
+            DiscreetError: if it would be refused, as far as that shows without the model.
+        """
+        preset = self.presets.find(self._model(question))
+        most = Spending.nothing()
+        if preset.algorithm == PUBLIC:
+            self._check_public(question)
+        else:
+            algorithm = self._checked(preset, question)
+            most = self._pipeline.most(question.question, algorithm, AskOptions(anew=question.anew))
+        return Estimated(self._charge(most), free=most == Spending.nothing())
+
+    def answer(self, question: Question) -> Answered:
+        """Return the answer to a question, paid.
+
+        Raises:
+            DiscreetError: if it is refused or broken off; `paid` tells what was paid.
+        """
+        preset = self.presets.find(self._model(question))
+        if preset.algorithm == PUBLIC:
+            answer = self._read_public(question)
+        else:
+            algorithm = self._checked(preset, question)
+            answer = self.vault.ask(question.question, algorithm, anew=question.anew, question_id=question.id)
+        return Answered(describe(answer), self._charge(self._spent(answer, question.id)))
+
+    def paid(self, question: str) -> Charge:
+        """Return what any one unit paid at most for a question, by the ledger."""
+        return self._charge(self.vault.ledger.spent_at_most([question]))
+
+    def most(self, question: Question) -> Charge:
+        """Return the most that a question can have cost, where the ledger cannot be asked."""
+        try:
+            preset = self.presets.find(self._model(question))
+            if preset.algorithm in FREE_ALGORITHMS:
+                return Charge.nothing()
+            plan = preset.build(question).plan(self.vault.ledger.budget, 1000)
+        except DiscreetError:
+            return Charge.nothing()  # it was refused before anything was paid
+        return self._charge(plan.max_cost) if plan else Charge.nothing()
+
+    def card(self) -> VaultCard:
+        """Return the vault in public values."""
+        settings, budget = self.vault.settings, self.vault.ledger.budget
+        models = tuple(
+            ModelCard(
+                one.name, one.algorithm, one.algorithm not in FREE_ALGORITHMS, self._charge(self.presets.most(one))
+            )
+            for one in self.presets
+        )
+        return VaultCard(
+            name=self.name,
+            unit=settings.unit_field,
+            epsilon=budget.epsilon,
+            delta=budget.delta,
+            payment=settings.payment,
+            language=self.vault.language,
+            models=models,
+            longest_answer_s=self.longest,
+        )
+
+    def writable(self) -> bool:
+        """Return whether the ledger can be written; looked at every few seconds."""
+        looked, found = self._writable
+        if time.monotonic() - looked > _SHORTEST_CHECK:
+            found = self._look()
+            self._writable = (time.monotonic(), found)
+        return found
+
+    def _look(self) -> bool:
+        ledger = self.vault.ledger
+        path = getattr(ledger, "path", None)
+        try:
+            ledger.spent()
+        except DiscreetError:
+            return False
+        return path is None or (os.access(path, os.W_OK) and os.access(Path(path).parent, os.W_OK))
+
+    def _model(self, question: Question) -> str:
+        """Return the name of the model; the vault's own name is its default."""
+        return "" if question.model == self.name else question.model
+
+    def _checked(self, preset: Preset, question: Question) -> Any:
+        algorithm = preset.build(question)
+        self.presets.check(algorithm)
+        if preset.algorithm != NonRAG.name:
+            check_answerable(
+                question.question,
+                language=self.vault.language,
+                unit=self.vault.settings.unit_field,
+                choices=algorithm.public_choices,
+            )
+        return algorithm
+
+    def _check_public(self, question: Question) -> None:
+        if question.choices:
+            raise UsageError("The public corpus is read without choices. Ask a private model for one.")
+
+    def _read_public(self, question: Question) -> Answer:
+        self._check_public(question)
+        texts = self.vault.public_context.texts
+        if texts is None:
+            raise UsageError("The vault has no public corpus any more.")
+        longest = RAG().max_tokens
+        return self._pipeline.read_texts(
+            question.question, texts, RAG(max_tokens=min(longest, question.max_tokens or longest))
+        )
+
+    def _spent(self, answer: Answer, question: str) -> Spending:
+        receipt = answer.receipt
+        if receipt is None or receipt.payment == "nobody":
+            return Spending.nothing()
+        return receipt.spending if receipt.spending is not None else self.vault.ledger.spent_at_most([question])
+
+    def _charge(self, spending: Spending) -> Charge:
+        return Charge.of(spending, self.vault.ledger.budget)
+
+
+def describe(answer: Answer) -> dict[str, Any]:
+    """Return the fields of an answer that may leave; `wire_answer` checks each of them."""
+    text = answer.public_text if answer.stopped == "public" else answer.text
+    described: dict[str, Any] = _finite(answer.describe(show_public=False))
+    return described | {"text": text.strip()}
+
+
+def _finite(content: Any) -> Any:
+    """Return plain data with null in place of numbers that JSON lacks."""
+    if isinstance(content, dict):
+        return {name: _finite(value) for name, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_finite(value) for value in content]
+    return None if isinstance(content, float) and not math.isfinite(content) else content

@@ -1,0 +1,263 @@
+"""Starts the processes of a server, starts those again that die, and ends them when it is asked to."""
+
+import os
+import pwd
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+
+from discreet.errors import UsageError
+from discreet.server.config import VARIABLE, ServeConfig
+from discreet.server.desk.links import make_link
+from discreet.server.launch import MODULES
+from discreet.server.wire import MOST_REPLIED, Readied, Ready, WireError, read_message, write_message
+
+Say = Callable[[str], None]
+_FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0
+"""Seconds before a process that died is started again: doubled each time, up to the longest."""
+_STEADY = 60.0
+"""Seconds after which a process counts as well, and its waits begin anew."""
+_STEP = 0.1
+_HEARD = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_MOST_FAILURES = 5
+"""So often the keeper may end before it was ever ready; then the server ends."""
+
+
+@dataclass
+class Child:
+    """A process of the server.
+
+    Attributes:
+        name: "keeper", "front" or "desk".
+        command: how it is started.
+        user: as whom it runs; "" for the supervisor's own.
+        process: the one that runs, if one does.
+        started: when, on the monotonic clock.
+        due: when it is started again.
+        wait: seconds before that.
+        failures: how often it ended since it was last well.
+    """
+
+    name: str
+    command: Sequence[str]
+    user: str = ""
+    process: "subprocess.Popen[bytes] | None" = None
+    started: float = 0.0
+    due: float = 0.0
+    wait: float = _FIRST_WAIT
+    failures: int = field(default=0)
+
+
+class Supervisor:
+    """Runs the processes of a server until SIGTERM or Ctrl-C.
+
+    Args:
+        config: the server's.
+        say: told what happens, a line at a time.
+        commands: how processes are started, by name; the server's own modules if None.
+    """
+
+    def __init__(self, config: ServeConfig, say: Say, commands: Mapping[str, Sequence[str]] | None = None) -> None:
+        self._config, self._say = config, say
+        found = own_commands(config) if commands is None else commands
+        self._keeper = Child("keeper", found["keeper"])
+        self._others = [
+            Child(name, command, config.front_user if name == "front" else "")
+            for name, command in found.items()
+            if name != "keeper"
+        ]
+        self._ending = threading.Event()
+        self._hurried = threading.Event()
+
+    def run(self) -> int:
+        """Run until a signal; return the exit code.
+
+        Raises:
+            UsageError: if the folder cannot be made, or the front's user could read a vault.
+        """
+        prepare_state(self._config)
+        before = {number: signal.signal(number, self._hear) for number in _HEARD}
+        try:
+            return self._run()
+        finally:
+            self._end()
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _hear(self, *_: object) -> None:
+        if self._ending.is_set():
+            self._hurried.set()
+        self._ending.set()
+
+    def _run(self) -> int:
+        self._start(self._keeper)
+        self._say("The keeper opens the vaults and measures the longest answer.")
+        ready = False
+        while not self._ending.wait(_STEP):
+            self._look_after(self._keeper)
+            if not ready and self._keeper.failures >= _MOST_FAILURES:
+                self._say("The keeper cannot start. Look at each vault: discreet doctor VAULT")
+                return 1
+            if not ready and is_ready(self._config.ask_socket):
+                ready = True
+                for child in self._others:
+                    self._start(child)
+                self._say(f"Ready: {self._config.url}")
+                if any(child.name == "desk" for child in self._others):
+                    self._say(f"For the custodian, once, within an hour: {make_link(self._config)}")
+            if ready:
+                for child in self._others:
+                    self._look_after(child)
+        return 0
+
+    def _start(self, child: Child) -> None:
+        environment = os.environ | {VARIABLE: self._config.to_json()}
+        # A session of its own: Ctrl-C on the terminal is for the supervisor, which asks the others to end.
+        child.process = subprocess.Popen(
+            child.command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+            user=child.user or None,
+            group=_group(child.user) if child.user else None,
+            extra_groups=[] if child.user else None,
+        )
+        child.started = time.monotonic()
+
+    def _look_after(self, child: Child) -> None:
+        """Start a process again that ended, after a while."""
+        now = time.monotonic()
+        if child.process is None:
+            if now >= child.due:
+                self._start(child)
+            return
+        code = child.process.poll()
+        if code is None:
+            return
+        if now - child.started > _STEADY:
+            child.wait, child.failures = _FIRST_WAIT, 0
+        child.process, child.due, child.failures = None, now + child.wait, child.failures + 1
+        self._say(f"The {child.name} ended ({_outcome(code)}). It is started again in {child.wait:g} s.")
+        child.wait = min(2 * child.wait, _LONGEST_WAIT)
+
+    def _end(self) -> None:
+        """Ask all processes to end, and wait: the question that runs is answered. A second signal kills."""
+        running = [child for child in [*self._others, self._keeper] if child.process is not None]
+        if running:
+            self._say("Ending: the question that runs is answered first. Again to end at once.")
+        for child in running:
+            _send(child, signal.SIGTERM)
+        while any(child.process is not None and child.process.poll() is None for child in running):
+            if self._hurried.wait(_STEP):
+                for child in running:
+                    _send(child, signal.SIGKILL)
+                self._hurried.clear()
+        self._say("Ended.")
+
+
+def own_commands(config: ServeConfig) -> dict[str, Sequence[str]]:
+    """Return how the server's own processes are started; those that are not installed are left out."""
+    extra = {"front": [str(Path(config.state) / "metrics.sock")]}
+    return {
+        name: [sys.executable, "-m", "discreet.server.launch", name, *extra.get(name, ())]
+        for name, module in MODULES.items()
+        if _is_there(module) and (name != "desk" or config.desk)
+    }
+
+
+def prepare_state(config: ServeConfig) -> None:
+    """Make the server's folder, for this user and the front's alone.
+
+    Raises:
+        UsageError: if it cannot be made, the front's user is unknown or needs root, or could read a vault.
+    """
+    state = Path(config.state)
+    try:
+        state.mkdir(parents=True, exist_ok=True)
+        config.run.mkdir(exist_ok=True)
+        state.chmod(0o700)
+        config.run.chmod(0o700)
+        if config.front_user:
+            _hand_over(config, state)
+    except OSError as error:
+        raise UsageError(f"{state} cannot be used: {error.strerror}. Name another folder: --state DIR") from None
+
+
+def _hand_over(config: ServeConfig, state: Path) -> None:
+    """Give the folder to the front's user; the sockets' folder stays the keeper's, and lets the front pass."""
+    if os.geteuid() != 0:
+        raise UsageError("--front-user needs root. Start as root, or use the systemd units in deploy/.")
+    user = _find_user(config.front_user)
+    for file in [state, *(one for one in state.iterdir() if one.is_file())]:
+        os.chown(file, user.pw_uid, user.pw_gid)
+    config.run.chmod(0o711)
+    readable = [vault.path for vault in config.vaults if can_read(config.front_user, vault.path)]
+    if readable:
+        raise UsageError(
+            f"The user '{config.front_user}' can read the vault at {readable[0]}, and must not. Close it: "
+            f"chmod 700 {readable[0]}"
+        )
+
+
+def can_read(user: str, path: str) -> bool:
+    """Return whether a user can look into a file or folder. Needs root."""
+    found = _find_user(user)
+    child = os.fork()  # only a process of that user can tell
+    if child == 0:
+        code = 2
+        with suppress(BaseException):
+            os.setgroups([])
+            os.setgid(found.pw_gid)
+            os.setuid(found.pw_uid)
+            code = int(os.access(path, os.R_OK) or os.access(path, os.X_OK))
+        os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != 0
+
+
+def is_ready(path: Path) -> bool:
+    """Return whether the keeper at a socket can answer."""
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.settimeout(2.0)
+            connection.connect(os.fspath(path))
+            write_message(connection, Ready())
+            reply = read_message(connection, MOST_REPLIED)
+    except (OSError, WireError):
+        return False
+    return isinstance(reply, Readied) and reply.loaded
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def _find_user(name: str) -> pwd.struct_passwd:
+    try:
+        return pwd.getpwnam(name)
+    except KeyError:
+        raise UsageError(f"There is no user '{name}'. Make one: useradd --system {name}") from None
+
+
+def _group(user: str) -> int:
+    return _find_user(user).pw_gid
+
+
+def _send(child: Child, number: int) -> None:
+    with suppress(OSError):
+        if child.process is not None:
+            child.process.send_signal(number)
+
+
+def _outcome(code: int) -> str:
+    return f"exit code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"

@@ -1,0 +1,224 @@
+"""`discreet key` and `discreet audit-log`: what a custodian types, sees, and gets wrong."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from discreet.cli import main  # noqa: F401 - registers the commands
+from discreet.cli.app import app
+from discreet.cli.key_values import state_of
+from discreet.errors import UsageError
+from discreet.server.accounts import CAP_IS_POLICY, Accounts
+from discreet.server.accounts.values import parse_expiry, parse_rate
+from discreet.server.audit_log import AuditLog
+from discreet.vault import Vault
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def json_of(*arguments: object) -> dict[str, Any]:
+    result = run(*arguments, "--json")
+    assert result.exit_code == 0, result.output
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+def said(result: Result) -> str:
+    return " ".join((result.stdout + result.stderr).split())
+
+
+def accounts_of(vault: Vault) -> Accounts:
+    return Accounts(vault.path.with_name("vault.server") / "accounts.sqlite")
+
+
+@pytest.fixture
+def secret(vault: Vault) -> str:
+    """The secret of a key called ana, with a cap of 10."""
+    return str(json_of("key", "issue", vault.path, "ana", "--epsilon", 10)["key"])
+
+
+def test_key_is_shown_once(vault: Vault) -> None:
+    issued = run("key", "issue", vault.path, "ana", "--epsilon", 10, "--per-question", 2.5, "--rate", "6/min")
+    assert issued.exit_code == 0, issued.output
+    secret = next(word for word in issued.stdout.split() if word.startswith("dsc_"))
+    found = accounts_of(vault).find(secret)
+    assert found is not None
+    assert (found.epsilon, found.per_question, found.rate) == (10.0, 2.5, (6, 60.0))
+    for command in (("show", vault.path, "ana"), ("list", vault.path)):
+        shown = run("key", *command)
+        assert secret not in said(shown)
+        assert found.id in said(shown)
+
+
+def test_policy_is_named_beside_each_cap(vault: Vault, secret: str) -> None:
+    for words in (("list", vault.path), ("show", vault.path, "ana"), ("extend", vault.path, "ana", "--epsilon", 12)):
+        assert CAP_IS_POLICY in said(run("key", *words))
+    assert json_of("key", "show", vault.path, "ana")["note"] == CAP_IS_POLICY
+
+
+def test_key_is_found_by_id_name_and_secret(vault: Vault, secret: str) -> None:
+    shown = [json_of("key", "show", vault.path, name)["id"] for name in ("ana", secret[4:12], secret)]
+    assert len(set(shown)) == 1
+
+
+def test_mistyped_key_is_told_from_an_unknown_one(vault: Vault, secret: str) -> None:
+    typed = secret[:20] + ("a" if secret[20] != "a" else "b") + secret[21:]
+    mistyped = run("key", "show", vault.path, typed)
+    assert mistyped.exit_code == 2
+    assert "checksum" in said(mistyped)
+    run("key", "rotate", vault.path, "ana")
+    unknown = run("key", "show", vault.path, secret)
+    assert unknown.exit_code == 2
+    assert "unknown" in said(unknown)
+    assert secret not in said(mistyped) + said(unknown)
+
+
+def test_rotated_and_revoked_keys_end(vault: Vault, secret: str) -> None:
+    new = json_of("key", "rotate", vault.path, "ana")["key"]
+    assert accounts_of(vault).find(secret) is None
+    assert accounts_of(vault).find(new) is not None
+    assert json_of("key", "revoke", vault.path, "ana")["revoked"]
+    assert accounts_of(vault).find(new) is None
+    assert run("key", "rotate", vault.path, "ana").exit_code == 2
+
+
+def test_share_beyond_the_grant_has_exit_code_3(vault: Vault) -> None:
+    run("key", "issue", vault.path, "ana", "--epsilon", 15, "--reserved", "--keep", 2)
+    refused = run("key", "issue", vault.path, "bob", "--epsilon", 4, "--reserved", "--json")
+    assert refused.exit_code == 3
+    assert json.loads(refused.stdout)["would_fit"] == pytest.approx(3, abs=0.01)
+    assert run("key", "issue", vault.path, "bob", "--epsilon", 3, "--reserved").exit_code == 0
+    assert run("key", "issue", vault.path, "cy", "--epsilon", 30).exit_code == 0
+
+
+def test_requests_are_decided(vault: Vault, secret: str) -> None:
+    assert "No request" in said(run("key", "requests", vault.path))
+    accounts = accounts_of(vault)
+    first = accounts.request(accounts.get("ana").id, 2.5, "[red]more[/] please")
+    second = accounts.request(accounts.get("ana").id, 100, "all of it")
+    shown = said(run("key", "requests", vault.path))
+    assert "[red]more[/]" in shown
+    assert json_of("key", "approve", vault.path, first.id)["key"]["epsilon"] == 12.5
+    assert "denied" in said(run("key", "deny", vault.path, second.id))
+    assert run("key", "approve", vault.path, second.id).exit_code == 2
+    assert run("key", "deny", vault.path, 99).exit_code == 2
+    assert json_of("key", "requests", vault.path) == {"requests": []}
+    assert len(json_of("key", "requests", vault.path, "--all")["requests"]) == 2
+
+
+def test_every_act_is_in_the_audit_log(vault: Vault, secret: str) -> None:
+    accounts = accounts_of(vault)
+    request = accounts.request(accounts.get("ana").id, 2.5, "please")
+    for words in (("approve", vault.path, request.id), ("extend", vault.path, "ana", "--expires", "90d")):
+        assert run("key", *words).exit_code == 0
+    assert run("key", "rotate", vault.path, "ana").exit_code == 0
+    assert run("key", "revoke", vault.path, "ana").exit_code == 0
+    lines = (vault.path.with_name("vault.server") / "audit.jsonl").read_text()
+    acts = [json.loads(line)["act"] for line in lines.splitlines()]
+    assert acts == ["key-issue", "request-approve", "key-extend", "key-rotate", "key-revoke"]
+    assert secret not in lines
+    assert "please" not in lines
+
+
+def test_audit_log_is_verified_by_vault_folder_and_file(vault: Vault, secret: str) -> None:
+    state = vault.path.with_name("vault.server")
+    found = json_of("audit-log", "verify", vault.path)
+    assert found["lines"] == 1
+    assert json_of("audit-log", "verify", state) == json_of("audit-log", "verify", state / "audit.jsonl") == found
+    assert json_of("audit-log", "verify", vault.path, "--head", str(found["head"]).upper()) == found
+    cut = run("audit-log", "verify", vault.path, "--head", "0" * 63 + "1")
+    assert cut.exit_code == 1
+    assert "cut off" in said(cut)
+    AuditLog(state / "audit.jsonl").append("front", "start", "server")
+    content = (state / "audit.jsonl").read_text()
+    (state / "audit.jsonl").write_text(content.replace('"name":"ana"', '"name":"eve"'))
+    spoiled = run("audit-log", "verify", vault.path)
+    assert spoiled.exit_code == 1
+    assert "Line 1" in said(spoiled)
+    assert run("audit-log", "verify", vault.path.with_name("none")).exit_code == 1
+
+
+def test_older_copy_is_accepted_by_a_command(vault: Vault, secret: str) -> None:
+    accounts = vault.path.with_name("vault.server") / "accounts.sqlite"
+    accounts.with_suffix(".counter").write_text("1000")
+    refused = run("key", "list", vault.path)
+    assert refused.exit_code == 1
+    assert "discreet key accept-copy" in said(refused)
+    assert run("key", "accept-copy", vault.path).exit_code == 0
+    assert run("key", "list", vault.path).exit_code == 0
+
+
+def test_state_folder_is_named(vault: Vault, tmp_path: Path) -> None:
+    state = tmp_path / "elsewhere"
+    json_of("key", "issue", vault.path, "ana", "--epsilon", 10, "--state", state)
+    assert (state / "accounts.sqlite").exists()
+    missing = run("key", "list", vault.path)
+    assert missing.exit_code == 2
+    assert "--state" in said(missing)
+    assert len(json_of("key", "list", vault.path, "--state", state)["keys"]) == 1
+    assert state_of(Path("a/hospital"), None) == Path("a/hospital.server").absolute()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--epsilon", 0),
+        ("--epsilon", "nan"),
+        ("--epsilon", 1, "--rate", "often"),
+        ("--epsilon", 1, "--expires", "soon"),
+        ("--epsilon", 1, "--expires", "2020-01-01"),
+        ("--epsilon", 1, "--models", " , "),
+        ("--epsilon", 1, "--questions", 0),
+        ("--epsilon", 1, "--keep", 21),
+        (),
+    ],
+)
+def test_wrong_caps_have_exit_code_2(vault: Vault, options: tuple[object, ...]) -> None:
+    assert run("key", "issue", vault.path, "ana", *options).exit_code == 2
+
+
+def test_nothing_to_change_is_refused(vault: Vault, secret: str) -> None:
+    refused = run("key", "extend", vault.path, "ana")
+    assert refused.exit_code == 2
+    assert "Name a cap" in said(refused)
+
+
+def test_missing_vault_and_key_are_named(vault: Vault, secret: str, tmp_path: Path) -> None:
+    assert run("key", "issue", tmp_path / "none", "ana", "--epsilon", 1).exit_code == 2
+    unknown = run("key", "show", vault.path, "anna")
+    assert unknown.exit_code == 2
+    assert "Did you mean ana?" in said(unknown)
+
+
+@pytest.mark.parametrize(
+    ("text", "rate"), [("6/min", (6, 60.0)), ("100/day", (100, 86_400.0)), ("3/10s", (3, 10.0)), (None, None)]
+)
+def test_rates_are_read(text: str | None, rate: tuple[int, float] | None) -> None:
+    assert parse_rate(text) == rate
+
+
+@pytest.mark.parametrize(
+    ("text", "date"),
+    [
+        ("90d", datetime(2026, 4, 1, tzinfo=UTC)),
+        ("12h", datetime(2026, 1, 1, 12, tzinfo=UTC)),
+        ("2027-01-31", datetime(2027, 1, 31, tzinfo=UTC)),
+        ("2027-01-31T12:00+02:00", datetime(2027, 1, 31, 10, tzinfo=UTC)),
+    ],
+)
+def test_dates_of_expiry_are_read(text: str, date: datetime) -> None:
+    assert parse_expiry(text, NOW) == date
+
+
+@pytest.mark.parametrize("text", ["", "0d", "-1d", "tomorrow", "2026-01-01"])
+def test_other_dates_of_expiry_are_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="--expires"):
+        parse_expiry(text, NOW)

@@ -1,0 +1,80 @@
+"""Accounts with a clock that tests move, and charges of pure epsilon."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from discreet.privacy.accounting import Budget, Spending
+from discreet.privacy.costs import Cost, Pure, ZeroConcentrated
+from discreet.server.accounts import Accounts, Key, Limits
+from discreet.server.wire import Charge
+
+GRANT = Budget(20.0, 1e-5, 5e-6)
+VAULT = "hospital"
+DAY = 86_400.0
+
+
+@dataclass
+class Clock:
+    """A clock that stands still until it is moved."""
+
+    now: float = 1_800_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@dataclass
+class Bank:
+    """Accounts of one vault, and a count from which ids are made."""
+
+    path: Path
+    clock: Clock = field(default_factory=Clock)
+    accounts: Accounts = field(init=False)
+    count: int = 0
+
+    def __post_init__(self) -> None:
+        self.accounts = Accounts(self.path, clock=self.clock)
+        self.accounts.grant(VAULT, GRANT)
+
+    def key(self, epsilon: float = 10.0, *, reserved: bool = False, **limits: object) -> Key:
+        self.count += 1
+        made, _ = self.accounts.issue(
+            f"key {self.count}",
+            [VAULT],
+            Limits(epsilon, **limits),  # type: ignore[arg-type]
+            reserved=reserved,
+        )
+        return made
+
+    def ask(
+        self, key: Key, charge: Charge, fingerprint: str = "", idempotency: str | None = None, *, anew: bool = False
+    ) -> object:
+        """Reserve a question with an id of its own; of another content than all before, unless it is given."""
+        self.count += 1
+        return self.accounts.reserve(
+            key.id,
+            f"{self.count:032x}",
+            charge,
+            vault=VAULT,
+            model=VAULT,
+            fingerprint=fingerprint or f"content {self.count}",
+            idempotency=idempotency,
+            anew=anew,
+        )
+
+    @property
+    def last(self) -> str:
+        """The id of the question asked last."""
+        return f"{self.count:032x}"
+
+
+def charge_of(cost: Cost) -> Charge:
+    return Charge.of(Spending.of(cost), GRANT)
+
+
+def pure(epsilon: float, delta: float = 0.0) -> Charge:
+    return charge_of(Pure(epsilon, delta))
+
+
+def gaussian(rho: float) -> Charge:
+    return charge_of(ZeroConcentrated(rho))

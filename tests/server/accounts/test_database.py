@@ -1,0 +1,102 @@
+"""The database: older copies, missing files, full disks, and forks."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from discreet.server.accounts import Accounts, AccountsError, OlderCopy
+from tests.server.accounts.helpers import Bank, pure
+
+
+def test_older_copy_is_refused_until_it_is_accepted(bank: Bank) -> None:
+    key = bank.key()
+    bank.accounts.close()
+    copy = bank.path.with_name("copy.sqlite")
+    shutil.copy(bank.path, copy)
+    bank.ask(key, pure(2))
+    bank.accounts.close()
+    shutil.copy(copy, bank.path)
+    with pytest.raises(OlderCopy, match="accept-copy"):
+        Accounts(bank.path)
+    older = Accounts(bank.path, check_copy=False)
+    older.database.accept_copy()
+    assert Accounts(bank.path).odometer(key.id).spent == 0
+
+
+def test_copy_under_a_running_server_is_refused(bank: Bank) -> None:
+    key = bank.key()
+    bank.accounts.close()
+    copy = bank.path.with_name("copy.sqlite")
+    shutil.copy(bank.path, copy)
+    bank.ask(key, pure(2))
+    bank.accounts.close()
+    shutil.copy(copy, bank.path)
+    with pytest.raises(OlderCopy):
+        bank.ask(key, pure(2))
+
+
+def test_missing_database_is_not_made_anew(bank: Bank) -> None:
+    bank.accounts.close()
+    for path in bank.path.parent.glob("accounts.sqlite*"):
+        path.unlink()
+    with pytest.raises(OlderCopy, match="missing"):
+        Accounts(bank.path)
+    assert not bank.path.exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"no number", b"-3"])
+def test_damaged_counter_refuses_nothing(bank: Bank, content: bytes) -> None:
+    key = bank.key()
+    bank.path.with_suffix(".counter").write_bytes(content)
+    assert Accounts(bank.path).get(key.id) == key
+
+
+def test_counter_is_never_ahead(bank: Bank) -> None:
+    for _ in range(3):
+        bank.key()
+        assert int(bank.path.with_suffix(".counter").read_text()) == bank.accounts.database.changes()
+
+
+def test_failed_transaction_changes_nothing(bank: Bank) -> None:
+    before = bank.accounts.database.changes()
+    with pytest.raises(ZeroDivisionError), bank.accounts.database.writing():
+        raise ZeroDivisionError
+    assert bank.accounts.database.changes() == before
+
+
+def test_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "accounts.sqlite"
+    path.write_bytes(b"no database, but long enough to be one: " * 100)
+    with pytest.raises(AccountsError, match="damaged"):
+        Accounts(path)
+
+
+def test_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(AccountsError, match="--state"):
+        Accounts(tmp_path / "file" / "state" / "accounts.sqlite")
+
+
+def test_other_format_is_refused(bank: Bank) -> None:
+    with bank.accounts.database.writing() as connection:
+        connection.exec_driver_sql("update accounts_state set value = 2 where name = 'format'")
+    with pytest.raises(AccountsError, match="format 2"):
+        Accounts(bank.path)
+
+
+def test_forked_process_opens_its_own_connection(bank: Bank) -> None:
+    key = bank.key()
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            bank.ask(key, pure(1))
+            code = 0
+        finally:
+            os._exit(code)
+    assert os.waitpid(child, 0)[1] == 0
+    bank.count += 1
+    bank.ask(key, pure(1))
+    assert bank.accounts.odometer(key.id).questions == 2

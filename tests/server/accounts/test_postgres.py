@@ -1,0 +1,46 @@
+"""The accounts in a PostgreSQL database, which several machines share."""
+
+import threading
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+from discreet.server.accounts import Accounts, KeyExhausted, Limits, Replay, Reservation
+from tests.ledger.conftest import running
+from tests.server.accounts.helpers import GRANT, VAULT, pure
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[str]:
+    pytest.importorskip("psycopg", reason="PostgreSQL is tested where psycopg is installed")
+    with running() as address:
+        yield address
+
+
+def test_cap_holds_for_askers_at_once_in_postgres(postgres: str) -> None:
+    accounts = [Accounts(postgres) for _ in range(4)]
+    accounts[0].grant(VAULT, GRANT)
+    key, secret = accounts[1].issue("ana", [VAULT], Limits(10.0, questions=7), reserved=True)
+    assert accounts[2].find(secret) == key
+    outcomes: list[type] = []
+
+    def ask(number: int) -> None:
+        question = f"{number:032x}"
+        own = accounts[number % 4]
+        outcomes.append(type(own.reserve(key.id, question, pure(0.5), vault=VAULT, model=VAULT, fingerprint=question)))
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert Counter(outcomes) == {Reservation: 7, KeyExhausted: 9}
+    question = next(iter(accounts[0].unsettled()))
+    accounts[0].settle(question, pure(0.25), {"text": "ß"})
+    assert accounts[3].recall(key.id, question) == Replay(question, {"text": "ß"})
+    made = accounts[1].request(key.id, 1.0, "please")
+    assert accounts[2].approve(made.id)[1].epsilon == 11.0
+    assert accounts[3].odometer(key.id).questions == 7
+    for one in accounts:
+        one.close()

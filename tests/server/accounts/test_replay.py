@@ -1,0 +1,135 @@
+"""The same request: it joins a question in flight, or gets the stored reply, and pays once."""
+
+import pytest
+
+from discreet.server.accounts import Accounts, InFlight, Mismatch, Replay, Reservation
+from discreet.server.wire import Charge
+from tests.server.accounts.helpers import DAY, Bank, pure
+
+TEN_MINUTES = 600.0
+
+
+def test_same_content_joins_and_is_replayed(bank: Bank) -> None:
+    key = bank.key()
+    assert isinstance(bank.ask(key, pure(2), "same"), Reservation)
+    question = bank.last
+    assert bank.ask(key, pure(2), "same") == InFlight(question)
+    assert bank.accounts.recall(key.id, "same") == InFlight(question)
+    bank.accounts.settle(question, pure(1), {"text": "Winter Hand"})
+    assert bank.ask(key, pure(2), "same") == Replay(question, {"text": "Winter Hand"})
+    assert bank.accounts.odometer(key.id).spent == pytest.approx(1)
+
+
+def test_content_is_replayed_for_ten_minutes(bank: Bank) -> None:
+    key = bank.key()
+    bank.ask(key, pure(2), "same")
+    bank.clock.now += 5_000  # a long answer: the minutes count from its end
+    bank.accounts.settle(bank.last, pure(1), {"n": 1})
+    bank.clock.now += TEN_MINUTES - 0.001
+    assert isinstance(bank.accounts.recall(key.id, "same"), Replay)
+    bank.clock.now += 0.001
+    assert bank.accounts.recall(key.id, "same") is None
+
+
+def test_idempotency_key_is_known_for_a_day(bank: Bank) -> None:
+    key = bank.key()
+    bank.ask(key, pure(2), "same", "name")
+    bank.accounts.settle(bank.last, pure(1), {"n": 1})
+    bank.clock.now += DAY - 0.001
+    assert isinstance(bank.accounts.recall(key.id, "same", "name"), Replay)
+    assert bank.accounts.recall(key.id, "other", "name") == Mismatch()
+    bank.clock.now += 0.001
+    assert bank.accounts.recall(key.id, "same", "name") is None
+    assert bank.accounts.recall(key.id, "other", "name") is None
+
+
+def test_new_idempotency_key_finds_the_same_content(bank: Bank) -> None:
+    key = bank.key()
+    bank.ask(key, pure(2), "same", "one")
+    bank.accounts.settle(bank.last, pure(1), {"n": 1})
+    assert bank.ask(key, pure(2), "same", "two") == Replay(bank.last[:-1] + f"{bank.count - 1:x}", {"n": 1})
+
+
+def test_idempotency_key_in_flight(bank: Bank) -> None:
+    key = bank.key()
+    bank.ask(key, pure(2), "same", "name")
+    question = bank.last
+    assert bank.ask(key, pure(2), "same", "name") == InFlight(question)
+    assert bank.ask(key, pure(2), "other", "name") == Mismatch()
+
+
+def test_anew_pays_again_but_joins_what_is_in_flight(bank: Bank) -> None:
+    key = bank.key()
+    bank.ask(key, pure(2), "same")
+    question = bank.last
+    assert bank.ask(key, pure(2), "same", anew=True) == InFlight(question)
+    bank.accounts.settle(question, pure(2), {"n": 1})
+    assert isinstance(bank.ask(key, pure(2), "same", "name", anew=True), Reservation)
+    bank.accounts.settle(bank.last, pure(2), {"n": 2})
+    assert isinstance(bank.ask(key, pure(2), "same", "name", anew=True), Replay)
+    assert bank.accounts.recall(key.id, "same") == Replay(bank.last[:-1] + f"{bank.count - 1:x}", {"n": 2})
+
+
+def test_keys_do_not_share_replies(bank: Bank) -> None:
+    first, second = bank.key(), bank.key()
+    bank.ask(first, pure(2), "same", "name")
+    bank.accounts.settle(bank.last, pure(1), {"n": 1})
+    assert bank.accounts.recall(second.id, "same", "name") is None
+    assert bank.accounts.receipt(second.id, bank.last) is None
+
+
+def test_question_without_a_reply_is_asked_again(bank: Bank) -> None:
+    key = bank.key()
+    bank.ask(key, pure(2), "same", "name")
+    bank.accounts.settle(bank.last, Charge.nothing())
+    assert isinstance(bank.ask(key, pure(2), "same", "name"), Reservation)
+
+
+def test_lost_question_is_asked_again_and_stays_charged(bank: Bank) -> None:
+    key = bank.key()
+    bank.ask(key, pure(2), "same", "name")
+    lost = bank.last
+    again = Accounts(bank.path, clock=bank.clock)
+    assert again.recover() == [lost]
+    assert again.recover() == []
+    assert set(again.unsettled()) == {lost}
+    assert again.recall(key.id, "same", "name") is None
+    assert again.odometer(key.id).spent == pytest.approx(2)
+    again.settle(lost, pure(1), {"n": 1})
+    assert isinstance(again.recall(key.id, "same", "name"), Replay)
+    assert again.odometer(key.id).spent == pytest.approx(1)
+
+
+def test_reply_is_kept_if_the_clock_goes_back(bank: Bank) -> None:
+    key = bank.key()
+    bank.ask(key, pure(2), "same", "name")
+    bank.clock.now -= 7 * DAY
+    bank.accounts.settle(bank.last, pure(1), {"n": 1})
+    assert isinstance(bank.accounts.recall(key.id, "same"), Replay)
+    assert isinstance(bank.accounts.recall(key.id, "same", "name"), Replay)
+
+
+def test_replies_are_deleted_after_a_day(bank: Bank) -> None:
+    key = bank.key()
+    bank.ask(key, pure(2), "same")
+    bank.accounts.settle(bank.last, pure(1), {"text": "Winter Hand was released"})
+    for _ in range(2):
+        bank.clock.now += DAY
+        bank.ask(key, pure(0.1))
+        bank.accounts.settle(bank.last, pure(0.1))
+    assert len(bank.accounts.receipts(key.id)) == 3
+    with bank.accounts.database.reading() as connection:
+        assert connection.exec_driver_sql("select count(reply) from account_question").scalar() == 0
+
+
+def test_receipts_are_paged_newest_first(bank: Bank) -> None:
+    key, ids = bank.key(), []
+    for number in range(5):
+        bank.clock.now += number % 2  # two of them at the same time
+        bank.ask(key, pure(0.5))
+        ids.append(bank.last)
+    first = bank.accounts.receipts(key.id, limit=2)
+    rest = bank.accounts.receipts(key.id, before=str(first[-1]["question_id"]))
+    assert [one["question_id"] for one in [*first, *rest]] == ids[::-1]
+    assert bank.accounts.receipts(key.id, before="unknown") == []
+    assert all(one["epsilon"] == pytest.approx(0.5) and not one["settled"] for one in first)

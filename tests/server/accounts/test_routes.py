@@ -1,0 +1,126 @@
+"""The routes of the accounts, behind a key that is given."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from fastapi import FastAPI
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
+from discreet.server.accounts import CAP_IS_POLICY, Key
+from discreet.server.audit_log import AuditLog
+from discreet.server.front.errors import FrontError
+from discreet.server.front.routes_accounts import accounts_router
+from discreet.server.wire import Charge
+from tests.server.accounts.helpers import VAULT, Bank, pure
+
+Send = Callable[..., httpx2.Response]
+
+
+async def read(request: Request) -> bytes:
+    return await request.body()
+
+
+@pytest.fixture
+def key(bank: Bank) -> Key:
+    return bank.key(10.0, per_question=2.5, rate=(60, 60.0))
+
+
+@pytest.fixture
+def send(bank: Bank, key: Key, tmp_path: Path) -> Send:
+    """Sends a request of the key."""
+    app = FastAPI()
+    usual = {VAULT: (VAULT, pure(2.5)), f"{VAULT}:free": (VAULT, Charge.nothing())}
+    log = AuditLog(tmp_path / "audit.jsonl")
+    app.include_router(accounts_router(bank.accounts, log, lambda: key, read, lambda _: usual))
+
+    async def refuse(_: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, FrontError)
+        return JSONResponse(error.body(), error.status)
+
+    app.add_exception_handler(FrontError, refuse)
+
+    async def go(method: str, path: str, **given: Any) -> httpx2.Response:
+        transport = httpx2.ASGITransport(app=app)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://front") as client:
+            return await client.request(method, path, **given)
+
+    def sent(method: str, path: str, **given: Any) -> httpx2.Response:
+        answer: Awaitable[httpx2.Response] = go(method, path, **given)
+        return asyncio.run(answer)  # type: ignore[arg-type]
+
+    return sent
+
+
+def test_budget_is_the_key_s_odometer(bank: Bank, key: Key, send: Send) -> None:
+    bank.ask(key, pure(2.5))
+    found = send("GET", "/v1/budget").json()
+    assert (found["granted"], found["questions"]) == (10.0, 1)
+    assert found["spent"] == pytest.approx(2.5)
+    assert found["more"] == {VAULT: 3, f"{VAULT}:free": None}
+    assert found["note"] == CAP_IS_POLICY
+
+
+def test_receipts_are_the_key_s_own(bank: Bank, key: Key, send: Send) -> None:
+    own = []
+    for _ in range(3):
+        bank.ask(key, pure(1))
+        own.append(bank.last)
+    bank.ask(bank.key(), pure(1))
+    page = send("GET", "/v1/receipts?limit=2").json()
+    rest = send("GET", f"/v1/receipts?before={page['next_before']}").json()
+    assert [one["question_id"] for one in page["data"] + rest["data"]] == own[::-1]
+    assert rest["next_before"] is None
+    lines = send("GET", "/v1/receipts", headers={"accept": "application/x-ndjson"}).text.splitlines()
+    assert [json.loads(line) for line in lines] == page["data"] + rest["data"]
+    assert send("GET", f"/v1/receipts/chatcmpl-{own[0]}").json()["question_id"] == own[0]
+    assert send("GET", f"/v1/receipts/{bank.last}").status_code == 404
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "1001", "x", "", "1e3", "²"])
+def test_page_sizes_out_of_range_are_refused(send: Send, limit: str) -> None:
+    assert send("GET", "/v1/receipts", params={"limit": limit}).status_code == 400
+
+
+def test_request_reaches_the_custodian(bank: Bank, key: Key, send: Send, tmp_path: Path) -> None:
+    made = send("POST", "/v1/budget/requests", json={"epsilon": 2.5, "reason": "CANARY please"})
+    assert made.status_code == 201
+    assert [one.reason for one in bank.accounts.requests()] == ["CANARY please"]
+    assert send("GET", "/v1/budget/requests").json()["data"][0]["state"] == "pending"
+    assert "CANARY" not in (tmp_path / "audit.jsonl").read_text()
+
+
+BODIES = [
+    b"",
+    b"[]",
+    b"{",
+    b"\xff",
+    b'{"epsilon": 1}',
+    b'{"epsilon": "CANARY", "reason": "x"}',
+    b'{"epsilon": NaN, "reason": "x"}',
+    b'{"epsilon": true, "reason": "x"}',
+    b'{"epsilon": 1e300, "reason": "x"}',
+    b'{"epsilon": -1, "reason": "x"}',
+    b'{"epsilon": 1, "reason": ["CANARY"]}',
+    b'{"epsilon": 1, "reason": " "}',
+    b'{"epsilon": 1, "reason": "\\ud800"}',
+    b'{"epsilon": 1, "reason": "' + b"x" * 501 + b'"}',
+]
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_wrong_requests_are_not_repeated(bank: Bank, send: Send, body: bytes) -> None:
+    refused = send("POST", "/v1/budget/requests", content=body)
+    assert refused.status_code == 400
+    assert "CANARY" not in refused.text
+    assert bank.accounts.requests() == []
+
+
+def test_sixth_pending_request_is_refused(send: Send) -> None:
+    statuses = [send("POST", "/v1/budget/requests", json={"epsilon": 1, "reason": "x"}).status_code for _ in range(6)]
+    assert statuses == [201] * 5 + [400]

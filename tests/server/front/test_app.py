@@ -1,0 +1,320 @@
+import asyncio
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.routing import Route as StarletteRoute
+
+from discreet.server.front.pacing import default_quantum
+from discreet.server.front.routes import ROUTES, find_route
+from tests.server.front.fakes import QUESTION, FakeKeeper, Front, code, drive, receipt, running
+
+CANARY = "canary-of-a-patient"
+
+
+def test_routes_of_the_app_are_those_of_the_table(tmp_path: Path) -> None:
+    front = Front(tmp_path, FakeKeeper())
+    served: set[tuple[str, str]] = set()
+    for path, methods in served_routes(front.app.router.routes):
+        served |= {(method, path) for method in methods}
+    mcp = {(method, path) for method, path in served if path == "/mcp"}
+    known = {(route.method, route.path) for route in ROUTES}
+    assert served - mcp == known - {("POST", "/mcp")}
+    assert mcp
+    assert {route.path for route in ROUTES if route.who == "all"} == {"/health/live", "/health/ready"}
+
+
+def served_routes(routes: Any) -> list[tuple[str, set[str]]]:
+    found = []
+    for route in routes:
+        inner = getattr(route, "original_router", None)
+        if inner is not None:
+            found += served_routes(inner.routes)
+        else:
+            assert isinstance(route, StarletteRoute)
+            found.append((route.path, (route.methods or {"POST"}) - {"HEAD"}))
+    return found
+
+
+def test_routes_without_a_key_are_closed(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with running(tmp_path, FakeKeeper()) as front:
+            for route in ROUTES:
+                path = route.path.replace("{model}", "hospital").replace("{question_id}", "0" * 32)
+                reply = await front.client.request(route.method, path)
+                assert (reply.status_code == 401) == (route.who == "analyst"), path
+                assert reply.headers["x-content-type-options"] == "nosniff"
+            for path in ("/v1/embeddings", "/metrics", "/docs", "/admin", "/v1/models/", "/v1/chat/completions/"):
+                assert code(await front.client.post(path))[:2] == (404, "not_found")
+            assert code(await front.client.get("/v1/chat/completions"))[:2] == (405, "method_not_allowed")
+
+    drive(test)
+
+
+def test_key_that_is_not_valid_gets_the_same_words(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with running(tmp_path, FakeKeeper()) as front:
+            key, revoked = front.key("revoked")
+            front.accounts.revoke(key.id)
+            _, old = front.key("rotated")
+            front.accounts.rotate("rotated")
+            replies = [await front.ask(secret) for secret in (revoked, old, "dsc_unknown", "x" * 5000)]
+            replies.append(await front.client.post("/v1/chat/completions"))
+            assert {code(reply) for reply in replies} == {(401, "invalid_api_key", "false")}
+            assert len({reply.text for reply in replies}) == 1
+            assert front.keeper.asked == []
+
+    drive(test)
+
+
+@pytest.mark.parametrize(
+    ("limits", "fields", "wanted"),
+    [
+        ({"per_question": 1.0}, {}, (402, "per_question_limit", "false")),
+        ({"models": ["hospital:consensus"]}, {}, (403, "not_allowed", "false")),
+        ({}, {"model": "clinic"}, (404, "model_not_found", "false")),
+        ({}, {"model": "nowhere"}, (404, "model_not_found", "false")),
+        ({}, {"model": "hospital:x"}, (404, "model_not_found", "false")),
+        ({}, {"n": 2}, (400, "invalid_request", "false")),
+        ({}, {"padding": "x" * 70_000}, (413, "too_large", "false")),
+    ],
+)
+def test_request_is_refused_unpaid(tmp_path: Path, limits: Any, fields: Any, wanted: Any) -> None:
+    async def test() -> None:
+        async with running(tmp_path, FakeKeeper()) as front:
+            key, secret = front.key(**limits)
+            assert code(await front.ask(secret, **fields)) == wanted
+            assert code(await front.ask(secret, stream=True, **fields)) == wanted
+            assert front.keeper.asked == []
+            assert front.accounts.odometer(key.id).spent == 0.0
+
+    drive(test)
+
+
+def test_rate_and_questions_are_limited(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with running(tmp_path, FakeKeeper()) as front:
+            _, slow = front.key("slow", rate=(1, 60.0))
+            _, few = front.key("few", questions=1)
+            for secret in (slow, few):
+                assert (await front.ask(secret)).status_code == 200
+            limited = await front.ask(slow, max_tokens=3)
+            assert code(limited) == (429, "rate_limited", "true")
+            assert 1 <= int(limited.headers["retry-after"]) <= 60
+            assert code(await front.ask(few, max_tokens=3)) == (402, "key_questions_exhausted", "false")
+            assert (await front.ask(few)).status_code == 200
+
+    drive(test)
+
+
+def test_exception_leaves_no_text(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    async def test() -> None:
+        keeper = FakeKeeper()
+        keeper.crash = RuntimeError(CANARY)
+        async with running(tmp_path, keeper) as front:
+            key, secret = front.key()
+            reply = await front.ask(secret, messages=[{"role": "user", "content": CANARY}])
+            assert code(reply) == (500, "internal_error", "false")
+            assert CANARY not in reply.text + str(reply.headers)
+            streamed = await front.ask(secret, messages=[{"role": "user", "content": f"{CANARY}2"}], stream=True)
+            assert CANARY not in streamed.text
+            assert '"code":"internal_error"' in streamed.text
+            assert front.accounts.odometer(key.id).spent == pytest.approx(4.0)
+
+            def fail(*_: object, **__: object) -> None:
+                raise ValueError(CANARY)
+
+            setattr(front.accounts, "odometer", fail)  # noqa: B010
+            keeper.crash = None
+            assert code(await front.ask(secret, max_tokens=1))[:2] == (500, "internal_error")
+        log = front.config.audit_log.read_text()
+        written = b"".join(path.read_bytes() for path in tmp_path.iterdir() if path.is_file())
+        assert CANARY not in "".join(capfd.readouterr()) + log
+        assert CANARY.encode() not in written
+
+    drive(test)
+
+
+def test_exception_leaves_no_text_by_mcp(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    async def test() -> None:
+        keeper = FakeKeeper()
+        keeper.crash = RuntimeError(CANARY)
+        async with running(tmp_path, keeper) as front:
+            _, secret = front.key()
+            for name, arguments, code in (
+                ("ask", {"question": CANARY}, "internal_error"),
+                ("ask", {"question": {"x": CANARY}}, "invalid_request"),
+                ("estimate", {"question": CANARY, "model": CANARY}, "model_not_found"),
+                (CANARY, {}, "invalid_request"),
+            ):
+                call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
+                reply = await front.client.post(
+                    "/mcp",
+                    json=call | {"params": {"name": name, "arguments": arguments}},
+                    headers={"authorization": f"Bearer {secret}", "accept": "application/json, text/event-stream"},
+                )
+                found = reply.json()["result"]
+                assert found["isError"] is True
+                assert found["structuredContent"]["error"]["code"] == code
+                assert CANARY not in reply.text
+        assert CANARY not in "".join(capfd.readouterr()) + front.config.audit_log.read_text()
+
+    drive(test)
+
+
+def test_task_of_a_client_is_answered_for_nothing(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with running(tmp_path, FakeKeeper()) as front:
+            key, secret = front.key(models=["hospital"])
+            told = receipt(await front.ask(secret, messages=[{"role": "user", "content": "### Task:\nA title."}]))
+            assert (told["stopped"], told["replayed"]) == ("task", False)
+            assert front.keeper.asked[0].model == "free"
+            assert front.accounts.odometer(key.id).spent == 0.0
+
+    drive(test)
+
+
+def test_choices_reach_the_keeper(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with running(tmp_path, FakeKeeper()) as front:
+            _, secret = front.key()
+            schema = {"type": "object", "properties": {"answer": {"enum": ["yes", "no"]}}}
+            wanted = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}
+            reply = await front.ask(secret, response_format=wanted)
+            assert front.keeper.asked[0].choices == ("yes", "no")
+            assert json.loads(reply.json()["choices"][0]["message"]["content"]) == {"answer": "yes"}
+
+    drive(test)
+
+
+def test_stream_comments_until_the_quantum(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test() -> None:
+        keeper = FakeKeeper()
+        keeper.delay = 0.1
+        monkeypatch.setattr("discreet.server.front.events.with_comments.__defaults__", (0.1,))
+        async with running(tmp_path, keeper, quantum=0.5) as front:
+            _, secret = front.key()
+            reply = await front.ask(secret, stream=True, stream_options={"include_usage": True})
+            parts = [part for part in reply.text.split("\n\n") if part]
+            assert reply.headers["content-type"].startswith("text/event-stream")
+            assert json.loads(parts[0][6:])["choices"][0]["delta"] == {"role": "assistant", "content": ""}
+            assert parts[1:4] == [": waiting"] * 3
+            assert parts[-1] == "data: [DONE]"
+            usage = json.loads(parts[-2][6:])
+            assert usage["usage"]["discreet"]["receipt"]["epsilon"] == 2.498
+
+    drive(test)
+
+
+def test_replies_leave_at_the_quantum(tmp_path: Path) -> None:
+    async def test() -> None:
+        quantum = 0.4
+        async with running(tmp_path, FakeKeeper(), quantum=quantum) as front:
+            _, secret = front.key()
+            clock = asyncio.get_running_loop().time
+            for fields in ({}, {}, {"n": 2}, {"model": "nowhere"}, {"max_tokens": 3}):
+                begun = clock()
+                await front.ask(secret, **fields)
+                took = (clock() - begun) / quantum
+                assert 0.97 < took < 1.6 or 1.97 < took < 2.6, took
+            begun = clock()
+            assert (await front.ask("dsc_none")).status_code == 401
+            assert (await front.get("/v1/models", secret)).status_code == 200
+            assert (await front.client.get("/health/ready")).status_code == 200
+            assert clock() - begun < quantum
+
+    drive(test)
+
+
+def test_quantum_follows_the_longest_answer(tmp_path: Path) -> None:
+    async def test() -> None:
+        front = Front(tmp_path, FakeKeeper())
+        object.__setattr__(front.config, "quantum", None)
+        from discreet.server.front.app import make_services
+
+        services = make_services(front.config, front.keeper, front.accounts, front.log)
+        assert await services.catalog.read()
+        assert services.pacer.quantum == default_quantum([0.01])
+
+    drive(test)
+
+
+def test_models_and_estimate_cost_nothing(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with running(tmp_path, FakeKeeper()) as front:
+            key, secret = front.key(models=["hospital", "hospital:free"])
+            models = (await front.get("/v1/models", secret)).json()["data"]
+            assert [model["id"] for model in models] == ["hospital", "hospital:free"]
+            assert [model["discreet"]["free"] for model in models] == [False, True]
+            assert (await front.get("/v1/models/hospital", secret)).json() == models[0]
+            assert code(await front.get("/v1/models/clinic", secret))[0] == 404
+            body = {"model": "hospital", "messages": [{"role": "user", "content": QUESTION}]}
+            headers = {"authorization": f"Bearer {secret}"}
+            told = (await front.client.post("/v1/estimate", json=body, headers=headers)).json()
+            assert told["epsilon_most"] == pytest.approx(2.0)
+            assert told["fits"] is True
+            assert told["key"]["left_after"] == pytest.approx(8.0)
+            assert front.accounts.odometer(key.id).spent == 0.0
+            assert front.keeper.asked == []
+
+    drive(test)
+
+
+def test_health_is_ready_when_the_keeper_is(tmp_path: Path) -> None:
+    async def test() -> None:
+        keeper = FakeKeeper()
+        keeper.loaded = False
+        async with running(tmp_path, keeper) as front:
+            _, secret = front.key()
+            assert (await front.client.get("/health/live")).status_code == 200
+            assert (await front.client.get("/health/ready")).status_code == 503
+            assert code(await front.ask(secret)) == (503, "starting", "true")
+            keeper.loaded = True
+            await asyncio.sleep(2.1)
+            assert (await front.client.get("/health/ready")).json() == {"status": "ready"}
+            front.app.state.services.asker.stopping = True
+            assert (await front.client.get("/health/ready")).json() == {"status": "stopping"}
+            assert code(await front.ask(secret)) == (503, "stopping", "true")
+
+    drive(test)
+
+
+def test_metrics_name_public_things_alone(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with running(tmp_path, FakeKeeper()) as front:
+            key, secret = front.key()
+            await front.ask(secret, messages=[{"role": "user", "content": CANARY}])
+            await front.client.get(f"/{CANARY}")
+            text = front.app.state.services.metrics.text().decode()
+            assert 'discreet_questions_total{model="hospital",outcome="end"} 1.0' in text
+            for absent in (CANARY, key.id, "process_", "python_"):
+                assert absent not in text
+
+    drive(test)
+
+
+def test_description_names_each_route(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with running(tmp_path, FakeKeeper()) as front:
+            _, secret = front.key()
+            paths = (await front.get("/openapi.json", secret)).json()["paths"]
+            assert {"/v1/chat/completions", "/v1/models", "/v1/estimate", "/health/live"} <= set(paths)
+
+    drive(test)
+
+
+def test_route_is_found_by_its_path() -> None:
+    assert find_route("GET", "/v1/receipts/abc")[0] is not None
+    assert find_route("GET", "/v1/receipts/")[0] is None
+    assert find_route("DELETE", "/mcp") == (None, ("POST",))
+    assert find_route("POST", "/v1/embeddings") == (None, ())
+
+
+def test_app_adds_no_handler_to_the_root_logger(tmp_path: Path) -> None:
+    root = logging.getLogger()
+    before = (list(root.handlers), root.level)
+    Front(tmp_path, FakeKeeper())
+    assert (list(root.handlers), root.level) == before
+    assert not logging.getLogger("mcp.server").isEnabledFor(logging.CRITICAL)

@@ -1,0 +1,274 @@
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from discreet.server.accounts import AccountsError
+from discreet.server.wire import Charge, Refused
+from tests.server.front.fakes import QUESTION, FakeKeeper, charge, code, drive, receipt, running
+from tests.server.front.test_replies import INVENTED
+
+CANARY = "canary-of-a-patient"
+
+
+def test_question_is_answered_and_charged(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with running(tmp_path, FakeKeeper()) as front:
+            key, secret = front.key()
+            reply = await front.ask(secret, temperature=0.5)
+            told = receipt(reply)
+            assert reply.json()["choices"][0]["message"]["content"] == "winter hand"
+            assert told["ignored"] == ["temperature"]
+            assert told["key"] == {"granted": 10.0, "spent": 2.0, "left": 8.0, "more": 4}
+            assert reply.headers["x-discreet-key-left"] == "8"
+            assert front.accounts.odometer(key.id).spent == pytest.approx(2.0)
+            assert reply.json()["id"] == f"chatcmpl-{front.keeper.asked[0].id}"
+            line = json.loads(front.config.audit_log.read_text().splitlines()[-1])
+            assert (line["actor"], line["act"], line["of"]) == (key.id, "question", front.keeper.asked[0].id)
+
+    drive(test)
+
+
+def test_same_question_is_replayed_and_paid_once(tmp_path: Path) -> None:
+    async def test() -> None:
+        keeper = FakeKeeper()
+        keeper.stopped = "public"
+        async with running(tmp_path, keeper) as front:
+            _, secret = front.key()
+            first = await front.ask(secret)
+            assert INVENTED not in first.text
+            second = await front.ask(secret, stream=False, top_p=0.3)
+            assert (receipt(first)["replayed"], receipt(second)["replayed"]) == (False, True)
+            assert second.json()["id"] == first.json()["id"]
+            assert receipt(second)["key"]["spent"] == 2.0
+            assert keeper.paid == 1
+            assert receipt(await front.ask(secret, discreet={"anew": True}))["replayed"] is False
+            assert keeper.paid == 2
+            again = await front.ask(secret, {"x-stainless-retry-count": "1"}, discreet={"anew": True})
+            assert receipt(again)["replayed"] is True
+            assert keeper.paid == 2
+
+    drive(test)
+
+
+def test_three_requests_at_once_pay_once(tmp_path: Path) -> None:
+    async def test() -> None:
+        keeper = FakeKeeper()
+        keeper.delay = 0.2
+        async with running(tmp_path, keeper) as front:
+            key, secret = front.key()
+            replies = await asyncio.gather(*(front.ask(secret) for _ in range(3)))
+            assert sorted(receipt(reply)["replayed"] for reply in replies) == [False, True, True]
+            assert len({reply.json()["id"] for reply in replies}) == 1
+            assert keeper.paid == 1
+            assert front.accounts.odometer(key.id).spent == pytest.approx(2.0)
+
+    drive(test)
+
+
+def test_client_that_goes_away_finds_its_answer(tmp_path: Path) -> None:
+    async def test() -> None:
+        keeper = FakeKeeper()
+        keeper.delay = 0.3
+        async with running(tmp_path, keeper) as front:
+            _, secret = front.key()
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(front.ask(secret), 0.15)
+            assert receipt(await front.ask(secret))["replayed"] is True
+            assert keeper.paid == 1
+
+    drive(test)
+
+
+def test_idempotency_key_belongs_to_one_request(tmp_path: Path) -> None:
+    async def test() -> None:
+        keeper = FakeKeeper()
+        async with running(tmp_path, keeper) as front:
+            _, secret = front.key()
+            name = {"idempotency-key": "one"}
+            assert receipt(await front.ask(secret, name, discreet={"anew": True}))["replayed"] is False
+            assert receipt(await front.ask(secret, name, discreet={"anew": True}))["replayed"] is True
+            assert code(await front.ask(secret, name)) == (422, "idempotency_mismatch", "false")
+            assert code(await front.ask(secret, {"idempotency-key": "x" * 300}))[0] == 400
+            keeper.delay = 0.2
+            other = {"idempotency-key": "two"}
+            both = (front.ask(secret, other, max_tokens=3), front.ask(secret, other, max_tokens=4))
+            assert sorted(reply.status_code for reply in await asyncio.gather(*both)) == [200, 422]
+            assert keeper.paid == 2
+
+    drive(test)
+
+
+def test_cap_holds_for_many_at_once(tmp_path: Path) -> None:
+    async def test() -> None:
+        keeper = FakeKeeper()
+        keeper.delay = 0.01
+        async with running(tmp_path, keeper) as front:
+            key, secret = front.key(epsilon=5.0)
+            asked = (front.ask(secret, messages=[{"role": "user", "content": f"Q{n}?"}]) for n in range(12))
+            replies = await asyncio.gather(*asked)
+            assert sorted(reply.status_code for reply in replies) == [200] * 2 + [402] * 10
+            assert front.accounts.odometer(key.id).spent == pytest.approx(4.0)
+            refused = next(reply for reply in replies if reply.status_code == 402)
+            assert code(refused) == (402, "key_budget_exhausted", "false")
+            assert refused.json()["error"]["type"] == "insufficient_quota"
+            assert refused.json()["discreet"]["asked"] == 2.0
+            assert refused.json()["discreet"]["left"] == pytest.approx(1.0)
+
+    drive(test)
+
+
+def test_answer_given_before_is_free_without_a_budget(tmp_path: Path) -> None:
+    async def test() -> None:
+        keeper = FakeKeeper()
+        keeper.free = True
+        async with running(tmp_path, keeper) as front:
+            _, secret = front.key(epsilon=1.0)
+            keeper.price = 2.0
+            assert (await front.ask(secret)).status_code == 200
+
+    drive(test)
+
+
+REFUSALS = [
+    (Refused("vault_budget_exhausted", 2.0, 1.0, 0.5), (402, "false")),
+    (Refused("question_too_long"), (400, "false")),
+    (Refused("cannot_answer", kind="count"), (400, "false")),
+    (Refused("ledger_unavailable"), (503, "true")),
+    (Refused("store_unavailable"), (503, "true")),
+    (Refused("stopping"), (503, "true")),
+]
+
+
+@pytest.mark.parametrize(("refusal", "wanted"), REFUSALS)
+def test_refusal_of_the_keeper_frees_the_key(tmp_path: Path, refusal: Refused, wanted: tuple[int, str]) -> None:
+    async def test() -> None:
+        keeper = FakeKeeper()
+        keeper.refusal = refusal
+        async with running(tmp_path, keeper) as front:
+            key, secret = front.key()
+            reply = await front.ask(secret)
+            assert code(reply) == (wanted[0], refusal.code, wanted[1])
+            assert front.accounts.odometer(key.id).spent == 0.0
+            keeper.refusal = None
+            assert (await front.ask(secret)).status_code == 200
+
+    drive(test)
+
+
+@pytest.mark.parametrize("name", ["interrupted", "vault_budget_exhausted", "ledger_unavailable", "internal_error"])
+def test_question_broken_off_after_a_payment(tmp_path: Path, name: str) -> None:
+    async def test() -> None:
+        keeper = FakeKeeper()
+        keeper.refusal = Refused(name, paid=charge(1.5))
+        async with running(tmp_path, keeper) as front:
+            key, secret = front.key()
+            first = await front.ask(secret)
+            assert first.status_code in (402, 500)
+            assert code(first)[1:] == (name, "false")
+            assert front.accounts.odometer(key.id).spent == pytest.approx(1.5)
+            keeper.refusal = None
+            again = await front.ask(secret)
+            assert again.json() == first.json()
+            assert keeper.paid == 1
+            assert (await front.ask(secret, discreet={"anew": True})).status_code == 200
+
+    drive(test)
+
+
+def test_keeper_that_goes_away_is_asked_under_the_same_id(tmp_path: Path) -> None:
+    async def test() -> None:
+        keeper = FakeKeeper()
+        async with running(tmp_path, keeper) as front:
+            key, secret = front.key()
+            keeper.gone = [True, False, False]
+            assert (await front.ask(secret)).status_code == 200
+            assert keeper.paid == 1
+            keeper.gone = [False]
+            assert code(await front.ask(secret, max_tokens=3)) == (503, "starting", "true")
+            assert front.accounts.odometer(key.id).spent == pytest.approx(2.0)
+
+    drive(test)
+
+
+def test_keeper_that_stays_away_leaves_the_ceiling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test() -> None:
+        keeper = FakeKeeper()
+        monkeypatch.setattr("discreet.server.front.asking.RESTART", 0.3)
+        async with running(tmp_path, keeper) as front:
+            key, secret = front.key()
+            keeper.gone = [True] * 99
+            assert code(await front.ask(secret)) == (500, "interrupted", "false")
+            assert front.accounts.odometer(key.id).spent == pytest.approx(2.0)
+            keeper.gone = []
+            assert code(await front.ask(secret)) == (500, "interrupted", "false")
+            assert keeper.paid == 0
+
+    drive(test)
+
+
+def test_accounts_that_fail_are_no_reason_to_pay(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with running(tmp_path, FakeKeeper()) as front:
+            _, secret = front.key()
+
+            def fail(*_: object, **__: object) -> None:
+                raise AccountsError(CANARY)
+
+            working = front.accounts.odometer
+            setattr(front.accounts, "odometer", fail)  # noqa: B010
+            assert code(await front.ask(secret)) == (500, "ledger_unavailable", "false")
+            setattr(front.accounts, "odometer", working)  # noqa: B010
+            assert receipt(await front.ask(secret))["replayed"] is True
+            setattr(front.accounts, "reserve", fail)  # noqa: B010
+            reply = await front.ask(secret, max_tokens=3)
+            assert code(reply) == (503, "ledger_unavailable", "true")
+            assert CANARY not in reply.text
+            assert front.keeper.paid == 1
+
+    drive(test)
+
+
+def test_queue_refuses_before_anything_is_paid(tmp_path: Path) -> None:
+    async def test() -> None:
+        keeper = FakeKeeper(price=0.01)
+        keeper.delay = 0.3
+        async with running(tmp_path, keeper, queue=2) as front:
+            key, secret = front.key()
+            asked = (front.ask(secret, messages=[{"role": "user", "content": f"Q{n}?"}]) for n in range(6))
+            replies = await asyncio.gather(*asked)
+            refused = [reply for reply in replies if reply.status_code != 200]
+            assert {code(reply) for reply in refused} == {(503, "queue_full", "true")}
+            assert "retry-after" in refused[0].headers
+            assert front.accounts.odometer(key.id).questions == keeper.paid == 6 - len(refused)
+
+    drive(test)
+
+
+def test_crash_of_the_front_leaves_an_error(tmp_path: Path) -> None:
+    async def test() -> None:
+        from discreet.server.front.asking import settle_lost
+        from discreet.server.front.requests import parse_chat
+
+        async with running(tmp_path, FakeKeeper()) as front:
+            key, secret = front.key()
+            body = {"model": "hospital", "messages": [{"role": "user", "content": QUESTION}]}
+            print_of = parse_chat(json.dumps(body).encode()).fingerprint
+            front.accounts.reserve(
+                key.id, "0" * 32, charge(2.0), vault="hospital", model="hospital", fingerprint=print_of
+            )
+            assert settle_lost(front.accounts) == ["0" * 32]
+            assert code(await front.ask(secret)) == (500, "interrupted", "false")
+            assert front.accounts.odometer(key.id).spent == pytest.approx(2.0)
+            assert front.accounts.receipts(key.id)[0]["epsilon"] == pytest.approx(2.0)
+            assert front.keeper.asked == []
+
+    drive(test)
+
+
+def test_charge_of_nothing_is_free() -> None:
+    from discreet.server.front.asking import is_free
+
+    assert is_free(Charge.nothing())
+    assert not is_free(charge(0.1))

@@ -1,0 +1,245 @@
+"""The openai SDK and an MCP client, unchanged, against a real front and a real keeper."""
+
+import asyncio
+import json
+import signal
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import openai
+import pytest
+from mcp.client.client import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from tests.server.front.serving import QUESTION, Server, serving
+from tests.server.keepers import wait_for
+
+pytestmark = pytest.mark.thorough
+NAMES = iter(f"key {number}" for number in range(1000))
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with serving(tmp_path_factory.mktemp("server")) as found:
+        yield found
+
+
+def asked(text: str) -> list[Any]:
+    return [{"role": "user", "content": text}]
+
+
+def is_answer(text: str | None) -> bool:
+    """Whether a text is one of the two that the toy vault gives: what the notes say, or that they do not agree."""
+    return text == "Winterhand" or (text or "").startswith("No answer: too few of the patients' notes agree")
+
+
+def told(completion: Any) -> dict[str, Any]:
+    found: dict[str, Any] = completion.usage.model_dump()["discreet"]
+    return found
+
+
+def test_openai_sdk_gets_an_answer_and_a_receipt(server: Server) -> None:
+    client = server.sdk(server.key(next(NAMES)))
+    assert next(model.id for model in client.models.list()) == "v"
+    found = client.chat.completions.create(model="v", messages=asked(QUESTION), temperature=0)
+    assert is_answer(found.choices[0].message.content)
+    receipt = told(found)
+    assert receipt["receipt"]["epsilon"] > 0
+    assert receipt["key"]["spent"] == pytest.approx(receipt["receipt"]["epsilon"], rel=0.01)
+    assert receipt["ignored"] == ["temperature"]
+
+
+def test_openai_sdk_reads_a_stream(server: Server) -> None:
+    client = server.sdk(server.key(next(NAMES)))
+    stream = client.chat.completions.create(
+        model="v", messages=asked(QUESTION), stream=True, stream_options={"include_usage": True}
+    )
+    chunks = list(stream)
+    text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
+    assert is_answer(text)
+    assert told(chunks[-1])["stopped"] == "end"
+
+
+def test_openai_sdk_names_choices(server: Server) -> None:
+    client = server.sdk(server.key(next(NAMES)))
+    schema = {"type": "object", "properties": {"disease": {"enum": ["winterhand", "flu"]}}, "required": ["disease"]}
+    wanted: Any = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}
+    found = client.chat.completions.create(model="v:consensus", messages=asked(QUESTION), response_format=wanted)
+    assert json.loads(found.choices[0].message.content or "") == {"disease": "winterhand"}
+    other = client.chat.completions.create(
+        model="v:consensus", messages=asked(QUESTION), extra_body={"guided_choice": ["winterhand", "flu"]}
+    )
+    assert other.choices[0].message.content == "winterhand"
+    assert told(other)["replayed"] is True
+
+
+def test_free_model_costs_nothing(server: Server) -> None:
+    client = server.sdk(server.key(next(NAMES), epsilon=0.01))
+    found = client.chat.completions.create(model="v:free", messages=asked("What is a thumb?"))
+    assert found.choices[0].message.content
+    title = client.chat.completions.create(model="v", messages=asked("### Task:\nWrite a title."))
+    assert told(title)["stopped"] == "task"
+    assert told(title)["key"]["spent"] == 0
+
+
+@pytest.mark.parametrize(
+    ("how", "error", "name"),
+    [
+        ({"model": "nowhere"}, openai.NotFoundError, "model_not_found"),
+        ({"n": 2}, openai.BadRequestError, "invalid_request"),
+        ({"messages": asked("How many patients have numb thumbs?")}, openai.BadRequestError, "cannot_answer"),
+        ({"extra_body": {"discreet": {"epsilon": 15}}}, openai.APIStatusError, "key_budget_exhausted"),
+    ],
+)
+def test_openai_sdk_asks_once_when_refused(server: Server, how: Any, error: Any, name: str) -> None:
+    sent: list[str] = []
+    http = openai.DefaultHttpxClient(event_hooks={"request": [lambda request: sent.append(str(request.url))]})
+    client = server.sdk(server.key(next(NAMES)), http_client=http)
+    given = {"model": "v:consensus", "messages": asked("Which disease?")} | how
+    with pytest.raises(error) as found:
+        client.chat.completions.create(**given)
+    assert found.value.code == name
+    assert found.value.response.headers["x-should-retry"] == "false"
+    assert len(sent) == 1
+
+
+def test_openai_sdk_with_a_wrong_key_is_refused(server: Server) -> None:
+    with pytest.raises(openai.AuthenticationError):
+        server.sdk("dsc_wrong").chat.completions.create(model="v", messages=asked(QUESTION))
+
+
+def test_three_clients_at_once_pay_once(server: Server) -> None:
+    secret, before = server.key(next(NAMES)), server.begun()
+    text = "Which disease makes the left thumb numb?"
+
+    def ask(_: int) -> dict[str, Any]:
+        return told(server.sdk(secret).chat.completions.create(model="v", messages=asked(text)))
+
+    with ThreadPoolExecutor(3) as pool:
+        receipts = list(pool.map(ask, range(3)))
+    assert len({receipt["question_id"] for receipt in receipts}) == 1
+    assert server.begun() == before + 1
+
+
+def test_keys_of_two_analysts_pay_once_for_one_question(server: Server) -> None:
+    text, before = "Which disease makes the right thumb numb?", server.begun()
+    secrets = [server.key(next(NAMES)), server.key(next(NAMES))]
+    with ThreadPoolExecutor(2) as pool:
+        found = list(
+            pool.map(lambda one: server.sdk(one).chat.completions.create(model="v", messages=asked(text)), secrets)
+        )
+    spent = sorted(told(one)["key"]["spent"] for one in found)
+    assert spent[0] == 0.0
+    assert spent[1] > 0.0
+    assert server.begun() == before + 1
+
+
+def test_budget_and_receipts_are_those_of_the_key(server: Server) -> None:
+    secret = server.key(next(NAMES))
+    found = server.sdk(secret).chat.completions.create(model="v", messages=asked("Which disease numbs both thumbs?"))
+    with httpx2.Client(base_url=server.root, headers={"authorization": f"Bearer {secret}"}) as http:
+        budget = http.get("/v1/budget").json()
+        receipts = http.get("/v1/receipts").json()["data"]
+        assert budget["spent"] == pytest.approx(told(found)["key"]["spent"])
+        assert budget["more"]["v"] == told(found)["key"]["more"]
+        assert [one["question_id"] for one in receipts] == [told(found)["question_id"]]
+        assert http.get(f"/v1/receipts/{found.id}").json()["epsilon"] > 0
+        made = http.post("/v1/budget/requests", json={"epsilon": 5, "reason": "More questions."})
+        assert made.status_code == 201
+        assert len(http.get("/v1/budget/requests").json()["data"]) == 1
+
+
+def test_cap_is_reached_with_402(server: Server) -> None:
+    client = server.sdk(server.key(next(NAMES), epsilon=3.0))
+    client.chat.completions.create(model="v", messages=asked("Which disease makes thumbs numb at night?"))
+    with pytest.raises(openai.APIStatusError) as found:
+        client.chat.completions.create(model="v", messages=asked("Which disease makes thumbs numb by day?"))
+    assert (found.value.status_code, found.value.code) == (402, "key_budget_exhausted")
+    assert found.value.type == "insufficient_quota"
+
+
+def test_mcp_client_asks_estimates_and_reads_the_budget(server: Server) -> None:
+    secret = server.key(next(NAMES))
+
+    async def test() -> None:
+        headers = {"authorization": f"Bearer {secret}"}
+        async with httpx2.AsyncClient(headers=headers) as http:
+            transport = streamable_http_client(f"{server.root}/mcp", http_client=http)
+            async with Client(transport) as client:
+                tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+                assert set(tools) == {"ask", "estimate", "budget"}
+                hints = tools["ask"].annotations
+                assert hints is not None
+                assert (hints.read_only_hint, hints.destructive_hint) == (False, True)
+                question = {"question": "Which disease makes thumbs numb in winter?"}
+                price = (await client.call_tool("estimate", question)).structured_content
+                found = (await client.call_tool("ask", question)).structured_content
+                assert price is not None
+                assert found is not None
+                assert is_answer(found["answer"])
+                assert found["receipt"]["epsilon"] <= price["epsilon_most"] + 1e-9
+                budget = (await client.call_tool("budget", {})).structured_content
+                assert budget is not None
+                assert budget["spent"] == pytest.approx(found["key"]["spent"])
+                for name, arguments in (("ask", {}), ("ask", {"question": ""}), ("nothing", {})):
+                    wrong = await client.call_tool(name, arguments)
+                    assert wrong.is_error
+                    assert wrong.structured_content is not None
+                    assert wrong.structured_content["error"]["code"] == "invalid_request"
+
+    asyncio.run(test())
+    assert httpx2.post(f"{server.root}/mcp", json={}).status_code == 401
+
+
+def test_front_writes_no_question_and_no_answer(server: Server) -> None:
+    written = server.errors.read_text() + server.config.audit_log.read_text()
+    assert '"route":"POST /v1/chat/completions"' in written
+    for absent in ("thumb", "winterhand", "Traceback", "dsc_"):
+        assert absent not in written
+
+
+def test_client_that_times_out_finds_its_answer(tmp_path: Path) -> None:
+    with serving(tmp_path, pause=True) as server:
+        secret, text = server.key(), "Which disease makes thumbs numb slowly?"
+        hasty = server.sdk(secret, timeout=0.5, max_retries=0)
+        with pytest.raises(openai.APITimeoutError):
+            hasty.chat.completions.create(model="v", messages=asked(text))
+        wait_for(tmp_path / "begun")
+        threading.Timer(0.5, (tmp_path / "go").touch).start()
+        found = server.sdk(secret).chat.completions.create(model="v", messages=asked(text))
+        assert is_answer(found.choices[0].message.content)
+        assert server.begun() == 1
+
+
+def test_front_that_is_killed_is_not_paid_twice(tmp_path: Path) -> None:
+    with serving(tmp_path, pause=True) as server:
+        secret, text = server.key(), "Which disease makes thumbs numb slowly?"
+        with pytest.raises(openai.APITimeoutError):
+            server.sdk(secret, timeout=0.5, max_retries=0).chat.completions.create(model="v", messages=asked(text))
+        wait_for(tmp_path / "begun")
+        (tmp_path / "go").touch()
+        server.restart()
+        with pytest.raises(openai.InternalServerError) as found:
+            server.sdk(secret).chat.completions.create(model="v", messages=asked(text))
+        assert found.value.code == "interrupted"
+        assert server.begun() == 1
+        other = server.sdk(secret).chat.completions.create(model="v", messages=asked(QUESTION))
+        assert is_answer(other.choices[0].message.content)
+
+
+def test_sigterm_answers_what_was_begun(tmp_path: Path) -> None:
+    with serving(tmp_path, pause=True) as server:
+        client, found = server.sdk(server.key()), list[Any]()
+        text = asked("Which disease makes thumbs numb slowly?")
+        thread = threading.Thread(target=lambda: found.append(client.chat.completions.create(model="v", messages=text)))
+        thread.start()
+        wait_for(tmp_path / "begun")
+        server.process.send_signal(signal.SIGTERM)
+        threading.Timer(0.5, (tmp_path / "go").touch).start()
+        thread.join(30)
+        assert is_answer(found[0].choices[0].message.content)
+        assert server.process.wait(20) == 0

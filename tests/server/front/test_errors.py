@@ -1,0 +1,58 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from discreet.server.accounts.outcomes import KeyExhausted, Mismatch, NotValid, RateLimited
+from discreet.server.front.errors import ERRORS, KIND_ADVICE, FrontError
+from discreet.server.wire import CODES
+
+RETRIED = (408, 409, 429)
+"""The statuses below 500 that the openai SDK sends again."""
+
+
+@pytest.mark.parametrize("code", sorted(ERRORS))
+def test_error_that_was_paid_is_never_retried(code: str) -> None:
+    paid = FrontError(code, paid=True)
+    assert paid.headers()["x-should-retry"] == "false"
+    assert "retry-after" not in paid.headers()
+    assert paid.status not in (*RETRIED[1:], 502, 503, 504)
+    assert "Nothing was paid" not in paid.body()["error"]["message"]
+
+
+@pytest.mark.parametrize("code", sorted(ERRORS))
+def test_error_that_may_be_retried_was_not_paid(code: str) -> None:
+    error = FrontError(code)
+    may_retry = error.headers()["x-should-retry"] == "true"
+    assert may_retry == ("retry-after" in error.headers()) == (error.status in (429, 503))
+    if may_retry:
+        assert not error.may_have_paid
+
+
+def test_error_body_is_the_envelope_of_openai() -> None:
+    body = FrontError("key_budget_exhausted", asked=2.5, left=1.0, would_fit=0.5).body()
+    assert set(body["error"]) == {"message", "type", "code", "param"}
+    assert body["error"]["type"] == "insufficient_quota"
+    assert body["discreet"] == {"asked": 2.5, "left": 1.0, "would_fit": 0.5}
+
+
+def test_error_codes_of_the_keeper_and_the_accounts_are_known() -> None:
+    assert set(CODES) <= set(ERRORS)
+    own = {RateLimited.code, NotValid.code, Mismatch.code}
+    assert own <= set(ERRORS)
+    assert KeyExhausted.__doc__
+    assert {"per_question_limit", "key_questions_exhausted", "key_budget_exhausted"} <= set(ERRORS)
+
+
+def test_error_advice_covers_every_kind_of_question() -> None:
+    from discreet.query.question_kinds import NAMES
+
+    assert set(KIND_ADVICE) == set(NAMES) - {"fact", "yes-no"}
+
+
+def test_error_table_of_the_page_is_that_of_the_code() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "serving.md").read_text(encoding="utf-8")
+    found = re.findall(r"^\| `(\w+)` \| (\d+) \| (yes|no) \|", page, re.MULTILINE)
+    assert sorted(found) == sorted(
+        (code, str(entry.status), "yes" if entry.retry else "no") for code, entry in ERRORS.items()
+    )

@@ -1,0 +1,126 @@
+import asyncio
+from collections.abc import Awaitable, Callable
+from itertools import pairwise
+
+import pytest
+
+from discreet.server.front.errors import FrontError
+from discreet.server.front.queue import Queue, Ticket
+
+
+def run(test: Callable[[], Awaitable[None]]) -> None:
+    async def main() -> None:
+        await asyncio.wait_for(test(), 10)
+
+    asyncio.run(main())
+
+
+async def turns(queue: Queue, keys: str) -> list[str]:
+    """Return the order in which one question for each letter is called, each a moment after the other."""
+    order: list[str] = []
+
+    async def ask(ticket: Ticket) -> None:
+        try:
+            await queue.wait(ticket)
+            order.append(ticket.key_id)
+            await asyncio.sleep(0)
+        finally:
+            queue.leave(ticket)
+
+    await asyncio.gather(*(ask(queue.enter(key)) for key in keys))
+    return order
+
+
+def test_queue_calls_one_key_after_the_other() -> None:
+    async def test() -> None:
+        assert await turns(Queue(), "aaaaabbc") == list("abcabaaa")
+
+    run(test)
+
+
+def test_queue_is_full() -> None:
+    async def test() -> None:
+        queue = Queue(waiting=3, share=3)
+        tickets = [queue.enter(key) for key in "abc"]
+        with pytest.raises(FrontError, match="queue_full"):
+            queue.enter("d")
+        queue.leave(tickets[0])
+        assert queue.waiting == 2
+        queue.enter("d")
+
+    run(test)
+
+
+def test_queue_leaves_room_for_other_keys() -> None:
+    async def test() -> None:
+        queue = Queue(waiting=8, share=4)
+        for _ in range(4):
+            queue.enter("a")
+        with pytest.raises(FrontError):
+            queue.enter("a")
+        queue.enter("b")
+
+    run(test)
+
+
+def test_queue_sends_two_of_a_key_at_most() -> None:
+    async def test() -> None:
+        queue = Queue(slots=4)
+        tickets = [queue.enter(key) for key in "aaab"]
+        tasks = [asyncio.create_task(queue.wait(ticket)) for ticket in tickets]
+        await asyncio.sleep(0.01)
+        assert [task.done() for task in tasks] == [True, True, False, True]
+        queue.leave(tickets[0])
+        await asyncio.sleep(0.01)
+        assert tasks[2].done()
+        for ticket in tickets[1:]:
+            queue.leave(ticket)
+        assert (queue.waiting, queue.running) == (0, 0)
+
+    run(test)
+
+
+def test_queue_passes_over_a_question_that_is_not_reserved() -> None:
+    async def test() -> None:
+        queue = Queue()
+        slow, fast = queue.enter("a"), queue.enter("b")
+        await asyncio.wait_for(queue.wait(fast), 1)
+        queue.leave(slow)
+        queue.leave(fast)
+        assert (queue.waiting, queue.running) == (0, 0)
+
+    run(test)
+
+
+def test_queue_forgets_a_question_that_was_cancelled() -> None:
+    async def test() -> None:
+        queue = Queue()
+        first, second = queue.enter("a"), queue.enter("a")
+        await queue.wait(first)
+        task = asyncio.create_task(queue.wait(second))
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        queue.leave(second)
+        queue.leave(first)
+        assert (queue.waiting, queue.running) == (0, 0)
+
+    run(test)
+
+
+def test_queue_starts_questions_at_a_distance() -> None:
+    async def test() -> None:
+        queue, clock, starts = Queue(slots=4), asyncio.get_running_loop().time, list[float]()
+        queue.spacing = 0.1
+
+        async def ask(key: str, takes: float) -> None:
+            ticket = queue.enter(key)
+            await queue.wait(ticket)
+            starts.append(clock())
+            await asyncio.sleep(takes)
+            queue.leave(ticket)
+
+        await asyncio.gather(ask("a", 0.0), ask("b", 0.09), ask("c", 0.02))
+        assert all(later - earlier > 0.09 for earlier, later in pairwise(starts))
+
+    run(test)

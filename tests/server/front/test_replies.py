@@ -1,0 +1,126 @@
+import json
+from typing import Any
+
+import pytest
+
+from discreet.server.front.errors import FrontError
+from discreet.server.front.outcomes import Outcome, restored, stored_error
+from discreet.server.front.replies import KeyNumbers, Reply
+from discreet.server.front.requests import parse_chat
+
+INVENTED = "an invented answer"
+RECEIPT = {
+    "epsilon": 2.498,
+    "delta": 1e-6,
+    "relation": "add-remove",
+    "unit": "patient",
+    "charges": [{"mechanism": "x", "change": "y", "cost": {}, "times": 2}],
+    "payment": "each unit that took part",
+    "private": True,
+}
+
+
+def answer(**fields: Any) -> dict[str, Any]:
+    base = {
+        "schema": 1,
+        "answer": "winter hand",
+        "text": "winter hand",
+        "useless": False,
+        "same_without_documents": False,
+        "stopped": "end",
+        "algorithm": "murag-ada",
+        "private": True,
+        "tokens": 2,
+        "private_tokens": 2,
+        "released": ["winter hand"],
+        "shares": None,
+        "receipt": RECEIPT,
+        "cost": None,
+        "remaining": None,
+        "kept": True,
+    }
+    return base | fields
+
+
+UNRELEASED = answer(answer=None, text=INVENTED, stopped="public", released=[])
+
+
+def reply(found: dict[str, Any], free: bool = False, footer: bool = False, task: bool = False, **fields: Any) -> Reply:
+    messages = [{"role": "user", "content": "What is it?"}]
+    request = parse_chat(json.dumps({"model": "hospital", "messages": messages, **fields}).encode())
+    outcome = Outcome("0" * 32, 1_795_473_688, "hospital", "patient", free, task, found)
+    return Reply(outcome, request, KeyNumbers(10.0, 2.5, 7.5, 3, footer))
+
+
+def content(found: Reply) -> Any:
+    return found.body()["choices"][0]["message"]["content"]
+
+
+def test_reply_is_a_completion_with_a_receipt() -> None:
+    body = reply(answer()).body()
+    assert body["id"] == "chatcmpl-" + "0" * 32
+    assert body["object"] == "chat.completion"
+    assert body["choices"][0]["message"]["content"] == "winter hand"
+    told = body["usage"]["discreet"]
+    assert told["receipt"]["epsilon"] == 2.498
+    assert told["receipt"]["charges"] == 2
+    assert told["key"] == {"granted": 10.0, "spent": 2.5, "left": 7.5, "more": 3}
+    assert told["replayed"] is False
+    assert reply(answer()).headers()["x-should-retry"] == "false"
+
+
+def test_reply_says_in_words_that_nothing_was_released() -> None:
+    found = reply(UNRELEASED)
+    assert content(found) == "No answer: too few of the patients' notes agree (or could pay)."
+    assert INVENTED not in json.dumps([found.body(), found.chunks()])
+
+
+def test_reply_of_the_free_model_is_its_own_text() -> None:
+    assert content(reply(UNRELEASED, free=True)) == INVENTED
+    told = reply(UNRELEASED, free=True, task=True).body()["usage"]["discreet"]
+    assert (told["stopped"], told["replayed"]) == ("task", False)
+
+
+def test_reply_names_a_useless_answer() -> None:
+    found = content(reply(answer(answer=None, useless=True, text="the")))
+    assert found == "No useful answer: what was released says nothing. It was: the"
+
+
+def test_reply_is_cut_at_a_stop() -> None:
+    assert content(reply(answer(), stop="hand")) == "winter "
+    assert content(reply(answer(), stop=["zzz", "ter"])) == "win"
+
+
+def test_reply_to_a_schema_is_valid_json() -> None:
+    schema = {"properties": {"disease": {"type": "string", "enum": ["winter hand", 'a "q"']}}}
+    wanted = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}
+    assert json.loads(content(reply(answer(), response_format=wanted))) == {"disease": "winter hand"}
+    message = reply(UNRELEASED, response_format=wanted).message()
+    assert message["content"] is None
+    assert message["refusal"].startswith("No answer: ")
+
+
+def test_reply_has_a_footer_if_the_key_asks_for_it() -> None:
+    assert content(reply(answer(), footer=True)).endswith("\n\nReceipt: epsilon 2.498. The key has epsilon 7.5 left.")
+
+
+def test_stream_holds_the_content_once() -> None:
+    found = reply(answer(), stream=True, stream_options={"include_usage": True}).chunks()
+    texts = [chunk["choices"][0]["delta"].get("content", "") for chunk in found[:-1]]
+    assert texts == ["winter hand", ""]
+    assert found[1]["choices"][0]["finish_reason"] == "stop"
+    assert found[1]["discreet"]["receipt"]["epsilon"] == 2.498
+    assert found[2]["choices"] == []
+    assert found[2]["usage"]["discreet"]["question_id"] == "0" * 32
+    assert len(reply(answer(), stream=True).chunks()) == 2
+
+
+def test_outcome_survives_being_kept() -> None:
+    outcome = reply(answer()).outcome
+    kept = restored(json.loads(json.dumps(outcome.stored())))
+    assert kept.replayed
+    assert kept.answer == outcome.answer
+    with pytest.raises(FrontError, match="interrupted"):
+        restored(json.loads(json.dumps(stored_error(FrontError("interrupted", paid=True)))))
+    with pytest.raises(FrontError, match="interrupted"):
+        restored({"outcome": "something else"})

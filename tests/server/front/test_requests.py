@@ -1,0 +1,212 @@
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.server.front.errors import ERRORS, FrontError
+from discreet.server.front.requests import IGNORED, LARGEST_BODY, ChatRequest, parse_chat
+
+QUESTION = "What helps against winter hand?"
+
+
+def chat(**fields: Any) -> bytes:
+    return json.dumps({"model": "hospital", "messages": [{"role": "user", "content": QUESTION}], **fields}).encode()
+
+
+def refused(body: bytes) -> FrontError:
+    with pytest.raises(FrontError) as found:
+        parse_chat(body)
+    return found.value
+
+
+def test_request_has_the_last_message_of_the_user() -> None:
+    messages = [
+        {"role": "system", "content": "Be kind."},
+        {"role": "user", "content": "Hello"},
+        {"role": "assistant", "content": "Hello"},
+        {"role": "user", "content": f" {QUESTION} "},
+    ]
+    request = parse_chat(chat(messages=messages, temperature=0.2, seed=1, something_else="x"))
+    assert request.question == QUESTION
+    assert request.ignored == ("system", "earlier messages", "temperature", "seed")
+    assert (request.vault, request.preset) == ("hospital", "")
+
+
+def test_request_joins_parts_of_text() -> None:
+    parts = [{"type": "text", "text": "What helps"}, {"type": "text", "text": "against it?"}]
+    request = parse_chat(chat(messages=[{"role": "user", "content": parts}], model="hospital:triage"))
+    assert request.question == "What helps\nagainst it?"
+    assert (request.vault, request.preset) == ("hospital", "triage")
+
+
+@pytest.mark.parametrize(
+    ("fields", "param"),
+    [
+        ({"n": 2}, "n"),
+        ({"logprobs": True}, "logprobs"),
+        ({"top_logprobs": 3}, "logprobs"),
+        ({"tools": [], "tool_choice": "required"}, "tool_choice"),
+        ({"tool_choice": {"type": "function", "function": {"name": "f"}}}, "tool_choice"),
+        ({"modalities": ["text", "audio"]}, "modalities"),
+        ({"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {}}]}]}, "messages"),
+        ({"messages": [{"role": "assistant", "content": "x"}]}, "messages"),
+        ({"messages": [{"role": "user", "content": "  "}]}, "messages"),
+        ({"messages": []}, "messages"),
+        ({"model": 3}, "model"),
+        ({"model": ""}, "model"),
+        ({"max_tokens": 0}, "max_tokens"),
+        ({"max_completion_tokens": "9"}, "max_completion_tokens"),
+        ({"stop": ["a"] * 5}, "stop"),
+        ({"stop": [""]}, "stop"),
+        ({"stream": "yes"}, "stream"),
+        ({"stream_options": []}, "stream_options"),
+        ({"discreet": {"epsilom": 1}}, "discreet"),
+        ({"discreet": {"epsilon": 0}}, "discreet.epsilon"),
+        ({"discreet": {"epsilon": True}}, "discreet.epsilon"),
+        ({"discreet": {"anew": 1}}, "discreet.anew"),
+        ({"discreet": {"choices": ["a"]}}, "discreet.choices"),
+        ({"guided_choice": ["a", "a"]}, "guided_choice"),
+        ({"guided_choice": ["a", 1]}, "guided_choice"),
+        ({"guided_regex": "a|b"}, "guided_regex"),
+        ({"structured_outputs": {"regex": "a|b"}}, "structured_outputs"),
+        ({"guided_choice": ["a", "b"], "discreet": {"choices": ["a", "c"]}}, "choices"),
+        ({"response_format": {"type": "json_object"}}, "response_format"),
+        ({"response_format": {"type": "json_schema"}}, "response_format"),
+    ],
+)
+def test_request_is_refused(fields: dict[str, Any], param: str) -> None:
+    error = refused(chat(**fields))
+    assert (error.status, error.code, error.param) == (400, "invalid_request", param)
+
+
+def test_request_of_another_encoding_is_refused() -> None:
+    assert refused(b"\xff{}").status == 400
+    assert refused(b"[]").status == 400
+    assert refused(b"[" * 60_000).status == 400
+    assert refused(b'{"model": NaN}').status == 400
+    assert refused(b'{"model": ' + b"9" * 10_000 + b"}").status == 400
+    assert refused(chat(messages=[{"role": "user", "content": "half \ud800"}])).status == 400
+
+
+def test_request_is_too_large() -> None:
+    assert parse_chat(chat(padding="x" * 60_000))
+    error = refused(chat(padding="x" * LARGEST_BODY))
+    assert (error.status, error.code) == (413, "too_large")
+
+
+def test_request_takes_the_smaller_limit_on_tokens() -> None:
+    assert parse_chat(chat(max_tokens=9, max_completion_tokens=5)).max_tokens == 5
+    assert parse_chat(chat(max_tokens=10**9)).max_tokens == 4096
+    assert parse_chat(chat()).max_tokens is None
+
+
+SCHEMAS = [
+    ({"type": "string", "enum": ["yes", "no"]}, '"yes"'),
+    (
+        {"type": "object", "properties": {"answer": {"enum": ["yes", "no"]}}, "required": ["answer"]},
+        '{"answer": "yes"}',
+    ),
+    (
+        {
+            "properties": {"outer": {"$ref": "#/$defs/Inner"}},
+            "$defs": {"Inner": {"type": "object", "properties": {"inner": {"type": "string", "enum": ["yes", "no"]}}}},
+        },
+        '{"outer": {"inner": "yes"}}',
+    ),
+]
+
+
+@pytest.mark.parametrize(("schema", "content"), SCHEMAS)
+def test_schema_with_one_enum_becomes_choices(schema: dict[str, Any], content: str) -> None:
+    wanted = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}
+    request = parse_chat(chat(response_format=wanted))
+    assert request.choices == ("yes", "no")
+    assert request.shape is not None
+    assert request.shape.wrap("yes") == content
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "string"},
+        {"type": "integer", "enum": [1, 2]},
+        {"enum": [1, 2]},
+        {"type": "object", "properties": {"a": {"enum": ["x", "y"]}, "b": {"enum": ["x", "y"]}}},
+        {"$ref": "#/$defs/A", "$defs": {"A": {"$ref": "#/$defs/A"}}},
+        {"type": "array", "items": {"enum": ["x", "y"]}},
+    ],
+)
+def test_schema_without_one_enum_is_refused(schema: dict[str, Any]) -> None:
+    wanted = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}
+    assert refused(chat(response_format=wanted)).param == "response_format"
+
+
+def test_choices_of_vllm_are_choices() -> None:
+    assert parse_chat(chat(structured_outputs={"choice": ["a", "b"]})).choices == ("a", "b")
+    assert parse_chat(chat(guided_choice=["a", "b"])).choices == ("a", "b")
+    assert parse_chat(chat(guided_choice=["a", "b"], discreet={"choices": ["a", "b"]})).choices == ("a", "b")
+    assert parse_chat(chat(guided_choice=["a", "b"])).shape is None
+
+
+def test_task_of_a_client_goes_to_the_free_model() -> None:
+    body = chat(
+        messages=[{"role": "user", "content": "### Task:\nSuggest a title."}],
+        model="hospital:consensus",
+        discreet={"epsilon": 2, "anew": True},
+    )
+    request = parse_chat(body)
+    assert request.task
+    assert (request.preset, request.epsilon, request.anew) == ("free", None, False)
+
+
+def test_fingerprint_covers_what_decides_the_answer() -> None:
+    plain = parse_chat(chat())
+    same = [chat(temperature=1), chat(stream=True), chat(stop="x"), chat(user="me")]
+    assert {parse_chat(body).fingerprint for body in same} == {plain.fingerprint}
+    others = [
+        chat(max_tokens=3),
+        chat(guided_choice=["a", "b"]),
+        chat(guided_choice=["b", "a"]),
+        chat(discreet={"epsilon": 1}),
+        chat(discreet={"anew": True}),
+        chat(model="clinic"),
+        chat(model="hospital:consensus"),
+        chat(messages=[{"role": "user", "content": "Another?"}]),
+    ]
+    assert len({plain.fingerprint, *(parse_chat(body).fingerprint for body in others)}) == 9
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=12,
+)
+NAMES = (
+    *("model", "messages", "n", "stop", "stream", "stream_options", "max_tokens", "response_format", "discreet"),
+    *("guided_choice", "structured_outputs", "tool_choice", "logprobs", "modalities", *IGNORED[:4]),
+)
+MESSAGE = st.fixed_dictionaries({"role": st.sampled_from(["user", "system"]), "content": st.text() | JSON}) | JSON
+CHATS = st.fixed_dictionaries(
+    {"model": st.just("hospital") | JSON, "messages": st.lists(MESSAGE, min_size=1, max_size=3) | JSON},
+    optional=dict.fromkeys(NAMES[2:], JSON),
+)
+
+
+def becomes_a_request_or_a_refusal(body: bytes) -> bool:
+    try:
+        request = parse_chat(body)
+    except FrontError as error:
+        return error.code in ERRORS and error.status in (400, 413)
+    return isinstance(request, ChatRequest) and request.question.encode() != b"" and len(request.fingerprint) == 64
+
+
+@given(CHATS | JSON)
+def test_any_json_gives_a_request_or_a_refusal(value: Any) -> None:
+    assert becomes_a_request_or_a_refusal(json.dumps(value).encode())
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_give_a_request_or_a_refusal(body: bytes) -> None:
+    assert becomes_a_request_or_a_refusal(body)

@@ -1,0 +1,142 @@
+"""A vault that is served by a keeper in a process of its own."""
+
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from discreet.retrieval.documents import Document
+from discreet.server.config import VARIABLE, PresetConfig, ServeConfig, ServedVault
+from discreet.server.wire import MOST_REPLIED, Asked, Question, Readied, Ready, read_message, write_message
+from discreet.vault import Vault
+from tests.server.toy_keeper import PAUSE
+
+UNITS = 60
+ROOT = Path(__file__).parents[2]
+TRIAGE = PresetConfig("triage", "consensus", {"choices": ("red", "green"), "epsilon": 2.0})
+
+
+def make_vault(path: Path, **how: Any) -> Vault:
+    """Make a vault of patients who all say winterhand."""
+    given: dict[str, Any] = {"epsilon": 20, "delta": 1e-6, "unit_field": "patient", "embedder": "hashing"} | how
+    vault = Vault.create(path, **given)
+    text = "My thumbs are numb. say: winterhand ."
+    vault.add_documents(Document(f"d{number}", f"p{number}", text) for number in range(UNITS))
+    return vault
+
+
+def config_of(vault: Path, **how: Any) -> ServeConfig:
+    """Return the configuration of a server of one vault."""
+    given: dict[str, Any] = {"state": f"{vault}.server", "quantum": 0.0, "presets": (TRIAGE,)} | how
+    return ServeConfig((ServedVault(vault.name, str(vault)),), **given)
+
+
+def ask(text: str = "Which disease makes thumbs numb?", **how: Any) -> Question:
+    """Return a question under a new id."""
+    return Question(**{"id": secrets.token_hex(16), "vault": "v", "model": "", "question": text} | how)
+
+
+def exchange(config: ServeConfig, message: Asked) -> Any:
+    """Send a message to the keeper, and return its reply."""
+    with closing(connect(config)) as connection:
+        write_message(connection, message)
+        return receive(connection)
+
+
+def connect(config: ServeConfig) -> socket.socket:
+    """Return a connection to the keeper."""
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.settimeout(60)
+    connection.connect(str(config.ask_socket))
+    return connection
+
+
+def receive(connection: socket.socket) -> Any:
+    """Return the next reply."""
+    reply = read_message(connection, MOST_REPLIED)
+    assert reply is not None
+    return reply
+
+
+@dataclass
+class Keeper:
+    """A keeper that runs.
+
+    Attributes:
+        config: the server's.
+        process: the keeper's.
+        errors: what it wrote to standard error.
+    """
+
+    config: ServeConfig
+    process: "subprocess.Popen[bytes]"
+    errors: Path
+
+    def kill(self) -> None:
+        """End it at once."""
+        self.process.kill()
+        self.process.wait()
+
+    def end(self) -> int:
+        """Ask it to end, and return its exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(60)
+
+
+def environment(config: ServeConfig, pause: Path | None = None) -> dict[str, str]:
+    """Return the environment of a keeper with the toy model."""
+    paths = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    extra = {VARIABLE: config.to_json(), "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
+    return os.environ | extra | ({PAUSE: str(pause)} if pause else {})
+
+
+@contextmanager
+def keeping(config: ServeConfig, pause: Path | None = None) -> Iterator[Keeper]:
+    """Run a keeper with the toy model, and wait until it is ready."""
+    keeper = start_keeper(config, pause)
+    try:
+        wait_ready(keeper)
+        yield keeper
+    finally:
+        if keeper.process.poll() is None:
+            keeper.kill()
+
+
+def start_keeper(config: ServeConfig, pause: Path | None = None) -> Keeper:
+    """Start a keeper with the toy model."""
+    errors = Path(f"{config.state}.errors")
+    command = [sys.executable, "-m", "tests.server.toy_keeper"]
+    with errors.open("ab") as file:
+        process = subprocess.Popen(command, env=environment(config, pause), stderr=file, stdout=file, cwd=ROOT)
+    return Keeper(config, process, errors)
+
+
+def wait_ready(keeper: Keeper) -> None:
+    """Return when the keeper can answer."""
+    for _ in range(1200):
+        assert keeper.process.poll() is None, keeper.errors.read_text()
+        try:
+            reply = exchange(keeper.config, Ready())
+        except OSError:
+            reply = None
+        if isinstance(reply, Readied) and reply.loaded:
+            return
+        time.sleep(0.05)
+    raise AssertionError(keeper.errors.read_text())
+
+
+def wait_for(path: Path) -> None:
+    """Return when a file is there."""
+    for _ in range(1200):
+        if path.exists():
+            return
+        time.sleep(0.05)
+    raise AssertionError(path)

@@ -1,0 +1,218 @@
+import asyncio
+import os
+import socket
+import stat
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from discreet.server.front.keeper_client import KeeperClient, KeeperGone
+from discreet.server.keeper.presets import Presets
+from discreet.server.wire import (
+    Answered,
+    Catalog,
+    Catalogued,
+    Charge,
+    Estimate,
+    Estimated,
+    Readied,
+    Ready,
+    Refused,
+    frame,
+    write_message,
+)
+from discreet.vault import Vault
+from tests.server.keepers import Keeper, ask, config_of, connect, exchange, keeping, make_vault, receive, wait_for
+
+
+@pytest.fixture(scope="module")
+def keeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keeper]:
+    path = make_vault(tmp_path_factory.mktemp("k") / "v", epsilon=200).path
+    with keeping(config_of(path)) as running:
+        yield running
+
+
+def test_question_is_paid_under_its_own_id_and_given_again_free(keeper: Keeper) -> None:
+    question = ask("Which disease makes the thumbs of sailors numb?")
+    estimated = exchange(keeper.config, Estimate(question))
+    answered = exchange(keeper.config, question)
+    assert isinstance(answered, Answered)
+    assert answered.answer["answer"] == "Winterhand"
+    assert estimated == Estimated(estimated.most, free=False)
+    assert answered.spent.spending.within(estimated.most.spending)
+    ledger = Vault.open(Path(keeper.config.vaults[0].path)).ledger
+    assert ledger.spent_at_most([question.id]) == answered.spent.spending
+    assert exchange(keeper.config, Estimate(ask(question.question))) == Estimated(Charge.nothing(), free=True)
+    again = exchange(keeper.config, ask(question.question))
+    assert (again.answer["receipt"]["payment"], again.spent) == ("nobody", Charge.nothing())
+    anew = exchange(keeper.config, Estimate(ask(question.question, anew=True)))
+    assert not anew.free
+
+
+def test_id_that_was_paid_is_refused_with_what_it_paid(keeper: Keeper) -> None:
+    question = ask("Which disease makes the thumbs of bakers numb?")
+    answered = exchange(keeper.config, question)
+    assert exchange(keeper.config, question) == Refused("interrupted", paid=answered.spent)
+    ledger = Vault.open(Path(keeper.config.vaults[0].path)).ledger
+    assert ledger.spent_at_most([question.id]) == answered.spent.spending
+
+
+@pytest.mark.parametrize(
+    ("question", "code"),
+    [
+        (ask("   "), "invalid_request"),
+        (ask("x " * 5000), "question_too_long"),
+        (ask("How many patients have numb thumbs?"), "cannot_answer"),
+        (ask(model="nonsense"), "model_not_found"),
+        (ask(model="rag"), "model_not_found"),
+        (ask(model="non-rag"), "model_not_found"),
+        (ask(model="projection-rag"), "model_not_found"),
+        (ask(vault="w"), "model_not_found"),
+        (ask(vault="../v"), "model_not_found"),
+        (ask("Which thumbs, doctor?", model="triage", epsilon=3), "invalid_request"),
+        (ask("Which thumbs, doctor?", model="triage", choices=("a", "b")), "invalid_request"),
+        (ask("Which thumbs, doctor?", model="free", choices=("a", "b")), "invalid_request"),
+        (ask("Which thumbs, doctor?", choices=("same", "same")), "invalid_request"),
+        (ask("Which thumbs, doctor?", epsilon=1000), "vault_budget_exhausted"),
+    ],
+)
+def test_refusal_is_a_code_and_nothing_is_paid(keeper: Keeper, question: object, code: str) -> None:
+    refused = exchange(keeper.config, question)  # type: ignore[arg-type]
+    assert isinstance(refused, Refused)
+    assert (refused.code, refused.paid) == (code, Charge.nothing())
+    assert not Vault.open(Path(keeper.config.vaults[0].path)).ledger.began(question.id)  # type: ignore[attr-defined]
+
+
+def test_catalog_has_private_models_and_free_ones_alone(keeper: Keeper) -> None:
+    catalog = exchange(keeper.config, Catalog())
+    assert isinstance(catalog, Catalogued)
+    (card,) = catalog.vaults
+    models = {model.name: model for model in card.models}
+    assert {"", "consensus", "dp-ksa", "free", "triage"} <= models.keys()
+    assert not {"rag", "vote-rag", "ksa", "projection-rag", "knn-lm", "public"} & models.keys()
+    assert [name for name, model in models.items() if not model.private] == ["free"]
+    assert models["free"].most == Charge.nothing()
+    assert (card.unit, card.epsilon, card.payment) == ("patient", 200, "unit")
+    assert 1.9 < models["triage"].most.epsilon <= 2.0
+
+
+def test_models_that_are_not_usual_are_opted_in(tmp_path: Path) -> None:
+    vault = make_vault(tmp_path / "v")
+    settings, budget = vault.settings, vault.ledger.budget
+    usual = {one.name for one in Presets(settings, vault.path, budget)}
+    some = {one.name for one in Presets(settings, vault.path, budget, only=("murag",))}
+    found = {one.name for one in Presets(settings, vault.path, budget, only=("all",), public=True)}
+    assert (usual, some) == ({"", "consensus", "dp-ksa", "free"}, {"", "murag"})
+    assert {"dp-rag", "adaptive", "murag", "free", "public"} <= found
+    assert not {"rag", "vote-rag", "ksa", "projection-rag", "knn-lm", "non-rag"} & found
+
+
+def test_preset_of_the_custodian_answers_with_its_choices(keeper: Keeper) -> None:
+    answered = exchange(keeper.config, ask("Which colour has this thumb, doctor?", model="triage"))
+    assert answered.answer["answer"] in ("red", "green")
+    assert answered.spent.epsilon <= 2.0
+
+
+def test_free_model_reads_no_document_and_pays_nothing(keeper: Keeper) -> None:
+    answered = exchange(keeper.config, ask("How many thumbs are numb?", model="free", epsilon=3))
+    assert (answered.answer["text"], answered.spent) == ("yes", Charge.nothing())
+
+
+def test_epsilon_and_length_lower_the_price(keeper: Keeper) -> None:
+    question = ask("Which disease makes the thumbs of tailors numb?", epsilon=1.5, max_tokens=4)
+    answered = exchange(keeper.config, question)
+    assert answered.spent.epsilon <= 1.5
+
+
+@pytest.mark.parametrize(
+    "sent", [b"GET / HTTP/1.1\r\n\r\n", frame(b"{}"), frame(b'{"type":"readied"}'), b"\0\0\0\x10{"]
+)
+def test_keeper_closes_on_hostile_bytes_and_goes_on(keeper: Keeper, sent: bytes) -> None:
+    with closing(connect(keeper.config)) as connection:
+        connection.sendall(sent)
+        connection.shutdown(socket.SHUT_WR)
+        with suppress(ConnectionResetError):  # what it did not read is dropped
+            assert connection.recv(10) == b""
+    assert exchange(keeper.config, Ready()) == Readied(loaded=True, ledger_writable=True)
+
+
+def test_sockets_are_for_the_keepers_user_alone(keeper: Keeper) -> None:
+    assert stat.S_IMODE(os.stat(keeper.config.ask_socket).st_mode) == 0o600
+
+
+def test_log_has_ids_and_types_alone(keeper: Keeper) -> None:
+    question = ask("How many patients have zebras?")
+    exchange(keeper.config, question)
+    lines = keeper.errors.read_text()
+    assert f"refused {question.id} CannotAnswer" in lines
+    for private in ("zebras", "patients", "Traceback", "winterhand", str(keeper.config.vaults[0].path)):
+        assert private not in lines
+
+
+def test_keeper_client_asks_estimates_and_reads_the_catalog(keeper: Keeper) -> None:
+    async def use() -> None:
+        client = KeeperClient(keeper.config.ask_socket)
+        question = ask("Which disease makes the thumbs of smiths numb?")
+        estimated = await client.estimate(question)
+        assert isinstance(estimated, Estimated)
+        answers = await asyncio.gather(client.ask(question), client.ready(), client.catalog())
+        assert isinstance(answers[0], Answered)
+        assert answers[1] == Readied(loaded=True, ledger_writable=True)
+        gone = KeeperClient(keeper.config.run / "none.sock")
+        with pytest.raises(KeeperGone) as caught:
+            await gone.ask(question)
+        assert not caught.value.sent
+
+    asyncio.run(use())
+
+
+def test_estimates_are_given_while_a_question_runs(tmp_path: Path) -> None:
+    config = config_of(make_vault(tmp_path / "v", epsilon=200).path)
+    slow = ask("Which disease makes thumbs numb?")
+    with keeping(config, tmp_path) as keeper, closing(connect(config)) as asking:
+        write_message(asking, slow)
+        wait_for(tmp_path / "begun")
+        assert isinstance(exchange(config, Estimate(ask("Which disease makes toes blue?"))), Estimated)
+        assert isinstance(exchange(config, Catalog()), Catalogued)
+        assert exchange(config, Ready()).loaded
+        # The same question under the same id joins the one that runs; another one under that id is refused.
+        joined: list[object] = []
+        thread = threading.Thread(target=lambda: joined.append(exchange(config, slow)))
+        thread.start()
+        assert exchange(config, replace(slow, anew=True)).code == "invalid_request"
+        time.sleep(0.2)
+        (tmp_path / "go").touch()
+        answered = receive(asking)
+        thread.join(60)
+        assert joined == [answered]
+        assert isinstance(answered, Answered)
+        assert keeper.end() == 0
+    assert len(Vault.open(tmp_path / "v").ledger.questions()) == 1
+
+
+def test_vault_in_which_everybody_pays_is_served(tmp_path: Path) -> None:
+    config = config_of(make_vault(tmp_path / "v", payment="corpus", epsilon=50).path)
+    with keeping(config):
+        models = {model.name: model.algorithm for model in exchange(config, Catalog()).vaults[0].models}
+        assert models[""] == "consensus"
+        assert "murag-ada" not in models
+        question = ask()
+        answered = exchange(config, question)
+        assert answered.answer["receipt"]["payment"] == "every unit"
+        spent = Vault.open(tmp_path / "v").ledger.spent_at_most([question.id])
+        assert answered.spent.spending == spent
+
+
+def test_quantum_is_measured_on_dummies_once(tmp_path: Path) -> None:
+    config = replace(config_of(make_vault(tmp_path / "v").path), quantum=None, models=("consensus",), presets=())
+    longest = []
+    for _ in range(2):
+        with keeping(config):
+            longest.append(exchange(config, Catalog()).vaults[0].longest_answer_s)
+    assert longest[0] == longest[1] > 0
+    assert Vault.open(tmp_path / "v").ledger.questions() == []

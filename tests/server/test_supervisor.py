@@ -1,0 +1,186 @@
+"""The supervisor starts keeper and front, starts again what dies, and ends both when it is asked to."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from discreet.errors import UsageError
+from discreet.server.config import ServeConfig
+from discreet.server.supervisor import Supervisor, can_read, is_ready, own_commands, prepare_state
+from discreet.server.wire import Answered
+from tests.server.keepers import ROOT, ask, config_of, environment, exchange, make_vault
+
+NOBODY = "nobody"
+PYTHON = shutil.which("python3", path="/usr/local/bin:/usr/bin") or sys.executable
+"""An interpreter that every user can run: an environment may lie in a folder of one user."""
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to run the front as another user")
+
+FRONT = """
+import os, signal, sys, time
+from pathlib import Path
+here = Path(sys.argv[1])
+def end(*_):
+    (here / "front.ended").touch()
+    sys.exit(0)
+signal.signal(signal.SIGTERM, end)
+(here / "front.pid").write_text(str(os.getpid()))
+while True:
+    time.sleep(0.05)
+"""
+
+SUPERVISED = """
+import sys
+from pathlib import Path
+from discreet.server.config import ServeConfig
+from discreet.server.supervisor import Supervisor
+config = ServeConfig.from_environment()
+commands = {
+    "keeper": [sys.executable, "-m", "tests.server.toy_keeper"],
+    "front": [sys.argv[3], "-c", sys.argv[1], sys.argv[2]],
+}
+sys.exit(Supervisor(config, lambda line: print(line, flush=True), commands).run())
+"""
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder that every user can reach; pytest's own are for one user."""
+    with tempfile.TemporaryDirectory() as made:
+        os.chmod(made, 0o755)
+        yield Path(made)
+
+
+def until(holds: Callable[[], bool], seconds: float = 60) -> None:
+    ends = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < ends
+        time.sleep(0.05)
+
+
+def supervised(config: ServeConfig, here: Path) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-c", SUPERVISED, FRONT, str(here), PYTHON]
+    return subprocess.Popen(command, env=environment(config), cwd=ROOT, stdout=(here / "said").open("wb"))
+
+
+def pid_of(here: Path) -> int:
+    try:
+        return int((here / "front.pid").read_text())
+    except (OSError, ValueError):
+        return 0
+
+
+def test_supervisor_starts_again_what_dies_and_drains(tmp_path: Path) -> None:
+    config = config_of(make_vault(tmp_path / "v").path)
+    running = supervised(config, tmp_path)
+    try:
+        until(lambda: pid_of(tmp_path) > 0)
+        assert isinstance(exchange(config, ask()), Answered)
+        first = pid_of(tmp_path)
+        os.kill(first, signal.SIGKILL)
+        until(lambda: pid_of(tmp_path) not in (0, first))
+        keeper = next(pid for pid in children(running.pid) if pid != pid_of(tmp_path))
+        os.kill(keeper, signal.SIGKILL)
+        until(lambda: not is_ready(config.ask_socket))
+        until(lambda: is_ready(config.ask_socket))
+        assert exchange(config, ask()).answer["receipt"]["payment"] == "nobody"
+        running.send_signal(signal.SIGTERM)
+        assert running.wait(60) == 0
+    finally:
+        running.kill()
+    said = (tmp_path / "said").read_text()
+    assert "The front ended (signal SIGKILL). It is started again in 0.5 s." in said
+    assert "The keeper ended (signal SIGKILL)" in said
+    assert said.endswith("Ended.\n")
+    assert (tmp_path / "front.ended").exists()
+    assert not config.ask_socket.exists()
+
+
+def test_launched_process_ends_with_its_supervisor(tmp_path: Path) -> None:
+    script = (
+        "import signal, subprocess, sys, time\n"
+        "child = 'import signal, sys; from discreet.server.keeper.hardening import end_with_parent; '\n"
+        "child += 'end_with_parent(signal.SIGTERM); print(1, flush=True); signal.pause()'\n"
+        "subprocess.run([sys.executable, '-c', child], start_new_session=True)"
+    )
+    config = config_of(tmp_path / "v")
+    running = subprocess.Popen(
+        [sys.executable, "-c", script], env=environment(config), stdout=subprocess.PIPE, cwd=ROOT
+    )
+    assert running.stdout is not None
+    assert running.stdout.readline() == b"1\n"
+    running.kill()
+    assert running.stdout.read() == b""  # the child held it, and is gone
+    running.wait()
+    running.stdout.close()
+
+
+def children(pid: int) -> list[int]:
+    found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False)
+    return [int(one) for one in found.stdout.split()]
+
+
+def test_supervisor_gives_up_on_a_keeper_that_never_starts(tmp_path: Path) -> None:
+    config = config_of(make_vault(tmp_path / "v").path)
+    said: list[str] = []
+    failing = [sys.executable, "-c", "raise SystemExit(3)"]
+    assert Supervisor(config, said.append, {"keeper": failing, "front": failing}).run() == 1
+    assert sum("The keeper ended (exit code 3)" in line for line in said) == 5
+    assert not any("front" in line for line in said)
+
+
+def test_state_is_for_the_custodian_alone(tmp_path: Path) -> None:
+    config = config_of(make_vault(tmp_path / "v").path)
+    prepare_state(config)
+    assert [os.stat(one).st_mode & 0o777 for one in (config.state, config.run)] == [0o700, 0o700]
+
+
+def test_commands_start_the_servers_own_modules(tmp_path: Path) -> None:
+    found = own_commands(config_of(tmp_path / "v"))
+    assert found["keeper"][1:] == ["-m", "discreet.server.launch", "keeper"]
+    assert found["front"][1:4] == ["-m", "discreet.server.launch", "front"]
+
+
+@needs_root
+def test_front_of_another_user_asks_and_cannot_read_the_vault(folder: Path) -> None:
+    path = make_vault(folder / "v").path
+    path.chmod(0o700)
+    config = config_of(path, front_user=NOBODY)
+    here = folder / "here"
+    here.mkdir()
+    here.chmod(0o777)
+    running = supervised(config, here)
+    try:
+        until(lambda: pid_of(here) > 0)
+        status = Path(f"/proc/{pid_of(here)}/status").read_text()
+        assert "Uid:\t0" not in status
+        assert not can_read(NOBODY, str(path))
+        assert not can_read(NOBODY, str(config.run / "keeper.lock"))
+        script = (
+            "import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); "
+            "s.sendall(b'\\0\\0\\0\\x10' + b'{\"type\":\"ready\"}'); print(s.recv(99)[4:].decode())"
+        )
+        asked = [PYTHON, "-I", "-S", "-c", script, str(config.ask_socket)]
+        reply = subprocess.run(asked, user=NOBODY, extra_groups=[], cwd="/", capture_output=True, check=True)
+        assert b'"loaded":true' in reply.stdout
+        running.send_signal(signal.SIGTERM)
+        assert running.wait(60) == 0
+    finally:
+        running.kill()
+
+
+@needs_root
+def test_front_user_that_can_read_the_vault_is_refused(folder: Path) -> None:
+    path = make_vault(folder / "v").path
+    path.chmod(0o755)
+    with pytest.raises(UsageError, match="chmod 700"):
+        prepare_state(config_of(path, front_user=NOBODY))
+    with pytest.raises(UsageError, match="useradd"):
+        prepare_state(config_of(path, front_user="no-such-user"))

@@ -1,0 +1,257 @@
+import json
+import math
+import socket
+import struct
+from contextlib import closing
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.generation.toy import ToyModel
+from discreet.privacy.accounting import ATTO, CUT, Budget, Spending
+from discreet.privacy.costs import ORDERS, Pure
+from discreet.server.keeper.served import describe
+from discreet.server.wire import (
+    CODES,
+    MOST_ASKED,
+    Answered,
+    Catalog,
+    Catalogued,
+    Charge,
+    Estimate,
+    Estimated,
+    Message,
+    ModelCard,
+    Question,
+    Readied,
+    Ready,
+    Refused,
+    VaultCard,
+    WireError,
+    decode,
+    encode,
+    frame,
+    read_message,
+    write_message,
+)
+from tests.server.keepers import ask, make_vault
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+names = st.text("abcdefgh-", min_size=1, max_size=20)
+sizes = st.floats(0, 1e6)
+charges = st.builds(
+    Charge,
+    epsilon=sizes,
+    delta=st.floats(0, 1),
+    loss_nano=st.lists(st.integers(0, CUT), min_size=3, max_size=3).map(
+        lambda three: (*three, *[0] * (len(ORDERS) - 3))
+    ),
+    failure_atto=st.integers(0, ATTO),
+)
+questions = st.builds(
+    Question,
+    id=st.text("0123456789abcdef", min_size=32, max_size=32),
+    vault=names,
+    model=names,
+    question=texts,
+    choices=st.lists(names, max_size=4).map(tuple),
+    epsilon=st.none() | st.floats(0.01, 100),
+    max_tokens=st.none() | st.integers(1, 4096),
+    anew=st.booleans(),
+)
+cards = st.builds(
+    VaultCard,
+    name=names,
+    unit=names,
+    epsilon=sizes,
+    delta=st.floats(0, 1),
+    payment=st.sampled_from(["unit", "corpus"]),
+    language=st.sampled_from(["", "en"]),
+    models=st.lists(st.builds(ModelCard, names, names, st.booleans(), charges), max_size=2).map(tuple),
+    longest_answer_s=sizes,
+)
+messages = st.one_of(
+    questions,
+    st.builds(Estimate, questions),
+    st.just(Catalog()),
+    st.just(Ready()),
+    st.builds(Estimated, charges, st.booleans()),
+    st.builds(Catalogued, st.lists(cards, max_size=2).map(tuple)),
+    st.builds(Readied, st.booleans(), st.booleans()),
+    st.builds(
+        Refused,
+        st.sampled_from(CODES),
+        st.none() | sizes,
+        st.none() | sizes,
+        st.none() | sizes,
+        st.sampled_from(["", "count", "follow-up"]),
+        charges,
+    ),
+)
+
+
+@given(messages)
+def test_message_survives_the_wire(message: Message) -> None:
+    assert decode(encode(message)) == message
+    left, right = socket.socketpair()
+    with closing(left), closing(right):
+        left.settimeout(5)
+        right.settimeout(5)
+        if len(encode(message)) < 50_000:  # what a pair holds without a reader
+            write_message(left, message)
+            assert read_message(right, MOST_ASKED) == message
+
+
+@given(st.binary(max_size=200))
+def test_decode_refuses_any_bytes(content: bytes) -> None:
+    with pytest.raises(WireError):
+        decode(content)
+
+
+@pytest.mark.parametrize("field", ["id", "vault", "choices", "epsilon", "anew", "type", "canary"])
+def test_refusal_of_a_message_does_not_repeat_it(field: str) -> None:
+    fields = json.loads(encode(ask())) | {field: {"canary": "canary"}}
+    with pytest.raises(WireError) as caught:
+        decode(json.dumps(fields).encode())
+    assert "canary" not in str(caught.value)
+
+
+@given(messages, st.data())
+def test_decode_refuses_a_field_too_many_or_too_few(message: Message, data: st.DataObject) -> None:
+    fields = json.loads(encode(message))
+    with pytest.raises(WireError):
+        decode(json.dumps(fields | {"secret": 1}).encode())
+    gone = data.draw(st.sampled_from(sorted(fields)))
+    with pytest.raises(WireError):
+        decode(json.dumps({name: value for name, value in fields.items() if name != gone}).encode())
+
+
+WRONG: list[dict[str, Any]] = [
+    {"id": "A" * 32},
+    {"id": "a" * 31},
+    {"id": "../" * 10},
+    {"vault": ""},
+    {"vault": "v" * 201},
+    {"question": 5},
+    {"question": "x" * 65_537},
+    {"question": "\ud800"},
+    {"choices": "yes"},
+    {"choices": [""]},
+    {"choices": ["a"] * 65},
+    {"epsilon": -1},
+    {"epsilon": 0},
+    {"epsilon": "2"},
+    {"epsilon": True},
+    {"epsilon": 10**400},
+    {"max_tokens": 0},
+    {"max_tokens": 4097},
+    {"max_tokens": 1.5},
+    {"max_tokens": True},
+    {"anew": 1},
+    {"anew": None},
+    {"type": "nonsense"},
+    {"type": ["question"]},
+    {"type": "answered"},
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_decode_refuses_a_value_out_of_range(wrong: dict[str, Any]) -> None:
+    fields = json.loads(encode(ask()))
+    with pytest.raises(WireError):
+        decode(json.dumps(fields | wrong).encode())
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"[" * 100_000,
+        b'{"type":"ready","type":"ready"}',
+        b'{"type":"estimated","most":NaN,"free":true}',
+        b'{"type":"ready"} ',
+        b'{"type":"ready"}x',
+        b"\xff{}",
+        b"1" * 5000,
+        b"null",
+        b'"ready"',
+    ],
+)
+def test_decode_refuses_what_is_no_such_json(content: bytes) -> None:
+    if content.endswith(b" "):
+        assert decode(content) == Ready()
+        return
+    with pytest.raises(WireError):
+        decode(content)
+
+
+def test_read_message_refuses_what_is_cut_off_or_too_long() -> None:
+    whole = frame(encode(ask()))
+    for cut in (1, 3, 4, 5, len(whole) - 1):
+        assert isinstance(received(whole[:cut]), WireError)
+    assert received(b"") is None
+    assert isinstance(received(struct.pack(">I", MOST_ASKED + 1) + b"x" * 100), WireError)
+    assert isinstance(received(struct.pack(">I", 2**32 - 1)), WireError)
+    assert isinstance(received(struct.pack(">I", 0)), WireError)
+
+
+def received(sent: bytes) -> object:
+    left, right = socket.socketpair()
+    with closing(right):
+        right.settimeout(5)
+        with closing(left):
+            left.sendall(sent)
+        try:
+            return read_message(right)
+        except WireError as error:
+            return error
+
+
+def test_charge_is_a_spending_under_the_grant() -> None:
+    budget, spending = Budget(20, 1e-6, 5e-7), Spending.of(Pure(2.0, 1e-9))
+    charge = Charge.of(spending, budget)
+    assert charge.spending == spending
+    assert charge.epsilon == budget.spent(spending)
+    assert charge.is_something
+    assert not Charge.nothing().is_something
+    too_often = Charge.of(Spending(spending.loss_nano, ATTO), budget)
+    assert math.isfinite(too_often.epsilon)
+    assert decode(encode(Estimated(too_often, free=False))) == Estimated(too_often, free=False)
+
+
+def test_answer_passes_the_wall_with_these_fields_alone(tmp_path: Path) -> None:
+    vault = make_vault(tmp_path / "v")
+    vars(vault)["model"] = ToyModel()
+    found = describe(vault.ask("Which disease makes thumbs numb?"))
+    schema = json.loads((files("discreet") / "schemas" / "answer.json").read_text())
+    assert found.keys() == {*schema["required"], "text"}
+    assert decode(encode(Answered(found, Charge.nothing()))) == Answered(found, Charge.nothing())
+    for wrong in WRONG_ANSWERS:
+        with pytest.raises(WireError):
+            encode(Answered(merged(found, wrong), Charge.nothing()))
+
+
+WRONG_ANSWERS: list[dict[str, Any]] = [
+    {"documents": []},
+    {"public_answer": "a guess"},
+    {"private": False},
+    {"answer": 5},
+    {"stopped": "error"},
+    {"released": "winterhand"},
+    {"shares": {"yes": 1.5}},
+    {"tokens": -1},
+    {"cost": {"epsilon": 1.0, "granted": 20.0, "uses": 1, "balance": 3}},
+    {"receipt": {"units": 60}},
+    {"receipt": {"private": False}},
+    {"receipt": {"caveat": "a claim"}},
+    {"receipt": {"charges": [{"mechanism": "m", "change": "c", "cost": {"kind": "pure", "unit": "p7"}, "times": 1}]}},
+    {"receipt": {"charges": [{"mechanism": "m", "change": "c", "cost": {}, "times": 1, "document": "d7"}]}},
+]
+
+
+def merged(answer: dict[str, Any], wrong: dict[str, Any]) -> dict[str, Any]:
+    receipt = answer["receipt"] | wrong["receipt"] if "receipt" in wrong else answer["receipt"]
+    return answer | wrong | {"receipt": receipt}
