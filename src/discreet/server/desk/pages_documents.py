@@ -69,7 +69,7 @@ def _upload(desk: Desk, request: Request, form: FormData) -> Response:
     )
     table = manifest.file if isinstance(manifest, UploadFile) and named else None
     upload = desk.quarantine.take(vault, how, files, table)
-    desk.record("upload", upload.id, vault=vault, files=upload.count, sha256=upload.digest)
+    desk.record("upload", upload.id, vault=vault, sha256=upload.digest)
     return desk.go(request, f"/documents/preview?upload={upload.id}")
 
 

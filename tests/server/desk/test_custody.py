@@ -1,0 +1,150 @@
+"""The keeper's socket for the desk: its schema, its rights, and long work that can be stopped."""
+
+import json
+import os
+import stat
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet.errors import UsageError
+from discreet.privacy.filter import Receipt
+from discreet.server.custody_messages import (
+    Add,
+    Added,
+    CorpusWanted,
+    HowRead,
+    Listing,
+    Made,
+    Make,
+    Overview,
+    Progress,
+    Undo,
+)
+from discreet.server.custody_wire import WireError, decode, encode
+from discreet.server.desk.keeper import Keeper, KeeperBusy, KeeperGone, Refused
+from discreet.server.desk.uploads import Quarantine
+from discreet.server.keeper.custody_corpora import list_corpora, make_synthetic
+from discreet.synthesis.base import SyntheticText
+from discreet.synthesis.dp_synth import DPSynth
+from discreet.synthesis.runner import Synthetic
+from discreet.vault import Vault
+from tests.server.keepers import ask, config_of, exchange, keeping, make_vault, wait_for
+
+
+def test_schema_refuses_what_it_does_not_have() -> None:
+    message = Add("v", "0" * 32, HowRead())
+    content = encode(message)[4:]
+    assert decode(content) == message
+    found = json.loads(content)
+    for wrong in (
+        found | {"more": 1},
+        found | {"vault": 1},
+        found | {"type": "Question"},
+        {"type": "Overview", "x": 1},
+    ):
+        with pytest.raises(WireError):
+            decode(json.dumps(wrong).encode())
+    with pytest.raises(WireError):
+        encode(Undo("v", 1.5))  # type: ignore[arg-type]
+
+
+def test_desk_socket_is_for_the_keepers_user_alone(tmp_path: Path) -> None:
+    config = config_of(make_vault(tmp_path / "v").path)
+    with keeping(config) as keeper:
+        assert stat.S_IMODE(os.stat(config.desk_socket).st_mode) == 0o600
+        assert Keeper(config.desk_socket).ask(Overview()).vaults[0].units == 60
+        with pytest.raises(Refused, match="no vault 'w'"):
+            Keeper(config.desk_socket).ask(Listing("w", "units"))
+        with pytest.raises(Refused, match="no valid id"):
+            Keeper(config.desk_socket).ask(Add("v", "../../v", HowRead()))
+        assert keeper.end() == 0
+    assert not config.desk_socket.exists()
+
+
+def test_long_work_waits_for_a_question_and_refuses_the_rest(tmp_path: Path) -> None:
+    config = config_of(make_vault(tmp_path / "v").path)
+    pause = tmp_path / "pause"
+    pause.mkdir()
+    upload = _upload(config.uploads, tmp_path, 3)
+    desk = Keeper(config.desk_socket)
+    with keeping(config, pause):
+        question = threading.Thread(target=exchange, args=(config, ask()))
+        question.start()
+        wait_for(pause / "begun")
+        added: list[Added] = []
+        adding = threading.Thread(target=lambda: added.append(desk.ask(Add("v", upload, HowRead()))))
+        adding.start()
+        while not desk.ask(Progress()).running:
+            time.sleep(0.01)
+        with pytest.raises(KeeperBusy):
+            desk.ask(Overview())
+        (pause / "go").touch()
+        adding.join()
+        question.join()
+        assert added[0].added == 3
+        assert not desk.ask(Progress()).running
+
+
+def test_addition_stops_with_the_keeper_and_goes_on(tmp_path: Path) -> None:
+    config = config_of(make_vault(tmp_path / "v").path)
+    upload = _upload(config.uploads, tmp_path, 4_000)
+    failed: list[Exception] = []
+
+    def add() -> None:
+        try:
+            Keeper(config.desk_socket).ask(Add("v", upload, HowRead()))
+        except (Refused, KeeperGone) as error:
+            failed.append(error)
+
+    with keeping(config) as keeper:
+        adding = threading.Thread(target=add)
+        adding.start()
+        while Keeper(config.desk_socket).ask(Progress()).done == 0:
+            time.sleep(0.01)
+        assert keeper.end() == 0
+        adding.join()
+    assert failed
+    assert "The server stops" in str(failed[0])
+    vault = Vault.open(tmp_path / "v")
+    assert 60 < vault.store.count_documents() < 4_060
+    assert vault.inventory.batches(1)[0].documents > 0
+
+
+def test_corpus_is_made_and_kept_for_the_desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = config_of(make_vault(tmp_path / "v").path)
+    config.uploads.parent.mkdir(parents=True)
+    vault, asked = Vault.open(tmp_path / "v"), []
+
+    def synthesize(self: Vault, out: Path, parameters: Any, **how: Any) -> Synthetic:
+        asked.append((parameters, how["only_new"]))
+        receipt = Receipt(3.5, 1e-6, "add-remove", "patient", (), "renyi", "system")
+        made = Synthetic((SyntheticText("a text"),), receipt)
+        made.write(out)
+        return made
+
+    monkeypatch.setattr(Vault, "synthesize", synthesize)
+    make = Make("v", CorpusWanted("dp-synth", 4.0, only_new=True), "first")
+    assert make_synthetic(vault, make, config, lambda *_: None) == Made("first", 1, 1, 3.5, 1e-6)
+    assert asked == [(DPSynth(epsilon=4.0), True)]
+    assert (config.corpora / "v" / "first.jsonl").read_text() == '{"text": "a text"}\n'
+    assert stat.S_IMODE(os.stat(config.corpora).st_mode) == 0o700
+    assert [one.name for one in list_corpora(vault, "v", config).files] == ["first"]
+    with pytest.raises(UsageError, match="name"):
+        make_synthetic(vault, replace(make, name="../first"), config, lambda *_: None)
+
+
+def _upload(folder: Path, tmp_path: Path, count: int) -> str:
+    """Write an upload of so many documents; return its id."""
+    path = tmp_path / "new.jsonl"
+    with path.open("w") as file:
+        for number in range(count):
+            text = f"My thumbs are numb. say: winterhand {number} ."
+            file.write(json.dumps({"id": f"n{number}", "patient": f"q{number}", "text": text}) + "\n")
+    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with path.open("rb") as file:
+        return Quarantine(folder).take("v", HowRead(), [("new.jsonl", file)], None).id

@@ -1,0 +1,46 @@
+"""`make serve`: a vault, a key and a command line that asks."""
+
+import json
+import shlex
+from pathlib import Path
+
+from discreet.errors import NoSuchVault
+from discreet.server import demo
+from discreet.server.accounts import Accounts
+from tests.server.keepers import ROOT, make_vault
+
+
+def test_demo_issues_a_key_and_prints_a_command_that_asks(tmp_path: Path) -> None:
+    config, secret = demo.prepare(tmp_path / "hospital", 8123, make_vault)
+    words = shlex.split(demo.instructions(config, secret).split("\n\n")[1])
+    assert words[:2] == ["curl", "http://127.0.0.1:8123/v1/chat/completions"]
+    assert f"Authorization: Bearer {secret}" in words
+    body = json.loads(words[-1])
+    assert body["model"] == "hospital"
+    assert body["messages"][0]["content"].endswith("?")
+    accounts = Accounts(config.accounts)
+    found = accounts.find(secret)
+    assert found is not None
+    assert found.vaults == ("hospital",)
+    again, other = demo.prepare(tmp_path / "hospital")
+    assert again.port == 8000
+    assert accounts.find(secret) is None
+    assert accounts.find(other) is not None
+    accounts.close()
+
+
+def test_demo_tells_when_the_server_is_ready(tmp_path: Path) -> None:
+    config, secret = demo.prepare(tmp_path / "hospital", 8123, make_vault)
+    supervisor = (ROOT / "src/discreet/server/supervisor.py").read_text()
+    assert f'self._say(f"{demo.READY} ' in supervisor
+    assert secret in demo.instructions(config, secret)
+
+
+def test_demo_of_a_folder_that_is_no_vault_ends(tmp_path: Path) -> None:
+    assert demo.main([str(tmp_path)]) == NoSuchVault.exit_code
+
+
+def test_makefile_serves_the_demo() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    assert "$(BIN)/python -m discreet.server.demo demo-vault/hospital" in makefile
+    assert "/demo-vault/" in (ROOT / ".gitignore").read_text()
