@@ -36,4 +36,4 @@ def desk_link(
         print_json({"link": link})
         return
     out.print(link, markup=False)
-    err.print("It works once, within an hour. Whoever opens it acts as the custodian.")
+    err.print("It works once, within an hour. Its first reader acts as the custodian: keep it private.")

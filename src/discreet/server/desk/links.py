@@ -1,7 +1,7 @@
 """Links with which the custodian logs in: each works once, and for a while.
 
-The hash of the newest link is in STATE/run/desk.link, which the keeper's user alone may read and write. So whoever may
-open the vault may make a link: `discreet serve` prints one, and `discreet desk-link VAULT` another.
+The hash of the newest link is in STATE/run/desk.link, which the keeper's user alone may read and write. So a link can
+be made by that user alone: `discreet serve` prints one, and `discreet desk-link VAULT` another.
 """
 
 import hashlib
