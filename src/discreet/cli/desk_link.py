@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.app import VaultPath, app
-from discreet.cli.output import err, explained, out
+from discreet.cli.app import Json, VaultPath, app
+from discreet.cli.output import err, explained, out, print_json
 from discreet.errors import UsageError
-from discreet.server.config import ServeConfig, ServedVault, find_state
-from discreet.server.desk.links import make_link
+from discreet.server.config import find_state
+from discreet.server.desk.links import make_another
 
 
 @app.command(name="desk-link")
@@ -19,24 +19,21 @@ def desk_link(
     state: Annotated[
         Path | None, typer.Option("--state", metavar="DIR", help="The server's state folder; VAULT.server by default.")
     ] = None,
-    desk_host: Annotated[str, typer.Option(help="Where the desk listens.")] = ServeConfig.desk_host,
-    desk_port: Annotated[int, typer.Option(help="Its port.")] = ServeConfig.desk_port,
+    as_json: Json = False,
 ) -> None:
     """Print a link that logs the custodian in once, within an hour. The link before it does not work any more."""
-    folder = find_state(vault, state).absolute()
-    config = ServeConfig(
-        (ServedVault(vault.absolute().name, str(vault.absolute())),),
-        str(folder),
-        desk_host=desk_host,
-        desk_port=desk_port,
-        insecure=True,
-    )
+    run = find_state(vault, state) / "run"
     try:
-        link = make_link(config)
+        link = make_another(run)
     except OSError as error:
+        raise UsageError(f"No link can be made in {run}: {error.strerror}. Run this as the server's user.") from None
+    if link is None:
         raise UsageError(
-            f"No link can be made in {config.run}: {error.strerror}. Is the server running? Start it: discreet serve "
-            f"{vault}; or name its folder: --state DIR"
-        ) from None
-    out.print(link, markup=False, highlight=False, soft_wrap=True)
-    err.print("It works once, within an hour. Whoever opens it acts as the custodian.")
+            f"No desk was started with the folder {run}. Start one: discreet serve {vault}; or name its folder: "
+            "--state DIR"
+        )
+    if as_json:
+        print_json({"link": link})
+        return
+    out.print(link, markup=False)
+    err.print("It works once, within an hour. Its first reader acts as the custodian: keep it private.")

@@ -1,10 +1,14 @@
 """The desk lets the custodian pass alone: links, cookies, hosts, origins, sizes and headers."""
 
+import json
 from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
+from typer.testing import CliRunner
 
+from discreet.cli import main  # noqa: F401 - registers the commands
+from discreet.cli.app import app
 from discreet.server.custody_messages import Overview
 from discreet.server.desk.app import all_routes
 from discreet.server.desk.desk import Desk
@@ -48,6 +52,18 @@ def test_link_ends_after_a_while_and_with_the_next(shut: Desk) -> None:
     assert redeem(shut.config, second, lambda: now[0])
     assert not redeem(shut.config, second, lambda: now[0])
     assert (shut.config.run / "desk.link").exists() is False
+
+
+def test_another_link_is_made_on_the_command_line(shut: Desk) -> None:
+    vault = shut.config.vaults[0].path
+    refused = CliRunner().invoke(app, ["desk-link", vault])
+    assert refused.exit_code == 2
+    first = make_link(shut.config)
+    link = CliRunner().invoke(app, ["desk-link", vault, "--json"])
+    assert link.exit_code == 0
+    browser = browse(shut)
+    assert browser.get(path_of(first)).status_code == 403
+    assert browser.get(path_of(json.loads(link.stdout)["link"])).status_code == 200
 
 
 def test_session_ends_without_requests() -> None:

@@ -36,7 +36,7 @@ _HEADERS = {
 
 
 class Guard:
-    """Lets the custodian pass, and nobody else.
+    """The guard of the pages: it lets the custodian pass alone.
 
     Args:
         app: the pages.

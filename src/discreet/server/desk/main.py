@@ -8,13 +8,14 @@ from types import TracebackType
 
 import uvicorn
 
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, UsageError
 from discreet.server.accounts import Accounts
 from discreet.server.audit_log import AuditLog
 from discreet.server.config import ServeConfig
 from discreet.server.desk.app import create_app
 from discreet.server.desk.desk import Desk, hand_over
 from discreet.server.desk.keeper import Keeper
+from discreet.server.desk.links import note_address
 
 _PATIENCE = 10
 _CONNECTIONS = 64
@@ -30,9 +31,13 @@ def main(config: ServeConfig) -> int:
         tempfile.tempdir = str(config.uploads)
         desk = Desk(config, Keeper(config.desk_socket), Accounts(config.accounts), AuditLog(config.audit_log))
         hand_over(config)
+        note_address(config)
     except DiscreetError as error:
         print(error, file=sys.stderr)
         return error.exit_code
+    except OSError as error:
+        print(f"{config.state} cannot be used: {error.strerror}.", file=sys.stderr)
+        return UsageError.exit_code
     tls = {"ssl_certfile": config.tls_cert, "ssl_keyfile": config.tls_key} if config.tls_cert else {}
     server = uvicorn.Server(
         uvicorn.Config(

@@ -25,7 +25,7 @@
     } else {
       bar.removeAttribute("value");
     }
-    // A screen reader is told every ten seconds, not every second.
+    // The line that a screen reader reads changes every ten seconds, not every second.
     if (Date.now() - shown >= 10000) {
       shown = Date.now();
       line.textContent = now.step + ": " + now.done + (now.of > 0 ? " of " + now.of : "");
