@@ -100,7 +100,7 @@ def test_it_is_a_command(vault: Vault) -> None:
     typed = f"{ASKED}\nn\n:budget\n:help\n:nonsense\n:quit\n{ASKED}\ny\n"
     result = CliRunner().invoke(app, ["chat", str(vault.path)], input=typed)
     assert result.exit_code == 0
-    assert "Granted: epsilon 20" in result.output
+    assert "Grant: epsilon 20" in result.output
     assert ":anyway QUESTION" in result.output
     assert "There is no command :nonsense" in result.output
     assert not Vault.open(vault.path).ledger.questions()

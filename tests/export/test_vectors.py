@@ -254,6 +254,6 @@ def test_the_command(tmp_path: Path) -> None:
     assert (told["rows"], told["units"], told["left_out"]) == (8, 6, 0)
     shown = run("export-vectors", vault.path, "--out", tmp_path / "b.npz", *options).output
     assert "made by every unit" in shown
-    assert "not a text" in shown
+    assert "does not cover texts" in shown
     assert run("export-vectors", vault.path, "--out", tmp_path / "c.npz", "--epsilon", 99).exit_code == 3
     assert run("export-vectors", vault.path, "--out", out, *options).exit_code == 2

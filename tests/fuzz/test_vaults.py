@@ -57,7 +57,7 @@ def test_whatever_lies_in_a_vault_is_used_or_refused(target: Target, folder: Pat
 )
 def test_setting_of_another_kind_is_named(change: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "vault.json").write_text(json.dumps(SETTINGS | change))
-    with pytest.raises(StoreError, match=f"{next(iter(change))}. Restore"):
+    with pytest.raises(StoreError, match=f"the value of {next(iter(change))} is invalid"):
         read_config(tmp_path)
 
 

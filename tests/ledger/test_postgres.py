@@ -117,7 +117,7 @@ def test_copy_in_a_file_is_a_simulation_that_knows_all(url: str, name: str, tmp_
     assert parts_of(copy) == parts_of(ledger)
     assert copy.reserve("r", 0, of(1.0), UNITS) == frozenset(UNITS[3:])
     assert ledger.reserve("r", 0, of(1.0), UNITS[:4]) == frozenset(UNITS[3:4])
-    with pytest.raises(LedgerError, match="never overwritten"):
+    with pytest.raises(LedgerError, match="never overwrites"):
         ledger.copy(tmp_path / "copy.sqlite")
     sql(url, f'drop table "{name}".part')
     with pytest.raises(LedgerError, match="no such ledger"):

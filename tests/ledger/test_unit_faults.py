@@ -231,7 +231,7 @@ def test_grant_is_final(kept: Kept, change: str) -> None:
     with pytest.raises(LedgerError), ledger._writing() as connection:
         connection.execute(text(change))
     assert kept().budget == Budget(1.0, 1e-5, accountant="zcdp")
-    with pytest.raises(LedgerError, match="never overwrites"):
+    with pytest.raises(LedgerError, match="never overw"):
         kept(Budget(100.0, 1e-5))
 
 

@@ -137,7 +137,7 @@ class Conversation:
         """Print the public part of the budget."""
         grant = self.vault.settings
         unit = unit_word(grant.unit_field)
-        out.print(f"Granted: epsilon {grant.epsilon:g} at delta {grant.delta:g}, for each {unit}.", markup=False)
+        out.print(f"Grant: epsilon {grant.epsilon:g}, delta {grant.delta:g}, for each {unit}.", markup=False)
         self.show_spent()
 
     def show_spent(self) -> None:
