@@ -38,6 +38,7 @@ from discreet.server.wire import (
     read_message,
     write_message,
 )
+from discreet.vault import Vault
 from tests.server.keepers import ask, make_vault
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
@@ -223,8 +224,7 @@ def test_charge_is_a_spending_under_the_grant() -> None:
 
 
 def test_answer_passes_the_wall_with_these_fields_alone(tmp_path: Path) -> None:
-    vault = make_vault(tmp_path / "v")
-    vars(vault)["model"] = ToyModel()
+    vault = Vault.open(make_vault(tmp_path / "v").path, model=ToyModel())
     found = describe(vault.ask("Which disease makes thumbs numb?"))
     schema = json.loads((files("discreet") / "schemas" / "answer.json").read_text())
     assert found.keys() == {*schema["required"], "text"}

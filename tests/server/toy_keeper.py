@@ -33,10 +33,8 @@ class PausingModel(ToyModel):
 
 def open_vault(path: Path) -> Vault:
     """Open a vault with the toy model."""
-    vault = Vault.open(path)
     folder = os.environ.get(PAUSE, "")
-    vars(vault)["model"] = PausingModel(Path(folder)) if folder else ToyModel(default="yes")
-    return vault
+    return Vault.open(path, model=PausingModel(Path(folder)) if folder else ToyModel(default="yes"))
 
 
 if __name__ == "__main__":

@@ -277,7 +277,7 @@ class SqlLedger(ABC):
         self._note(now)
 
     def began(self, question: str) -> bool:
-        """Whether a question with this id began."""
+        """Return whether a question with this id began."""
         with self._reading() as connection:
             return _BEGAN.found(connection, {"id": question}) is not None
 

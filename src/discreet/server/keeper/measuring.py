@@ -58,7 +58,7 @@ def measure_longest(served: Served, folder: Path) -> float:
 def _measure(served: Served) -> float:
     settings = served.vault.settings
     with tempfile.TemporaryDirectory() as made:
-        dummy = Vault.create(
+        Vault.create(
             Path(made) / "dummy",
             epsilon=1e4,
             delta=settings.delta,
@@ -67,7 +67,8 @@ def _measure(served: Served) -> float:
             embedder=settings.embedder,
             payment=settings.payment,
         )
-        vars(dummy).update(model=served.vault.model, embedder=_EachTextOnce(served.vault.embedder))
+        embedder = _EachTextOnce(served.vault.embedder)
+        dummy = Vault.open(Path(made) / "dummy", model=served.vault.model, embedder=embedder)
         dummy.add_documents(Document(f"d{number}", f"u{number}", _TEXT * _REPEATED) for number in range(UNITS))
         return max((_seconds(dummy, preset) for preset in served.presets if preset.algorithm != PUBLIC), default=0.0)
 

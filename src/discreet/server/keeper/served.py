@@ -37,7 +37,7 @@ class Served:
     def __init__(self, named: ServedVault, config: ServeConfig, open_vault: Opener) -> None:
         self.name, self.longest = named.name, 0.0
         self.vault = open_vault(Path(named.path))
-        self.vault.load()
+        self.vault.components.load()
         configured = tuple(one for one in config.presets if not one.vaults or named.name in one.vaults)
         _ = self.vault.history, self.vault.corpus  # made here, so that other threads find them made
         self._pipeline = self.vault.pipeline
@@ -110,7 +110,7 @@ class Served:
             epsilon=budget.epsilon,
             delta=budget.delta,
             payment=settings.payment,
-            language=self.vault.language,
+            language=self.vault.components.language,
             models=models,
             longest_answer_s=self.longest,
         )
@@ -142,7 +142,7 @@ class Served:
         if preset.algorithm != NonRAG.name:
             check_answerable(
                 question.question,
-                language=self.vault.language,
+                language=self.vault.components.language,
                 unit=self.vault.settings.unit_field,
                 choices=algorithm.public_choices,
             )
