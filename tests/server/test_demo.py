@@ -10,8 +10,8 @@ from discreet.server.accounts import Accounts
 from tests.server.keepers import ROOT, make_vault
 
 
-def test_demo_issues_a_key_and_prints_a_command_that_asks(tmp_path: Path) -> None:
-    config, secret = demo.prepare(tmp_path / "hospital", 8123, make_vault)
+def test_demo_issues_a_key_and_prints_a_command_that_asks(short_path: Path) -> None:
+    config, secret = demo.prepare(short_path / "hospital", 8123, make_vault)
     words = shlex.split(demo.instructions(config, secret).split("\n\n")[1])
     assert words[:2] == ["curl", "http://127.0.0.1:8123/v1/chat/completions"]
     assert f"Authorization: Bearer {secret}" in words
@@ -22,15 +22,15 @@ def test_demo_issues_a_key_and_prints_a_command_that_asks(tmp_path: Path) -> Non
     found = accounts.find(secret)
     assert found is not None
     assert found.vaults == ("hospital",)
-    again, other = demo.prepare(tmp_path / "hospital")
+    again, other = demo.prepare(short_path / "hospital")
     assert again.port == 8000
     assert accounts.find(secret) is None
     assert accounts.find(other) is not None
     accounts.close()
 
 
-def test_demo_tells_when_the_server_is_ready(tmp_path: Path) -> None:
-    config, secret = demo.prepare(tmp_path / "hospital", 8123, make_vault)
+def test_demo_tells_when_the_server_is_ready(short_path: Path) -> None:
+    config, secret = demo.prepare(short_path / "hospital", 8123, make_vault)
     supervisor = (ROOT / "src/discreet/server/supervisor.py").read_text()
     assert f'self._say(f"{demo.READY} ' in supervisor
     assert secret in demo.instructions(config, secret)

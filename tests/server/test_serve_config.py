@@ -35,10 +35,10 @@ def test_serve_toml_is_read_and_the_command_line_comes_first(tmp_path: Path) -> 
     assert ServeConfig.from_json(found.to_json()) == found
 
 
-def test_state_is_beside_the_first_vault(tmp_path: Path) -> None:
-    found = read_serve_config(None, {"vaults": (str(tmp_path / "hospital"), str(tmp_path / "clinic"))})
-    assert found.state == str(tmp_path / "hospital.server")
-    assert found.ask_socket == tmp_path / "hospital.server" / "run" / "ask.sock"
+def test_state_is_beside_the_first_vault(short_path: Path) -> None:
+    found = read_serve_config(None, {"vaults": (str(short_path / "hospital"), str(short_path / "clinic"))})
+    assert found.state == str(short_path / "hospital.server")
+    assert found.ask_socket == short_path / "hospital.server" / "run" / "ask.sock"
 
 
 @pytest.mark.parametrize(

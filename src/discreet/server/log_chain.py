@@ -9,7 +9,15 @@ from typing import Any
 
 GENESIS = "0" * 64
 """What the first line has as the hash of the line before it."""
-_FIELDS: dict[str, type] = {"seq": int, "time": (int, float), "actor": str, "act": str, "of": str, "details": dict, "prev": str}
+_FIELDS: dict[str, type | tuple[type, ...]] = {
+    "seq": int,
+    "time": (int, float),
+    "actor": str,
+    "act": str,
+    "of": str,
+    "details": dict,
+    "prev": str,
+}
 _HEX = frozenset("0123456789abcdef")
 
 

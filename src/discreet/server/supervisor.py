@@ -196,8 +196,9 @@ def _hand_over(config: ServeConfig, state: Path) -> None:
     if os.geteuid() != 0:
         raise UsageError("--front-user needs root. Start as root, or use the systemd units in deploy/.")
     user = _find_user(config.front_user)
-    for file in [state, *(one for one in state.iterdir() if one.is_file())]:
-        os.chown(file, user.pw_uid, user.pw_gid)
+    # Links are not followed: the front's user owns this folder, and may have put a link to another file there.
+    for file in [state, *(one for one in state.iterdir() if one.is_file() and not one.is_symlink())]:
+        os.chown(file, user.pw_uid, user.pw_gid, follow_symlinks=False)
     config.run.chmod(0o711)
     readable = [vault.path for vault in config.vaults if can_read(config.front_user, vault.path)]
     if readable:

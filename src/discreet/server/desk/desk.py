@@ -185,7 +185,7 @@ def ticked(form: FormData, name: str) -> bool:
 
 
 def moment(value: object) -> str:
-    """Return a time in UTC as it is shown: of seconds, a datetime, or a text in ISO 8601."""
+    """Return the text of a time in UTC, given as seconds, a datetime, or a text in ISO 8601."""
     if isinstance(value, int | float):
         value = datetime.fromtimestamp(value, UTC)
     if isinstance(value, datetime):
