@@ -289,7 +289,7 @@ def test_what_a_user_may_get_wrong(run: Callable[..., tuple[int, str]], vault: V
         (("--out", str(tmp_path / "no" / "c.jsonl")), "folder", 2),
         (("--out", str(tmp_path / "c.jsonl")), "Nothing was paid", 4),
         (("--out", str(tmp_path / "c.jsonl"), "--epsilon", "99"), "not left", 3),
-        (("--out", str(tmp_path / "c.jsonl"), "--shape", "round"), "logit_transform", 2),
+        (("--out", str(tmp_path / "c.jsonl"), "--shape", "round"), "logit_transform expects: one of votes", 2),
         (("--out", str(tmp_path / "c.jsonl"), "--tokens", "0"), "at least 1", 2),
         (("--out", str(tmp_path / "c.jsonl"), "--task", ""), "task is blank", 2),
         (("--out", str(tmp_path / "c.jsonl"), "--task", " "), "task is blank", 2),
