@@ -7,6 +7,7 @@ from pathlib import Path
 from discreet.errors import NoSuchVault
 from discreet.server import demo
 from discreet.server.accounts import Accounts
+from discreet.vault import Vault
 from tests.server.keepers import ROOT, make_vault
 
 
@@ -22,11 +23,19 @@ def test_demo_issues_a_key_and_prints_a_command_that_asks(short_path: Path) -> N
     found = accounts.find(secret)
     assert found is not None
     assert found.vaults == ("hospital",)
-    again, other = demo.prepare(short_path / "hospital")
+    again, other = demo.prepare(short_path / "hospital", build=Vault.open)
     assert again.port == 8000
     assert accounts.find(secret) is None
     assert accounts.find(other) is not None
     accounts.close()
+
+
+def test_demo_completes_a_vault_that_was_interrupted(tmp_path: Path) -> None:
+    folder = tmp_path / "hospital"
+    before = make_vault(folder).store.count_documents()
+    assert demo.open_or_build(folder).store.count_documents() == before
+    (folder / "adding.0123456789abcdef").touch()
+    assert demo.open_or_build(folder).store.count_documents() == before + 1200
 
 
 def test_demo_tells_when_the_server_is_ready(short_path: Path) -> None:

@@ -5,11 +5,14 @@ The made-up hospital, a key for an analyst, a link for the custodian, and a comm
 
 import argparse
 import json
+import socket
 import sys
+import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from discreet.demo.corpus import QUESTIONS
+from discreet.demo.corpus import QUESTIONS, documents
 from discreet.demo.run import build_vault
 from discreet.errors import DiscreetError
 from discreet.server.accounts import Accounts, Limits
@@ -21,21 +24,33 @@ from discreet.vault import Vault
 KEY, EPSILON = "analyst", 10.0
 READY = "Ready:"
 """How the line of the supervisor begins that says that questions are answered."""
+_TRIES, _PAUSE = 600, 0.2
 Build = Callable[[Path], Vault]
 
 
-def prepare(folder: Path, port: int | None = None, build: Build = build_vault) -> tuple[ServeConfig, str]:
-    """Return the configuration of a server, and the secret of a key. The vault is made if it is not there.
+def open_or_build(folder: Path) -> Vault:
+    """Return the vault in a folder. It is made if there is none, and completed if that was interrupted."""
+    if not folder.exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        return build_vault(folder)
+    vault = Vault.open(folder)
+    if any(folder.glob("adding.*")):  # left by an `add` that did not end
+        vault.add_documents(documents())
+    return vault
+
+
+def prepare(folder: Path, port: int | None = None, build: Build = open_or_build) -> tuple[ServeConfig, str]:
+    """Return the configuration of a server, and the secret of a key.
 
     Args:
         folder: the vault's.
         port: of the analysts' listener.
-        build: makes the vault.
+        build: opens the vault, or makes it.
 
     Raises:
         DiscreetError: if the folder holds something else, or cannot be written.
     """
-    vault = Vault.open(folder) if folder.exists() else build(folder)
+    vault = build(folder)
     config = read_serve_config(None, {"vaults": (str(folder),), "port": port})
     accounts, log = Accounts(config.accounts), AuditLog(config.audit_log)
     try:
@@ -83,8 +98,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _say(line: str, config: ServeConfig, secret: str) -> None:
     print(line, flush=True)
-    if line.startswith(READY):
-        print(f"\n{instructions(config, secret)}\n", flush=True)
+    if line.startswith(READY):  # the keeper is ready, and the front starts
+        threading.Thread(target=_instruct, args=(config, secret), daemon=True).start()
+
+
+def _instruct(config: ServeConfig, secret: str) -> None:
+    """Print what to do, once the front listens."""
+    for _ in range(_TRIES):
+        with socket.socket() as connection:
+            if connection.connect_ex((config.host, config.port)) == 0:
+                print(f"\n{instructions(config, secret)}\n", flush=True)
+                return
+        time.sleep(_PAUSE)
 
 
 if __name__ == "__main__":
