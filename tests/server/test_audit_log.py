@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from discreet.errors import UsageError
+from discreet.errors import DiscreetError, UsageError
 from discreet.server.audit_log import AuditLog, AuditLogError
 
 FORK = multiprocessing.get_context("fork")
@@ -136,6 +136,16 @@ def test_torn_line_is_removed_and_recorded(log: AuditLog, kept: int) -> None:
     if kept:
         repair = json.loads(log.path.read_bytes().splitlines()[5])
         assert (repair["actor"], repair["act"]) == ("audit-log", "repair")
+
+
+def test_link_in_place_of_the_log_is_not_followed(log: AuditLog, tmp_path: Path) -> None:
+    other = tmp_path / "ledger.sqlite"
+    other.write_bytes(b"not a log")
+    log.path.unlink(missing_ok=True)
+    log.path.symlink_to(other)
+    with pytest.raises((OSError, DiscreetError)):
+        log.append("front", "start", "server")
+    assert other.read_bytes() == b"not a log"
 
 
 def test_damaged_last_line_is_not_built_upon(log: AuditLog) -> None:

@@ -130,7 +130,7 @@ class AuditLog:
             raise UsageError(f"A line of the audit log has {len(line):,} bytes; it may have {LONGEST_LINE:,}.")
         self._rotate(len(line))
         new = not self.path.exists()
-        file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o660)
+        file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o660)
         try:
             done = 0
             while done < len(line):
@@ -173,7 +173,7 @@ class AuditLog:
         """Remove the part of a line that a crash left at the end. Returns how many bytes it had."""
         if not self.path.exists():
             return 0
-        with self.path.open("r+b") as file:
+        with os.fdopen(os.open(self.path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC), "r+b") as file:
             size = file.seek(0, os.SEEK_END)
             start = max(0, size - _TAIL)
             file.seek(start)
@@ -189,7 +189,7 @@ class AuditLog:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o770)
-        lock = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o660)
+        lock = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o660)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
@@ -200,7 +200,7 @@ class AuditLog:
     def _still(self) -> Iterator[None]:
         """Hold the log still while it is read. A copy without a lock, or in a read-only folder, is still by itself."""
         try:
-            lock = os.open(self._lock, os.O_RDONLY | os.O_CLOEXEC)
+            lock = os.open(self._lock, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError:
             yield
             return

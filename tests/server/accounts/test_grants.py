@@ -67,6 +67,16 @@ def test_revoked_share_is_free_but_for_its_spending(bank: Bank) -> None:
     bank.key(refused.value.would_fit, reserved=True)
 
 
+def test_share_is_never_below_what_its_key_has_spent(bank: Bank) -> None:
+    key = bank.key(10.0, reserved=True)
+    for _ in range(2):
+        assert isinstance(bank.ask(key, pure(2.5)), Reservation)
+    bank.accounts.extend(key.id, Limits(epsilon=1.0))
+    with pytest.raises(BudgetExhausted) as refused:
+        bank.key(19.0, reserved=True)
+    bank.key(refused.value.would_fit, reserved=True)
+
+
 def test_share_is_extended_within_the_grant(bank: Bank) -> None:
     first, _ = bank.key(10.0, reserved=True), bank.key(5.0, reserved=True)
     with pytest.raises(BudgetExhausted):

@@ -345,4 +345,5 @@ class Accounts:
 
     def _reserve(self, connection: Connection, key: Key, typical: Spending | None) -> None:
         for vault in key.vaults:
-            grants.reserve_share(connection, vault, key.id, key.epsilon, typical=typical)
+            spent = meters.read_spent(connection, key.id, vault)
+            grants.reserve_share(connection, vault, key.id, key.epsilon, typical=typical, spent=spent)

@@ -29,7 +29,7 @@ class Counter:
     def note(self, changes: int) -> None:
         """Keep `changes`, unless the file has more. A file that cannot be written stays behind."""
         with suppress(OSError):
-            file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o660)
+            file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o660)
             try:
                 fcntl.flock(file, fcntl.LOCK_EX)
                 if self.read() < changes:
@@ -39,7 +39,7 @@ class Counter:
 
     def reset(self, changes: int) -> None:
         """Keep `changes`, even if the file has more."""
-        file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o660)
+        file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o660)
         try:
             fcntl.flock(file, fcntl.LOCK_EX)
             self._write(file, changes)

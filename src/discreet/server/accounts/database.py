@@ -180,7 +180,7 @@ def _make_file(path: Path) -> None:
     """Make an empty file with a log (WAL), so that readers do not wait for a writer."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o770)
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o660))
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o660))
     except OSError as error:
         raise AccountsError(
             f"No accounts can be made in {path.parent}: {error.strerror}. Choose another folder with --state."

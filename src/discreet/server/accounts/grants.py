@@ -58,6 +58,10 @@ class Share:
     def __add__(self, other: "Share") -> "Share":
         return Share(self.loss + other.loss, self.failures + other.failures)
 
+    def or_more(self, other: "Share") -> "Share":
+        """Return the larger of two shares, in each number."""
+        return Share(max(self.loss, other.loss), max(self.failures, other.failures))
+
     def within(self, other: "Share") -> bool:
         """Return whether this is no more than another share."""
         return self.loss <= other.loss and self.failures <= other.failures
@@ -136,7 +140,13 @@ def grant_of(row: Row[Any]) -> Grant:
 
 
 def reserve_share(
-    connection: Connection, vault: str, holder: str, epsilon: float, *, typical: Spending | None = None
+    connection: Connection,
+    vault: str,
+    holder: str,
+    epsilon: float,
+    *,
+    typical: Spending | None = None,
+    spent: Spending | None = None,
 ) -> None:
     """Reserve `epsilon` of a vault's grant for a key or for the custodian, in place of the share that it had.
 
@@ -147,6 +157,7 @@ def reserve_share(
         epsilon: the part of the grant's epsilon.
         typical: the charge of a usual question. The first share of a vault settles its reading: the one that pays for
             more of them.
+        spent: what the holder's questions have cost so far. A share is never below it: units may have paid it.
 
     Raises:
         BudgetExhausted: if the shares would no longer fit the grant together.
@@ -154,6 +165,8 @@ def reserve_share(
     """
     grant = _with_reading(connection, read_grant(connection, vault), typical)
     share, others = grant.part(epsilon), held(connection, vault, but=holder)
+    if spent is not None:
+        share = share.or_more(grant.read(spent))
     taken = others + grant.read(grant.pool)
     if not (taken + share).within(grant.limit):
         raise _does_not_fit(grant, taken, epsilon)
