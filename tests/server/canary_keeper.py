@@ -50,9 +50,7 @@ class CanaryModel(ToyModel):
 
 def open_vault(path: Path) -> Vault:
     """Open a vault with the model."""
-    vault = Vault.open(path)
-    vars(vault)["model"] = CanaryModel(default="yes", size=4000)
-    return vault
+    return Vault.open(path, model=CanaryModel(default="yes", size=4000))
 
 
 def break_log() -> None:

@@ -1,5 +1,6 @@
 """Nothing private leaves: a vault of 300 canaries, every route, every error that can be provoked, then a search."""
 
+import os
 import threading
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,10 @@ from tests.server.canaries import ASKED, CanaryServer, serving_canaries, until_r
 from tests.server.canary_keeper import FAILS, PRIVATE, WAITS
 from tests.server.keepers import wait_for, wait_ready
 
-pytestmark = pytest.mark.thorough
+pytestmark = [
+    pytest.mark.thorough,
+    pytest.mark.skipif(not os.environ.get("DISCREET_CANARIES"), reason="minutes; set DISCREET_CANARIES=1 to run it"),
+]
 QUESTION = f"Which disease makes thumbs numb {ASKED}?"
 READS: dict[str, Any] = {"model": "v:consensus", "discreet": {"choices": ["winterhand", "flu"]}}
 """A model that reads documents whatever it draws."""
