@@ -96,9 +96,9 @@ def test_analyst_sees_only_what_is_public(tmp_path: Path, notes: Path) -> None:
     }
     shown = run("budget", vault, "--analyst").output
     assert "Thunder" not in shown
-    assert "how many units" not in shown
+    assert "Units by remaining epsilon" not in shown
     whole = run("budget", vault).output
-    assert "how many units have it" in whole
+    assert "Units by remaining epsilon" in whole
     assert "more questions of the default kind" in whole
 
 
@@ -154,7 +154,7 @@ def test_without_its_secret_a_vault_releases_nothing(tmp_path: Path, notes: Path
     (vault / "units.key").unlink()
     result = run("ask", vault, ASKED)
     assert result.exit_code == 1
-    assert "Restore it" in " ".join(result.output.split())
+    assert "Restore the file" in " ".join(result.output.split())
 
 
 def test_another_secret_is_not_taken_for_the_vaults(tmp_path: Path, notes: Path) -> None:

@@ -44,7 +44,7 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
         "serve": ("serve", "Serve vaults to analysts over HTTP, with keys and budgets."),
         "key": ("key", "Issue, cap and revoke the keys of analysts, and decide on their requests."),
         "audit-log": ("audit_log", "Check the audit log of a server."),
-        "desk-link": ("desk_link", "Print a link with which the custodian logs in at the desk."),
+        "desk-link": ("desk_link", "Print a link that logs the custodian in once, within an hour."),
     },
     "Other releases": {
         "synthesize": ("synthesize", "Make a synthetic corpus, paid for once."),
