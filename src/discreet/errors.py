@@ -2,7 +2,7 @@
 
 DiscreetError                 exit 1
   UsageError                  exit 2   wrong arguments, unknown names, a missing vault
-    NoSuchVault  VaultVersionError  UnknownName  CannotAnswer  QuestionTooLong
+    NoSuchVault  VaultVersionError  UnknownName  CannotAnswer  QuestionTooLong  PriceChanged
   BudgetExhausted             exit 3   asked, left, would fit
   BadData                     exit 4   documents or questions that cannot be read
   LedgerError                 exit 1   the ledger is corrupt, read-only or out of reach
@@ -67,6 +67,10 @@ class CannotAnswer(UsageError):  # noqa: N818
 
 class QuestionTooLong(UsageError):  # noqa: N818
     """A question that has no room in the model's context. Nothing was paid."""
+
+
+class PriceChanged(UsageError):  # noqa: N818
+    """A question that may cost more than its caller allows. Nothing was paid."""
 
 
 class BudgetExhausted(DiscreetError):  # noqa: N818

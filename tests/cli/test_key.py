@@ -15,6 +15,7 @@ from discreet.errors import UsageError
 from discreet.server.accounts import CAP_IS_POLICY, Accounts
 from discreet.server.accounts.values import parse_expiry, parse_rate
 from discreet.server.audit_log import AuditLog
+from discreet.server.config import ACCOUNTS, AUDIT_LOG
 from discreet.vault import Vault
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -36,7 +37,7 @@ def said(result: Result) -> str:
 
 
 def accounts_of(vault: Vault) -> Accounts:
-    return Accounts(vault.path.with_name("vault.server") / "accounts.sqlite")
+    return Accounts(vault.path.with_name("vault.server") / ACCOUNTS)
 
 
 @pytest.fixture
@@ -121,7 +122,7 @@ def test_every_act_is_in_the_audit_log(vault: Vault, secret: str) -> None:
         assert run("key", *words).exit_code == 0
     assert run("key", "rotate", vault.path, "ana").exit_code == 0
     assert run("key", "revoke", vault.path, "ana").exit_code == 0
-    lines = (vault.path.with_name("vault.server") / "audit.jsonl").read_text()
+    lines = (vault.path.with_name("vault.server") / AUDIT_LOG).read_text()
     acts = [json.loads(line)["act"] for line in lines.splitlines()]
     assert acts == ["key-issue", "request-approve", "key-extend", "key-rotate", "key-revoke"]
     assert secret not in lines
@@ -132,14 +133,14 @@ def test_audit_log_is_verified_by_vault_folder_and_file(vault: Vault, secret: st
     state = vault.path.with_name("vault.server")
     found = json_of("audit-log", "verify", vault.path)
     assert found["lines"] == 1
-    assert json_of("audit-log", "verify", state) == json_of("audit-log", "verify", state / "audit.jsonl") == found
+    assert json_of("audit-log", "verify", state) == json_of("audit-log", "verify", state / AUDIT_LOG) == found
     assert json_of("audit-log", "verify", vault.path, "--head", str(found["head"]).upper()) == found
     cut = run("audit-log", "verify", vault.path, "--head", "0" * 63 + "1")
     assert cut.exit_code == 1
     assert "cut off" in said(cut)
-    AuditLog(state / "audit.jsonl").append("front", "start", "server")
-    content = (state / "audit.jsonl").read_text()
-    (state / "audit.jsonl").write_text(content.replace('"name":"ana"', '"name":"eve"'))
+    AuditLog(state / AUDIT_LOG).append("front", "start", "server")
+    content = (state / AUDIT_LOG).read_text()
+    (state / AUDIT_LOG).write_text(content.replace('"name":"ana"', '"name":"eve"'))
     spoiled = run("audit-log", "verify", vault.path)
     assert spoiled.exit_code == 1
     assert "Line 1" in said(spoiled)
@@ -147,7 +148,7 @@ def test_audit_log_is_verified_by_vault_folder_and_file(vault: Vault, secret: st
 
 
 def test_older_copy_is_accepted_by_a_command(vault: Vault, secret: str) -> None:
-    accounts = vault.path.with_name("vault.server") / "accounts.sqlite"
+    accounts = vault.path.with_name("vault.server") / ACCOUNTS
     accounts.with_suffix(".counter").write_text("1000")
     refused = run("key", "list", vault.path)
     assert refused.exit_code == 1
@@ -159,7 +160,7 @@ def test_older_copy_is_accepted_by_a_command(vault: Vault, secret: str) -> None:
 def test_state_folder_is_named(vault: Vault, tmp_path: Path) -> None:
     state = tmp_path / "elsewhere"
     json_of("key", "issue", vault.path, "ana", "--epsilon", 10, "--state", state)
-    assert (state / "accounts.sqlite").exists()
+    assert (state / ACCOUNTS).exists()
     missing = run("key", "list", vault.path)
     assert missing.exit_code == 2
     assert "--state" in said(missing)

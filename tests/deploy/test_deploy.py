@@ -55,7 +55,7 @@ def test_units_keep_the_front_from_vaults_and_the_keeper_from_networks() -> None
     front, keeper, desk = (read_unit(name) for name in ("front", "keeper", "desk"))
     assert front["User"] != keeper["User"] == desk["User"]
     assert front["InaccessiblePaths"] == desk["InaccessiblePaths"] == [VAULTS]
-    assert VAULTS not in front["ReadWritePaths"][0]
+    assert front["ReadWritePaths"] == [f"{STATE}/front"]
     assert keeper["PrivateNetwork"] == ["yes"]
     assert keeper["RestrictAddressFamilies"] == ["AF_UNIX"]
     for unit in (front, keeper, desk):
@@ -84,7 +84,8 @@ def test_users_and_folders_are_made(tmp_path: Path) -> None:
     modes = dict(
         re.findall(r"^d (\S+) (\d{4}) ", (DEPLOY / "systemd/discreet.tmpfiles.conf").read_text(), re.MULTILINE)
     )
-    assert (modes[VAULTS], modes[STATE], modes[f"{STATE}/run"]) == ("0700", "2770", "2750")
+    assert (modes[VAULTS], modes[STATE], modes[f"{STATE}/run"]) == ("0700", "0711", "2750")
+    assert modes[f"{STATE}/front"] == "2770"
 
 
 @pytest.mark.parametrize("name", ["serve.toml", "containers.toml"])
@@ -121,6 +122,8 @@ def test_pod_keeps_the_front_from_the_vaults() -> None:
     mounts = {name: {m["name"] for m in one["volumeMounts"]} for name, one in containers.items()}
     assert "vaults" in mounts["keeper"]
     assert "vaults" not in mounts["front"]
+    reached = {m["mountPath"]: m.get("readOnly", False) for m in containers["front"]["volumeMounts"]}
+    assert (reached[f"{STATE}/front"], reached[f"{STATE}/run"], STATE in reached) == (False, True, False)
     assert set.union(*mounts.values()) <= {one["name"] for one in pod["volumes"]}
     users = [one["securityContext"]["runAsUser"] for one in containers.values()]
     assert len(set(users)) == 2

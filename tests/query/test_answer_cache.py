@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from discreet.generation.toy import ToyModel
-from discreet.query.answer_cache import AnswerCache, Released, as_record, essence
+from discreet.query.answer_cache import AnswerCache, Released, as_record
 from discreet.registry import Consensus, DPSparseVoteRAG, MuRAG, NonRAG
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedding import HashingEmbedder
+from discreet.system.essence import essence
 from discreet.vault import Vault
 
 

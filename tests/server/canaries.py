@@ -1,5 +1,6 @@
 """A served vault full of canaries, and the search for them in every byte that left it."""
 
+import json
 import secrets
 import subprocess
 import sys
@@ -15,10 +16,12 @@ import httpx2
 from discreet.retrieval.documents import Document
 from discreet.server.accounts import Accounts, Limits
 from discreet.server.config import ServeConfig
+from discreet.server.desk.desk import PAGES
+from discreet.server.desk.links import make_link
 from discreet.vault import Vault
 from tests.server.canary_keeper import FOLDER, PRIVATE, TWIN
 from tests.server.front.serving import free_port
-from tests.server.keepers import ROOT, Keeper, config_of, environment, wait_ready
+from tests.server.keepers import ROOT, Keeper, config_of, environment, wait_for, wait_ready, wait_until
 
 ASKED = "wqjk"
 """Stands in what analysts write: it may come back to the analyst on a page, and be written nowhere."""
@@ -48,6 +51,7 @@ class CanaryServer:
         config: the server's.
         keeper: the keeper's process.
         front: the front's process.
+        desk: the desk's process.
         accounts: the keys.
         client: sends the requests.
         replies: all that came over HTTP, with the request that it came for.
@@ -58,6 +62,7 @@ class CanaryServer:
     config: ServeConfig
     keeper: Keeper
     front: "subprocess.Popen[bytes]"
+    desk: "subprocess.Popen[bytes]"
     accounts: Accounts
     client: httpx2.Client
     replies: list[tuple[str, bytes]] = field(default_factory=list)
@@ -84,23 +89,54 @@ class CanaryServer:
         body = {"model": "v", "messages": [{"role": "user", "content": text}], **fields}
         return self.send("POST", "/v1/chat/completions", secret, json=body, headers=headers)
 
+    def use_desk(self) -> None:
+        """Look at each page of the custodian, and add, look up and erase: only the custodian sees what comes back."""
+        origin = self.config.desk_url
+        with httpx2.Client(base_url=origin, timeout=60, follow_redirects=True) as custodian:
+            wait_for(self.config.run / "desk.url")
+            assert custodian.get(make_link(self.config)).status_code == 200
+
+            def post(path: str, files: Any = None, **form: str) -> httpx2.Response:
+                return custodian.post(path, data=form, files=files, headers={"origin": origin})
+
+            for path, _ in PAGES:
+                assert custodian.get(path).status_code == 200, path
+            unit = f"{PRIVATE}unit"
+            line = json.dumps({"id": f"{PRIVATE}id", "patient": unit, "text": f"{PRIVATE}text"})
+            for content in (line, line[:-1], f"{PRIVATE} is no record"):
+                sent = {"files": (f"{PRIVATE}.jsonl", content.encode())}
+                reply = post("/documents/upload", sent, vault="v")
+                if reply.status_code == 200:
+                    assert PRIVATE in reply.text
+                    post("/documents/add", upload=str(reply.url).rsplit("=", 1)[1])
+                    wait_until(lambda: custodian.get("/progress.json").json()["state"] != "running")
+            for one in (unit, f"{PRIVATE}nobody"):
+                post("/erasure/look", vault="v", unit=one)
+                post("/erasure/erase", vault="v", unit=one)
+            post("/report/page", vault="v")
+            custodian.get(f"/{PRIVATE}", params={PRIVATE: PRIVATE})
+        acts = self.config.audit_log.read_text()
+        assert all(f'"act":"{act}"' in acts for act in ("login", "upload", "add", "erase", "report")), acts
+
     def start_keeper(self, twin: str = "") -> None:
         """Start the keeper, without waiting for it."""
         self.keeper = start_keeper(self.folder, self.config, twin)
 
     def read_metrics(self) -> None:
         """Read the metrics from their socket."""
-        transport = httpx2.HTTPTransport(uds=str(self.folder / "metrics.sock"))
+        transport = httpx2.HTTPTransport(uds=str(self.config.metrics_socket))
         with httpx2.Client(transport=transport) as client:
             self.replies.append(("metrics", client.get("http://metrics/metrics").content))
 
     def find(self, word: str, *, replies: bool = True) -> set[str]:
-        """Return where a word stands outside of the vault's folder: names of files, and requests."""
+        """Return where a word stands outside of the vault and the quarantine: names of files, and requests."""
         found = {f"reply to {name}" for name, reply in self.replies if replies and holds(reply, word)}
         for file in sorted(self.folder.rglob("*")):
             inside = file.relative_to(self.folder)
-            if inside.parts[0] != "v" and (
-                holds(str(inside).encode(), word) or (file.is_file() and holds(file.read_bytes(), word))
+            if (
+                inside.parts[0] != "v"
+                and self.config.uploads not in (file, *file.parents)
+                and (holds(str(inside).encode(), word) or (file.is_file() and holds(file.read_bytes(), word)))
             ):
                 found.add(str(inside))
         return found
@@ -121,19 +157,24 @@ def start_keeper(folder: Path, config: ServeConfig, twin: str) -> Keeper:
         return Keeper(config, subprocess.Popen(command, env=variables, stdout=file, stderr=file, cwd=ROOT), errors)
 
 
+def start(folder: Path, config: ServeConfig, name: str) -> "subprocess.Popen[bytes]":
+    """Start another process of the server."""
+    command = [sys.executable, "-m", "discreet.server.launch", name]
+    with (folder / f"{name}.output").open("ab") as file:
+        return subprocess.Popen(command, env=environment(config), stdout=file, stderr=file, cwd=ROOT)
+
+
 @contextmanager
 def serving_canaries(folder: Path, twin: str = "") -> Iterator[CanaryServer]:
     """Run a front and a keeper over a vault of canaries."""
     vault = make_vault(folder / "v")
-    config = config_of(vault.path, port=free_port())
+    config = config_of(vault.path, port=free_port(), desk_port=free_port())
     keeper = start_keeper(folder, config, twin)
     accounts = Accounts(config.accounts)
     accounts.grant("v", vault.ledger.budget)
-    command = [sys.executable, "-m", "discreet.server.front", "--metrics", str(folder / "metrics.sock")]
-    with (folder / "front.output").open("ab") as file:
-        front = subprocess.Popen(command, env=environment(config), stdout=file, stderr=file, cwd=ROOT)
+    front, desk = (start(folder, config, name) for name in ("front", "desk"))
     client = httpx2.Client(verify=False, timeout=120)  # nothing to verify without TLS, and a context takes long to make
-    server = CanaryServer(folder, config, keeper, front, accounts, client)
+    server = CanaryServer(folder, config, keeper, front, desk, accounts, client)
     try:
         wait_ready(keeper)
         until_ready(server)
@@ -141,7 +182,7 @@ def serving_canaries(folder: Path, twin: str = "") -> Iterator[CanaryServer]:
     finally:
         client.close()
         accounts.close()
-        for process in (server.front, server.keeper.process):
+        for process in (server.front, server.desk, server.keeper.process):
             process.terminate()
             try:
                 process.wait(20)

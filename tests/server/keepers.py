@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -135,8 +135,13 @@ def wait_ready(keeper: Keeper) -> None:
 
 def wait_for(path: Path) -> None:
     """Return when a file is there."""
+    wait_until(path.exists)
+
+
+def wait_until(happened: Callable[[], bool]) -> None:
+    """Return when something has happened, within a minute."""
     for _ in range(1200):
-        if path.exists():
+        if happened():
             return
         time.sleep(0.05)
-    raise AssertionError(path)
+    raise AssertionError("It did not happen within a minute.")

@@ -1,6 +1,5 @@
 """Nothing private leaves: a vault of 300 canaries, every route, every error that can be provoked, then a search."""
 
-import os
 import threading
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,7 @@ from tests.server.canaries import ASKED, CanaryServer, serving_canaries, until_r
 from tests.server.canary_keeper import FAILS, PRIVATE, WAITS
 from tests.server.keepers import wait_for, wait_ready
 
-pytestmark = [
-    pytest.mark.thorough,
-    pytest.mark.skipif(not os.environ.get("DISCREET_CANARIES"), reason="minutes; set DISCREET_CANARIES=1 to run it"),
-]
+pytestmark = pytest.mark.thorough
 QUESTION = f"Which disease makes thumbs numb {ASKED}?"
 READS: dict[str, Any] = {"model": "v:consensus", "discreet": {"choices": ["winterhand", "flu"]}}
 """A model that reads documents whatever it draws."""
@@ -57,6 +53,7 @@ def test_no_canary_leaves_the_vault(tmp_path: Path) -> None:
         use_every_route(server, secret)
         ask_well(server, secret)
         ask_beyond_caps(server, secret)
+        server.use_desk()
         fail_in_the_keeper(server)
         kill_in_the_middle(server)
         damage_the_vault(server)

@@ -55,7 +55,7 @@ def test_state_is_beside_the_first_vault(short_path: Path) -> None:
         ('vaults = ["a"]\nport = 70000', "port is"),
         ('vaults = ["a"]\nquantum = -1', "quantum is"),
         ('vaults = ["a"]\nquantum = nan', "quantum is"),
-        ('vaults = ["a"]\nqueue = 0', "limit is"),
+        ('vaults = ["a"]\nqueue = 0', "queue is"),
         ('vaults = ["a"]\nhost = "0.0.0.0"', "plain text"),
         ('vaults = ["a"]\ntls_cert = "c.pem"', "one is missing"),
         ('vaults = ["a"]\npresets = 5', "no table"),

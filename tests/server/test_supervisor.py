@@ -14,7 +14,8 @@ import pytest
 
 from discreet.errors import UsageError
 from discreet.server.config import ServeConfig
-from discreet.server.supervisor import Supervisor, can_read, is_ready, own_commands, prepare_state
+from discreet.server.state_folder import can_read, hand_over, prepare_state
+from discreet.server.supervisor import Supervisor, is_ready, own_commands
 from discreet.server.wire import Answered
 from tests.server.keepers import ROOT, ask, config_of, environment, exchange, make_vault
 
@@ -139,7 +140,48 @@ def test_supervisor_gives_up_on_a_keeper_that_never_starts(tmp_path: Path) -> No
 def test_state_is_for_the_custodian_alone(tmp_path: Path) -> None:
     config = config_of(make_vault(tmp_path / "v").path)
     prepare_state(config)
-    assert [os.stat(one).st_mode & 0o777 for one in (config.state, config.run)] == [0o700, 0o700]
+    assert [os.stat(one).st_mode & 0o777 for one in (config.state, config.run, config.front)] == [0o700] * 3
+
+
+def test_folder_that_another_could_exchange_is_refused(tmp_path: Path) -> None:
+    config = config_of(make_vault(tmp_path / "v").path)
+    aim = tmp_path / "aim"
+    aim.mkdir(mode=0o755)
+    aim.chmod(0o755)
+    Path(config.state).mkdir()
+    config.run.symlink_to(aim)
+    with pytest.raises(UsageError, match="is a link"):
+        prepare_state(config)
+    assert aim.stat().st_mode & 0o777 == 0o755
+
+
+@needs_root
+def test_front_cannot_exchange_what_the_keeper_trusts(folder: Path) -> None:
+    path = make_vault(folder / "v").path
+    path.chmod(0o700)
+    config = config_of(path, front_user=NOBODY)
+    prepare_state(config)
+    (config.run / "desk.link").write_text("secret")
+    tries = (
+        f"open({str(config.front / 'own')!r}, 'w').write('own')",
+        f"import os; os.rename({str(config.run)!r}, {str(config.run) + '2'!r})",
+        f"import os; os.rename({str(config.front)!r}, {str(config.front) + '2'!r})",
+        f"open({str(config.run / 'ask.sock')!r}, 'w')",
+        f"open({str(config.run / 'desk.link')!r}, 'w')",
+        f"import os; os.mkdir({str(Path(config.state) / 'x')!r})",
+        f"import os; os.listdir({str(config.uploads.parent)!r})",
+    )
+    done = [
+        subprocess.run([PYTHON, "-I", "-S", "-c", code], user=NOBODY, extra_groups=[], cwd="/", check=False).returncode
+        for code in tries
+    ]
+    assert done == [0, 1, 1, 1, 1, 1, 1]
+    os.link(config.run / "desk.link", config.front / "accounts.sqlite")
+    hand_over(config)
+    assert (config.front / "accounts.sqlite").stat().st_uid == 0
+    os.chown(config.state, config.front.stat().st_uid, -1)
+    with pytest.raises(UsageError, match="belongs to the user"):
+        prepare_state(config)
 
 
 def test_commands_start_the_servers_own_modules(tmp_path: Path) -> None:

@@ -6,9 +6,10 @@ from typing import Annotated
 import typer
 
 from discreet.cli.app import Json, app
-from discreet.cli.key_values import AUDIT_LOG, state_of
+from discreet.cli.key_values import state_of
 from discreet.cli.output import counted, explained, out, print_json
 from discreet.server.audit_log import AuditLog
+from discreet.server.config import AUDIT_LOG
 
 _group = typer.Typer(no_args_is_help=True)
 app.add_typer(_group, name="audit-log")

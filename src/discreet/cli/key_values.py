@@ -10,8 +10,7 @@ from discreet.planning.prices import usual_charge
 from discreet.privacy.accounting import Budget, Spending
 from discreet.server.accounts import Accounts
 from discreet.server.audit_log import AuditLog
-
-ACCOUNTS, AUDIT_LOG = "accounts.sqlite", "audit.jsonl"
+from discreet.server.config import ACCOUNTS, AUDIT_LOG
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ VAULT/history.jsonl   one release a line, in their order of time
 
 import json
 import os
-import re
 from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -24,17 +23,13 @@ from numpy.typing import NDArray
 from discreet.algorithms.common.answer import Stopped
 from discreet.errors import StoreError
 from discreet.retrieval.embedding import Embedder
+from discreet.system.essence import essence
 from discreet.system.unicode import is_unicode
 
 LINE = 2
 """The version of a line. Lines of version 1 have no version, and are all answers."""
 NOTHING = "public"
 """The reason of the end of "no answer"."""
-# Words that do not change the meaning of a question.
-_EMPTY = frozenset(
-    "a an the is are was were be do does did can could would will shall please tell me us you i my of for to in on at "
-    "it its this that there what what's whats".split()
-)
 
 
 @dataclass(frozen=True)
@@ -146,11 +141,6 @@ class AnswerCache:
         except ValueError:
             return None
         return vector if vector.shape == (self._embedder.dimension,) and np.isfinite(vector).all() else None
-
-
-def essence(question: str) -> tuple[str, ...]:
-    """Return the words of a question that have a meaning, in order."""
-    return tuple(word for word in re.findall(r"[\w']+", question.casefold()) if word not in _EMPTY)
 
 
 def as_record(released: Sequence[Released]) -> str:

@@ -23,7 +23,14 @@ from discreet.query.execution import Execution
 from discreet.query.odometer import Odometer, times, unit_cost
 from discreet.query.recall import ALIKE, RELATED, find_released, keep_answer, public_record, repeat_answer
 from discreet.query.single_flight import alone_with
-from discreet.query.validation import check_declared, check_payment, check_plan, normalize_question, require_opt_in
+from discreet.query.validation import (
+    check_ceiling,
+    check_declared,
+    check_payment,
+    check_plan,
+    normalize_question,
+    require_opt_in,
+)
 from discreet.query.yes_no import with_choices
 from discreet.retrieval.public import PublicTexts
 from discreet.retrieval.sealed_corpus import SealedCorpus
@@ -39,6 +46,7 @@ class AskOptions:
         anew: whether to pay again for a question that was asked before.
         public: whether the public prompt may read the public corpus, if the vault has one.
         id: the question's id in the ledger, of 32 hexadecimal digits; a new one if empty.
+        ceiling: the most that any one unit may pay; None for no limit beside the algorithm's own.
     """
 
     not_private: bool = False
@@ -46,6 +54,20 @@ class AskOptions:
     anew: bool = False
     public: bool = True
     id: str = ""
+    ceiling: Spending | None = None
+
+
+@dataclass(frozen=True)
+class Price:
+    """The price of a question.
+
+    Attributes:
+        most: the most that a new answer may cost a unit; nothing if the algorithm is free.
+        released: whether the answer was released before, and is free.
+    """
+
+    most: Spending
+    released: bool
 
 
 @dataclass(frozen=True)
@@ -104,11 +126,20 @@ class QueryPipeline:
 
     def most(self, question: str, algorithm: Algorithm, options: AskOptions) -> Spending:
         """Return the most that a question may cost a unit; nothing if its answer is free: public. Load no model."""
+        found = self.estimate(question, algorithm, options)
+        return Spending.nothing() if found.released else found.most
+
+    def estimate(self, question: str, algorithm: Algorithm, options: AskOptions, *, admit: bool = True) -> Price:
+        """Return the price of a question: public. Load no model.
+
+        With `admit`, refuse a question that the vault cannot pay.
+        """
         request = self._validate(question, algorithm, replace(options, not_private=True))
-        if request.plan is None or self._recall(request):
-            return Spending.nothing()
-        self._admit(request)  # refuses a question that cannot be paid
-        return request.plan.max_cost
+        most = request.plan.max_cost if request.plan else Spending.nothing()
+        released = self._recall(request) is not None
+        if admit and request.plan is not None and not released:
+            self._admit(request)
+        return Price(most, released)
 
     def simulate(self, question: str, algorithm: Algorithm, how: Simulation) -> Answer:
         """Answer a question without paying: see `Vault.simulate`."""
@@ -182,6 +213,7 @@ class QueryPipeline:
     def _pay(self, request: Request, related: Callable[[], list[Released]]) -> Answer:
         """Return a new answer: admitted, run, paid and recorded."""
         parts, algorithm = self._parts, request.algorithm
+        check_ceiling(request.plan, request.options.ceiling)
         ceiling = self._admit(request)  # a refusal comes before the model is loaded
         parts.load()
         before = related()

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, contextmanager
 from hashlib import blake2b
 from typing import Protocol
 
-from discreet.query.answer_cache import essence
+from discreet.system.essence import essence
 
 
 class Meeting(Protocol):

@@ -5,8 +5,9 @@ from pathlib import Path
 from discreet.algorithms.common.algorithm import Algorithm, Guarantee
 from discreet.algorithms.common.plan import Plan
 from discreet.config import VaultConfig
-from discreet.errors import UsageError
+from discreet.errors import PriceChanged, UsageError
 from discreet.privacy.account import Payment
+from discreet.privacy.accounting import Spending
 from discreet.system.unicode import is_unicode
 
 
@@ -55,6 +56,19 @@ def check_plan(algorithm: Algorithm, plan: Plan | None) -> None:
         raise UsageError(
             f"'{algorithm.name}' {found}, and declares that it charges {algorithm.payment}. Make `plan` and `payment` "
             "agree. Nothing was charged."
+        )
+
+
+def check_ceiling(plan: Plan | None, ceiling: Spending | None) -> None:
+    """Refuse a question that may cost more than its caller allows.
+
+    Raises:
+        PriceChanged: if the plan's highest cost is above the ceiling, at any order or in failures.
+    """
+    if plan is not None and ceiling is not None and not plan.max_cost.within(ceiling):
+        raise PriceChanged(
+            "The question may cost a unit more than its caller allows: the vault has changed since its price was "
+            "asked. Ask for the price again. Nothing was charged."
         )
 
 

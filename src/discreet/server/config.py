@@ -15,6 +15,8 @@ VARIABLE = "DISCREET_SERVE"
 """The environment variable in which a process of the server finds its configuration."""
 LONGEST_QUANTUM = 3600.0
 """Seconds. The upper limit of a quantum, to catch typing errors."""
+ACCOUNTS, AUDIT_LOG = "front/accounts.sqlite", "front/audit.jsonl"
+"""Where they lie in the server's folder."""
 _LONGEST_SOCKET = 100
 """Bytes: what the path of a Unix socket may have on every system."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -66,8 +68,6 @@ class ServeConfig:
         models: the built-in models that are served, such as "consensus"; a few if empty, and all that can pay if
             "all" is among them (`keeper.presets.USUAL`).
         queue: how many questions may wait.
-        in_flight: how many questions of one key may be under way.
-        most_bytes: the longest body of a request.
         tls_cert, tls_key: files; "" if TLS ends elsewhere.
         insecure: whether another address than the loopback may be bound without TLS.
         front_user: as whom the front runs, if started as root; "" for the same user.
@@ -84,8 +84,6 @@ class ServeConfig:
     presets: tuple[PresetConfig, ...] = ()
     models: tuple[str, ...] = ()
     queue: int = 32
-    in_flight: int = 2
-    most_bytes: int = 65_536
     tls_cert: str = ""
     tls_key: str = ""
     insecure: bool = False
@@ -101,8 +99,7 @@ class ServeConfig:
         _check(fits, f"The quantum is {self.quantum}", f"0 to {LONGEST_QUANTUM:g} seconds", "--quantum 10")
         for port in (self.port, self.desk_port):
             _check(0 <= port < 65_536, f"The port is {port}", "a port from 0 to 65535", "--port 8000")
-        for count in (self.queue, self.in_flight, self.most_bytes):
-            _check(count >= 1, f"A limit is {count}", "a number of at least 1", "serve.toml")
+        _check(self.queue >= 1, f"The queue is {self.queue}", "a number of at least 1", "serve.toml")
         both = bool(self.tls_cert) is bool(self.tls_key)
         _check(both, "Of certificate and key, one is missing", "both or none", "--tls-cert FILE --tls-key FILE")
         for host in (self.host, self.desk_host):
@@ -112,18 +109,28 @@ class ServeConfig:
                 "a loopback address, or TLS",
                 "--tls-cert FILE --tls-key FILE, or --insecure if a proxy ends TLS in front of it",
             )
-        size = len(os.fsencode(self.ask_socket))
+        size = max(len(os.fsencode(one)) for one in (self.ask_socket, self.metrics_socket))
         _check(
             size <= _LONGEST_SOCKET,
-            f"The path of the server's socket has {size} bytes",
+            f"The path of a socket of the server has {size} bytes",
             f"at most {_LONGEST_SOCKET}",
             "--state with a shorter path",
         )
 
     @property
     def run(self) -> Path:
-        """The folder of the sockets."""
+        """The keeper's folder: the sockets."""
         return Path(self.state) / "run"
+
+    @property
+    def front(self) -> Path:
+        """The front's folder."""
+        return Path(self.state) / "front"
+
+    @property
+    def metrics_socket(self) -> Path:
+        """The front's socket for the desk: GET /metrics, which analysts cannot reach."""
+        return self.front / "metrics.sock"
 
     @property
     def ask_socket(self) -> Path:
@@ -148,12 +155,12 @@ class ServeConfig:
     @property
     def accounts(self) -> Path:
         """The database of keys and meters."""
-        return Path(self.state) / "accounts.sqlite"
+        return Path(self.state) / ACCOUNTS
 
     @property
     def audit_log(self) -> Path:
         """The audit log."""
-        return Path(self.state) / "audit.jsonl"
+        return Path(self.state) / AUDIT_LOG
 
     @property
     def url(self) -> str:
@@ -267,7 +274,7 @@ def _list(given: object) -> list[Any]:
     return list(given) if isinstance(given, list | tuple) else []
 
 
-_WHOLE = ("port", "desk_port", "queue", "in_flight", "most_bytes")
+_WHOLE = ("port", "desk_port", "queue")
 
 
 def _check_type(name: str, value: object) -> None:

@@ -1,7 +1,6 @@
 """Starts the processes of a server, starts those again that die, and ends them when it is asked to."""
 
 import os
-import pwd
 import signal
 import socket
 import subprocess
@@ -14,10 +13,10 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
-from discreet.errors import UsageError
 from discreet.server.config import VARIABLE, ServeConfig
 from discreet.server.desk.links import make_link
 from discreet.server.launch import MODULES
+from discreet.server.state_folder import find_user, prepare_state
 from discreet.server.wire import MOST_REPLIED, Readied, Ready, WireError, read_message, write_message
 
 Say = Callable[[str], None]
@@ -165,62 +164,11 @@ class Supervisor:
 
 def own_commands(config: ServeConfig) -> dict[str, Sequence[str]]:
     """Return how the server's own processes are started; those that are not installed are left out."""
-    extra = {"front": [str(Path(config.state) / "metrics.sock")]}
     return {
-        name: [sys.executable, "-m", "discreet.server.launch", name, *extra.get(name, ())]
+        name: [sys.executable, "-m", "discreet.server.launch", name]
         for name, module in MODULES.items()
         if _is_there(module) and (name != "desk" or config.desk)
     }
-
-
-def prepare_state(config: ServeConfig) -> None:
-    """Make the server's folder, for this user and the front's alone.
-
-    Raises:
-        UsageError: if it cannot be made, the front's user is unknown or needs root, or could read a vault.
-    """
-    state = Path(config.state)
-    try:
-        state.mkdir(parents=True, exist_ok=True)
-        config.run.mkdir(exist_ok=True)
-        state.chmod(0o700)
-        config.run.chmod(0o700)
-        if config.front_user:
-            _hand_over(config, state)
-    except OSError as error:
-        raise UsageError(f"{state} cannot be used: {error.strerror}. Name another folder: --state DIR") from None
-
-
-def _hand_over(config: ServeConfig, state: Path) -> None:
-    """Give the folder to the front's user; the sockets' folder stays the keeper's, and lets the front pass."""
-    if os.geteuid() != 0:
-        raise UsageError("--front-user needs root. Start as root, or use the systemd units in deploy/.")
-    user = _find_user(config.front_user)
-    # Links are not followed: the front's user owns this folder, and may have put a link to another file there.
-    for file in [state, *(one for one in state.iterdir() if one.is_file() and not one.is_symlink())]:
-        os.chown(file, user.pw_uid, user.pw_gid, follow_symlinks=False)
-    config.run.chmod(0o711)
-    readable = [vault.path for vault in config.vaults if can_read(config.front_user, vault.path)]
-    if readable:
-        raise UsageError(
-            f"The user '{config.front_user}' can read the vault at {readable[0]}, and must not. Close it: "
-            f"chmod 700 {readable[0]}"
-        )
-
-
-def can_read(user: str, path: str) -> bool:
-    """Return whether a user can look into a file or folder. Needs root."""
-    found = _find_user(user)
-    child = os.fork()  # only a process of that user can tell
-    if child == 0:
-        code = 2
-        with suppress(BaseException):
-            os.setgroups([])
-            os.setgid(found.pw_gid)
-            os.setuid(found.pw_uid)
-            code = int(os.access(path, os.R_OK) or os.access(path, os.X_OK))
-        os._exit(code)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != 0
 
 
 def is_ready(path: Path) -> bool:
@@ -243,15 +191,8 @@ def _is_there(module: str) -> bool:
         return False
 
 
-def _find_user(name: str) -> pwd.struct_passwd:
-    try:
-        return pwd.getpwnam(name)
-    except KeyError:
-        raise UsageError(f"There is no user '{name}'. Make one: useradd --system {name}") from None
-
-
 def _group(user: str) -> int:
-    return _find_user(user).pw_gid
+    return find_user(user).pw_gid
 
 
 def _send(child: Child, number: int) -> None:

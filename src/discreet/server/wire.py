@@ -114,6 +114,7 @@ _question = built(
         "epsilon": optional(number(1e-6, MOST_EPSILON)),
         "max_tokens": optional(whole(1, _MOST_TOKENS)),
         "anew": truth,
+        "ceiling": optional(_charge),
     },
 )
 _model = built(ModelCard, {"name": _name, "algorithm": _name, "private": truth, "most": _charge})
@@ -143,7 +144,7 @@ _refused = built(
 )
 _KINDS: dict[str, tuple[type[Message], Check]] = {
     "question": (Question, _question),
-    "estimate": (Estimate, built(Estimate, {"question": _question})),
+    "estimate": (Estimate, built(Estimate, {"question": _question, "settled": truth})),
     "catalog": (Catalog, built(Catalog, {})),
     "ready": (Ready, built(Ready, {})),
     "answered": (Answered, built(Answered, {"answer": ANSWER, "spent": _charge})),

@@ -64,6 +64,8 @@ class Question:
         epsilon: the most that it may cost; the preset's if None.
         max_tokens: the longest answer; the preset's if None.
         anew: whether to pay again for a question that was answered before.
+        ceiling: the most that any one unit may pay; a question that may cost more is refused before it is paid. None
+            in an estimate.
     """
 
     id: str
@@ -74,13 +76,21 @@ class Question:
     epsilon: float | None = None
     max_tokens: int | None = None
     anew: bool = False
+    ceiling: Charge | None = None
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A request for what a question would cost at most, from public values alone."""
+    """A request for what a question would cost at most, from public values alone.
+
+    Attributes:
+        question: the question.
+        settled: whether no other question to the vault is in the air. If not, the vault's balance is not looked at:
+            it changes while a question is answered.
+    """
 
     question: Question
+    settled: bool
 
 
 @dataclass(frozen=True)
@@ -98,7 +108,7 @@ class Estimated:
     """What a question would cost.
 
     Attributes:
-        most: the most that any one unit pays.
+        most: the most that any one unit pays if the question is answered anew.
         free: whether the answer costs nothing: it was released before, or reads no document.
     """
 
@@ -124,6 +134,7 @@ CODES = (
     "invalid_request",
     "question_too_long",
     "cannot_answer",
+    "price_changed",
     "vault_budget_exhausted",
     "model_not_found",
     "interrupted",

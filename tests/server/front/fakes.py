@@ -20,6 +20,7 @@ from discreet.server.wire import (
     Answered,
     Catalogued,
     Charge,
+    Estimate,
     Estimated,
     ModelCard,
     Question,
@@ -73,7 +74,8 @@ class FakeKeeper:
             found |= {"answer": None, "text": INVENTED, "released": []}
         return Answered(found, charge(self.price))
 
-    async def estimate(self, question: Question) -> Estimated | Refused:
+    async def estimate(self, asked: Estimate) -> Estimated | Refused:
+        question = asked.question
         free = self.free or question.model == "free"
         return Estimated(Charge.nothing() if question.model == "free" else charge(self.price), free)
 

@@ -1,11 +1,12 @@
 import asyncio
 import json
+import time
 from pathlib import Path
 
 import pytest
 
 from discreet.server.accounts import AccountsError
-from discreet.server.wire import Charge, Refused
+from discreet.server.wire import Answered, Charge, Estimate, Estimated, Question, Refused
 from tests.server.front.fakes import QUESTION, FakeKeeper, charge, code, drive, receipt, running
 from tests.server.front.test_replies import INVENTED
 
@@ -268,7 +269,68 @@ def test_crash_of_the_front_leaves_an_error(tmp_path: Path) -> None:
 
 
 def test_charge_of_nothing_is_free() -> None:
-    from discreet.server.front.asking import is_free
+    from discreet.server.front.estimating import is_free
 
     assert is_free(Charge.nothing())
     assert not is_free(charge(0.1))
+
+
+class Watched(FakeKeeper):
+    """Answers after `took` seconds. What it has answered is free at once, as in a vault's history."""
+
+    def __init__(self, took: float) -> None:
+        super().__init__()
+        self.delay = took
+        self.estimates: list[Estimate] = []
+
+    async def ask(self, question: Question) -> Answered | Refused:
+        found = await super().ask(question)
+        self.free = True
+        return found
+
+    async def estimate(self, asked: Estimate) -> Estimated | Refused:
+        self.estimates.append(asked)
+        return await super().estimate(asked)
+
+
+@pytest.mark.parametrize("took", [0.01, 0.3])
+def test_nothing_shows_an_answer_before_its_moment(tmp_path: Path, took: float) -> None:
+    async def test() -> None:
+        keeper = Watched(took)
+        async with running(tmp_path, keeper, quantum=0.6) as front:
+            _, secret = front.key()
+            other = front.key("ben")[1]
+            begun = time.monotonic()
+            asked = asyncio.create_task(front.ask(secret))
+            await asyncio.sleep(0.05)
+            joined = asyncio.create_task(front.ask(secret))
+            body = {"model": "hospital", "messages": [{"role": "user", "content": QUESTION.upper()}]}
+            while time.monotonic() - begun < 0.5:
+                given = {"authorization": f"Bearer {other}"}
+                estimate = (await front.client.post("/v1/estimate", json=body, headers=given)).json()
+                receipts = (await front.get("/v1/receipts", secret)).json()["data"]
+                assert (estimate["free"], estimate["epsilon_most"]) == (False, pytest.approx(2.0))
+                assert [one["settled"] for one in receipts] == [False]
+                assert not keeper.estimates[-1].settled
+                await asyncio.sleep(0.02)
+            assert receipt(await asked)["replayed"] is False
+            landed = time.monotonic()
+            assert receipt(await joined)["replayed"] is True
+            assert landed - begun > 0.6
+            assert time.monotonic() - landed < 0.3  # with its flight, not a quantum after its own arrival
+            assert (await front.client.post("/v1/estimate", json=body, headers=given)).json()["free"] is True
+            assert keeper.estimates[-1].settled
+
+    drive(test)
+
+
+def test_refusals_at_a_cap_do_not_fill_the_audit_log(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with running(tmp_path, FakeKeeper()) as front:
+            _, secret = front.key(epsilon=1.0)
+            for n in range(3):
+                assert (await front.ask(secret, max_tokens=n + 1)).status_code == 402
+            lines = [json.loads(line) for line in front.config.audit_log.read_text().splitlines()]
+            assert [line["act"] for line in lines].count("refusal") == 1
+
+    drive(test)

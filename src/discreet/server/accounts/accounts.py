@@ -275,6 +275,11 @@ class Accounts:
             raise UsageError("The question was never reserved, so it cannot be settled. Reserve it first.")
         return settled
 
+    def forget_replies(self) -> None:
+        """Delete the replies that no request can find any more. The front calls it every hour."""
+        with self.database.writing() as connection:
+            questions.forget_replies(connection, self._now(connection))
+
     def recall(
         self, key: str, fingerprint: str, idempotency: str | None = None, *, anew: bool = False
     ) -> Recalled | None:

@@ -149,7 +149,6 @@ def settle(
         .where(QUESTIONS.c.id == question)
         .values(settled=now, loss=None, failures=None, stopped=stopped, reply=text, **kept)
     )
-    _forget_replies(connection, now)
     return Settled(new=True, exceeded=exceeded)
 
 
@@ -220,6 +219,12 @@ def unsettled(connection: Connection) -> dict[str, Spending]:
     return {row.id: from_bytes(row.loss, row.failures) for row in rows}
 
 
+def forget_replies(connection: Connection, now: float) -> None:
+    """Delete the replies that no request can find any more."""
+    old = QUESTIONS.c.reply.is_not(None) & (QUESTIONS.c.settled < now - BY_NAME)
+    connection.execute(update(QUESTIONS).where(old & (QUESTIONS.c.asked < now - BY_NAME)).values(reply=None))
+
+
 def _check_rate(connection: Connection, key: Key, now: float) -> RateLimited | None:
     if key.rate is None:
         return None
@@ -260,9 +265,3 @@ def _receipt(row: Row[Any]) -> dict[str, Any]:
         "free": free,
         "stopped": row.stopped,
     }
-
-
-def _forget_replies(connection: Connection, now: float) -> None:
-    """Delete the replies that no request can find any more."""
-    old = QUESTIONS.c.reply.is_not(None) & (QUESTIONS.c.settled < now - BY_NAME)
-    connection.execute(update(QUESTIONS).where(old & (QUESTIONS.c.asked < now - BY_NAME)).values(reply=None))

@@ -1,12 +1,9 @@
 """What the pages of the desk share: the keeper, the accounts, the audit log, and how a page is shown."""
 
 import hashlib
-import os
-import pwd
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -27,6 +24,7 @@ from discreet.server.desk.keeper import Keeper, KeeperBusy, KeeperGone
 from discreet.server.desk.sessions import Sessions
 from discreet.server.desk.tasks import Tasks
 from discreet.server.desk.uploads import Quarantine
+from discreet.server.state_folder import hand_over
 
 PAGES = (
     ("/", "Overview"),
@@ -126,18 +124,6 @@ class Desk:
         status = 503 if busy or isinstance(error, KeeperGone) else 404 if isinstance(error, NoSuchPage) else 400
         title = "Long work runs" if busy else "Not done" if status == 400 else "Not there"
         return self.show(request, "error.html", title, status, message=str(error), busy=busy)
-
-
-def hand_over(config: ServeConfig) -> None:
-    """Give what a desk of root made in the state folder to the front's user, who writes there, too."""
-    if not config.front_user or os.geteuid() != 0:
-        return
-    user = pwd.getpwnam(config.front_user)
-    state = Path(config.state)
-    for pattern in ("accounts.*", "audit.jsonl*"):
-        for file in state.glob(pattern):
-            # The folder is the front's: what lies there may be a link to elsewhere.
-            os.chown(file, user.pw_uid, user.pw_gid, follow_symlinks=False)
 
 
 Show = Callable[[Desk, Request], Response]

@@ -28,6 +28,7 @@ def make_link(config: ServeConfig, clock: Callable[[], float] = time.time) -> st
 
 def note_address(config: ServeConfig) -> None:
     """Note the desk's address for `make_another`."""
+    config.run.mkdir(parents=True, exist_ok=True)  # the desk may start before the keeper
     (config.run / _ADDRESS).write_text(config.desk_url)
 
 
@@ -54,7 +55,7 @@ def redeem(config: ServeConfig, token: str, clock: Callable[[], float] = time.ti
     """Return whether a token is that of the newest link, which then does not work any more."""
     path = config.run / _FILE
     try:
-        digest, made = path.read_text().split()
+        digest, made = _read_own(path).split()
         fresh = 0 <= clock() - float(made) <= LASTS
     except (OSError, ValueError):
         return False
@@ -65,6 +66,14 @@ def redeem(config: ServeConfig, token: str, clock: Callable[[], float] = time.ti
     except FileNotFoundError:
         return False
     return True
+
+
+def _read_own(path: Path) -> str:
+    """Return the text of a file that this user wrote, and no other."""
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)) as file:
+        if os.fstat(file.fileno()).st_uid != os.geteuid():
+            raise PermissionError
+        return file.read(_LONGEST)
 
 
 def _digest(token: str) -> str:

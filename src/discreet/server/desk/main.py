@@ -13,9 +13,10 @@ from discreet.server.accounts import Accounts
 from discreet.server.audit_log import AuditLog
 from discreet.server.config import ServeConfig
 from discreet.server.desk.app import create_app
-from discreet.server.desk.desk import Desk, hand_over
+from discreet.server.desk.desk import Desk
 from discreet.server.desk.keeper import Keeper
 from discreet.server.desk.links import note_address
+from discreet.server.state_folder import hand_over
 
 _PATIENCE = 10
 _CONNECTIONS = 64

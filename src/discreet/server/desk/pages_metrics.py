@@ -10,7 +10,6 @@ from starlette.routing import Route
 
 from discreet.server.desk.desk import Desk, page
 
-SOCKET = "metrics.sock"
 _PATIENCE = 5.0
 _MOST = 2**20
 
@@ -34,7 +33,7 @@ def routes(desk: Desk) -> list[Route]:
 
 
 def _show(desk: Desk, request: Request) -> Response:
-    connection = _Connection(Path(desk.config.state) / SOCKET)
+    connection = _Connection(desk.config.metrics_socket)
     try:
         connection.request("GET", "/metrics")
         text = connection.getresponse().read(_MOST).decode(errors="replace")

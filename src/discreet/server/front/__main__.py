@@ -1,4 +1,4 @@
-"""`python -m discreet.server.front [--config serve.toml] [--metrics SOCKET]`."""
+"""`python -m discreet.server.front [--config serve.toml]`."""
 
 import argparse
 import sys
@@ -14,14 +14,13 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """Read the options, and run the front. Return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m discreet.server.front", description="Run the front alone.")
     parser.add_argument("--config", type=Path, help="serve.toml; without it, the configuration of `discreet serve`")
-    parser.add_argument("--metrics", default="", help="a Unix socket for GET /metrics, which analysts cannot reach")
     given = parser.parse_args(arguments)
     try:
         config = read_serve_config(given.config, {}) if given.config else ServeConfig.from_environment()
     except UsageError as error:
         print(error, file=sys.stderr)
         return error.exit_code
-    return main(config, given.metrics)
+    return main(config)
 
 
 if __name__ == "__main__":

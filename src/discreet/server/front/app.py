@@ -11,9 +11,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
-from discreet.server.accounts import Accounts, Key
+from discreet.server.accounts import Accounts, AccountsError, Key
 from discreet.server.audit_log import AuditLog
 from discreet.server.config import ServeConfig
+from discreet.server.front.access_log import note_failure
 from discreet.server.front.asking import Asker
 from discreet.server.front.catalog import CatalogCache, Keeper
 from discreet.server.front.errors import FrontError, invalid
@@ -29,6 +30,8 @@ from discreet.server.front.routes_health import health_router
 from discreet.server.front.routes_models import models_router
 from discreet.server.front.services import Services, read_body
 
+FORGETTING = 3600.0
+"""Seconds between two deletions of old replies."""
 _CODES = {404: "not_found", 405: "method_not_allowed", 413: "too_large"}
 
 
@@ -48,14 +51,15 @@ def create_app(config: ServeConfig, keeper: Keeper, accounts: Accounts, log: Aud
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         await services.catalog.read()
-        reading = asyncio.create_task(services.catalog.keep_reading())
+        beside = [asyncio.create_task(services.catalog.keep_reading()), asyncio.create_task(keep_forgetting(accounts))]
         async with tools.session_manager.run():
             yield
             services.asker.stopping = True
             await services.asker.flights.drain()
-        reading.cancel()
-        with suppress(asyncio.CancelledError):
-            await reading
+        for task in beside:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
 
     app = FastAPI(
         title="discreet",
@@ -81,6 +85,16 @@ def create_app(config: ServeConfig, keeper: Keeper, accounts: Accounts, log: Aud
     return app
 
 
+async def keep_forgetting(accounts: Accounts, pause: float = FORGETTING) -> None:
+    """Delete old replies again and again, until the task is cancelled."""
+    while True:
+        try:
+            await asyncio.to_thread(accounts.forget_replies)
+        except AccountsError as error:  # the next time may do better
+            note_failure("forget", error, "")
+        await asyncio.sleep(pause)
+
+
 def current_key(request: Request) -> Key:
     """Return the key of the caller, which the gate has found."""
     found: Key = request.state.key
@@ -91,7 +105,7 @@ def make_services(config: ServeConfig, keeper: Keeper, accounts: Accounts, log: 
     """Return what the routes share. Until the keeper has said its longest answer, the default quantum is the least."""
     pacer = Pacer(default_quantum([]) if config.quantum is None else config.quantum)
 
-    queue = Queue(waiting=config.queue, a_key=config.in_flight, share=min(SHARE, config.queue))
+    queue = Queue(waiting=config.queue, share=min(SHARE, config.queue))
 
     def adjust(longest_answers: list[float]) -> None:
         if config.quantum is None:
@@ -99,7 +113,7 @@ def make_services(config: ServeConfig, keeper: Keeper, accounts: Accounts, log: 
         queue.spacing = pacer.quantum / 2  # the longest answer, unless the custodian set another quantum
 
     catalog = CatalogCache(keeper, adjust)
-    asker = Asker(keeper, accounts, log, catalog, queue)
+    asker = Asker(keeper, accounts, log, catalog, queue, pacer)
     return Services(keeper, accounts, catalog, asker, pacer, Metrics())
 
 

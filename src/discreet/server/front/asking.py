@@ -3,7 +3,8 @@
 import asyncio
 import secrets
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from discreet.errors import DiscreetError
 from discreet.privacy.accounting import ATTO, CUT
@@ -13,9 +14,11 @@ from discreet.server.accounts import Outcome as Reserved
 from discreet.server.audit_log import AuditLog
 from discreet.server.front.access_log import note_failure
 from discreet.server.front.catalog import CatalogCache, Keeper, Servable
-from discreet.server.front.errors import KIND_ADVICE, FrontError
+from discreet.server.front.errors import FrontError
+from discreet.server.front.estimating import Estimator, error_of, is_free
 from discreet.server.front.keeper_client import KeeperGone
 from discreet.server.front.outcomes import Outcome, stored_error
+from discreet.server.front.pacing import Pacer
 from discreet.server.front.queue import Queue
 from discreet.server.front.replay import Boarding, Flight, Flights, meaning, recall
 from discreet.server.front.requests import ChatRequest
@@ -24,8 +27,26 @@ from discreet.server.wire import Answered, Charge, Estimated, Question, Refused
 RESTART = 120.0
 """Seconds in which a keeper that went away in mid-question is asked what became of it."""
 PAUSE = 0.25
+SAME_REFUSAL = 60.0
+"""Seconds for which the refusal of a key at the same cap is recorded once."""
 _AWAY = ("starting", "stopping")
 """What a keeper says that cannot tell yet what became of a question."""
+
+
+class Refusals:
+    """The refusals at a cap that were recorded. They cost nothing, so a key could fill the audit log with them."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._recorded: dict[tuple[str, str], float] = {}
+
+    def is_new(self, key_id: str, code: str) -> bool:
+        """Return whether a refusal belongs into the log: the first of its key and code within `SAME_REFUSAL`."""
+        now = self._clock()
+        if now - self._recorded.get((key_id, code), -SAME_REFUSAL) < SAME_REFUSAL:
+            return False
+        self._recorded[key_id, code] = now
+        return True
 
 
 @dataclass(frozen=True)
@@ -57,10 +78,13 @@ class Asked:
 class Asker:
     """Asks the keeper on behalf of keys. What a key may pay is reserved before, and settled after."""
 
-    def __init__(self, keeper: Keeper, accounts: Accounts, log: AuditLog, catalog: CatalogCache, queue: Queue) -> None:
+    def __init__(
+        self, keeper: Keeper, accounts: Accounts, log: AuditLog, catalog: CatalogCache, queue: Queue, pacer: Pacer
+    ) -> None:
         self.catalog, self.queue, self.accounts = catalog, queue, accounts
-        self._keeper, self._log = keeper, log
-        self.flights, self.stopping = Flights(), False
+        self._keeper, self._log, self._pacer = keeper, log, pacer
+        self.flights, self.stopping = Flights(pacer), False
+        self._estimator, self._refusals = Estimator(keeper, self.flights), Refusals()
 
     async def begin(
         self, key: Key, request: ChatRequest, idempotency: str | None = None, *, again: bool = False
@@ -76,7 +100,7 @@ class Asker:
         if self.stopping and not self.flights.find(key.id, request.fingerprint):
             raise FrontError("stopping")
         return self.flights.board(
-            key.id, request.fingerprint, asked.question.id, lambda flight: self._answer(asked, flight)
+            key.id, request.fingerprint, asked.question, lambda flight: self._answer(asked, flight)
         )
 
     def prepare(self, key: Key, request: ChatRequest, idempotency: str | None = None, *, again: bool = False) -> Asked:
@@ -104,13 +128,7 @@ class Asker:
         Raises:
             FrontError: if the keeper refuses it, or is not there.
         """
-        try:
-            found = await self._keeper.estimate(asked.question)
-        except KeeperGone:
-            raise FrontError("starting") from None
-        if isinstance(found, Refused):
-            raise error_of(found)
-        return found
+        return await self._estimator.estimate(asked.key.id, asked.question)
 
     async def _answer(self, asked: Asked, flight: Flight) -> Outcome:
         try:
@@ -127,30 +145,35 @@ class Asker:
             return known
         place = self.queue.enter(key.id)
         try:
-            most = await self.estimate(asked)
-            known = await self._reserve(asked, most)
+            found = await self._reserve(asked, await self.estimate(asked))
             flight.reserved.set()
-            if known is not None:
-                return known
+            if isinstance(found, Outcome):
+                return found
             await self.queue.wait(place)
-            return await self._ask(asked, most.most)
+            replied = await self._ask(replace(asked.question, ceiling=found))
         finally:
             self.queue.leave(place)
+        # What follows shows that the answer is there.
+        await flight.land(self._pacer)
+        return await self._finish(asked, replied, found)
 
-    async def _reserve(self, asked: Asked, most: Estimated) -> Outcome | None:
-        """Charge the key at the ceiling. Return what the same request found meanwhile, if it did.
+    async def _reserve(self, asked: Asked, most: Estimated) -> Outcome | Charge:
+        """Charge the key at the ceiling. Return the ceiling, or what the same request found meanwhile.
 
         Raises:
             FrontError: if the key may not pay for the question.
         """
-        found = await self._reserve_at(asked, most.most)
+        ceiling = most.most
+        found = await self._reserve_at(asked, ceiling)
         if isinstance(found, KeyExhausted) and most.free:
             # What was released before costs nothing, so a key without a budget gets it, too.
-            found = await self._reserve_at(asked, Charge.nothing())
+            ceiling = Charge.nothing()
+            found = await self._reserve_at(asked, ceiling)
         if isinstance(found, Reservation):
-            return None
+            return ceiling
         if isinstance(found, KeyExhausted):
-            await self._record(asked, "refusal", code=found.code)
+            if self._refusals.is_new(asked.key.id, found.code):
+                await self._record(asked, "refusal", code=found.code)
             raise FrontError(found.code, asked=found.asked, left=found.left, would_fit=found.would_fit)
         if isinstance(found, RateLimited):
             raise FrontError(found.code, retry_after=found.retry_after)
@@ -171,19 +194,24 @@ class Asker:
             anew=asked.anew,
         )
 
-    async def _ask(self, asked: Asked, most: Charge) -> Outcome:
-        """Ask the keeper, and settle what was paid, in the case of an error, too.
+    async def _ask(self, question: Question) -> Answered | Refused | Exception:
+        """Return what the keeper replied, or what went wrong: raised later, when the flight has landed."""
+        try:
+            return await self._ask_until_known(question)
+        except Exception as error:
+            return error
+
+    async def _finish(self, asked: Asked, found: Answered | Refused | Exception, most: Charge) -> Outcome:
+        """Settle what was paid, in the case of an error, too.
 
         Raises:
             FrontError: if the question was refused, or broken off.
         """
-        try:
-            found = await self._ask_until_known(asked.question)
-        except KeeperGone as gone:
-            raise await self._fail(asked, FrontError("interrupted", paid=True) if gone.sent else None, most) from None
-        except Exception as error:
-            note_failure("ask", error, asked.question.id)
-            raise await self._fail(asked, FrontError("internal_error", paid=True), most) from None
+        if isinstance(found, KeeperGone):
+            raise await self._fail(asked, FrontError("interrupted", paid=True) if found.sent else None, most)
+        if isinstance(found, Exception):
+            note_failure("ask", found, asked.question.id)
+            raise await self._fail(asked, FrontError("internal_error", paid=True), most)
         if isinstance(found, Refused):
             paid = not is_free(found.paid)
             lasting = paid or found.code in ("interrupted", "internal_error")
@@ -256,23 +284,6 @@ class Asker:
         )
         if getattr(found, "code", "") == "idempotency_mismatch":
             raise FrontError("idempotency_mismatch")
-
-
-def error_of(refused: Refused) -> FrontError:
-    """Return the error for a refusal of the keeper."""
-    return FrontError(
-        refused.code,
-        reason=KIND_ADVICE.get(refused.kind, ""),
-        asked=refused.asked,
-        left=refused.left,
-        would_fit=refused.would_fit,
-        paid=not is_free(refused.paid),
-    )
-
-
-def is_free(charge: Charge) -> bool:
-    """Return whether a charge is none."""
-    return charge.failure_atto == 0 and not any(charge.loss_nano)
 
 
 def settle_lost(accounts: Accounts) -> list[str]:

@@ -12,6 +12,7 @@ from discreet.server.wire import (
     Answered,
     Catalogued,
     Charge,
+    Estimate,
     Estimated,
     ModelCard,
     Question,
@@ -31,7 +32,7 @@ class Keeper(Protocol):
     async def ask(self, question: Question) -> Answered | Refused:
         """Return the answer to a question, or the refusal."""
 
-    async def estimate(self, question: Question) -> Estimated | Refused:
+    async def estimate(self, asked: Estimate) -> Estimated | Refused:
         """Return what a question would cost at most."""
 
     async def catalog(self) -> Catalogued:

@@ -72,6 +72,12 @@ ERRORS = MappingProxyType(
         "key_questions_exhausted": ErrorEntry(
             402, _QUOTA, "The key has used its number of questions. Ask the custodian for more. Nothing was paid."
         ),
+        "price_changed": ErrorEntry(
+            402,
+            _QUOTA,
+            "The question costs more than it did when it was estimated. Ask again to see the new price. "
+            "Nothing was paid.",
+        ),
         "vault_budget_exhausted": ErrorEntry(
             402, _QUOTA, "The budget of the vault cannot pay for this question. The request was refused."
         ),

@@ -65,13 +65,13 @@ class KeeperClient:
         reply = await self._exchange(question)
         return reply if isinstance(reply, Refused) else _expected(reply, Answered)
 
-    async def estimate(self, question: Question) -> Estimated | Refused:
+    async def estimate(self, asked: Estimate) -> Estimated | Refused:
         """Return what a question would cost at most, from public values; nothing is paid.
 
         Raises:
             KeeperGone: if the keeper does not reply.
         """
-        reply = await self._soon(Estimate(question))
+        reply = await self._soon(asked)
         return reply if isinstance(reply, Refused) else _expected(reply, Estimated)
 
     async def catalog(self) -> Catalogued:

@@ -18,10 +18,10 @@ from discreet.server.config import ServeConfig
 from discreet.server.front.access_log import LOGGER, type_name
 from discreet.server.front.app import create_app
 from discreet.server.front.asking import Asker, settle_lost
+from discreet.server.front.connections import PATIENCE, PatientProtocol
 from discreet.server.front.keeper_client import KeeperClient
 from discreet.server.front.metrics import metrics_app
 
-KEEP_ALIVE_S = 30
 LARGEST_HEADERS = 16 * 1024
 CONNECTIONS = 2048
 """So many connections at most; a further one gets 503 at once."""
@@ -50,13 +50,8 @@ class FrontServer(uvicorn.Server):
                 signal.signal(number, handler)
 
 
-def main(config: ServeConfig, metrics: str = "") -> int:
-    """Run the front until a signal stops it. Return the exit status.
-
-    Args:
-        config: the server's configuration.
-        metrics: a Unix socket for GET /metrics, which analysts cannot reach; none if "".
-    """
+def main(config: ServeConfig) -> int:
+    """Run the front until a signal stops it. Return the exit status."""
     quiet()
     try:
         accounts = Accounts(config.accounts)
@@ -65,7 +60,7 @@ def main(config: ServeConfig, metrics: str = "") -> int:
     except DiscreetError as error:
         print(error, file=sys.stderr)
         return error.exit_code
-    asyncio.run(_serve(app, config, metrics))
+    asyncio.run(_serve(app, config))
     return 0
 
 
@@ -77,7 +72,8 @@ def uvicorn_config(app: Any, **where: Any) -> uvicorn.Config:
         log_config=None,
         server_header=False,
         proxy_headers=False,
-        timeout_keep_alive=KEEP_ALIVE_S,
+        http=PatientProtocol,
+        timeout_keep_alive=int(PATIENCE),
         h11_max_incomplete_event_size=LARGEST_HEADERS,
         limit_concurrency=CONNECTIONS,
         ws="none",
@@ -100,20 +96,18 @@ def quiet() -> None:
     sys.excepthook = _write_type
 
 
-async def _serve(app: Any, config: ServeConfig, metrics: str) -> None:
+async def _serve(app: Any, config: ServeConfig) -> None:
     asyncio.get_running_loop().set_exception_handler(_note)
     services = app.state.services
     tls = {"ssl_certfile": config.tls_cert, "ssl_keyfile": config.tls_key} if config.tls_cert else {}
     server = FrontServer(uvicorn_config(app, host=config.host, port=config.port, **tls), services.asker)
-    beside: asyncio.Task[None] | None = None
-    if metrics:
-        listener = uvicorn.Server(uvicorn_config(metrics_app(services.metrics), uds=metrics, lifespan="off"))
-        listener.capture_signals = _no_signals  # type: ignore[method-assign]
-        beside = asyncio.create_task(listener.serve())
+    socket = str(config.metrics_socket)
+    listener = uvicorn.Server(uvicorn_config(metrics_app(services.metrics), uds=socket, lifespan="off"))
+    listener.capture_signals = _no_signals  # type: ignore[method-assign]
+    beside = asyncio.create_task(listener.serve())
     await server.serve()
-    if beside is not None:
-        listener.should_exit = True
-        await beside
+    listener.should_exit = True
+    await beside
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from discreet.server.accounts import Key
 from discreet.server.front.access_log import note_failure
 from discreet.server.front.errors import FrontError, invalid
 from discreet.server.front.pacing import Arrival
+from discreet.server.front.replay import Boarding
 from discreet.server.front.replies import FINGERPRINT, Reply
 from discreet.server.front.requests import LARGEST_BODY, ChatRequest, parse_chat
 from discreet.server.front.routes_models import estimate_of
@@ -72,11 +73,13 @@ def mcp_server(services: Services) -> ToolServer:
         http = _http(ctx)
         key: Key = http.state.key
         arrival: Arrival = http.state.arrival
+        boarding: Boarding | None = None
         try:
             parsed = _parse(services, key, question, model, choices, epsilon, anew)
-            return await _answer(services, http, key, parsed)
+            boarding = await services.asker.begin(key, parsed)
+            return await _answer(services, http, key, parsed, boarding)
         finally:
-            http.state.line["quanta"] = await services.pacer.until_due(arrival)
+            http.state.line["quanta"] = await services.until_due(arrival, boarding)
 
     @server.tool(annotations=_READS, structured_output=True)
     async def estimate(
@@ -174,9 +177,10 @@ def _only_vault(services: Services, key: Key) -> str:
     return vaults.pop()
 
 
-async def _answer(services: Services, http: Request, key: Key, parsed: ChatRequest) -> dict[str, Any]:
+async def _answer(
+    services: Services, http: Request, key: Key, parsed: ChatRequest, boarding: Boarding
+) -> dict[str, Any]:
     line = http.state.line
-    boarding = await services.asker.begin(key, parsed)
     model = services.catalog.find(key, parsed.served, task=parsed.task)
     line |= {"question_id": boarding.flight.question_id, "vault": model.vault.name, "model": model.name}
     outcome = await boarding.outcome()

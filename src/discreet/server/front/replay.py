@@ -8,6 +8,8 @@ from typing import Any
 from discreet.server.accounts import Accounts, InFlight, Mismatch, Replay
 from discreet.server.front.errors import FrontError
 from discreet.server.front.outcomes import Outcome, restored
+from discreet.server.front.pacing import Arrival, Pacer
+from discreet.server.wire import Question
 
 POLL = 0.25
 """Seconds between two looks at a question that another front process has in flight."""
@@ -21,15 +23,32 @@ Work = Callable[["Flight"], Coroutine[Any, Any, Outcome]]
 class Flight:
     """A question that is being answered. It goes on when its client goes away.
 
+    How long the answer took must not show. So everything that tells that it has ended waits until one moment, a
+    multiple of the quantum after the flight's begin: the reply to each request, the key's meter, the receipt.
+
     Attributes:
-        question_id: the question's id.
+        question: what crosses the wall.
+        begun: when it began.
+        quanta: after how many quanta it landed; None while it is in the air.
         reserved: set when it is reserved, or is a replay: no error with a status of its own follows any more.
         task: the work.
     """
 
-    question_id: str
+    question: Question
+    begun: Arrival
+    quanta: int | None = None
     reserved: asyncio.Event = field(default_factory=asyncio.Event)
     task: "asyncio.Task[Outcome] | None" = None
+
+    @property
+    def question_id(self) -> str:
+        """The question's id."""
+        return self.question.id
+
+    async def land(self, pacer: Pacer) -> None:
+        """Wait until the flight may show that it has ended. Once it has landed, return at once."""
+        if self.quanta is None:
+            self.quanta = await pacer.until_due(self.begun)
 
     async def wait_reserved(self) -> None:
         """Wait until the question is reserved.
@@ -77,22 +96,24 @@ class Boarding:
 class Flights:
     """All questions in flight of this process, by key and fingerprint."""
 
-    def __init__(self) -> None:
+    def __init__(self, pacer: Pacer) -> None:
+        self._pacer = pacer
         self._flights: dict[tuple[str, str], Flight] = {}
 
     def __len__(self) -> int:
         return len(self._flights)
 
-    def board(self, key_id: str, fingerprint: str, question_id: str, work: Work) -> Boarding:
+    def board(self, key_id: str, fingerprint: str, question: Question, work: Work) -> Boarding:
         """Return the flight of a request: the one that the same request has begun, or a new one.
 
-        Nothing is awaited between the look and the start, so that one of several requests begins it.
+        The flight of an error lands at its moment, too. Nothing is awaited between the look and the start, so that one
+        of several requests begins it.
         """
         place = (key_id, fingerprint)
         if (found := self._flights.get(place)) is not None:
             return Boarding(found, joined=True)
-        flight = self._flights[place] = Flight(question_id)
-        flight.task = asyncio.create_task(work(flight))
+        flight = self._flights[place] = Flight(question, self._pacer.arrive())
+        flight.task = asyncio.create_task(self._fly(flight, work))
         flight.task.add_done_callback(lambda task: self._end(place, task))
         return Boarding(flight, joined=False)
 
@@ -100,11 +121,21 @@ class Flights:
         """Return the flight of a request, if there is one."""
         return self._flights.get((key_id, fingerprint))
 
+    def over(self, vault: str, but: str = "") -> list[Flight]:
+        """Return the flights over a vault, without that of the question with the id `but`."""
+        return [one for one in self._flights.values() if one.question.vault == vault and one.question.id != but]
+
     async def drain(self) -> None:
         """Wait until every question in flight has ended."""
         while self._flights:
             await asyncio.wait([one.task for one in self._flights.values() if one.task is not None])
             await asyncio.sleep(0)
+
+    async def _fly(self, flight: Flight, work: Work) -> Outcome:
+        try:
+            return await work(flight)
+        finally:
+            await flight.land(self._pacer)
 
     def _end(self, place: tuple[str, str], task: "asyncio.Task[Outcome]") -> None:
         self._flights.pop(place, None)
@@ -127,17 +158,15 @@ async def recall(
             await asyncio.sleep(POLL)
             waited += POLL
             continue
-        return meaning(found)
+        return None if found is None else meaning(found)
 
 
-def meaning(found: Mismatch | InFlight | Replay | None) -> Outcome | None:
+def meaning(found: Mismatch | InFlight | Replay) -> Outcome:
     """Return the outcome in what the accounts recalled.
 
     Raises:
         FrontError: if that was an error, or the Idempotency-Key belongs to another request.
     """
-    if found is None:
-        return None
     if isinstance(found, Mismatch):
         raise FrontError("idempotency_mismatch")
     if isinstance(found, InFlight):

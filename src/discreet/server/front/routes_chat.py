@@ -47,6 +47,7 @@ class Chat:
         self._arrival: Arrival = request.state.arrival
         self._line: dict[str, Any] = request.state.line
         self._model: Servable | None = None
+        self._boarding: Boarding | None = None
 
     async def respond(self) -> Response:
         """Return the response, at a multiple of the quantum; a refusal, too."""
@@ -74,6 +75,7 @@ class Chat:
             raise invalid("Idempotency-Key", f"It must have at most {_LONGEST_NAME} printable characters.")
         retries = self._http.headers.get("x-stainless-retry-count", "0")
         boarding = await self._services.asker.begin(self._key, parsed, name, again=retries not in ("", "0"))
+        self._boarding = boarding
         found = self._services.catalog.find(self._key, parsed.served, task=parsed.task)
         self._model = found
         self._line |= {
@@ -97,8 +99,7 @@ class Chat:
         return Reply(outcome, parsed, await self._services.numbers(self._key, self._model))
 
     async def _pace(self, outcome: str) -> None:
-        quanta = await self._services.pacer.until_due(self._arrival)
-        self._line["quanta"] = quanta
+        quanta = self._line["quanta"] = await self._services.until_due(self._arrival, self._boarding)
         name = self._model.name if self._model else ""
         self._services.metrics.count_question(name, outcome, quanta, self._services.asker.queue.waiting)
 

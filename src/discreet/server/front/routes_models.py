@@ -8,8 +8,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from discreet.server.accounts import Key
-from discreet.server.front.asking import is_free
 from discreet.server.front.catalog import Servable
+from discreet.server.front.estimating import is_free
 from discreet.server.front.openapi import ESTIMATE
 from discreet.server.front.requests import ChatRequest, parse_chat
 from discreet.server.front.services import Services, read_body

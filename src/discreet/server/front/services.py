@@ -11,7 +11,8 @@ from discreet.server.front.asking import Asker
 from discreet.server.front.catalog import CatalogCache, Keeper, Servable
 from discreet.server.front.errors import FrontError
 from discreet.server.front.metrics import Metrics
-from discreet.server.front.pacing import Pacer
+from discreet.server.front.pacing import Arrival, Pacer
+from discreet.server.front.replay import Boarding
 from discreet.server.front.replies import KeyNumbers
 from discreet.server.front.requests import LARGEST_BODY
 
@@ -38,6 +39,14 @@ class Services:
     asker: Asker
     pacer: Pacer
     metrics: Metrics
+
+    async def until_due(self, arrival: Arrival, boarding: Boarding | None) -> int:
+        """Wait until a reply may leave; return after how many quanta that is.
+
+        It leaves with its flight, which has landed. Without a flight, it leaves at a multiple after its own arrival.
+        """
+        quanta = boarding.flight.quanta if boarding is not None else None
+        return await self.pacer.until_due(arrival) if quanta is None else quanta
 
     async def numbers(self, key: Key, model: Servable) -> KeyNumbers:
         """Return what a key may still cause, and how many more questions of a model that allows.

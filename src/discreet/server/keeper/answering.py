@@ -7,7 +7,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from discreet.errors import DiscreetError, UsageError
+from discreet.errors import UsageError
 from discreet.server.config import ServeConfig
 from discreet.server.keeper.hardening import Log
 from discreet.server.keeper.measuring import measure_longest
@@ -98,18 +98,18 @@ class Answering:
         if isinstance(message, Catalog):
             return Catalogued(tuple(served.card() for served in self._served.values()))
         if isinstance(message, Estimate):
-            return self._estimate(message.question)
+            return self._estimate(message)
         return self._ask(message)
 
     def _ready(self) -> Readied:
         loaded = self.loaded and not self._stopping.is_set()
         return Readied(loaded, loaded and all(served.writable() for served in self._served.values()))
 
-    def _estimate(self, question: Question) -> Reply:
+    def _estimate(self, asked: Estimate) -> Reply:
         try:
-            return self._find(question).estimate(question)
+            return self._find(asked.question).estimate(asked)
         except Exception as error:
-            self._name(error, question)
+            self._name(error, asked.question)
             return refusal(error)
 
     def _ask(self, question: Question) -> Reply:
@@ -195,7 +195,7 @@ class Answering:
             return Charge.nothing()
         try:
             return served.paid(question.id)
-        except DiscreetError:
+        except Exception:  # a library's own, too: what was paid must be said
             return served.most(question)
 
     def _name(self, error: BaseException, question: Question) -> None:

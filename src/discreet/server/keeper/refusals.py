@@ -6,6 +6,7 @@ from discreet.errors import (
     CannotAnswer,
     LedgerError,
     MissingPart,
+    PriceChanged,
     QuestionTooLong,
     StoreError,
     UsageError,
@@ -16,6 +17,7 @@ from discreet.server.wire import Charge, Refused
 _CODES: tuple[tuple[type[BaseException], str], ...] = (
     (NoSuchModel, "model_not_found"),
     (QuestionTooLong, "question_too_long"),
+    (PriceChanged, "price_changed"),
     (MissingPart, "internal_error"),
     (UsageError, "invalid_request"),
     (LedgerError, "ledger_unavailable"),

@@ -4,6 +4,7 @@ import math
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from discreet.query.pipeline import AskOptions
 from discreet.query.question_kinds import check_answerable
 from discreet.server.config import ServeConfig, ServedVault
 from discreet.server.keeper.presets import PUBLIC, Preset, Presets
-from discreet.server.wire import Answered, Charge, Estimated, ModelCard, Question, VaultCard
+from discreet.server.wire import Answered, Charge, Estimate, Estimated, ModelCard, Question, VaultCard
 from discreet.vault import Vault
 
 Opener = Callable[[Path], Vault]
@@ -51,20 +52,20 @@ class Served:
         )
         self._writable = (-math.inf, False)
 
-    def estimate(self, question: Question) -> Estimated:
+    def estimate(self, asked: Estimate) -> Estimated:
         """Return what a question costs at most: from public values, beside a question that is being answered.
 
         Raises:
             DiscreetError: if it would be refused, as far as that shows without the model.
         """
+        question = asked.question
         preset = self.presets.find(self._model(question))
-        most = Spending.nothing()
         if preset.algorithm == PUBLIC:
             self._check_public(question)
-        else:
-            algorithm = self._checked(preset, question)
-            most = self._pipeline.most(question.question, algorithm, AskOptions(anew=question.anew))
-        return Estimated(self._charge(most), free=most == Spending.nothing())
+            return Estimated(Charge.nothing(), free=True)
+        algorithm, options = self._checked(preset, question), AskOptions(anew=question.anew)
+        price = self._pipeline.estimate(question.question, algorithm, options, admit=asked.settled)
+        return Estimated(self._charge(price.most), free=price.released or price.most == Spending.nothing())
 
     def answer(self, question: Question) -> Answered:
         """Return the answer to a question, paid.
@@ -77,7 +78,9 @@ class Served:
             answer = self._read_public(question)
         else:
             algorithm = self._checked(preset, question)
-            answer = self.vault.ask(question.question, algorithm, anew=question.anew, question_id=question.id)
+            ceiling = question.ceiling.spending if question.ceiling is not None else None
+            options = AskOptions(anew=question.anew, id=question.id, ceiling=ceiling)
+            answer = self._pipeline.run(question.question, algorithm, options)
         return Answered(describe(answer), self._charge(self._spent(answer, question.id)))
 
     def paid(self, question: str) -> Charge:
@@ -87,13 +90,9 @@ class Served:
     def most(self, question: Question) -> Charge:
         """Return the most that a question can have cost, where the ledger cannot be asked."""
         try:
-            preset = self.presets.find(self._model(question))
-            if preset.algorithm in FREE_ALGORITHMS:
-                return Charge.nothing()
-            plan = preset.build(question).plan(self.vault.ledger.budget, 1000)
+            return self.estimate(Estimate(replace(question, anew=True), settled=False)).most
         except DiscreetError:
             return Charge.nothing()  # it was refused before anything was paid
-        return self._charge(plan.max_cost) if plan else Charge.nothing()
 
     def card(self) -> VaultCard:
         """Return the vault in public values."""

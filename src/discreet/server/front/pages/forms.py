@@ -57,3 +57,15 @@ def number_of(text: str, param: str) -> float:
     if not 0 < value < float("inf"):
         raise invalid(param, "It must be a number above 0.")
     return value
+
+
+def name_of(form: Mapping[str, str]) -> str | None:
+    """Return the name of a question's page, in place of an Idempotency-Key; None if it has none.
+
+    Raises:
+        FrontError: if no page of this server sent it.
+    """
+    name = form.get("name") or None
+    if name is not None and not (len(name) <= 64 and name.isascii() and name.isalnum()):
+        raise invalid(None, "The form is damaged. Open the page again.")
+    return name

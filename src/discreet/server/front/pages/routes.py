@@ -17,10 +17,11 @@ from discreet.server.front.access_log import type_name
 from discreet.server.front.catalog import Servable
 from discreet.server.front.errors import FrontError, invalid
 from discreet.server.front.pages.connecting import snippets
-from discreet.server.front.pages.forms import number_of, question_of, read_form
+from discreet.server.front.pages.forms import name_of, number_of, question_of, read_form
 from discreet.server.front.pages.session import address, find_key, forget_key, is_own_form, keep_key
 from discreet.server.front.pages.views import go, page, style
 from discreet.server.front.pages.words import price_words, receipt_words
+from discreet.server.front.replay import Boarding
 from discreet.server.front.replies import Reply
 from discreet.server.front.requests import ChatRequest
 from discreet.server.front.routes_models import estimate_of
@@ -151,17 +152,18 @@ class Pages:
     async def ask(self, request: Request, key: Key) -> Response:
         """Ask a question, and show the answer with its receipt, at a multiple of the quantum; a refusal, too."""
         form = await _form(request)
-        line, outcome, model = request.state.line, "internal_error", None
+        line, outcome, model, boarding = request.state.line, "internal_error", None, None
         try:
             parsed = question_of(form)
             model = self._services.catalog.find(key, parsed.served, task=parsed.task)
-            reply = await self._answer(request, key, parsed, model, form.get("name") or None)
+            boarding = await self._services.asker.begin(key, parsed, name_of(form))
+            reply = await self._answer(request, key, parsed, model, boarding)
             outcome = reply.outcome.stopped
         except FrontError as error:
             outcome = error.code
             raise
         finally:
-            quanta = line["quanta"] = await self._services.pacer.until_due(request.state.arrival)
+            quanta = line["quanta"] = await self._services.until_due(request.state.arrival, boarding)
             waiting = self._services.asker.queue.waiting
             self._services.metrics.count_question(model.name if model else "", outcome, quanta, waiting)
         message = reply.message()
@@ -207,11 +209,8 @@ class Pages:
         return page("ask.html", key=key, form=form, models=self._services.catalog.all(key))
 
     async def _answer(
-        self, request: Request, key: Key, parsed: ChatRequest, model: Servable, name: str | None
+        self, request: Request, key: Key, parsed: ChatRequest, model: Servable, boarding: Boarding
     ) -> Reply:
-        if name is not None and not (len(name) <= 64 and name.isascii() and name.isalnum()):
-            raise invalid(None, "The form is damaged. Open the page again.")
-        boarding = await self._services.asker.begin(key, parsed, name)
         line = request.state.line
         line |= {"question_id": boarding.flight.question_id, "vault": model.vault.name, "model": model.name}
         outcome = await boarding.outcome()

@@ -1,0 +1,68 @@
+"""What a question would cost: from public values, and from what has landed.
+
+The keeper replies beside the question that it answers. The history and the balance of a vault change when an answer is
+ready, and how long an answer takes must not show. So nothing of a question in the air is in an estimate.
+"""
+
+import asyncio
+from dataclasses import replace
+from weakref import WeakValueDictionary
+
+from discreet.server.front.catalog import Keeper
+from discreet.server.front.errors import KIND_ADVICE, FrontError
+from discreet.server.front.keeper_client import KeeperGone
+from discreet.server.front.replay import Flights
+from discreet.server.wire import Charge, Estimate, Estimated, Question, Refused
+from discreet.system.essence import essence
+
+AT_ONCE = 4
+"""So many estimates are with the keeper at most, and one of each key. The others wait."""
+
+
+class Estimator:
+    """Asks the keeper what questions would cost."""
+
+    def __init__(self, keeper: Keeper, flights: Flights, at_once: int = AT_ONCE) -> None:
+        self._keeper, self._flights = keeper, flights
+        self._all = asyncio.Semaphore(at_once)
+        self._of_keys: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+
+    async def estimate(self, key_id: str, question: Question) -> Estimated:
+        """Return what a question would cost at most, and whether its answer is free.
+
+        Raises:
+            FrontError: if the keeper refuses it, or is not there.
+        """
+        own = self._of_keys.setdefault(key_id, asyncio.Semaphore(1))
+        async with own, self._all:
+            before = self._in_the_air(question)
+            settled = not self._flights.over(question.vault, but=question.id)
+            try:
+                found = await self._keeper.estimate(Estimate(question, settled))
+            except KeeperGone:
+                raise FrontError("starting") from None
+        if isinstance(found, Refused):
+            raise error_of(found)
+        return replace(found, free=False) if before or self._in_the_air(question) else found
+
+    def _in_the_air(self, question: Question) -> bool:
+        """Whether the vault answers the same question now: what it finds in the history may be that answer."""
+        asked = essence(question.question)
+        return any(essence(one.question.question) == asked for one in self._flights.over(question.vault, question.id))
+
+
+def error_of(refused: Refused) -> FrontError:
+    """Return the error for a refusal of the keeper."""
+    return FrontError(
+        refused.code,
+        reason=KIND_ADVICE.get(refused.kind, ""),
+        asked=refused.asked,
+        left=refused.left,
+        would_fit=refused.would_fit,
+        paid=not is_free(refused.paid),
+    )
+
+
+def is_free(charge: Charge) -> bool:
+    """Return whether a charge is none."""
+    return charge.failure_atto == 0 and not any(charge.loss_nano)
