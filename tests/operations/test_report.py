@@ -58,7 +58,7 @@ def asked(tmp_path: Path) -> Vault:
         tmp_path / "a<b>&c", epsilon=20, delta=1e-6, unit_field=EVIL, embedder="hashing", log_questions=True
     )
     vault.add_documents(Document(f"d{n}", f"Ada Lind {n}", "numb thumbs say: winterhand .") for n in range(30))
-    with_toy(vault)
+    vault = with_toy(vault)
     vault.ask(f"numb thumbs? {EVIL}", CHEAP)
     vault.ask("what is it?", RAG(), not_private=True)
     vault.export_vectors(tmp_path / "v.npz", Export(epsilon=1, delta=1e-7, rows=50))

@@ -45,8 +45,8 @@ from discreet.vault import Vault
 TEXTS = [f"Case {n}: the diagnosis is Zonkitis, to be treated with Blerpox." for n in range(40)]
 FEW = TEXTS[:16]
 # Everybody is in every cluster.
-SMALL = DPSynRAG(epsilon=300.0, tokens=4, keywords=3, clusters=2, overlap=2, text_tokens=16, wanted=12)
-DEALT = DPSynth(epsilon=300.0, tokens=4, subsets=3, text_tokens=16)
+SMALL = DPSynRAG(epsilon=300.0, tokens=4, keywords=3, clusters=2, overlap=2, text_tokens=8, wanted=6)
+DEALT = DPSynth(epsilon=300.0, tokens=4, subsets=3, text_tokens=8)
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +94,7 @@ def test_a_corpus_is_the_same(method: SynthesisAlgorithm[Any], cluster: RayModel
 
 def test_facts_are_the_same(cluster: RayModel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("discreet.generation.ray_backend.model._AT_ONCE", 8)  # so that both workers read some
-    assert in_order(stated(cluster, FEW, 4, 48)) == in_order(stated(load_model(), FEW, 4, 48))
+    assert in_order(stated(cluster, FEW, 4, 24)) == in_order(stated(load_model(), FEW, 4, 24))
 
 
 def test_as_much_is_under_way_as_there_are_workers(cluster: RayModel) -> None:
