@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from discreet.errors import UsageError
+from discreet.server.oidc_config import OidcConfig
 
 VARIABLE = "DISCREET_SERVE"
 """The environment variable in which a process of the server finds its configuration."""
@@ -71,6 +72,7 @@ class ServeConfig:
         tls_cert, tls_key: files; "" if TLS ends elsewhere.
         insecure: whether another address than the loopback may be bound without TLS.
         front_user: as whom the front runs, if started as root; "" for the same user.
+        oidc: at which provider people sign in to the analysts' pages; None for keys alone.
     """
 
     vaults: tuple[ServedVault, ...]
@@ -88,6 +90,7 @@ class ServeConfig:
     tls_key: str = ""
     insecure: bool = False
     front_user: str = ""
+    oidc: OidcConfig | None = None
 
     def __post_init__(self) -> None:
         names = [vault.name for vault in self.vaults]
@@ -189,6 +192,9 @@ class ServeConfig:
             for one in found["presets"]
         )
         found["models"] = tuple(found["models"])
+        if found["oidc"] is not None:
+            keys = tuple((value, key) for value, key in found["oidc"].pop("keys"))
+            found["oidc"] = OidcConfig(keys=keys, **found["oidc"])
         return cls(**found)
 
     @classmethod
@@ -215,6 +221,7 @@ def read_serve_config(file: Path | None, given: Mapping[str, Any]) -> ServeConfi
     """
     found = _read(file) if file is not None else {}
     presets = tuple(_preset(name, one) for name, one in _table(found.pop("presets", {}), "presets").items())
+    oidc = OidcConfig.read(_table(found.pop("oidc"), "oidc")) if "oidc" in found else None
     found |= {name: value for name, value in given.items() if value is not None}
     vaults = _vaults(found.pop("vaults", ()))
     known = {one.name: one for one in fields(ServeConfig)}
@@ -225,7 +232,7 @@ def read_serve_config(file: Path | None, given: Mapping[str, Any]) -> ServeConfi
     models = tuple(found.pop("models", ()))
     _check(bool(vaults), "No vault is named", "at least one vault", "discreet serve VAULT")
     state = found.pop("state", None) or f"{Path(vaults[0].path)}.server"
-    return ServeConfig(vaults, os.path.abspath(state), presets=presets, models=models, **found)
+    return ServeConfig(vaults, os.path.abspath(state), presets=presets, models=models, oidc=oidc, **found)
 
 
 def find_state(vault: Path, state: Path | None = None) -> Path:

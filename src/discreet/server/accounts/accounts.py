@@ -225,6 +225,16 @@ class Accounts:
         with self.database.reading() as connection:
             return keys.find_secret(connection, secret, self._now(connection))
 
+    def find_named(self, name: str) -> Key | None:
+        """Return the key with this id or this name; None for an expired and a revoked one.
+
+        Raises:
+            UnknownName: if there is none.
+        """
+        with self.database.reading() as connection:
+            found = keys.named_key(connection, name)
+            return found if found.is_valid(self._now(connection)) else None
+
     def reserve(
         self,
         key: str,

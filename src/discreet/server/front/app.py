@@ -23,6 +23,7 @@ from discreet.server.front.mcp import mcp_app, mcp_server
 from discreet.server.front.metrics import Metrics
 from discreet.server.front.pacing import Pacer, default_quantum
 from discreet.server.front.pages.routes import pages_router
+from discreet.server.front.pages.sign_on import SignOn
 from discreet.server.front.queue import SHARE, Queue
 from discreet.server.front.routes_accounts import accounts_router
 from discreet.server.front.routes_chat import chat_router
@@ -72,7 +73,7 @@ def create_app(config: ServeConfig, keeper: Keeper, accounts: Accounts, log: Aud
     )
     app.state.services = services
     own = accounts_router(accounts, log, current_key, read_body, services.catalog.usual)
-    pages = pages_router(services, log)
+    pages = pages_router(services, log, SignOn(config.oidc, accounts, log))
     for router in (chat_router(services), models_router(services), health_router(services), own, pages):
         app.include_router(router)
     app.router.routes.extend(mounted.routes)

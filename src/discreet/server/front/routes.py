@@ -51,6 +51,8 @@ ROUTES = (
     Route("GET", "/connect", "page"),
     Route("GET", "/sign-in", "page"),
     Route("POST", "/sign-in", "page"),
+    Route("GET", "/sign-in/provider", "page"),
+    Route("GET", "/sign-in/callback", "page"),
     Route("POST", "/sign-out", "page"),
     Route("GET", "/style.css", "page"),
 )

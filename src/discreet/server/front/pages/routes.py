@@ -19,6 +19,7 @@ from discreet.server.front.errors import FrontError, invalid
 from discreet.server.front.pages.connecting import snippets
 from discreet.server.front.pages.forms import name_of, number_of, question_of, read_form
 from discreet.server.front.pages.session import address, find_key, forget_key, is_own_form, keep_key
+from discreet.server.front.pages.sign_on import BACK, SignOn
 from discreet.server.front.pages.views import go, page, style
 from discreet.server.front.pages.words import price_words, receipt_words
 from discreet.server.front.replay import Boarding
@@ -35,10 +36,10 @@ WRONG_KEY = "The key is not valid. Check that it is complete, or ask the custodi
 Work = Callable[[Request, Key], Awaitable[Response]]
 
 
-def pages_router(services: Services, log: AuditLog) -> APIRouter:
+def pages_router(services: Services, log: AuditLog, sign_on: SignOn) -> APIRouter:
     """Return the router of the pages."""
     router = APIRouter(include_in_schema=False)
-    pages = Pages(services, log)
+    pages = Pages(services, log, sign_on)
 
     @router.get("/")
     async def start(request: Request) -> Response:
@@ -70,11 +71,19 @@ def pages_router(services: Services, log: AuditLog) -> APIRouter:
 
     @router.get(SIGN_IN)
     async def sign_in_page(request: Request) -> Response:
-        return page("sign_in.html", key=None, wrong="")
+        return page("sign_in.html", key=None, wrong="", sign_on=sign_on.is_there)
 
     @router.post(SIGN_IN)
     async def sign_in(request: Request) -> Response:
         return await pages.sign_in(request)
+
+    @router.get("/sign-in/provider")
+    async def to_provider(request: Request) -> Response:
+        return await pages.open(request, sign_on.begin)
+
+    @router.get(BACK)
+    async def from_provider(request: Request) -> Response:
+        return await pages.open(request, sign_on.finish)
 
     @router.post("/sign-out")
     async def sign_out(request: Request) -> Response:
@@ -90,8 +99,8 @@ def pages_router(services: Services, log: AuditLog) -> APIRouter:
 class Pages:
     """The pages, each a method that returns it for a key."""
 
-    def __init__(self, services: Services, log: AuditLog) -> None:
-        self._services, self._log = services, log
+    def __init__(self, services: Services, log: AuditLog, sign_on: SignOn) -> None:
+        self._services, self._log, self._sign_on = services, log, sign_on
 
     async def show(self, request: Request, work: Work) -> Response:
         """Return the page that `work` makes; the page to sign in without a key, and a page for each error."""
@@ -99,13 +108,20 @@ class Pages:
         try:
             if request.method == "POST" and not is_own_form(request):
                 return self._refuse_foreign(request)
-            key = await find_key(request, self._services.accounts)
+            key = await find_key(request, self._services.accounts, self._sign_on.key_id(request))
             return go(SIGN_IN) if key is None else await work(request, key)
         except FrontError as error:
             return self._failed(request, key, error)
         except DiscreetError as error:  # of the accounts or the audit log; the asker has errors of its own
             request.state.line["exception"] = type_name(error)
             return self._failed(request, key, FrontError("ledger_unavailable"))
+
+    async def open(self, request: Request, work: Callable[[Request], Awaitable[Response]]) -> Response:
+        """Return a page that needs no key; a page for each error."""
+        try:
+            return await work(request)
+        except FrontError as error:
+            return self._failed(request, None, error)
 
     async def sign_in(self, request: Request) -> Response:
         """Keep a key that is valid in a cookie."""
@@ -116,7 +132,7 @@ class Pages:
             key = await asyncio.to_thread(self._services.accounts.find, secret)
             if key is None:
                 request.state.line["code"] = "invalid_api_key"
-                return page("sign_in.html", 401, key=None, wrong=WRONG_KEY)
+                return page("sign_in.html", 401, key=None, wrong=WRONG_KEY, sign_on=self._sign_on.is_there)
             request.state.line["key_id"] = key.id
             await asyncio.to_thread(self._log.append, key.id, "sign-in", key.id)
         except FrontError as error:
@@ -132,6 +148,7 @@ class Pages:
         """Forget the key."""
         found = go(SIGN_IN)
         forget_key(found, request)
+        self._sign_on.end(request, found)
         return found
 
     async def start(self, request: Request, key: Key) -> Response:

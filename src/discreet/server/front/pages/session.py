@@ -11,10 +11,16 @@ from discreet.server.accounts import Accounts, Key
 COOKIE = "discreet_key"
 
 
-async def find_key(request: Request, accounts: Accounts) -> Key | None:
-    """Return the key of the cookie; None if there is none, or it is not valid any more."""
+async def find_key(request: Request, accounts: Accounts, signed_in: str | None) -> Key | None:
+    """Return the key of the cookie, or that of a person who is `signed_in` with the id of a key.
+
+    None if there is neither, or the key is not valid any more.
+    """
     secret = request.cookies.get(COOKIE, "")
-    key = await asyncio.to_thread(accounts.find, secret) if secret else None
+    if secret:
+        key = await asyncio.to_thread(accounts.find, secret)
+    else:
+        key = await asyncio.to_thread(accounts.find_named, signed_in) if signed_in is not None else None
     if key is not None:
         request.state.line["key_id"] = key.id
     return key
