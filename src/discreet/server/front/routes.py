@@ -53,6 +53,7 @@ ROUTES = (
     Route("POST", "/sign-in", "page"),
     Route("POST", "/sign-out", "page"),
     Route("GET", "/style.css", "page"),
+    Route("GET", "/icon.svg", "page"),
 )
 """The table. A test compares it with the routes of the app."""
 
