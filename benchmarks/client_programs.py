@@ -75,7 +75,7 @@ folder = Path(os.environ["HOME"])
 os.environ["LLM_USER_PATH"] = str(folder)
 name = "discreet-test"
 (folder / "extra-openai-models.yaml").write_text(
-    "- model_id: " + name + "\\n  model_name: '" + MODEL + "'\\n  api_base: '" + BASE + "/v1'\\n")
+    f"- model_id: {name}\\n  model_name: '{MODEL}'\\n  api_base: '{BASE}/v1'\\n  api_key_name: discreet\\n")
 
 def ask(text):
     command = [os.path.join(os.path.dirname(sys.executable), "llm"), "-m", name, "--no-stream", "--key", KEY, text]

@@ -33,7 +33,7 @@ FAILS, BREAKS = "number 7", "number 13"
 """In the question that gets 503 in place of its answer, and in the one whose connection is broken off."""
 EPSILON = 0.1
 CHEAP = PresetConfig("cheap", "consensus", {"choices": ("winterhand", "flu"), "epsilon": EPSILON})
-COLUMNS = ("client", "answered", "requests sent", "faults", "in the ledger", "charged to the key", "epsilon")
+COLUMNS = ("client", "version", "answered", "requests sent", "faults", "in the ledger", "charged to the key", "epsilon")
 _KEPT = ("authorization", "content-type", "accept", "idempotency-key", "x-stainless-retry-count")
 
 
@@ -133,6 +133,15 @@ def python_of(client: str, work: Path, here: bool) -> str:
     return str(folder / "bin/python")
 
 
+def version_of(client: str, python: str) -> str:
+    """Return the version of a client."""
+    if not PACKAGES[client]:
+        said = subprocess.run([client, "--version"], capture_output=True, text=True, check=True).stdout
+        return said.split()[1]
+    code = f"import importlib.metadata; print(importlib.metadata.version({PACKAGES[client][0]!r}))"
+    return subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+
+
 def questions_of(client: str) -> list[str]:
     """Return questions that no other client asks."""
     return [f"Which disease, in case number {number} of {client}, makes thumbs numb?" for number in range(QUESTIONS)]
@@ -157,7 +166,7 @@ def measure(client: str, python: str, server: Server) -> tuple[list[str], bool]:
     meter, begun = server.accounts.odometer(key.id), server.begun() - before
     numbers = [len(answers), sent, faults, begun, meter.questions]
     fits = faults == 2 and len(answers) == begun == meter.questions == QUESTIONS
-    return [client, *map(str, numbers), f"{meter.spent:.3g}"], fits
+    return [client, version_of(client, python), *map(str, numbers), f"{meter.spent:.3g}"], fits
 
 
 def main() -> None:

@@ -51,7 +51,7 @@ def test_wheel_holds_every_file_of_the_package(archive: zipfile.ZipFile) -> None
     source = {
         path.relative_to(SOURCE.parent).as_posix()
         for path in SOURCE.rglob("*")
-        if path.is_file() and path.suffix in (".py", ".json", ".typed", ".html", ".css", ".js")
+        if path.is_file() and path.suffix in (".py", ".json", ".typed", ".html", ".css", ".js", ".svg")
     }
     held = {name for name in archive.namelist() if not name.startswith(f"{DIST_INFO}/")}
     assert {"discreet/py.typed", "discreet/schemas/answer.json"} <= source

@@ -44,3 +44,12 @@ def test_cap_holds_for_askers_at_once_in_postgres(postgres: str) -> None:
     assert accounts[3].odometer(key.id).questions == 7
     for one in accounts:
         one.close()
+
+
+def test_id_with_a_nul_names_no_question_in_postgres(postgres: str) -> None:
+    accounts = Accounts(postgres)
+    accounts.grant("other", GRANT)
+    key, _ = accounts.issue("ida", ["other"], Limits(1.0))
+    assert accounts.receipt(key.id, "a\0b") is None
+    assert accounts.receipts(key.id, before="\0") == []
+    assert accounts.find("dsc_\0") is None

@@ -57,7 +57,7 @@ def question(**fields: str) -> dict[str, str]:
 def test_pages_without_a_key_lead_to_the_sign_in(tmp_path: Path) -> None:
     with browsing(tmp_path) as browser:
         for route in ROUTES:
-            if route.who != "page" or route.path.startswith(("/sign-in", "/style.css")):
+            if route.who != "page" or route.path.startswith(("/sign-in", "/style.css", "/icon.svg")):
                 continue
             found = browser.get(route.path) if route.method == "GET" else browser.post(route.path)
             assert (found.status_code, found.headers["location"]) == (303, "/sign-in")
@@ -298,6 +298,7 @@ def test_pages_fit_the_policy_and_a_screen_reader(tmp_path: Path) -> None:
         assert sheet.headers["content-type"].startswith("text/css")
         assert "prefers-color-scheme: dark" in sheet.text
         assert "http" not in views.style()
+        assert browser.get("/icon.svg").headers["content-type"].startswith("image/svg+xml")
 
 
 @pytest.mark.parametrize("body", [b"", b"=", b"%ff", b"a=%ff", "ä=1".encode(), b"&" * 5000, b"key=" + b"x" * 70_000])

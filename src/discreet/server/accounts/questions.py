@@ -249,6 +249,8 @@ def _newest(connection: Connection, chosen: Any) -> Row[Any] | None:
 
 
 def _row(connection: Connection, question: str) -> Row[Any] | None:
+    if "\0" in question:  # PostgreSQL has no such text: it would be an error of the database
+        return None
     return connection.execute(select(QUESTIONS).where(QUESTIONS.c.id == question)).one_or_none()
 
 

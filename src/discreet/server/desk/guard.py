@@ -18,7 +18,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 CSP = (
     "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; img-src 'self'"
 )
-OPEN = ("/login", "/metrics", "/static/desk.css", "/static/desk.js")
+OPEN = ("/login", "/metrics", "/static/desk.css", "/static/desk.js", "/static/icon.svg")
 """The paths without a session: they hold nothing private."""
 UPLOAD = "/documents/upload"
 MOST_BYTES, MOST_UPLOADED = 64 * 1024, 2**30

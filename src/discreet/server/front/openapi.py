@@ -1,4 +1,4 @@
-"""What the server's own description says of the bodies that the front parses itself."""
+"""What the server's own description says of the bodies that the front parses itself, and of its replies."""
 
 from typing import Any
 
@@ -81,4 +81,31 @@ ESTIMATE: dict[str, Any] = {
         },
         **ERRORS,
     },
+}
+
+
+def replies(description: str, *errors: str, status: str = "200") -> dict[str, Any]:
+    """Return the replies of a route that answers with a JSON object: also the errors that every route of a key has."""
+    content = {"application/json": {"schema": {"type": "object"}}}
+    found: dict[str, Any] = {status: {"description": description, "content": content}}
+    return {"responses": found | {code: ERRORS[code] for code in ("401", *errors, "500", "503")}}
+
+
+RECEIPTS: dict[str, Any] = {
+    "parameters": [
+        {
+            "name": "limit",
+            "in": "query",
+            "required": False,
+            "schema": {"type": "integer", "minimum": 1, "maximum": 1000},
+        },
+        {"name": "before", "in": "query", "required": False, "schema": _STRING},
+    ],
+    **replies("Receipts, the newest first.", "400"),
+}
+READY: dict[str, Any] = {
+    "responses": {
+        status: {"description": description, "content": {"application/json": {"schema": {"type": "object"}}}}
+        for status, description in (("200", "Questions are answered."), ("503", "They are not, or not yet."))
+    }
 }

@@ -55,6 +55,7 @@ ROUTES = (
     Route("GET", "/sign-in/callback", "page"),
     Route("POST", "/sign-out", "page"),
     Route("GET", "/style.css", "page"),
+    Route("GET", "/icon.svg", "page"),
 )
 """The table. A test compares it with the routes of the app."""
 

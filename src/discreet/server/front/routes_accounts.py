@@ -18,6 +18,7 @@ from discreet.server.accounts.requests import LARGEST, LONGEST_REASON
 from discreet.server.accounts.sums import Charged
 from discreet.server.audit_log import AuditLog
 from discreet.server.front.errors import FrontError, invalid
+from discreet.server.front.openapi import RECEIPTS, replies
 
 Usual = Callable[[Key], Mapping[str, tuple[str, Charged]]]
 """Returns, by the name of a model that a key may ask, its vault and the most that a question costs."""
@@ -50,13 +51,13 @@ def accounts_router(
     router = APIRouter()
     Caller = Annotated[Key, Depends(current_key)]  # noqa: N806 - a type
 
-    @router.get("/v1/budget")
+    @router.get("/v1/budget", openapi_extra=replies("What the key may cause, and has spent."))
     async def budget(key: Caller) -> JSONResponse:
         """Tell what the key may cause, what its questions have spent, and how many more fit."""
         meter = await asyncio.to_thread(accounts.odometer, key.id)
         return JSONResponse(await asyncio.to_thread(describe_budget, key, meter, usual(key)))
 
-    @router.get("/v1/receipts")
+    @router.get("/v1/receipts", openapi_extra=RECEIPTS)
     async def receipts(request: Request, key: Caller) -> Response:
         """List the key's receipts, the newest first; as JSON lines if the client accepts only these."""
         limit, before = _page(request)
@@ -66,7 +67,7 @@ def accounts_router(
         last = found[-1]["question_id"] if len(found) == limit else None
         return JSONResponse({"object": "list", "data": found, "next_before": last})
 
-    @router.get("/v1/receipts/{question_id}")
+    @router.get("/v1/receipts/{question_id}", openapi_extra=replies("A receipt.", "404"))
     async def receipt(question_id: str, key: Caller) -> JSONResponse:
         """Show the receipt of one question of the key."""
         found = await asyncio.to_thread(accounts.receipt, key.id, question_id.removeprefix("chatcmpl-"))
@@ -74,13 +75,13 @@ def accounts_router(
             raise FrontError("not_found")
         return JSONResponse({"object": "discreet.receipt"} | found)
 
-    @router.get("/v1/budget/requests")
+    @router.get("/v1/budget/requests", openapi_extra=replies("Requests, the oldest first."))
     async def list_requests(key: Caller) -> JSONResponse:
         """List the key's requests for more budget, the oldest first."""
         found = await asyncio.to_thread(accounts.requests_of, key.id)
         return JSONResponse({"object": "list", "data": [one.describe() for one in found]})
 
-    @router.post("/v1/budget/requests", openapi_extra={"requestBody": _BODY})
+    @router.post("/v1/budget/requests", status_code=201, openapi_extra={"requestBody": _BODY} | _MADE)
     async def ask_for_more(request: Request, key: Caller) -> JSONResponse:
         """Ask the custodian for more budget."""
         epsilon, reason = _parse(await read_body(request))
@@ -152,3 +153,4 @@ _BODY = {
         }
     },
 }
+_MADE = replies("The request was made.", "400", "408", "413", status="201")

@@ -8,6 +8,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
+from discreet.server.front.openapi import READY
 from discreet.server.front.services import Services, is_ready
 
 FRESH = 2.0
@@ -41,7 +42,7 @@ def health_router(services: Services) -> APIRouter:
         """Tell that the front lives."""
         return JSONResponse({"status": "live"})
 
-    @router.get("/health/ready")
+    @router.get("/health/ready", openapi_extra=READY)
     async def ready(_: Request) -> JSONResponse:
         """Tell whether questions are answered."""
         word = await readiness.word()

@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse
 from discreet.server.accounts import Key
 from discreet.server.front.catalog import Servable
 from discreet.server.front.estimating import is_free
-from discreet.server.front.openapi import ESTIMATE
+from discreet.server.front.openapi import ESTIMATE, replies
 from discreet.server.front.requests import ChatRequest, parse_chat
 from discreet.server.front.services import Services, read_body
 from discreet.server.wire import Charge
@@ -20,13 +20,13 @@ def models_router(services: Services) -> APIRouter:
     """Return the router of the routes."""
     router = APIRouter()
 
-    @router.get("/v1/models")
+    @router.get("/v1/models", openapi_extra=replies("The models of the key."))
     async def list_models(request: Request) -> JSONResponse:
         """List the models that the key may ask."""
         found = services.catalog.all(request.state.key)
         return JSONResponse({"object": "list", "data": [describe_model(model) for model in found]})
 
-    @router.get("/v1/models/{model}")
+    @router.get("/v1/models/{model}", openapi_extra=replies("The model.", "403", "404"))
     async def show_model(request: Request, model: str) -> JSONResponse:
         """Show one model that the key may ask."""
         return JSONResponse(describe_model(services.catalog.find(request.state.key, model)))

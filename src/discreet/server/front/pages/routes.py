@@ -20,7 +20,7 @@ from discreet.server.front.pages.connecting import snippets
 from discreet.server.front.pages.forms import name_of, number_of, question_of, read_form
 from discreet.server.front.pages.session import address, find_key, forget_key, is_own_form, keep_key
 from discreet.server.front.pages.sign_on import BACK, SignOn
-from discreet.server.front.pages.views import go, page, style
+from discreet.server.front.pages.views import go, icon, page, style
 from discreet.server.front.pages.words import price_words, receipt_words
 from discreet.server.front.replay import Boarding
 from discreet.server.front.replies import Reply
@@ -92,6 +92,10 @@ def pages_router(services: Services, log: AuditLog, sign_on: SignOn) -> APIRoute
     @router.get("/style.css")
     async def sheet() -> Response:
         return PlainTextResponse(style(), media_type="text/css", headers={"cache-control": "max-age=3600"})
+
+    @router.get("/icon.svg")
+    async def image() -> Response:
+        return PlainTextResponse(icon(), media_type="image/svg+xml", headers={"cache-control": "max-age=3600"})
 
     return router
 

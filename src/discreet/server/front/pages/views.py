@@ -36,6 +36,12 @@ def style() -> str:
 
 
 @cache
+def icon() -> str:
+    """Return the icon, which browsers ask for with each page."""
+    return (HERE / "icon.svg").read_text(encoding="utf-8")
+
+
+@cache
 def _environment() -> Environment:
     made = Environment(
         loader=FileSystemLoader(HERE / "templates"),
