@@ -22,7 +22,7 @@ PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/pytest --numprocesses
 test: check
 	$(PYTEST) --dist loadfile --no-loadscope-reorder --durations=50 --durations-file=durations.txt
 
-# Under a minute on two cores: no torch, no database server, no cluster, fewer draws. For the loop between two edits.
+# Under a minute on two cores: no torch, no database server, no cluster, no slow test (tests/slow_tests.py). For the loop between two edits.
 quick: install
 	$(PYTEST) -m "not thorough and not torch" --dist worksteal
 

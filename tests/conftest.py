@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import hypothesis
 import pytest
 
+from tests.slow_tests import read_slow_tests
+
 if TYPE_CHECKING:  # torch takes seconds: only the fixtures that need it import it
     from discreet.generation.torch_backend.transformers_model import TransformersModel
     from discreet.vault import Vault
@@ -89,8 +91,11 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests that `make quick` leaves out."""
+    slow = read_slow_tests()
     for item in items:
         name = item.nodeid.removeprefix("tests/")
+        if name.partition("[")[0] in slow:
+            item.add_marker(pytest.mark.thorough)
         fixtures = set(getattr(item, "fixturenames", ()))
         if name.startswith(THOROUGH) or fixtures & THOROUGH_FIXTURES or "postgres" in item.name:
             item.add_marker(pytest.mark.thorough)
