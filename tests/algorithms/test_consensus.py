@@ -213,7 +213,6 @@ def test_answer_without_room_for_a_sentence_is_kept() -> None:
         {"choices": ("a", "A")},
         {"vote_shares": True},
         {"flip": True},
-        {"grounded": True},
         {"grounded": True, "choices": ("a", "b"), "unsaid": "b"},
         {"grounded": True, "choices": ("yes", "no")},
         {"fallback": ("sparse", "sparse")},

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -98,6 +99,32 @@ def test_choices_keep_their_epsilon_without_any_delta(tmp_path: Path) -> None:
     algorithm = Consensus(voters=3, epsilon=1.0, choices=("x", "b", "c"))
     assert max(deltas(tmp_path / "right", algorithm, 1.0)) <= 1e-9
     assert max(deltas(tmp_path / "less", algorithm, 0.5)) > 1e-3
+
+
+RUNS = Consensus(voters=3, epsilon=1.0, delta=0.01, sentence=False, grounded=True)
+
+
+def test_votes_of_shared_words_keep_epsilon_and_delta(tmp_path: Path) -> None:
+    found = deltas(tmp_path, RUNS, 1.0)
+    assert max(found) <= 0.01 * (1 + 1e-6)
+    assert max(found) > 0.003  # nor is it far below
+
+
+def test_voter_that_joins_the_words_of_another_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The twin has a voter that shares no words with its record vote as another one does."""
+    honest = Consensus._votes
+
+    def swayed(self: Consensus, *given: Any) -> Private[str | None]:
+        return honest(self, *given).map_batch(
+            lambda votes: [one or next((other for other in votes if other), None) for one in votes]
+        )
+
+    vaults = {"one speaks for three": {"u1": "x", "u2": "...", "u3": "..."}}
+    monkeypatch.setattr("tests.algorithms.test_consensus_neighbours.VAULTS", vaults)
+    algorithm = replace(RUNS, epsilon=4.0)
+    assert max(deltas(tmp_path / "honest", algorithm, 4.0)) <= 0.01 * (1 + 1e-6)
+    monkeypatch.setattr(Consensus, "_votes", swayed)
+    assert max(deltas(tmp_path / "swayed", algorithm, 4.0)) > 0.02
 
 
 GROUNDED = Consensus(voters=3, epsilon=1.0, choices=("yes", "no", "not said"), unsaid="not said", grounded=True)

@@ -18,6 +18,7 @@ from discreet.algorithms.dp_ksa import DPKSA
 from discreet.algorithms.dp_sparse_vote_rag import DPSparseVoteRAG
 from discreet.algorithms.text.normalize import canonical, check_choices, choice
 from discreet.algorithms.text.rephrase import phrase
+from discreet.algorithms.text.shared_words import shared_words
 from discreet.algorithms.text.yes_no_claim import claim_of
 from discreet.errors import UnknownName, UsageError
 from discreet.generation.capabilities import Capability
@@ -50,8 +51,9 @@ class Consensus(VoterEnsemble):
         vote_shares: whether to release the noisy number of votes for each choice as well, for half of epsilon.
         unsaid: the choice of a voter that has no document or names no choice. If empty, such a voter abstains. It keeps
             the model from answering a question for which no document exists.
-        grounded: whether a voter votes yes or no by its own documents and its answer to the open question, and not by
-            the model's own yes or no. The choices are yes, no, and `unsaid`.
+        grounded: whether a voter's vote rests on its own documents. Without choices, it is the longest run of words of
+            its answer that stands in its documents (`text.shared_words`). With the choices yes, no and `unsaid`, it is
+            yes or no by its documents and its answer to the open question, and not by the model's own yes or no.
         fallback: the stages to try in order with the remaining budget if the voters do not agree: "keywords" (dp-ksa,
             on the same answers), "sparse" (votes on tokens). Only stages that run are paid.
         fallback_share: the part of epsilon for the fallback, in equal parts for its stages. Unused without a fallback.
@@ -97,9 +99,9 @@ class Consensus(VoterEnsemble):
                 raise UsageError(f"'{self.unsaid}' (unsaid) is not among the choices. Add it to them.")
             if self.grounded and (not self.unsaid or set(self.choices) != {YES, NO, self.unsaid}):
                 raise UsageError(f"Grounded votes are '{YES}', '{NO}' and `unsaid`. Make these the choices.")
-        elif self.vote_shares or self.flip or self.unsaid or self.grounded:
+        elif self.vote_shares or self.flip or self.unsaid:
             raise UsageError(
-                "Shares of the vote, permute-and-flip, `unsaid` and `grounded` need public choices. Name at least two."
+                "Shares of the vote, permute-and-flip and `unsaid` need public choices. Name at least two."
             )
 
     def failures(self, delta: float) -> float:
@@ -146,7 +148,7 @@ class Consensus(VoterEnsemble):
 
     def asked(self, question: str) -> str:
         """Return the question for the voters: with few choices, or the open question for grounded votes."""
-        if self.grounded:
+        if self.grounded and self.choices:
             return claim_of(question).open or question
         if 0 < len(self.choices) <= _NAMED_IN_PROMPT:
             return f"{question} Choose one of: {'; '.join(self.choices)}."
@@ -183,18 +185,18 @@ class Consensus(VoterEnsemble):
         known: str = "",
     ) -> GeneratedAnswer:
         """Return the answer that most voters gave, if enough voters agree."""
-        if self.grounded:
+        if self.grounded and self.choices:
             return self._choose(self._grounded(question, documents, model, known), model, privacy, rounds)
         voters = self.start_voters(question, documents, model, known)
-        answers, public = voters.answers()
+        shares, public = voters.grounded()
+        answers = shares.map(lambda share: share[1])
         if self.choices:
             return self._choose(answers.read(partial(self._named, question), None), model, privacy, rounds)
         selection = self._stages(rounds.epsilon, rounds.delta, documents.change)[0]
-        votes = answers.read(lambda answer: canonical(self.prefix + answer, question) or None, otherwise=None)
-        winner = privacy.release(selection, votes)
+        winner = privacy.release(selection, self._votes(question, shares))
         if winner is not None:
             # The comparison is post-processing: `winner` is released, and `public` was written without documents.
-            same = winner == canonical(self.prefix + public, question)
+            same = winner == self._vote(question, (public,), public)
             return self._said(question, winner, model, public if same else "")
         draft = GeneratedAnswer.unreleased(self.prefix + public, len(model.encode(public)))
         for stage in self.fallback:
@@ -207,6 +209,16 @@ class Consensus(VoterEnsemble):
             if draft.stopped != "public":
                 break
         return draft
+
+    def _votes(self, question: str, shares: Private[tuple[tuple[str, ...], str]]) -> Private[str | None]:
+        """Return each voter's vote; None is an abstention."""
+        return shares.read(lambda share: self._vote(question, *share) or None, otherwise=None)
+
+    def _vote(self, question: str, texts: Sequence[str], answer: str) -> str:
+        """Return one voter's vote: a function of the question, its documents and its answer alone."""
+        if self.grounded:
+            return shared_words(answer, texts, question)
+        return canonical(self.prefix + answer, question)
 
     def _named(self, question: str, answer: str) -> str | None:
         """Return the choice that `answer` names; None if it names no choice."""

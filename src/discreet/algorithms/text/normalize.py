@@ -46,10 +46,10 @@ def canonical(answer: str, question: str = "") -> str:
         answer: the answer of a voter.
         question: the question that it answers.
     """
-    said, asked = words_of(_first_sentence(answer)), words_of(question)
+    said, asked = words_of(first_sentence(answer)), words_of(question)
     if said and said[0] in ("yes", "no") and asked and asked[0] in _YES_NO:
         return said[0]
-    return " ".join(_without_lead(said, frozenset(map(_stem, asked))))
+    return " ".join(_without_lead(said, frozenset(map(stem, asked))))
 
 
 def choice(answer: str, choices: tuple[str, ...], question: str = "") -> int | None:
@@ -86,7 +86,8 @@ def _named(choices: tuple[str, ...]) -> dict[tuple[str, ...], int]:
     return {tuple(words_of(text)): number for number, text in enumerate(choices)}
 
 
-def _first_sentence(text: str) -> str:
+def first_sentence(text: str) -> str:
+    """Return the first sentence of the first line of a text."""
     lines = text.strip().splitlines()
     line = lines[0] if lines else ""
     end = SENTENCE_END.search(line)
@@ -103,7 +104,7 @@ def _without_lead(words: list[str], asked: frozenset[str]) -> list[str]:
     """Return the words without those that lead up to the answer."""
 
     def empty(part: list[str]) -> bool:
-        said = ({word, _stem(word)} for word in part)
+        said = ({word, stem(word)} for word in part)
         return all(forms & asked or forms & LABELS or forms & ARTICLES or forms & LINKS for forms in said)
 
     while True:
@@ -125,5 +126,6 @@ def head(words: list[str]) -> list[str]:
     return words[:end]
 
 
-def _stem(word: str) -> str:
+def stem(word: str) -> str:
+    """Return a word without the s of a plural."""
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
