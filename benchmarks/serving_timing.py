@@ -1,6 +1,6 @@
 """An attack by time over HTTP: two neighbouring vaults, and an attacker who tells them apart by when replies leave.
 
-    .venv/bin/python -m benchmarks.serving_timing [--questions 200] [--quantum 0.3] [--seed 0]
+    .venv/bin/python -m benchmarks.serving_timing [--questions 200] [--quantum 0.5] [--seed 0]
         [--scenarios alone,waiting,queued] [--csv PATH]
 
 The worst case: the toy model answers in 50 ms, and in 100 ms if a document with a marker is in a prompt. One vault has
@@ -178,7 +178,7 @@ def main() -> None:
     """Attack without a quantum and with one, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--questions", type=int, default=200)
-    parser.add_argument("--quantum", type=float, default=0.3)
+    parser.add_argument("--quantum", type=float, default=0.5)
     parser.add_argument("--scenarios", default="alone,waiting")
     parser.add_argument("--seed", type=int, default=0)
     add_csv_option(parser)
