@@ -14,9 +14,9 @@ from discreet.privacy.accounting import Spending
 from discreet.server.accounts import Accounts
 from discreet.vault import Vault
 
-LARGE, SMALL = 1000.0, 0.2
-"""The caps of keys. Every fourth one has the small one, which ends within the first minutes."""
-AFTER_FULL, AFTER_CAP = 0.1, 1.0
+LARGE, SMALL = 1000.0, 0.05
+"""The caps of keys. Every fourth one has the small one, which ends after a few questions."""
+AFTER_FULL, AFTER_CAP = 1.0, 1.0
 """Seconds to wait after a full queue, and after a refusal at a cap."""
 
 

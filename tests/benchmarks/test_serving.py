@@ -28,8 +28,8 @@ def test_judge_finds_a_time_that_differs() -> None:
     without = [(noise.gauss(50, 5), noise.gauss(50, 5)) for _ in range(200)]
     found = judge(without, [(noise.gauss(50, 5), noise.gauss(90, 5)) for _ in range(200)])
     assert found.looks_at == 1
-    assert found.accuracy.value > 0.98
-    assert found.area.low > 0.98
+    assert found.accuracy.value > 0.9
+    assert found.area.low > 0.95
 
 
 def test_judge_guesses_where_nothing_differs() -> None:
