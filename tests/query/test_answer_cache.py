@@ -160,3 +160,13 @@ def test_useless_answer_is_marked_and_not_kept(tmp_path: Path) -> None:
     assert answer.describe() | {"answer": None, "useless": True} == answer.describe()
     assert answer.describe()["released"]
     assert vault.history.all() == []
+
+
+def test_lines_of_other_processes_are_found(history: AnswerCache, tmp_path: Path) -> None:
+    history.add(released("What is the treatment for Glass Knee?", "Warm sand."))
+    first = history.all()
+    AnswerCache(tmp_path / "history.jsonl", HashingEmbedder()).add(released("Who has it?", "Nobody."))
+    assert [one.answer for one in history.all()] == ["Warm sand.", "Nobody."]
+    assert history.all()[0] is first[0]
+    (tmp_path / "history.jsonl").unlink()
+    assert history.all() == []

@@ -73,6 +73,8 @@ class AnswerCache:
 
     def __init__(self, path: Path, embedder: Embedder) -> None:
         self._path, self._embedder = path, embedder
+        # Lines are never changed, and parsing takes most of the time of a lookup.
+        self._known: dict[str, Released | None] = {}
 
     def add(self, released: Released) -> None:
         """Keep a release, durably. An answer is kept with its question's vector, which is then not computed again."""
@@ -97,7 +99,7 @@ class AnswerCache:
             return []
         except OSError as error:
             raise StoreError(f"{self._path} cannot be read: {error.strerror}.") from error
-        return [released for line in lines if (released := _parsed(line))]
+        return [released for line in lines if (released := self._parsed(line))]
 
     def same(self, question: str, choices: Sequence[str] = (), way: str = "") -> Released | None:
         """Return the latest answer to the same question. Ignore case, punctuation and words without meaning.
@@ -130,6 +132,12 @@ class AnswerCache:
         likeness = vectors @ self._embedder.embed([question])[0]
         order = [int(place) for place in np.argsort(-likeness, kind="stable")]
         return [known[place] for place in order if likeness[place] >= similarity][:count]
+
+    def _parsed(self, line: str) -> Released | None:
+        """Return the release in a line, as `_parsed` does; each line is parsed once."""
+        if line not in self._known:
+            self._known[line] = _parsed(line)
+        return self._known[line]
 
     def _encoded(self, question: str) -> str:
         return b64encode(self._embedder.embed([question])[0].astype("<f2").tobytes()).decode()

@@ -124,3 +124,21 @@ def test_queue_starts_questions_at_a_distance() -> None:
         assert all(later - earlier > 0.09 for earlier, later in pairwise(starts))
 
     run(test)
+
+
+def test_end_of_a_long_question_starts_no_other() -> None:
+    async def test() -> None:
+        queue, clock, starts = Queue(), asyncio.get_running_loop().time, list[float]()
+        queue.spacing = 0.2
+
+        async def ask(key: str, takes: float) -> None:
+            ticket = queue.enter(key)
+            await queue.wait(ticket)
+            starts.append(clock())
+            await asyncio.sleep(takes)
+            queue.leave(ticket)
+
+        await asyncio.gather(ask("a", 0.25), ask("b", 0.0))
+        assert 0.39 < starts[1] - starts[0] < 0.5
+
+    run(test)

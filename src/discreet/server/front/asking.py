@@ -150,6 +150,7 @@ class Asker:
             if isinstance(found, Outcome):
                 return found
             await self.queue.wait(place)
+            flight.start_over(self._pacer)
             replied = await self._ask(replace(asked.question, ceiling=found))
         finally:
             self.queue.leave(place)

@@ -1,10 +1,12 @@
 """The questions that wait for the keeper: a bounded number, in turns between the keys.
 
 How long an answer takes may depend on documents. So a question that waits must not start when the one before it ends:
-its reply would show that time. Questions start at least `spacing` apart instead, the time of the longest answer.
+its reply would show that time. Questions start at least `spacing` apart instead, the time of the longest answer. If one
+took longer, the next one starts at a multiple of `spacing` after it began.
 """
 
 import asyncio
+import math
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
@@ -88,6 +90,7 @@ class Queue:
     def leave(self, ticket: Ticket) -> None:
         """Give the place back, from the queue or from the keeper."""
         if ticket.turn.done() and not ticket.turn.cancelled():
+            self._keep_distance()
             self._running[ticket.key_id] -= 1
             if not self._running[ticket.key_id]:
                 del self._running[ticket.key_id]
@@ -108,6 +111,12 @@ class Queue:
             self._next_start = self._clock() + self.spacing
             self._running[ticket.key_id] = self._running.get(ticket.key_id, 0) + 1
             ticket.turn.set_result(None)
+
+    def _keep_distance(self) -> None:
+        """Move the next start to a multiple of `spacing` if the question that ends has taken longer."""
+        late = self._clock() - self._next_start
+        if self.spacing and late > 0:
+            self._next_start += math.ceil(late / self.spacing) * self.spacing
 
     def _call_later(self, seconds: float) -> None:
         if self._timer is None:

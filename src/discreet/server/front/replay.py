@@ -28,7 +28,7 @@ class Flight:
 
     Attributes:
         question: what crosses the wall.
-        begun: when it began.
+        begun: when its turn came; before that, when its first request came.
         quanta: after how many quanta it landed; None while it is in the air.
         reserved: set when it is reserved, or is a replay: no error with a status of its own follows any more.
         task: the work.
@@ -44,6 +44,14 @@ class Flight:
     def question_id(self) -> str:
         """The question's id."""
         return self.question.id
+
+    def start_over(self, pacer: Pacer) -> None:
+        """Count the quanta from now on: the question's turn has come.
+
+        A client chooses when it sends a question that must wait. Counted from then on, a multiple of the quantum could
+        lie anywhere after the turn, so that the reply would tell whether the answer took longer than that.
+        """
+        self.begun = pacer.arrive()
 
     async def land(self, pacer: Pacer) -> None:
         """Wait until the flight may show that it has ended. Once it has landed, return at once."""

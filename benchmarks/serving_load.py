@@ -1,0 +1,186 @@
+"""Many askers at one server, and whether every charge is there afterwards: `benchmarks.serving load`."""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks.serving_processes import Client, middle_and_slow, question, resident_mib, started
+from tests.server.front.serving import Server
+
+from discreet.privacy.accounting import Spending
+from discreet.server.accounts import Accounts
+from discreet.vault import Vault
+
+LARGE, SMALL = 1000.0, 0.05
+"""The caps of keys. Every fourth one has the small one, which ends after a few questions."""
+AFTER_FULL, AFTER_CAP = 1.0, 1.0
+"""Seconds to wait after a full queue, and after a refusal at a cap."""
+
+
+@dataclass
+class Asker:
+    """A client with a key of its own, and what it got.
+
+    Attributes:
+        key, secret, cap: its key's id and secret, and its cap.
+        answers: the ids of the questions that were answered.
+        seconds: how long each of them took.
+        replies: how often it got each other status, or code of an error.
+    """
+
+    key: str
+    secret: str
+    cap: float
+    answers: list[str] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    replies: Counter[str] = field(default_factory=Counter)
+
+    def ask_until(self, server: Server, end: float) -> None:
+        """Ask one question after the other until the time is up."""
+        client, number = Client(server, self.secret), 0
+        while time.monotonic() < end:
+            begun = time.perf_counter()
+            status, body = client.ask(question(self.key, number))
+            if status == 200:
+                self.seconds.append(time.perf_counter() - begun)
+                self.answers.append(body["usage"]["discreet"]["question_id"])
+                number += 1
+                continue
+            self.replies[f"{status} {body['error']['code']}"] += 1
+            time.sleep(AFTER_CAP if status == 402 else AFTER_FULL)
+        client.close()
+
+
+@dataclass
+class Checked:
+    """Whether what clients, accounts and ledger know of questions is the same.
+
+    Attributes:
+        answers, receipts, begun: how many questions clients, accounts and ledger know.
+        same: whether these are the same questions.
+        meters: whether each key's meter is the ledger's sum of its questions.
+        sums: whether all meters together are the ledger's sum of all questions.
+        caps: whether no meter is above its cap.
+    """
+
+    answers: int
+    receipts: int
+    begun: int
+    same: bool
+    meters: bool
+    sums: bool
+    caps: bool
+
+    @property
+    def holds(self) -> bool:
+        """Whether no charge is missing, and the caps held."""
+        return self.same and self.meters and self.sums and self.caps
+
+
+@dataclass
+class Loaded:
+    """What a server did under load.
+
+    Attributes:
+        askers: who asked.
+        seconds: for how long.
+        memory: the front's at the start, in the middle and at the end, in MiB.
+        checked: what became of the charges.
+    """
+
+    askers: list[Asker]
+    seconds: float
+    memory: list[float]
+    checked: Checked
+
+    @property
+    def holds(self) -> bool:
+        """Whether no charge is missing, and the caps held."""
+        return self.checked.holds
+
+    def rows(self) -> list[list[str]]:
+        """Return the rows of a table."""
+        taken = [1000 * second for one in self.askers for second in one.seconds]
+        replies: Counter[str] = sum((one.replies for one in self.askers), Counter())
+        ended = sum(any(code.startswith("402") for code in one.replies) for one in self.askers)
+        checked = self.checked
+        median, slow = middle_and_slow(taken, 0)
+        return [
+            ["askers, each with a key", str(len(self.askers))],
+            ["minutes", f"{self.seconds / 60:g}"],
+            ["answers that clients got", f"{checked.answers:,}"],
+            ["receipts in the accounts", f"{checked.receipts:,}"],
+            ["questions in the ledger", f"{checked.begun:,}"],
+            ["the same questions in all three", _yes(checked.same)],
+            ["each meter is the ledger's sum of its key's questions", _yes(checked.meters)],
+            ["all meters are the ledger's sum", _yes(checked.sums)],
+            ["keys that reached their cap", str(ended)],
+            ["no meter is above its cap", _yes(checked.caps)],
+            ["answers a second", f"{len(taken) / self.seconds:.1f}"],
+            ["median ms", median],
+            ["p99 ms", slow],
+            *([f"replies {code}", f"{count:,}"] for code, count in sorted(replies.items())),
+            ["front, MiB: start, middle, end", ", ".join(f"{mib:.1f}" for mib in self.memory)],
+        ]
+
+
+def load(folder: Path, askers: int, seconds: float) -> Loaded:
+    """Return what a server did with so many askers for so long."""
+    with started(folder, quantum=0.0) as found:
+        server, keys = found.server, list[Asker]()
+        for number in range(askers):
+            cap = LARGE if number % 4 else SMALL
+            secret = server.key(f"asker-{number}", cap)
+            key = server.accounts.find(secret)
+            assert key is not None
+            keys.append(Asker(key.id, secret, cap))
+        memory = ask_all(server, keys, seconds)
+        vault = Vault.open(folder / "v")
+        checked = check(server.accounts, vault, keys)
+        vault.store.close()
+    return Loaded(keys, seconds, memory, checked)
+
+
+def ask_all(server: Server, askers: list[Asker], seconds: float) -> list[float]:
+    """Have all askers ask for so long. Return the front's memory at the start, in the middle and at the end."""
+    process, end = server.process.pid, time.monotonic() + seconds
+    memory = [resident_mib(process)]
+    threads = [threading.Thread(target=one.ask_until, args=(server, end)) for one in askers]
+    for thread in threads:
+        thread.start()
+    time.sleep(seconds / 2)
+    memory.append(resident_mib(process))
+    for thread in threads:
+        thread.join()
+    return [*memory, resident_mib(process)]
+
+
+def check(accounts: Accounts, vault: Vault, askers: Iterable[Asker]) -> Checked:
+    """Return whether clients, accounts and ledger know the same questions and the same charges."""
+    ledger, own, known = vault.ledger, True, list[Asker](askers)
+    receipts = accounts.asked()
+    total, within = Spending.nothing(), True
+    for one in known:
+        meter = accounts.odometer(one.key)
+        ids = [receipt["question_id"] for receipt in receipts if receipt["key"] == one.key]
+        own = own and meter.spending == ledger.spent_at_most(ids) and set(ids) == set(one.answers)
+        within = within and meter.budget.admits(meter.spending) and meter.spent <= one.cap
+        total = total + meter.spending
+    begun = {record.id for record in ledger.questions() if record.stopped is not None}
+    told = [answer for one in known for answer in one.answers]
+    return Checked(
+        answers=len(told),
+        receipts=len(receipts),
+        begun=len(begun),
+        same=len(set(told)) == len(told) and set(told) == begun == {receipt["question_id"] for receipt in receipts},
+        meters=own,
+        sums=total == ledger.spent_at_most(),
+        caps=within,
+    )
+
+
+def _yes(holds: bool) -> str:
+    return "yes" if holds else "NO"
