@@ -160,7 +160,8 @@ def plan(scenario: str, quantum: float) -> tuple[int, float]:
 
 def describe(scenario: str, quantum: float, timings: Sequence[Sequence[Timing]], seed: int) -> list[str]:
     """Return a row of the table."""
-    found = judge(*timings, seed=seed)
+    without, within = timings
+    found = judge(without, within, seed)
     medians = [sorted(_column(one, found.looks_at))[len(one) // 2] for one in timings]
     accuracy, area = found.accuracy, found.area
     return [
