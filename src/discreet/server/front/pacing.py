@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 Sleep = Callable[[float], Awaitable[None]]
 
-SHORTEST = 0.05
-"""Seconds. The least default: below it, the machine's own noise is as large."""
+MARGIN, OVERHEAD = 1.1, 0.05
+"""By which an answer may take longer than a measured one, and seconds of the server's own work beside it."""
 
 
 def default_quantum(longest_answers: list[float]) -> float:
-    """Return the default quantum in seconds: twice the longest answer that a keeper measured on public dummies."""
-    return max(SHORTEST, 2 * max(longest_answers, default=0.0))
+    """Return the default quantum in seconds: twice the longest answer that a keeper measured, with a margin."""
+    return 2 * (MARGIN * max(longest_answers, default=0.0) + OVERHEAD)
 
 
 @dataclass(frozen=True)
