@@ -2,11 +2,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from discreet.generation.toy import ToyModel
-from discreet.server.keeper.condensing import MOST_PROMPT, condense, parse_question
+from discreet.generation.model import Prompt
+from discreet.generation.toy import ToyDecoding, ToyModel
+from discreet.server.keeper.condensing import MOST_PROMPT, condense, keeps, parse_question
 from discreet.server.wire import Turn
 
-LAST = Turn("user", "say: What is it? .")
+LAST = Turn("user", "say: And say what? .")
 
 
 @pytest.mark.parametrize(
@@ -19,6 +20,7 @@ LAST = Turn("user", "say: What is it? .")
         ("", ""),
         (" \n ", ""),
         ("Question:", ""),
+        ("The answer is:", ""),
         ("...", ""),
         ("x" * 501, ""),
     ],
@@ -32,6 +34,20 @@ def test_question_without_an_end_is_none() -> None:
     assert parse_question("What helps?\nAnd then what", complete=False) == "What helps?"
 
 
+@pytest.mark.parametrize(
+    ("question", "last", "kept"),
+    [
+        ("What helps children against asthma?", "And for children?", True),
+        ("What helps against asthma?", "And for children?", False),
+        ("When is the signing of the contract?", "When was it signed?", False),
+        ("When was the contract signed?", "When was it signed?", True),
+        ("Which remedy helps adults?", "And then?", False),  # a message before it, again
+    ],
+)
+def test_rewritten_question_keeps_the_words_of_the_last(question: str, last: str, kept: bool) -> None:
+    assert keeps(question, (Turn("user", "Which remedy helps adults"), Turn("user", last))) == kept
+
+
 class Reader(ToyModel):
     """A model that notes its prompts."""
 
@@ -39,16 +55,16 @@ class Reader(ToyModel):
         super().__init__(size=5000)
         self.context_length, self.read = context, list[str]()
 
-    def start(self, shared: Sequence[int], prompts: Sequence[object], max_tokens: int) -> object:  # type: ignore[override]
-        self.read += [self.decode(prompt.tokens) for prompt in prompts]  # type: ignore[attr-defined]
-        return super().start(shared, prompts, max_tokens)  # type: ignore[arg-type]
+    def start(self, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int) -> ToyDecoding:
+        self.read += [self.decode(prompt.tokens) for prompt in prompts]
+        return super().start(shared, prompts, max_tokens)
 
 
 def test_oldest_messages_are_left_out_first() -> None:
     model = Reader()
     old, new = Turn("user", "old " * MOST_PROMPT), Turn("assistant", "A warm bath")
-    assert condense(model, (old, new, LAST)) == "What is it?"
-    assert model.read == [" Assistant: A warm bath Last question: say: What is it? ."]
+    assert condense(model, (old, new, LAST)) == "And say what?"
+    assert model.read == [" Assistant: A warm bath Last question: say: And say what? ."]
 
 
 def test_question_is_none_without_room_for_two_messages() -> None:

@@ -95,9 +95,9 @@ MOST_REPLIED = 4 * 1024 * 1024
 """Bytes: the longest message that the front reads; a catalog of many vaults is long."""
 LONGEST_QUESTION = 65_536
 """Characters."""
-LONGEST_TURN = 2000
+LONGEST_TURN = 600
 """Characters of a message that is read to rewrite a question."""
-MOST_TURNS = 16
+MOST_TURNS = 8
 """The most messages that are read for that, the question included."""
 LONGEST_CONDENSED = 500
 """Characters of a rewritten question."""

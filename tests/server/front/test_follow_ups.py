@@ -124,7 +124,7 @@ def test_last_messages_are_sent_and_cut(tmp_path: Path) -> None:
             (sent,) = keeper.condensings
             assert (len(sent.messages), sent.messages[-1]) == (MOST_TURNS, Turn("user", "And for children?"))
             assert {len(turn.text) for turn in sent.messages[:-1]} == {LONGEST_TURN}
-            assert sent.messages[0].text.startswith("5 ")
+            assert sent.messages[0].text.startswith("13 ")
             last = {"role": "user", "content": "y" * (LONGEST_TURN + 1)}
             assert "asked" not in receipt(await front.ask(secret, **CONDENSE | {"messages": [*MESSAGES, last]}))
             assert len(keeper.condensings) == 1

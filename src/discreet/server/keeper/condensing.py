@@ -10,7 +10,7 @@ from discreet.algorithms.text.greedy_decode import write
 from discreet.generation.model import LanguageModel, Prompt
 from discreet.server.wire import LONGEST_CONDENSED, Turn
 
-MOST_PROMPT = 1024
+MOST_PROMPT = 384
 """Tokens of messages that the model reads at most; the oldest messages are left out first."""
 MOST_WRITTEN = 64
 """Tokens of the rewritten question at most."""
@@ -31,6 +31,16 @@ _EXAMPLES = (
         "When is the review of the Orly tunnel?",
     ),
 )
+_FILLERS = frozenset(
+    """
+    a an the this that these those it its they them their he him his she her there then and or but so also what
+    which who whom whose when where why how is are was were be been do does did has have had can could will would
+    should may might of for in on at to from with by about as than not no any same one ones other others
+    """.split()
+)
+"""Words of a question that may be missing in the rewritten one: they refer to messages before it, or say little."""
+_LEAST_ALIKE = 5
+"""So many letters of a word must come back, so that "symptoms" may become "symptom"."""
 _LABEL = re.compile(r"(?i)^(last |rewritten |standalone )?(question|answer|user)\s*:\s*")
 
 
@@ -47,7 +57,8 @@ def condense(model: LanguageModel, messages: Sequence[Turn]) -> str:
     if not shown:
         return ""
     written = write(model, opening, Prompt((*shown, *closing), 0), "", MOST_WRITTEN)
-    return parse_question(written.text, complete=written.stopped == "end")
+    question = parse_question(written.text, complete=written.stopped == "end")
+    return question if keeps(question, messages) else ""
 
 
 def parse_question(written: str, *, complete: bool) -> str:
@@ -61,9 +72,27 @@ def parse_question(written: str, *, complete: bool) -> str:
     if not lines or (len(lines) == 1 and not complete):
         return ""
     found = " ".join(_LABEL.sub("", lines[0].strip()).split()).strip("\"'\u201c\u201d ")
-    if len(found) > LONGEST_CONDENSED or not any(character.isalpha() for character in found):
+    if len(found) > LONGEST_CONDENSED or not re.search(r"[^\W\d_].*[?.!]$", found):
         return ""
     return found
+
+
+def keeps(question: str, messages: Sequence[Turn]) -> bool:
+    """Return whether a rewritten question is new, and has the words of the last message: else another one is paid.
+
+    Args:
+        question: the rewritten question.
+        messages: the messages that were rewritten; small models repeat one of them, or drop what the last one adds.
+    """
+    found = _words(question)
+    if any(turn.role == "user" and _words(turn.text) == found for turn in messages[:-1]):
+        return False
+    needed = [word[:_LEAST_ALIKE] for word in _words(messages[-1].text) if word not in _FILLERS]
+    return all(any(word.startswith(start) for word in found) for start in needed)
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.casefold())
 
 
 def _fitting(model: LanguageModel, messages: Sequence[Turn], room: int) -> list[int]:
