@@ -18,11 +18,14 @@ from discreet.server.wire import (
     Catalog,
     Catalogued,
     Charge,
+    Condense,
+    Condensed,
     Estimate,
     Estimated,
     Readied,
     Ready,
     Refused,
+    Turn,
     frame,
     write_message,
 )
@@ -122,6 +125,37 @@ def test_preset_of_the_custodian_answers_with_its_choices(keeper: Keeper) -> Non
 def test_free_model_reads_no_document_and_pays_nothing(keeper: Keeper) -> None:
     answered = exchange(keeper.config, ask("How many thumbs are numb?", model="free", epsilon=3))
     assert (answered.answer["text"], answered.spent) == ("yes", Charge.nothing())
+
+
+def follow_up(said: str, vault: str = "v") -> Condense:
+    return Condense(vault, (Turn("user", said), Turn("assistant", "Winterhand"), Turn("user", "And of cooks?")))
+
+
+def test_follow_up_is_rewritten_without_a_document(keeper: Keeper) -> None:
+    ledger = Vault.open(Path(keeper.config.vaults[0].path)).ledger
+    before = ledger.questions()
+    asked = follow_up("say: What makes the thumbs of cooks numb? .")
+    for _ in range(2):
+        assert exchange(keeper.config, asked) == Condensed("What makes the thumbs of cooks numb?")
+    assert exchange(keeper.config, follow_up("say: What " + "goes and " * 40)) == Condensed("")  # it does not end
+    assert exchange(keeper.config, Condense("v", asked.messages[-1:])) == Condensed("")
+    assert exchange(keeper.config, follow_up("say: What?", vault="w")).code == "model_not_found"
+    assert ledger.questions() == before
+
+
+def test_follow_up_waits_for_the_answer_that_runs(tmp_path: Path) -> None:
+    config = config_of(make_vault(tmp_path / "v", epsilon=200).path)
+    with keeping(config, tmp_path), closing(connect(config)) as asking, closing(connect(config)) as condensing:
+        write_message(asking, ask("Which disease makes thumbs numb?"))
+        wait_for(tmp_path / "begun")
+        write_message(condensing, follow_up("say: What is it of cooks? ."))
+        condensing.settimeout(0.3)
+        with pytest.raises(TimeoutError):
+            receive(condensing)
+        (tmp_path / "go").touch()
+        assert isinstance(receive(asking), Answered)
+        condensing.settimeout(60)
+        assert receive(condensing) == Condensed("What is it of cooks?")
 
 
 def test_epsilon_and_length_lower_the_price(keeper: Keeper) -> None:

@@ -17,11 +17,16 @@ from discreet.privacy.costs import ORDERS, Pure
 from discreet.server.keeper.served import describe
 from discreet.server.wire import (
     CODES,
+    LONGEST_CONDENSED,
+    LONGEST_TURN,
     MOST_ASKED,
+    MOST_TURNS,
     Answered,
     Catalog,
     Catalogued,
     Charge,
+    Condense,
+    Condensed,
     Estimate,
     Estimated,
     Message,
@@ -30,6 +35,7 @@ from discreet.server.wire import (
     Readied,
     Ready,
     Refused,
+    Turn,
     VaultCard,
     WireError,
     decode,
@@ -78,6 +84,10 @@ cards = st.builds(
 messages = st.one_of(
     questions,
     st.builds(Estimate, questions),
+    st.builds(
+        Condense, names, st.lists(st.builds(Turn, st.sampled_from(["user", "assistant"]), names), max_size=4).map(tuple)
+    ),
+    st.builds(Condensed, texts),
     st.just(Catalog()),
     st.just(Ready()),
     st.builds(Estimated, charges, st.booleans()),
@@ -165,6 +175,25 @@ def test_decode_refuses_a_value_out_of_range(wrong: dict[str, Any]) -> None:
     fields = json.loads(encode(ask()))
     with pytest.raises(WireError):
         decode(json.dumps(fields | wrong).encode())
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"vault": ""},
+        {"messages": [{"role": "system", "text": "x"}]},
+        {"messages": [{"role": "user", "text": ""}]},
+        {"messages": [{"role": "user", "text": "x" * (LONGEST_TURN + 1)}]},
+        {"messages": [{"role": "user", "text": "x", "name": "y"}]},
+        {"messages": [{"role": "user", "text": "x"}] * (MOST_TURNS + 1)},
+    ],
+)
+def test_decode_refuses_messages_out_of_range(wrong: dict[str, Any]) -> None:
+    fields = json.loads(encode(Condense("v", (Turn("user", "What is it?"),))))
+    with pytest.raises(WireError):
+        decode(json.dumps(fields | wrong).encode())
+    with pytest.raises(WireError):
+        encode(Condensed("x" * (LONGEST_CONDENSED + 1)))
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
 A message is a length of four bytes, big-endian, and so many bytes of UTF-8: a JSON object with its `type`. A field
 that the schema does not have is refused, on both sides.
 
-    front -> keeper    Question  Estimate  Catalog  Ready
-    keeper -> front    Answered  Estimated  Catalogued  Readied  Refused
+    front -> keeper    Question  Estimate  Condense  Catalog  Ready
+    keeper -> front    Answered  Estimated  Condensed  Catalogued  Readied  Refused
 """
 
 import json
@@ -39,6 +39,8 @@ from discreet.server.wire_messages import (
     Catalog,
     Catalogued,
     Charge,
+    Condense,
+    Condensed,
     Estimate,
     Estimated,
     Message,
@@ -48,19 +50,25 @@ from discreet.server.wire_messages import (
     Ready,
     Refused,
     Reply,
+    Turn,
     VaultCard,
 )
 
 __all__ = [
     "CODES",
+    "LONGEST_CONDENSED",
     "LONGEST_QUESTION",
+    "LONGEST_TURN",
     "MOST_ASKED",
     "MOST_REPLIED",
+    "MOST_TURNS",
     "Answered",
     "Asked",
     "Catalog",
     "Catalogued",
     "Charge",
+    "Condense",
+    "Condensed",
     "Estimate",
     "Estimated",
     "Message",
@@ -70,6 +78,7 @@ __all__ = [
     "Ready",
     "Refused",
     "Reply",
+    "Turn",
     "VaultCard",
     "WireError",
     "decode",
@@ -86,6 +95,12 @@ MOST_REPLIED = 4 * 1024 * 1024
 """Bytes: the longest message that the front reads; a catalog of many vaults is long."""
 LONGEST_QUESTION = 65_536
 """Characters."""
+LONGEST_TURN = 600
+"""Characters of a message that is read to rewrite a question."""
+MOST_TURNS = 8
+"""The most messages that are read for that, the question included."""
+LONGEST_CONDENSED = 500
+"""Characters of a rewritten question."""
 _HEAD = struct.Struct(">I")
 _LONGEST_NAME = 200
 _MOST_CHOICES = 64
@@ -117,6 +132,8 @@ _question = built(
         "ceiling": optional(_charge),
     },
 )
+_turn = built(Turn, {"role": one_of("user", "assistant"), "text": text(LONGEST_TURN, 1)})
+_condense = built(Condense, {"vault": text(_LONGEST_NAME, 1), "messages": tuple_of(_turn, MOST_TURNS)})
 _model = built(ModelCard, {"name": _name, "algorithm": _name, "private": truth, "most": _charge})
 _vault = built(
     VaultCard,
@@ -145,10 +162,12 @@ _refused = built(
 _KINDS: dict[str, tuple[type[Message], Check]] = {
     "question": (Question, _question),
     "estimate": (Estimate, built(Estimate, {"question": _question, "settled": truth})),
+    "condense": (Condense, _condense),
     "catalog": (Catalog, built(Catalog, {})),
     "ready": (Ready, built(Ready, {})),
     "answered": (Answered, built(Answered, {"answer": ANSWER, "spent": _charge})),
     "estimated": (Estimated, built(Estimated, {"most": _charge, "free": truth})),
+    "condensed": (Condensed, built(Condensed, {"question": text(LONGEST_CONDENSED)})),
     "catalogued": (Catalogued, built(Catalogued, {"vaults": tuple_of(_vault, 1000)})),
     "readied": (Readied, built(Readied, {"loaded": truth, "ledger_writable": truth})),
     "refused": (Refused, _refused),

@@ -94,6 +94,32 @@ class Estimate:
 
 
 @dataclass(frozen=True)
+class Turn:
+    """A message of a chat.
+
+    Attributes:
+        role: "user" or "assistant".
+        text: its text.
+    """
+
+    role: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Condense:
+    """A request to rewrite the last message of a chat as a question that stands alone. No document is read for it.
+
+    Attributes:
+        vault: the name of the vault whose model rewrites it.
+        messages: the messages, oldest first; the last one is the user's.
+    """
+
+    vault: str
+    messages: tuple[Turn, ...]
+
+
+@dataclass(frozen=True)
 class Catalog:
     """A request for the vaults and their models."""
 
@@ -128,6 +154,17 @@ class Answered:
 
     answer: dict[str, Any]
     spent: Charge
+
+
+@dataclass(frozen=True)
+class Condensed:
+    """The rewritten question.
+
+    Attributes:
+        question: its text; "" if the model wrote no usable question.
+    """
+
+    question: str
 
 
 CODES = (
@@ -225,6 +262,6 @@ class Readied:
     ledger_writable: bool
 
 
-Asked = Question | Estimate | Catalog | Ready
-Reply = Answered | Estimated | Catalogued | Readied | Refused
+Asked = Question | Estimate | Condense | Catalog | Ready
+Reply = Answered | Estimated | Condensed | Catalogued | Readied | Refused
 Message = Asked | Reply

@@ -20,6 +20,8 @@ from discreet.server.wire import (
     Answered,
     Catalogued,
     Charge,
+    Condense,
+    Condensed,
     Estimate,
     Estimated,
     ModelCard,
@@ -51,6 +53,9 @@ class FakeKeeper:
         self.gone: list[bool] = []
         self.loaded = True
         self.crash: Exception | None = None
+        self.condensed, self.condensings = "", list[Condense]()
+        self.no_condensing: Refused | None = None
+        self.gone_condensing = False
 
     @property
     def paid(self) -> int:
@@ -78,6 +83,13 @@ class FakeKeeper:
         question = asked.question
         free = self.free or question.model == "free"
         return Estimated(Charge.nothing() if question.model == "free" else charge(self.price), free)
+
+    async def condense(self, asked: Condense) -> Condensed | Refused:
+        assert decode(encode(asked)) == asked
+        if self.gone_condensing:
+            raise KeeperGone(sent=True)
+        self.condensings.append(asked)
+        return self.no_condensing or Condensed(self.condensed)
 
     async def catalog(self) -> Catalogued:
         if not self.loaded:

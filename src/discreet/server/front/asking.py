@@ -1,4 +1,4 @@
-"""The way of a question through the front: allow, recall, estimate, reserve, wait, ask, settle, record."""
+"""The way of a question through the front: allow, recall, condense, estimate, reserve, wait, ask, settle, record."""
 
 import asyncio
 import secrets
@@ -14,6 +14,7 @@ from discreet.server.accounts import Outcome as Reserved
 from discreet.server.audit_log import AuditLog
 from discreet.server.front.access_log import note_failure
 from discreet.server.front.catalog import CatalogCache, Keeper, Servable
+from discreet.server.front.condensing import Condenser
 from discreet.server.front.errors import FrontError
 from discreet.server.front.estimating import Estimator, error_of, is_free
 from discreet.server.front.keeper_client import KeeperGone
@@ -74,6 +75,11 @@ class Asked:
         """Whether to pay again. A client that sends its own request again does not mean that."""
         return self.request.anew and not self.again
 
+    @property
+    def rewritten(self) -> str | None:
+        """The question that stands alone; None for the message as the client sent it."""
+        return self.question.question if self.question.question != self.request.question else None
+
 
 class Asker:
     """Asks the keeper on behalf of keys. What a key may pay is reserved before, and settled after."""
@@ -85,6 +91,7 @@ class Asker:
         self._keeper, self._log, self._pacer = keeper, log, pacer
         self.flights, self.stopping = Flights(pacer), False
         self._estimator, self._refusals = Estimator(keeper, self.flights), Refusals()
+        self._condenser = Condenser(keeper, queue, pacer)
 
     async def begin(
         self, key: Key, request: ChatRequest, idempotency: str | None = None, *, again: bool = False
@@ -138,12 +145,14 @@ class Asker:
             raise FrontError("ledger_unavailable") from None
 
     async def _recall_or_ask(self, asked: Asked, flight: Flight) -> Outcome:
-        request, key = asked.request, asked.key
-        known = await recall(self.accounts, key.id, request.fingerprint, asked.idempotency, anew=asked.anew)
+        known = await self._recall(asked)
+        if known is None and asked.request.turns:
+            asked = await self._condense(asked, flight)
+            known = await self._recall(asked)  # another process may have asked it meanwhile
         if known is not None:
             flight.reserved.set()
             return known
-        place = self.queue.enter(key.id)
+        place = self.queue.enter(asked.key.id)
         try:
             found = await self._reserve(asked, await self.estimate(asked))
             flight.reserved.set()
@@ -157,6 +166,16 @@ class Asker:
         # What follows shows that the answer is there.
         await flight.land(self._pacer)
         return await self._finish(asked, replied, found)
+
+    async def _recall(self, asked: Asked) -> Outcome | None:
+        fingerprint = asked.request.fingerprint
+        return await recall(self.accounts, asked.key.id, fingerprint, asked.idempotency, anew=asked.anew)
+
+    async def _condense(self, asked: Asked, flight: Flight) -> Asked:
+        """Return the question as one that stands alone; estimates of others compare it from now on."""
+        text = await self._condenser.condense(asked.key.id, flight, asked.request.turns)
+        flight.question = replace(asked.question, question=text)
+        return replace(asked, question=flight.question)
 
     async def _reserve(self, asked: Asked, most: Estimated) -> Outcome | Charge:
         """Charge the key at the ceiling. Return the ceiling, or what the same request found meanwhile.
@@ -244,6 +263,7 @@ class Asker:
             free=not asked.model.model.private,
             task=asked.request.task,
             answer=found.answer,
+            asked=asked.rewritten,
         )
         await asyncio.gather(  # each waits for the disk
             self._settle(asked, found.spent, outcome.stored(), outcome.stopped),

@@ -12,6 +12,8 @@ from discreet.server.wire import (
     Answered,
     Catalogued,
     Charge,
+    Condense,
+    Condensed,
     Estimate,
     Estimated,
     ModelCard,
@@ -34,6 +36,9 @@ class Keeper(Protocol):
 
     async def estimate(self, asked: Estimate) -> Estimated | Refused:
         """Return what a question would cost at most."""
+
+    async def condense(self, asked: Condense) -> Condensed | Refused:
+        """Return the last message of a chat as a question that stands alone."""
 
     async def catalog(self) -> Catalogued:
         """Return the vaults and models that are served."""

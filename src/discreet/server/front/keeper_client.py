@@ -11,6 +11,8 @@ from discreet.server.wire import (
     Asked,
     Catalog,
     Catalogued,
+    Condense,
+    Condensed,
     Estimate,
     Estimated,
     Question,
@@ -74,6 +76,15 @@ class KeeperClient:
         reply = await self._soon(asked)
         return reply if isinstance(reply, Refused) else _expected(reply, Estimated)
 
+    async def condense(self, asked: Condense) -> Condensed | Refused:
+        """Return the last message as a question that stands alone. It takes as long as the questions before it.
+
+        Raises:
+            KeeperGone: if the connection closes before a reply. Nothing was paid.
+        """
+        reply = await self._exchange(asked)
+        return reply if isinstance(reply, Refused) else _expected(reply, Condensed)
+
     async def catalog(self) -> Catalogued:
         """Return the vaults and models that are served.
 
@@ -111,7 +122,7 @@ class KeeperClient:
             raise KeeperGone(sent=True) from None
         finally:
             writer.close()
-        if isinstance(reply, Question | Estimate | Catalog | Ready):
+        if isinstance(reply, Question | Estimate | Condense | Catalog | Ready):
             raise KeeperGone(sent=True)
         return reply
 

@@ -1,6 +1,9 @@
 """The messages of a chat: the last one of the user is the question."""
 
+from typing import Any
+
 from discreet.server.front.errors import invalid
+from discreet.server.wire import Turn
 
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 
@@ -25,6 +28,17 @@ def read_messages(value: object) -> tuple[str, tuple[str, ...]]:
     system = any(role in ("system", "developer") for role in earlier)
     turns = any(role not in ("system", "developer") for role in earlier)
     return question, tuple(["system"] * system + ["earlier messages"] * turns)
+
+
+def read_turns(messages: list[dict[str, Any]]) -> tuple[Turn, ...]:
+    """Return the texts of the user and the assistant before the last message; `read_messages` found the list valid.
+
+    Raises:
+        FrontError: if one of these messages holds something else than text.
+    """
+    spoken = [one for one in messages[:-1] if one["role"] in ("user", "assistant") and one.get("content") is not None]
+    turns = [Turn(one["role"], text_of(one["content"]).strip()) for one in spoken]
+    return tuple(turn for turn in turns if turn.text)
 
 
 def text_of(content: object) -> str:

@@ -43,6 +43,10 @@ _BODY: dict[str, Any] = {
                 "epsilon": {"type": "number", "exclusiveMinimum": 0},
                 "choices": _CHOICES,
                 "anew": {"type": "boolean"},
+                "follow_up": {
+                    "enum": ["as-is", "condense"],
+                    "description": "Whether the public model rewrites the last message with the earlier ones, for free",
+                },
             },
         },
     },

@@ -20,6 +20,7 @@ class Outcome:
         free: whether the model reads no private document, so that its own words are the answer.
         task: whether the free model answered a client's own request.
         answer: the public fields of the answer (`wire.Answered`).
+        asked: the question that was asked, if the message was rewritten; else None.
         replayed: whether it was answered before.
     """
 
@@ -30,6 +31,7 @@ class Outcome:
     free: bool
     task: bool
     answer: dict[str, Any]
+    asked: str | None = None
     replayed: bool = False
 
     def stored(self) -> dict[str, Any]:

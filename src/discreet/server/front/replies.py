@@ -64,7 +64,8 @@ class Reply:
 
     def usage(self) -> dict[str, Any]:
         """Return the usage. The front has no tokenizer: `prompt_tokens` counts the words of the question."""
-        asked, answered = len(self.request.question.split()), int(self.outcome.answer["tokens"])
+        question = self.outcome.asked or self.request.question
+        asked, answered = len(question.split()), int(self.outcome.answer["tokens"])
         counts = {"prompt_tokens": asked, "completion_tokens": answered, "total_tokens": asked + answered}
         return counts | {"discreet": self.receipt()}
 
@@ -72,7 +73,10 @@ class Reply:
         """Return the object `discreet` of the usage."""
         outcome, answer = self.outcome, self.outcome.answer
         described = {name: answer[name] for name in ("private", "algorithm", "released", "shares", "useless")}
-        return described | {
+        rewritten = {} if outcome.asked is None else {"asked": outcome.asked}
+        return {
+            **described,
+            **rewritten,
             "question_id": outcome.question_id,
             "stopped": outcome.stopped,
             "same_without_documents": answer["same_without_documents"],

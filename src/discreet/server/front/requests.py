@@ -8,7 +8,8 @@ from typing import Any
 
 from discreet.server.front.choices import AnswerShape, check_choices, of_response_format
 from discreet.server.front.errors import FrontError, invalid
-from discreet.server.front.messages import read_messages
+from discreet.server.front.messages import read_messages, read_turns
+from discreet.server.wire import Turn
 from discreet.system.unicode import is_unicode
 
 LARGEST_BODY = 64 * 1024
@@ -44,6 +45,9 @@ IGNORED = (
 )
 """Known fields that change nothing. They are listed in the reply; a field of another name is not repeated."""
 
+FOLLOW_UPS = ("as-is", "condense")
+"""How the last message of a chat is asked: alone, or rewritten with the messages before it."""
+
 _TASK = "### Task:"
 """How the requests begin that open-webui makes by itself: for a title, for tags, for follow-up questions."""
 
@@ -59,6 +63,7 @@ class ChatRequest:
         epsilon: the most that it may cost; None for the preset's.
         max_tokens: the longest answer; None for the preset's.
         anew: whether to pay again for a question that was asked before.
+        turns: the earlier messages with which the question is rewritten; none to ask it as it stands.
         task: whether a client made the request by itself, so that the free model answers it.
         shape: the JSON that the client expects; None for plain text.
         stops: texts before which the released text is cut.
@@ -73,6 +78,7 @@ class ChatRequest:
     epsilon: float | None = None
     max_tokens: int | None = None
     anew: bool = False
+    turns: tuple[Turn, ...] = ()
     task: bool = False
     shape: AnswerShape | None = None
     stops: tuple[str, ...] = ()
@@ -98,7 +104,10 @@ class ChatRequest:
     @property
     def fingerprint(self) -> str:
         """The SHA-256 of what decides the answer and its cost. How the answer is shown is no part of it."""
-        fields = [self.vault, self.preset, self.question, self.choices, self.epsilon, self.max_tokens, self.anew]
+        fields: list[Any] = [self.vault, self.preset, self.question, self.choices, self.epsilon, self.max_tokens]
+        fields.append(self.anew)
+        if self.turns:
+            fields.append([[turn.role, turn.text] for turn in self.turns])
         return hashlib.sha256(json.dumps(fields, ensure_ascii=False).encode()).hexdigest()
 
 
@@ -116,6 +125,9 @@ def parse_chat(body: bytes) -> ChatRequest:
     if "choices" in options:
         choices = _same(choices, check_choices(options["choices"], "discreet.choices"))
     stream, stream_usage = _stream(fields)
+    turns = read_turns(fields["messages"]) if _condenses(options.get("follow_up")) else ()
+    if turns:
+        ignored_messages = tuple(one for one in ignored_messages if one != "earlier messages")
     request = ChatRequest(
         model=_model(fields.get("model")),
         question=question,
@@ -123,6 +135,7 @@ def parse_chat(body: bytes) -> ChatRequest:
         epsilon=_epsilon(options.get("epsilon")),
         max_tokens=_max_tokens(fields),
         anew=_truth(options.get("anew"), "discreet.anew"),
+        turns=turns,
         shape=shape,
         stops=_stops(fields.get("stop")),
         stream=stream,
@@ -134,7 +147,7 @@ def parse_chat(body: bytes) -> ChatRequest:
 
 def as_task(request: ChatRequest) -> ChatRequest:
     """Return the request as the free model answers it: it has no choices and pays nothing."""
-    return replace(request, task=True, choices=(), shape=None, epsilon=None, anew=False)
+    return replace(request, task=True, choices=(), shape=None, epsilon=None, anew=False, turns=())
 
 
 def parse_object(body: bytes) -> dict[str, Any]:
@@ -220,10 +233,17 @@ def _options(fields: Mapping[str, Any]) -> dict[str, Any]:
     value = fields.get("discreet")
     if value is None:
         return {}
-    if not isinstance(value, dict) or not value.keys() <= {"epsilon", "choices", "anew"}:
+    if not isinstance(value, dict) or not value.keys() <= {"epsilon", "choices", "anew", "follow_up"}:
         # A misspelt ceiling must not be ignored: the question would cost more.
-        raise invalid("discreet", "It must be an object with 'epsilon', 'choices' or 'anew'.")
+        raise invalid("discreet", "It must be an object with 'epsilon', 'choices', 'anew' or 'follow_up'.")
     return {name: one for name, one in value.items() if one is not None}
+
+
+def _condenses(value: object) -> bool:
+    """Return whether the last message is rewritten with the earlier ones."""
+    if value not in (None, *FOLLOW_UPS):
+        raise invalid("discreet.follow_up", "It must be 'as-is' or 'condense'.")
+    return value == "condense"
 
 
 def _epsilon(value: object) -> float | None:

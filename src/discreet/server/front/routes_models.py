@@ -9,6 +9,7 @@ from starlette.responses import JSONResponse
 
 from discreet.server.accounts import Key
 from discreet.server.front.catalog import Servable
+from discreet.server.front.errors import invalid
 from discreet.server.front.estimating import is_free
 from discreet.server.front.openapi import ESTIMATE, replies
 from discreet.server.front.requests import ChatRequest, parse_chat
@@ -35,6 +36,8 @@ def models_router(services: Services) -> APIRouter:
     async def estimate(request: Request) -> JSONResponse:
         """Tell what a question would cost at most, from public values alone. Nothing is paid."""
         parsed = parse_chat(await read_body(request))
+        if parsed.turns:  # rewriting waits for its turn, and the reply of this route is not held back
+            raise invalid("discreet.follow_up", "It must be 'as-is' here: a question is rewritten when it is asked.")
         return JSONResponse(await estimate_of(services, request.state.key, parsed))
 
     return router

@@ -21,6 +21,7 @@ from discreet.server.wire import (
     Catalog,
     Catalogued,
     Charge,
+    Condense,
     Estimate,
     Question,
     Readied,
@@ -99,7 +100,7 @@ class Answering:
             return Catalogued(tuple(served.card() for served in self._served.values()))
         if isinstance(message, Estimate):
             return self._estimate(message)
-        return self._ask(message)
+        return self._condense(message) if isinstance(message, Condense) else self._ask(message)
 
     def _ready(self) -> Readied:
         loaded = self.loaded and not self._stopping.is_set()
@@ -111,6 +112,16 @@ class Answering:
         except Exception as error:
             self._name(error, asked.question)
             return refusal(error)
+
+    def _condense(self, asked: Condense) -> Reply:
+        """Return the rewritten question, written in its turn: one thread alone uses the model."""
+        try:
+            condensed: Reply = self.work(lambda served: self._vault(asked.vault).condense(asked))
+            encode(condensed)
+        except BaseException as error:
+            self._log.write("a question was not rewritten:", error=error)
+            return Refused("stopping") if self.stopping else refusal(error)
+        return condensed
 
     def _ask(self, question: Question) -> Reply:
         with self._lock:
@@ -124,9 +135,12 @@ class Answering:
         return job[1].result() if job[0] == question else Refused("invalid_request")
 
     def _find(self, question: Question) -> Served:
-        if question.vault not in self._served:
+        return self._vault(question.vault)
+
+    def _vault(self, name: str) -> Served:
+        if name not in self._served:
             raise NoSuchModel("This vault is not served. See: GET /v1/models")
-        return self._served[question.vault]
+        return self._served[name]
 
     def _run(self) -> None:
         try:

@@ -14,6 +14,7 @@ from discreet.server.wire import (
     Answered,
     Asked,
     Catalogued,
+    Condensed,
     Estimated,
     Readied,
     Refused,
@@ -117,7 +118,7 @@ class Listener:
         message = read_message(connection)
         if message is None or self._closed.is_set():
             return False
-        if isinstance(message, Answered | Estimated | Catalogued | Readied | Refused):
+        if isinstance(message, Answered | Estimated | Condensed | Catalogued | Readied | Refused):
             raise WireError("A reply was sent to the keeper.")
         write_message(connection, self._reply(message))
         return True

@@ -16,8 +16,19 @@ from discreet.privacy.accounting import Spending
 from discreet.query.pipeline import AskOptions
 from discreet.query.question_kinds import check_answerable
 from discreet.server.config import ServeConfig, ServedVault
+from discreet.server.keeper.condensing import condense
 from discreet.server.keeper.presets import PUBLIC, Preset, Presets
-from discreet.server.wire import Answered, Charge, Estimate, Estimated, ModelCard, Question, VaultCard
+from discreet.server.wire import (
+    Answered,
+    Charge,
+    Condense,
+    Condensed,
+    Estimate,
+    Estimated,
+    ModelCard,
+    Question,
+    VaultCard,
+)
 from discreet.vault import Vault
 
 Opener = Callable[[Path], Vault]
@@ -82,6 +93,10 @@ class Served:
             options = AskOptions(anew=question.anew, id=question.id, ceiling=ceiling)
             answer = self._pipeline.run(question.question, algorithm, options)
         return Answered(describe(answer), self._charge(self._spent(answer, question.id)))
+
+    def condense(self, asked: Condense) -> Condensed:
+        """Return the last message as a question that stands alone, written by the model without documents."""
+        return Condensed(condense(self.vault.model, asked.messages))
 
     def paid(self, question: str) -> Charge:
         """Return what any one unit paid at most for a question, by the ledger."""
