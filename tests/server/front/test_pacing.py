@@ -58,17 +58,31 @@ class UnequalKeeper(FakeKeeper):
 @pytest.mark.parametrize("took", [0.0, 0.5])
 def test_time_of_a_waiting_question_does_not_show(tmp_path: Path, took: float) -> None:
     async def test() -> None:
-        quantum, delay = 0.8, 0.3
-        async with running(tmp_path, UnequalKeeper(took), quantum=quantum) as front:
+        async with running(tmp_path, UnequalKeeper(took), quantum=1.6) as front:
             secrets = [front.key(name)[1] for name in ("ana", "ben", "eve")]
-            clock = asyncio.get_running_loop().time
-            begun = clock()
             before = [asyncio.create_task(front.ask(secret)) for secret in secrets[:2]]
-            await asyncio.sleep(delay)
-            # Its turn is a quantum after the first one's. So its own first multiple would come `delay` after the turn.
+            await asyncio.sleep(0.3)
+            # Its turn is a quantum after the first one's. So its own first multiple would come soon after the turn.
             third = [{"role": "user", "content": "Which is the third disease?"}]
-            assert (await front.ask(secrets[2], messages=third)).status_code == 200
-            assert 2 * quantum <= clock() - begun < 2 * quantum + 0.3
+            asked = asyncio.create_task(front.ask(secrets[2], messages=third))
+            await asyncio.sleep(0.1)
+            *_, flight = front.app.state.services.asker.flights.over("hospital")
+            begun = flight.begun.at
+            assert (await asked).status_code == 200
+            assert flight.quanta == 1
+            assert flight.begun.at > begun + 1  # counted from the turn
             await asyncio.gather(*before)
 
     drive(test)
+
+
+@pytest.mark.parametrize(
+    ("quantum", "took", "left_at"), [(2.0, 0.01, 0.25), (2.0, 0.3, 0.5), (0.1, 0.03, 0.1), (0.0, 0.3, 0.3)]
+)
+def test_estimate_leaves_at_a_step_of_the_quantum(quantum: float, took: float, left_at: float) -> None:
+    clock = Clock()
+    pacer = Pacer(quantum, clock, clock.sleep)
+    arrival = pacer.arrive()
+    clock.now += took
+    asyncio.run(pacer.until_step(arrival, 0.25))
+    assert clock.now == pytest.approx(100.0 + left_at)

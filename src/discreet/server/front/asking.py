@@ -90,7 +90,7 @@ class Asker:
         self.catalog, self.queue, self.accounts = catalog, queue, accounts
         self._keeper, self._log, self._pacer = keeper, log, pacer
         self.flights, self.stopping = Flights(pacer), False
-        self._estimator, self._refusals = Estimator(keeper, self.flights), Refusals()
+        self._estimator, self._refusals = Estimator(keeper, self.flights, pacer), Refusals()
         self._condenser = Condenser(keeper, queue, pacer)
 
     async def begin(

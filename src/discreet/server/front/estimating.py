@@ -1,7 +1,8 @@
 """What a question would cost: from public values, and from what has landed.
 
 The keeper replies beside the question that it answers. The history and the balance of a vault change when an answer is
-ready, and how long an answer takes must not show. So nothing of a question in the air is in an estimate.
+ready, and how long an answer takes must not show. So nothing of a question in the air is in an estimate. Beside an
+answer the keeper also replies more slowly. So estimates leave at multiples of a step, a fraction of the quantum.
 """
 
 import asyncio
@@ -11,10 +12,13 @@ from weakref import WeakValueDictionary
 from discreet.server.front.catalog import Keeper
 from discreet.server.front.errors import KIND_ADVICE, FrontError
 from discreet.server.front.keeper_client import KeeperGone
+from discreet.server.front.pacing import Pacer
 from discreet.server.front.replay import Flights
 from discreet.server.wire import Charge, Estimate, Estimated, Question, Refused
 from discreet.system.essence import essence
 
+STEP = 0.25
+"""Seconds, or the quantum if it is less: far above the time of an estimate beside an answer."""
 AT_ONCE = 4
 """So many estimates are with the keeper at most, and one of each key. The others wait."""
 
@@ -22,8 +26,8 @@ AT_ONCE = 4
 class Estimator:
     """Asks the keeper what questions would cost."""
 
-    def __init__(self, keeper: Keeper, flights: Flights, at_once: int = AT_ONCE) -> None:
-        self._keeper, self._flights = keeper, flights
+    def __init__(self, keeper: Keeper, flights: Flights, pacer: Pacer, at_once: int = AT_ONCE) -> None:
+        self._keeper, self._flights, self._pacer = keeper, flights, pacer
         self._all = asyncio.Semaphore(at_once)
         self._of_keys: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
@@ -33,6 +37,16 @@ class Estimator:
         Raises:
             FrontError: if the keeper refuses it, or is not there.
         """
+        begun = self._pacer.arrive()
+        try:
+            found = await self._ask(key_id, question)
+        finally:
+            await self._pacer.until_step(begun, STEP)
+        if isinstance(found, Refused):
+            raise error_of(found)
+        return found
+
+    async def _ask(self, key_id: str, question: Question) -> Estimated | Refused:
         own = self._of_keys.setdefault(key_id, asyncio.Semaphore(1))
         async with own, self._all:
             before = self._in_the_air(question)
@@ -41,9 +55,9 @@ class Estimator:
                 found = await self._keeper.estimate(Estimate(question, settled))
             except KeeperGone:
                 raise FrontError("starting") from None
-        if isinstance(found, Refused):
-            raise error_of(found)
-        return replace(found, free=False) if before or self._in_the_air(question) else found
+        if isinstance(found, Estimated) and (before or self._in_the_air(question)):
+            return replace(found, free=False)
+        return found
 
     def _in_the_air(self, question: Question) -> bool:
         """Whether the vault answers the same question now: what it finds in the history may be that answer."""

@@ -54,7 +54,15 @@ class Pacer:
     async def until_due(self, arrival: Arrival) -> int:
         """Wait until a reply that is ready now may leave; return after how many quanta that is."""
         quanta = self.quanta(arrival)
-        due = arrival.at + quanta * self.quantum
+        await self._wait(arrival.at + quanta * self.quantum)
+        return quanta
+
+    async def until_step(self, arrival: Arrival, step: float) -> None:
+        """Wait for a multiple of a step in seconds, or of the quantum if that is less."""
+        step = min(step, self.quantum)
+        if step:
+            await self._wait(arrival.at + math.ceil((self._clock() - arrival.at) / step) * step)
+
+    async def _wait(self, due: float) -> None:
         while (left := due - self._clock()) > 0:
             await self._sleep(left)
-        return quanta
