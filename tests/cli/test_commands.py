@@ -147,7 +147,7 @@ def test_evaluation_leaves_the_budget_alone(hospital: Path, tmp_path: Path) -> N
             file.write(json.dumps({"id": disease.name, "question": asked, "answers": [disease.treatment]}) + "\n")
     before = Vault.open(hospital).budget().describe()
     out = tmp_path / "answers.jsonl"
-    options = ["--epsilon", 5, "--epsilon", 100, "--seeds", 2, "--voters", 8, "--max-tokens", 6, "--out", out]
+    options = ["--epsilon", 5, "--epsilon", 100, "--seeds", 2, "--voters", 10, "--max-tokens", 10, "--out", out]
     algorithms = [word for name in ("rag", "vote-rag", "dp-sparse-vote-rag") for word in ("--algorithm", name)]
     report = json_of(run("eval", hospital, questions, *algorithms, *options, "--json"))
     rows = report["rows"]
