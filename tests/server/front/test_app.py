@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from starlette.routing import Route as StarletteRoute
 
+from discreet.server.front.estimating import STEP
 from discreet.server.front.pacing import default_quantum
 from discreet.server.front.routes import ROUTES, find_route
 from tests.server.front.fakes import QUESTION, FakeKeeper, Front, code, drive, receipt, running
