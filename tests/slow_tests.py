@@ -1,8 +1,9 @@
 """The tests that take longer than a fifth of a second: `make quick` leaves them out.
 
-    .venv/bin/python -m tests.slow_tests durations.txt
+    .venv/bin/python -m tests.slow_tests durations.txt [quick.txt]
 
-writes their names, as `make test` has last measured them, into tests/slow_tests.txt.
+writes their names into tests/slow_tests.txt, as `make test` has measured them, and the quick tests (pytest with
+`--durations-file quick.txt`). A test that loads torch is slow in the second run alone: another test loads it in the first.
 """
 
 import sys
@@ -29,4 +30,5 @@ def read_slow_tests() -> frozenset[str]:
 
 
 if __name__ == "__main__":
-    FILE.write_text("\n".join(slow_tests(Path(sys.argv[1]).read_text(encoding="utf-8"))) + "\n", encoding="utf-8")
+    names = {name for file in sys.argv[1:] for name in slow_tests(Path(file).read_text(encoding="utf-8"))}
+    FILE.write_text("\n".join(sorted(names)) + "\n", encoding="utf-8")
