@@ -2,8 +2,8 @@
 
     .venv/bin/python -m tests.slow_tests durations.txt [quick.txt]
 
-writes their names into tests/slow_tests.txt, as `make test` has measured them, and the quick tests (pytest with
-`--durations-file quick.txt`). A test that loads torch is slow in the second run alone: another test loads it in the first.
+writes their names into tests/slow_tests.txt, as `make test` and the quick tests have measured them. `pytest
+--durations-file quick.txt` writes the second file: a test that loads torch is slow in it alone.
 """
 
 import sys
