@@ -36,8 +36,11 @@ browser: install
 	OMP_NUM_THREADS=1 $(BIN)/pytest -rs tests/browser
 
 # At least 95 % of the lines and branches of the rooms that a guarantee rests on (pyproject.toml, tool.coverage).
+# Beside the tests of these rooms, those of who pays: an account is used by a question alone.
+PAYING := tests/algorithms/test_unit_payment.py tests/algorithms/test_multi.py tests/query \
+	tests/vault/test_components.py tests/synthesis/test_base.py
 coverage: install
-	$(PYTEST) --dist worksteal --cov --cov-report=term tests/privacy tests/ledger
+	$(PYTEST) --dist worksteal --cov --cov-report=term tests/privacy tests/ledger $(PAYING)
 
 check: install
 	$(BIN)/ruff check .
