@@ -357,7 +357,7 @@ def test_erasing_needs_no_embedder(tmp_path: Path, vault: Vault) -> None:
 
 @pytest.mark.parametrize("kind", ["n.jsonl", "n.csv"])
 @pytest.mark.parametrize("option", ["--unit-field", "--id-field"])
-def test_misspelt_field_makes_nobody_new(kind: str, option: str, tmp_path: Path, vault: Vault) -> None:
+def test_misspelt_field_adds_no_unit(kind: str, option: str, tmp_path: Path, vault: Vault) -> None:
     made = tmp_path / kind
     if kind == "n.csv":
         lines(made, "id,patient,text", *(f"{note['id']},{note['patient']},{note['text']}" for note in NOTES))
@@ -432,7 +432,7 @@ def test_budget_says_what_the_vault_is_made_with(vault: Vault) -> None:
     assert json.loads(run("budget", vault.path, "--json").stdout)["embedder"] == "hashing"
 
 
-def test_document_that_names_nobody_takes_nobodys_place(tmp_path: Path) -> None:
+def test_document_without_a_unit_replaces_no_other(tmp_path: Path) -> None:
     vault = tmp_path / "v"
     run("init", vault, "--epsilon", 5, "--delta", 1e-6, "--embedder", "hashing")
     first = lines(tmp_path / "a.jsonl", *(json.dumps({"id": n, "unit": f"p{n}", "text": "A note."}) for n in range(3)))
@@ -449,7 +449,7 @@ def test_document_that_names_nobody_takes_nobodys_place(tmp_path: Path) -> None:
     assert json.loads(run("add", vault, later, "--each-record-a-unit", "--json").stdout)["added"] == 1
 
 
-def test_document_takes_nobody_elses_place(tmp_path: Path) -> None:
+def test_document_replaces_none_of_another_unit(tmp_path: Path) -> None:
     """One person's notes, numbered from nought again, would erase everybody's."""
     vault = tmp_path / "v"
     run("init", vault, "--epsilon", 5, "--delta", 1e-6, "--embedder", "hashing")

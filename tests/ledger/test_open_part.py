@@ -48,7 +48,7 @@ def test_kill_before_settling_keeps_the_whole_reservation(kept: Kept) -> None:
     parts_of(kept())
 
 
-def test_unit_does_not_pay_twice_what_it_has_once_whoever_asks(kept: Kept) -> None:
+def test_unit_pays_its_balance_once_for_four_askers(kept: Kept) -> None:
     ledger = kept(Budget(3.0, 1e-5, accountant="pure"))
     others = [kept() for _ in range(3)]
     for number, other in enumerate((ledger, *others)):

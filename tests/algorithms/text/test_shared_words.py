@@ -53,8 +53,17 @@ def test_vote_is_a_longest_run_of_both(answer: str, texts: list[str], question: 
     # One word that both have, and that is no word of the question, is enough for a vote.
     assert bool(vote) == any(word in record for word in inner for record in records)
     assert not vote or {vote[0], vote[-1]} <= inner
+    parts = (said[start:end] for start in range(len(said)) for end in range(start + 1, len(said) + 1))
+    ends_well = (part for part in parts if {part[0], part[-1]} <= inner)
+    assert len(vote) == max((len(part) for part in ends_well if any(holds(r, part) for r in records)), default=0)
 
 
 @given(st.text(), st.lists(st.text(), max_size=2), st.text())
 def test_any_text_has_a_vote_or_none(answer: str, texts: list[str], question: str) -> None:
     assert set(shared_words(answer, texts, question).split()) <= set(words_of(answer))
+
+
+def test_record_that_repeats_a_word_takes_no_longer() -> None:
+    """Else one record could slow an answer down, and the time would show it: by hours here, if places were compared."""
+    record, answer = "word " * 1_000_000, "word " * 64
+    assert shared_words(answer, (record,), "What?") == " ".join(["word"] * 64)

@@ -5,7 +5,7 @@ privacy-spec.md, part 5b ("grounded"). "The song is by B. J. Thomas" and "B. J. 
 question, which is public, and on one voter's records and answer alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from discreet.algorithms.text.keywords import STOP_WORDS
 from discreet.algorithms.text.normalize import ARTICLES, LINKS, first_sentence, stem, words_of
@@ -33,26 +33,18 @@ def shared_words(answer: str, texts: Sequence[str], question: str) -> str:
     return " ".join(found)
 
 
-def _runs(said: list[str], record: list[str]) -> list[tuple[int, int]]:
-    """Return start and end of each longest run of `said` that stands in `record`, in the order of their starts."""
-    places: dict[str, list[int]] = {}
-    for place, word in enumerate(record):
-        places.setdefault(word, []).append(place)
+def _runs(said: list[str], record: list[str]) -> Iterator[tuple[int, int]]:
+    """Yield start and end of each run of `said` that stands in `record`, and in no longer run.
 
-    def length(start: int, place: int) -> int:
-        found = 0
-        while (
-            start + found < len(said) and place + found < len(record) and said[start + found] == record[place + found]
-        ):
-            found += 1
-        return found
-
-    ends = [
-        start + max((length(start, place) for place in places.get(word, ())), default=0)
-        for start, word in enumerate(said)
-    ]
-    # A run that another one holds as a whole adds nothing.
-    return [(start, end) for start, end in enumerate(ends) if end > start and (start == 0 or ends[start - 1] < end)]
+    The time follows from the lengths alone, and not from how often a word of one record comes back.
+    """
+    text, end = f" {' '.join(record)} ", 0
+    for start in range(len(said)):
+        before, end = end, max(end, start)
+        while end < len(said) and f" {' '.join(said[start : end + 1])} " in text:
+            end += 1
+        if end > max(before, start):
+            yield start, end
 
 
 def _trimmed(run: list[str], asked: frozenset[str]) -> list[str]:
