@@ -37,6 +37,7 @@ from discreet.vault import Vault
 
 CHOOSING = "consensus among choices"
 GROUNDED = "consensus, grounded votes"
+LED, LED_GROUNDED = "consensus, leader", "consensus, leader and grounded votes"
 DRAWN = (1.0, 3.0, 8.0)
 """The epsilons that are drawn against the number of voters."""
 Made = dict[tuple[str, int, float | None], Algorithm]
@@ -59,8 +60,10 @@ def made(given: argparse.Namespace, kind: str, choices: dict[str, tuple[str, ...
         for epsilon in given.epsilon:
             question = {"voters": voters, "epsilon": epsilon, "delta": given.delta}
             found[DPKSA.name, voters, epsilon] = DPKSA(**question)
-            found[Consensus.name, voters, epsilon] = Consensus(**question)
-            found[GROUNDED, voters, epsilon] = Consensus(**question, grounded=True)
+            found[Consensus.name, voters, epsilon] = Consensus(**question, leader=False)
+            found[GROUNDED, voters, epsilon] = Consensus(**question, leader=False, grounded=True)
+            found[LED, voters, epsilon] = Consensus(**question)
+            found[LED_GROUNDED, voters, epsilon] = Consensus(**question, grounded=True)
             if kind in choices:
                 found[CHOOSING, voters, epsilon] = Consensus(**question, choices=choices[kind])
     for wanted in given.wanted if given.dp_rag else ():

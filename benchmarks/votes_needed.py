@@ -2,10 +2,11 @@
 
     .venv/bin/python -m benchmarks.votes_needed [--csv PATH]
 
-First table: one question, delta 1e-6; votes for a release with probability 0.5 / 0.9 / 0.99. "today" is the selection
-of `consensus` for a replaced vote; the others are for a vote that comes or goes. Candidates are public, with the prior.
+First table: one question, delta 1e-6; votes for a release with probability 0.5 / 0.9 / 0.99. "observed" is the selection
+among observed values and "leader" that of `consensus`, certified for 40 voters; both for a replaced vote. The others are
+for a vote that comes or goes. Candidates are public, with the prior.
 Second table: streams. A unit pays for M questions from (epsilon, 1e-5), half of delta for failures; votes for 0.5 /
-0.9, and the release that is chosen. "today" is one selection of `consensus` for each question, of the largest epsilon
+0.9, and the release that is chosen. "observed" is one such selection for each question, of the largest epsilon
 that the same budget admits M times.
 Third table: the least epsilon that releases the answer of 60 % of the units with probability 0.95, and what each unit
 pays if it takes part by a secret coin, such that 80 units vote on average.
@@ -19,6 +20,7 @@ from benchmarks.writing import TableWriter, add_csv_option, name_part
 
 from discreet.privacy.accounting import Budget, Spending, largest
 from discreet.privacy.change import Change, Relation
+from discreet.privacy.mechanisms.leader_selection import LeaderSelection
 from discreet.privacy.mechanisms.limited_domain import ObservedSelection
 from discreet.privacy.mechanisms.optimal_selection import OptimalSelection
 from discreet.privacy.mechanisms.selection_curves import candidate_curve, least_votes
@@ -29,7 +31,7 @@ from discreet.privacy.vote_prices import cheapest_release, counted_selection_for
 DELTA, STREAM_DELTA = 1e-6, 1e-5
 CHANCES = (0.5, 0.9, 0.99)
 REPLACED = Change(1, Relation.REPLACE)
-SAMPLED = 80
+SAMPLED, VOTERS = 80, 40
 
 
 def observed_votes(mechanism: ObservedSelection, chance: float) -> int:
@@ -54,6 +56,7 @@ def single_question(epsilon: float) -> list[str]:
     return [
         f"{epsilon:g}",
         list_votes(lambda chance: observed_votes(today, chance)),
+        list_votes(LeaderSelection(epsilon, DELTA, VOTERS).votes_needed),
         list_votes(lambda chance: observed_votes(moved, chance)),
         list_votes(optimal.votes_needed),
         *(list_votes(lambda chance, curve=curve: least_votes(curve, chance)) for curve in candidates),  # type: ignore[misc]
@@ -61,7 +64,7 @@ def single_question(epsilon: float) -> list[str]:
 
 
 def observed_for(budget: Budget, uses: int) -> ObservedSelection | None:
-    """Return the selection of `consensus` of the largest epsilon that fits `uses` times, for replaced votes."""
+    """Return the selection among observed values of the largest epsilon that fits `uses` times, for replaced votes."""
     delta = budget.failures / uses * (1 - 1e-9)
 
     def fits(epsilon: float) -> bool:
@@ -100,12 +103,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_csv_option(parser)
     given = parser.parse_args()
-    columns = ["epsilon", "today", "today, a vote comes or goes", "optimal", "candidate, prior 0.01", "prior 0.001"]
+    columns = [
+        *("epsilon", "observed", "leader", "observed, a vote comes or goes", "optimal", "candidate, prior 0.01"),
+        "prior 0.001",
+    ]
     table = TableWriter(columns, given.csv)
     for epsilon in (0.25, 0.5, 1.0, 2.0, 3.0, 5.0):
         table.write(single_question(epsilon))
     print(f"\none question, delta {DELTA:g}\n")
-    columns = ["epsilon per unit", "M", "today", "optimal", "thresholded counts", "chosen"]
+    columns = ["epsilon per unit", "M", "observed", "optimal", "thresholded counts", "chosen"]
     table = TableWriter(columns, name_part(given.csv, "streams"))
     for epsilon, uses in ((2, 1), (5, 1), (5, 5), (10, 2), (10, 5), (10, 10), (10, 20), (20, 20)):
         table.write(stream(epsilon, uses))

@@ -115,7 +115,7 @@ def test_a_budget_too_small_is_refused_with_what_would_do() -> None:
     with pytest.raises(UsageError, match="It takes epsilon"):
         Adaptive(inner=Consensus(epsilon=0.3)).plan(BUDGET, 1000)
     with pytest.raises(UsageError, match="It takes epsilon"):
-        Adaptive(inner=Consensus(epsilon=0.7), numbers=(10, 20)).plan(BUDGET, 1000)
+        Adaptive(inner=Consensus(epsilon=0.4), numbers=(10, 20)).plan(BUDGET, 1000)
     Adaptive(inner=Consensus(epsilon=0.7)).plan(BUDGET, 1000)
     with pytest.raises(BudgetExhausted) as refused:
         question_budget(Adaptive(inner=Consensus(epsilon=3)), BUDGET, Spending.of(BoundedRange(8.5, 1e-7)), 1000)

@@ -1,5 +1,6 @@
 """An empty vault says so; what it says follows from the custodian's acts, never from a record."""
 
+import math
 from pathlib import Path
 
 import pytest
@@ -57,7 +58,7 @@ def test_what_is_free_is_answered_all_the_same(vault: Vault) -> None:
 def test_fewer_people_than_any_answer_needs(tmp_path: Path) -> None:
     vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-6, embedder="hashing", people=10)
     vault.add_documents([])
-    with pytest.raises(UsageError, match="at least 15"):
+    with pytest.raises(UsageError, match="at least 9"):
         vault.ask("Why?")
     assert not vault.ledger.questions()
     asked(vault, MuRAGAda(inner=Consensus(choices=("yes", "no"))))
@@ -73,6 +74,9 @@ def test_declared_number_decides_not_the_stored_units(tmp_path: Path) -> None:
 
 
 def test_fewest_by_hand(vault: Vault) -> None:
-    """Scale 1, bottom at 1 + ln(1e7 - 1) = 17.1 at delta 1e-5: once in a hundred from 17.1 - ln 99 = 12.5 on."""
-    assert fewest_units(MuRAGAda(), vault.ledger.budget) == 13
+    """The curve of leader selection, pi(n) = (e^(2n) - 1) / (e^2 - 1) times 5e-8, passes 0.01 between 7 and 8 votes."""
+    assert 5e-8 * (math.exp(14) - 1) / (math.exp(2) - 1) < 0.01 < 5e-8 * (math.exp(15.6) - 1) / (math.exp(2) - 1)
+    assert fewest_units(MuRAGAda(), vault.ledger.budget) == 8
+    observed = MuRAGAda(inner=Consensus(leader=False))
+    assert fewest_units(observed, vault.ledger.budget) == 13  # 1 + ln(1e7 - 1) - ln 99 = 12.5
     assert fewest_units(MuRAGAda(inner=Consensus(choices=("yes", "no"))), vault.ledger.budget) == 0

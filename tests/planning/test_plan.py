@@ -17,13 +17,12 @@ from discreet.vault.budget_report import _times
 
 
 def test_default_question_by_hand() -> None:
-    """Epsilon 8 pays for 2.5 three times; a consensus of epsilon 2 has scale 1, and a bottom at 1 + ln(1e8 - 1)."""
+    """Epsilon 8 pays for 2.5 three times; by ln(1 + 2e8 (e^2 - 1)) / 2 = 10.5 votes a leader is released."""
     row = make_plan(5000, 8, 1e-6).rows[0]
     assert row.epsilon == pytest.approx(2.5, abs=0.01)
     assert (row.times, row.vault) == (3, 5000 * 3 // 80)
-    bottom = 1 + math.log(1e8 - 1)
-    assert row.likely == math.ceil(bottom) == 20
-    assert row.surely == math.ceil(bottom + math.log(9)) == 22
+    assert math.ceil(math.log(1 + 2e8 * (math.exp(2) - 1)) / 2) == 11
+    assert (row.likely, row.surely) == (11, 11)
 
 
 def test_where_everybody_pays_by_hand() -> None:

@@ -27,17 +27,25 @@ from discreet.privacy.change import Change
 from discreet.privacy.filter import Priced, PrivacyFilter
 from discreet.privacy.mechanisms.exponential import ExponentialMechanism, PermuteAndFlip, vote_scale
 from discreet.privacy.mechanisms.histogram import NoisyHistogram
+from discreet.privacy.mechanisms.leader_certificate import certified_cost
+from discreet.privacy.mechanisms.leader_law import leader_delta
+from discreet.privacy.mechanisms.leader_selection import LeaderSelection
 from discreet.privacy.mechanisms.limited_domain import ObservedSelection
 from discreet.privacy.partition import REPLACE_ONE
 from discreet.privacy.private import Private
+from discreet.privacy.vote_prices import least_epsilon
 from discreet.retrieval.documents import Passage
 
 FALLBACKS = ("keywords", "sparse")
 MOST_CHOICES = 10_000
+# The cost of the leader's law is proved quickly for so many voters.
+MOST_LEADER_VOTERS = 40
 # The prompt lists at most so many choices. More would leave no room for the question.
 _NAMED_IN_PROMPT = 20
 # A budget is refused if even a unanimous answer would be released with a smaller probability.
 _HOPELESS = 0.01
+
+OpenSelection = ObservedSelection | LeaderSelection
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +62,8 @@ class Consensus(VoterEnsemble):
         grounded: whether a voter's vote rests on its own documents. Without choices, it is the longest run of words of
             its answer that stands in its documents (`text.shared_words`). With the choices yes, no and `unsaid`, it is
             yes or no by its documents and its answer to the open question, and not by the model's own yes or no.
+        leader: whether the answer is selected by the leader's law, which needs half of the votes (`leader_selection`),
+            if there are at most `MOST_LEADER_VOTERS` voters.
         fallback: the stages to try in order with the remaining budget if the voters do not agree: "keywords" (dp-ksa,
             on the same answers), "sparse" (votes on tokens). Only stages that run are paid.
         fallback_share: the part of epsilon for the fallback, in equal parts for its stages. Unused without a fallback.
@@ -69,6 +79,7 @@ class Consensus(VoterEnsemble):
     vote_shares: bool = False
     unsaid: str = ""
     grounded: bool = False
+    leader: bool = True
     fallback: tuple[str, ...] = ()
     fallback_share: float = 0.5
     private_tokens: int = 4
@@ -138,12 +149,12 @@ class Consensus(VoterEnsemble):
             UsageError: if the budget is too small. The message names the epsilon or the number of voters that suffices.
         """
         selection = self._stages(rounds.epsilon, rounds.delta, REPLACE_ONE)[0]
-        if isinstance(selection, ObservedSelection) and selection.chance(self.voters) < _HOPELESS:
+        if isinstance(selection, OpenSelection) and selection.chance(self.voters) < _HOPELESS:
             raise UsageError(
                 f"Too little for any answer: with {self.voters} voter{'s' * (self.voters != 1)}, epsilon "
                 f"{rounds.epsilon:.3g} for the vote and a failure probability of {rounds.delta:.2g}, even a unanimous "
                 f"answer would not be released. It takes epsilon {self._needed(rounds):.2g}, or "
-                f"{self._voters_needed(selection)} voters."
+                f"{_voters_needed(selection)} voters."
             )
 
     def asked(self, question: str) -> str:
@@ -257,11 +268,19 @@ class Consensus(VoterEnsemble):
         """Return the selection of the answer, and the histogram of votes if `vote_shares` is set."""
         if not self.choices:
             share = 1 - self.fallback_share if self.fallback else 1.0
-            return [ObservedSelection.calibrated(share * epsilon, share * delta, change)]
+            return [self._open_selection(share * epsilon, share * delta, change)]
         epsilon = epsilon / 2 if self.vote_shares else epsilon
         kind = PermuteAndFlip if self.flip else ExponentialMechanism
         selection = kind(len(self.choices), vote_scale(change, epsilon))
         return [selection, *([NoisyHistogram.calibrated(epsilon, len(self.choices), change)] * self.vote_shares)]
+
+    def _open_selection(self, epsilon: float, delta: float, change: Change) -> OpenSelection:
+        if self._is_led(change):
+            return LeaderSelection.calibrated(epsilon, delta, self.voters)
+        return ObservedSelection.calibrated(epsilon, delta, change)
+
+    def _is_led(self, change: Change) -> bool:
+        return self.leader and self.voters <= MOST_LEADER_VOTERS and change.shares == 1
 
     def _fallback(self, stage: str) -> tuple[DPKSA | DPSparseVoteRAG, float]:
         """Return the algorithm of a stage, and the part of epsilon and delta that each of its rounds has."""
@@ -273,10 +292,20 @@ class Consensus(VoterEnsemble):
         return sparse, share / sparse.rounds
 
     def _needed(self, rounds: RoundBudget) -> float:
-        """Return the least epsilon of a question that releases a unanimous answer with probability 0.9."""
+        """Return an epsilon of a question that releases a unanimous answer with probability 0.9."""
         share = 1 - self.fallback_share if self.fallback else 1.0
-        wanted = math.log(1 / (share * rounds.delta) - 1) + math.log(9)
-        return 2 * wanted / max(self.voters - 1, 1) / share + rounds.plan.selection_epsilon
+        delta, before = share * rounds.delta, rounds.plan.selection_epsilon
+        if self._is_led(REPLACE_ONE) and self.voters > 1:
+            cost = certified_cost(least_epsilon(self.voters, leader_delta(delta), 1.0, 0.9), delta, self.voters)
+            if cost is not None:
+                return cost / share + before
+        wanted = math.log(1 / delta - 1) + math.log(9)
+        return 2 * wanted / max(self.voters - 1, 1) / share + before
 
-    def _voters_needed(self, selection: ObservedSelection) -> int:
-        return math.ceil(selection.bottom + selection.scale * math.log(9))
+
+def _voters_needed(selection: OpenSelection) -> int:
+    """Return how many voters release a unanimous answer with probability 0.9."""
+    votes = selection.votes_needed(0.9)
+    if isinstance(selection, LeaderSelection) and (votes is None or votes > MOST_LEADER_VOTERS):
+        return selection.fallback.votes_needed(0.9)
+    return votes or 0

@@ -4,16 +4,19 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any
 
 from discreet.audit.case import FAILURE, rho_of
 from discreet.audit.mechanisms import MechanismCase
-from discreet.audit.votes import list_of
+from discreet.audit.votes import leader_at_the_line, list_of
 from discreet.privacy.change import Change, Relation
 from discreet.privacy.costs import Cost, Times
 from discreet.privacy.mechanisms.counted_answer import CountedAnswer
 from discreet.privacy.mechanisms.counted_selection import CountedSelection
 from discreet.privacy.mechanisms.counting import NoisyCount
+from discreet.privacy.mechanisms.leader_law import leader_law
+from discreet.privacy.mechanisms.leader_selection import LeaderSelection
 from discreet.privacy.mechanisms.optimal_selection import OptimalSelection
 from discreet.privacy.mechanisms.secret_sampling import SecretSample
 from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
@@ -70,6 +73,19 @@ class BrokenSelectionRelation(OptimalSelection[str]):
     def cost(self, change: Change) -> Cost:
         """Return half of the cost."""
         return super().cost(ADD_REMOVE)
+
+
+class BrokenLeader(LeaderSelection):
+    """BROKEN: R is left out. The leader has its own curve, and what rivals have comes from that of nothing."""
+
+    def draw(self, shares: Sequence[str | None], noise: Noise) -> str | None:  # type: ignore[override]
+        """Give the leader all that the rivals leave, up to its own curve."""
+        ranked = Counter(share for share in shares if share is not None).most_common()
+        assert self.inner is not None
+        law = leader_law([votes for _, votes in ranked], 0, self.voters, self.inner, self.delta)
+        law[0] = min(math.floor(self.chance(ranked[0][1]) * WHOLE), WHOLE - sum(law[1:]))
+        chosen = noise.invert(list(accumulate(law)))
+        return ranked[chosen][0] if chosen < len(ranked) else None
 
 
 class BrokenInterval(ThresholdedCounts):
@@ -148,6 +164,10 @@ def vote_twins(epsilon: float) -> Iterator[MechanismCase]:
         see=list_of,
         change=replaced,
     )
+    honest, line = leader_at_the_line(epsilon)
+    led = BrokenLeader(honest.epsilon, honest.delta, honest.voters)
+    rivals = (*("a", "b") * line, "a")
+    yield case("leader-selection", "the leader takes nothing's part", led, rivals, (*rivals, "b"))
     estimate = BrokenEstimate(epsilon, FAILURE)
     yield case("counted-selection", "the sealed count of what is released", estimate, crowd, (*crowd, "b"))
     counts = ThresholdedCounts.calibrated(rho_of(epsilon), FAILURE, ADD_REMOVE)

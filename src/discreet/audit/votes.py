@@ -14,6 +14,7 @@ from discreet.privacy.change import Change, Relation
 from discreet.privacy.mechanisms.counted_answer import CountedAnswer
 from discreet.privacy.mechanisms.counted_selection import CountedSelection
 from discreet.privacy.mechanisms.counting import NoisyCount
+from discreet.privacy.mechanisms.leader_selection import LeaderSelection
 from discreet.privacy.mechanisms.optimal_selection import OptimalSelection
 from discreet.privacy.mechanisms.secret_sampling import SecretSample
 from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
@@ -22,6 +23,8 @@ Pairs = Iterator[tuple[str, Any, Sequence[Any], Sequence[Any], Callable[[Any], K
 """How the inputs differ, the mechanism, the inputs, and what is looked at."""
 COIN = 0.5
 """The probability of a secret coin."""
+LED, RARE = 30, 1e-5
+"""The voters of leader selection, and its delta: at `FAILURE` nothing is certified."""
 
 
 def optimal_selection_pairs(epsilon: float, change: Change) -> Pairs:
@@ -47,6 +50,28 @@ def counted_selection_pairs(epsilon: float, change: Change) -> Pairs:
     common = ("a",) * line + ("b",) * line
     yield "a vote more above the line", made, (*common, "a") if replaced else common, (*common, "b"), counts_of
     yield "an answer that one neighbour alone has", made, ("x",) if replaced else (), ("y",), counts_of
+
+
+def leader_selection_pairs(epsilon: float, change: Change) -> Pairs:
+    """Yield the pairs of leader selection: one answer at the line, and two that compete there."""
+    made, line = leader_at_the_line(epsilon)
+    alone = ("a",) * line
+    came = ("b",) if change.relation is Relation.REPLACE else ()
+    yield "a vote more at the line", made, (*alone, "a"), (*alone, *came), all_of_it
+    both = ("a", "b") * line
+    yield "a vote more for one of two rivals", made, (*both, "a"), (*both, *came), all_of_it
+
+
+def leader_at_the_line(epsilon: float) -> tuple[LeaderSelection, int]:
+    """Return a leader selection, and the most votes that are released less than half the time."""
+    made = LeaderSelection.calibrated(epsilon, RARE, LED)
+    most = (LED - 1) // 2
+    return made, max((votes for votes in range(1, most + 1) if made.chance(votes) < 0.5), default=1)
+
+
+def all_of_it(released: str | None) -> Key:
+    """Return the released answer."""
+    return released
 
 
 def counts_of(released: tuple[CountedAnswer, ...]) -> Key:
@@ -110,6 +135,7 @@ def gaussian_sample(epsilon: float) -> SecretSample[Any, tuple[CountedAnswer, ..
 VOTE_MECHANISMS: dict[str, Callable[[float, Change], Pairs]] = {
     "optimal-selection": optimal_selection_pairs,
     "counted-selection": counted_selection_pairs,
+    "leader-selection": leader_selection_pairs,
     "thresholded-counts": thresholded_counts_pairs,
     "secret-sample": secret_sample_pairs,
 }

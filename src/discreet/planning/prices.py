@@ -15,6 +15,7 @@ from discreet.algorithms.naive_multi_rag import NaiveMultiRAG
 from discreet.errors import UsageError
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.mechanisms.exponential import ExponentialMechanism
+from discreet.privacy.mechanisms.leader_selection import LeaderSelection
 from discreet.privacy.mechanisms.limited_domain import ObservedSelection
 from discreet.privacy.partition import REPLACE_ONE
 
@@ -99,7 +100,7 @@ def chance(voters: VoterEnsemble, rounds: RoundBudget, votes: int) -> float | No
     For public choices and tokens, all other voters give one other answer: the worst case.
     """
     selection = voters.mechanisms(rounds.epsilon, rounds.delta, REPLACE_ONE, VOCABULARY)[0]
-    if isinstance(selection, ObservedSelection):
+    if isinstance(selection, ObservedSelection | LeaderSelection):
         return selection.chance(votes)
     if isinstance(selection, ExponentialMechanism):
         behind = min((voters.voters - 2 * votes) / selection.scale, _LARGE)

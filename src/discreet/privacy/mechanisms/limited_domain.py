@@ -49,6 +49,10 @@ class ObservedSelection:
         """Return the probability that a value with `votes` votes is selected if no other value exists."""
         return float(np.exp(-np.logaddexp(0.0, (self.bottom - votes) / self.scale)))
 
+    def votes_needed(self, probability: float) -> int:
+        """Return the fewest votes with which a value without a rival is selected with `probability`."""
+        return math.ceil(self.bottom + self.scale * math.log(probability / (1 - probability)))
+
     def cost(self, change: Change) -> Cost:
         """Return a bounded range; delta bounds the probability of a value that only one neighbour holds.
 
