@@ -86,8 +86,9 @@ class AnswerCache:
 
     def __init__(self, path: Path, embedder: Embedder) -> None:
         self._path, self._embedder = path, embedder
-        # Lines are never changed, and reading them takes most of the time of a lookup.
+        # Lines are never changed, and parsing takes most of the time of a lookup.
         self._known: dict[str, _Line | None] = {}
+        self._read: tuple[object, list[_Line]] = (None, [])
 
     def add(self, released: Released) -> None:
         """Keep a release, durably. An answer is kept with its question's vector, which is then not computed again."""
@@ -136,18 +137,22 @@ class AnswerCache:
         return [known[place] for place in order if likeness[place] >= similarity][:count]
 
     def _lines(self) -> list[_Line]:
+        """Return the lines of the file. They are read again when the file has changed, and not at each look."""
         try:
-            lines = self._path.read_text(encoding="utf-8", errors="replace").split(
-                "\n"
-            )  # not `splitlines`: U+2028 ends no line
+            with self._path.open(encoding="utf-8", errors="replace") as file:
+                # From before the reading: what is added meanwhile is read the next time.
+                state = _state(os.fstat(file.fileno()))
+                if self._read[0] != state:
+                    lines = file.read().split("\n")  # not `splitlines`: U+2028 ends no line
+                    self._read = state, [known for line in lines if (known := self._line(line))]
         except FileNotFoundError:
             return []
         except OSError as error:
             raise StoreError(f"{self._path} cannot be read: {error.strerror}.") from error
-        return [known for line in lines if (known := self._read(line))]
+        return self._read[1]
 
-    def _read(self, line: str) -> _Line | None:
-        """Return a line with its release, as `_parsed` returns it; each line is read once."""
+    def _line(self, line: str) -> _Line | None:
+        """Return a line with its release, as `_parsed` returns it; each line is parsed once."""
         if line not in self._known:
             released = _parsed(line)
             self._known[line] = _Line(released, essence(released.question)) if released else None
@@ -163,6 +168,11 @@ class AnswerCache:
         except ValueError:
             return None
         return vector if vector.shape == (self._embedder.dimension,) and np.isfinite(vector).all() else None
+
+
+def _state(found: os.stat_result) -> tuple[int, ...]:
+    """Return what changes when another file takes the place of one, or a line is added to it."""
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def as_record(released: Sequence[Released]) -> str:
