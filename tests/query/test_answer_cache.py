@@ -1,5 +1,6 @@
 """Answers that were released before, used again."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -170,3 +171,15 @@ def test_lines_of_other_processes_are_found(history: AnswerCache, tmp_path: Path
     assert history.all()[0] is first[0]
     (tmp_path / "history.jsonl").unlink()
     assert history.all() == []
+
+
+def test_a_file_in_place_of_another_is_read(history: AnswerCache, tmp_path: Path) -> None:
+    path, other = tmp_path / "history.jsonl", tmp_path / "other.jsonl"
+    history.add(released("Who has it?", "Ana."))
+    assert [one.answer for one in history.all()] == ["Ana."]
+    other.write_text(path.read_text().replace("Ana.", "Ida."))
+    times = path.stat()
+    os.utime(other, ns=(times.st_atime_ns, times.st_mtime_ns))
+    other.replace(path)
+    assert path.stat().st_size == times.st_size
+    assert [one.answer for one in history.all()] == ["Ida."]

@@ -68,13 +68,27 @@ class Released:
         return self.stopped != NOTHING
 
 
+@dataclass(frozen=True)
+class _Line:
+    """A line of the file.
+
+    Attributes:
+        released: the release.
+        asked: the essence of its question.
+    """
+
+    released: Released
+    asked: tuple[str, ...]
+
+
 class AnswerCache:
     """The released answers of a vault, in a file to which lines are appended."""
 
     def __init__(self, path: Path, embedder: Embedder) -> None:
         self._path, self._embedder = path, embedder
         # Lines are never changed, and parsing takes most of the time of a lookup.
-        self._known: dict[str, Released | None] = {}
+        self._known: dict[str, _Line | None] = {}
+        self._read: tuple[object, list[_Line]] = (None, [])
 
     def add(self, released: Released) -> None:
         """Keep a release, durably. An answer is kept with its question's vector, which is then not computed again."""
@@ -91,15 +105,7 @@ class AnswerCache:
 
     def all(self) -> list[Released]:
         """Return all releases in their order of time. Skip lines that a crash cut off, and lines of later versions."""
-        try:
-            lines = self._path.read_text(encoding="utf-8", errors="replace").split(
-                "\n"
-            )  # not `splitlines`: U+2028 ends no line
-        except FileNotFoundError:
-            return []
-        except OSError as error:
-            raise StoreError(f"{self._path} cannot be read: {error.strerror}.") from error
-        return [released for line in lines if (released := self._parsed(line))]
+        return [line.released for line in self._lines()]
 
     def same(self, question: str, choices: Sequence[str] = (), way: str = "") -> Released | None:
         """Return the latest answer to the same question. Ignore case, punctuation and words without meaning.
@@ -107,12 +113,9 @@ class AnswerCache:
         The answer has the same `choices`. If there is no answer, return the "no answer" to the question in the same
         `way`.
         """
-        wanted = essence(question)
-        found = [
-            one
-            for one in reversed(self.all())
-            if wanted and essence(one.question) == wanted and sorted(one.choices) == sorted(choices)
-        ]
+        wanted, chosen = essence(question), sorted(choices)
+        alike = [line.released for line in reversed(self._lines()) if wanted and line.asked == wanted]
+        found = [one for one in alike if sorted(one.choices) == chosen]
         answers, nothings = (one for one in found if one.is_answer), (one for one in found if _is_nothing(one, way))
         return next(answers, None) or next(nothings, None)
 
@@ -121,7 +124,7 @@ class AnswerCache:
 
         "No answer" helps no other question, and is left out. With `others`, answers to the same question are left out.
         """
-        latest = {essence(one.question): one for one in self.all() if one.is_answer}
+        latest = {line.asked: line.released for line in self._lines() if line.released.is_answer}
         if others:
             latest.pop(essence(question), None)
         found = [(one, vector) for one in latest.values() if (vector := self._vector(one)) is not None]
@@ -133,10 +136,26 @@ class AnswerCache:
         order = [int(place) for place in np.argsort(-likeness, kind="stable")]
         return [known[place] for place in order if likeness[place] >= similarity][:count]
 
-    def _parsed(self, line: str) -> Released | None:
-        """Return the release in a line, as `_parsed` does; each line is parsed once."""
+    def _lines(self) -> list[_Line]:
+        """Return the lines of the file. They are read again when the file has changed, and not at each look."""
+        try:
+            with self._path.open(encoding="utf-8", errors="replace") as file:
+                # From before the reading: what is added meanwhile is read the next time.
+                state = _state(os.fstat(file.fileno()))
+                if self._read[0] != state:
+                    lines = file.read().split("\n")  # not `splitlines`: U+2028 ends no line
+                    self._read = state, [known for line in lines if (known := self._line(line))]
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise StoreError(f"{self._path} cannot be read: {error.strerror}.") from error
+        return self._read[1]
+
+    def _line(self, line: str) -> _Line | None:
+        """Return a line with its release, as `_parsed` returns it; each line is parsed once."""
         if line not in self._known:
-            self._known[line] = _parsed(line)
+            released = _parsed(line)
+            self._known[line] = _Line(released, essence(released.question)) if released else None
         return self._known[line]
 
     def _encoded(self, question: str) -> str:
@@ -149,6 +168,11 @@ class AnswerCache:
         except ValueError:
             return None
         return vector if vector.shape == (self._embedder.dimension,) and np.isfinite(vector).all() else None
+
+
+def _state(found: os.stat_result) -> tuple[int, ...]:
+    """Return what changes when another file takes the place of one, or a line is added to it."""
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def as_record(released: Sequence[Released]) -> str:

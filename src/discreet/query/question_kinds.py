@@ -8,6 +8,7 @@ clear cases. In doubt, a question is a "fact" and is asked, since the refusal of
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, get_args
 
 from discreet.errors import CannotAnswer
@@ -30,6 +31,8 @@ _ADVICE: dict[Name, str] = {
     "that holds for many individuals.",
 }
 _LANGUAGES = {"en": "English"}
+_MOST_KEPT = 64
+"""So many kinds are remembered: an estimate and the answer after it ask for the kind of one question four times."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,7 @@ class Kind:
     advice: str = ""
 
 
+@lru_cache(_MOST_KEPT)
 def recognise(question: str, language: str = "en", unit: str = "") -> Kind:
     """Return the kind of a question. It depends on public values alone.
 

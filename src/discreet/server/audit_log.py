@@ -110,6 +110,12 @@ class AuditLog:
         older = self._older()
         return [*older, self.path] if self.path.exists() else older
 
+    def _newest_first(self) -> Iterator[Path]:
+        """Yield the files that are there. The folder is searched for older ones only if the newest has no line."""
+        if self.path.exists():
+            yield self.path
+        yield from reversed(self._older())
+
     def _older(self) -> list[Path]:
         found = self.path.parent.glob(f"{self.path.name}.{'[0-9]' * _DIGITS}")
         return sorted(found)
@@ -153,7 +159,7 @@ class AuditLog:
 
     def _last(self) -> Entry:
         """Return the last line; the one of the file before if a new file has none yet."""
-        for path in reversed(self.files()):
+        for path in self._newest_first():
             with path.open("rb") as file:
                 size = file.seek(0, os.SEEK_END)
                 file.seek(max(0, size - _TAIL))

@@ -10,7 +10,7 @@ that the schema does not have is refused, on both sides.
 import json
 import socket
 import struct
-from dataclasses import asdict
+from dataclasses import is_dataclass
 from typing import Any
 
 from discreet.privacy.accounting import ATTO, CUT
@@ -183,7 +183,8 @@ def encode(message: Message) -> bytes:
     """
     name = _NAMES[type(message)]
     try:
-        content = json.dumps({"type": name, **asdict(message)}, allow_nan=False, separators=(",", ":")).encode()
+        fields = {"type": name, **vars(message)}
+        content = json.dumps(fields, default=_fields, allow_nan=False, separators=(",", ":")).encode()
     except (TypeError, ValueError, RecursionError):
         raise refuse("a message of plain values") from None
     decode(content)
@@ -254,6 +255,13 @@ def _receive(connection: socket.socket, size: int) -> bytes:
         parts.append(part)
         size -= len(part)
     return b"".join(parts)
+
+
+def _fields(value: object) -> dict[str, Any]:
+    """Return the fields of a part of a message. `asdict` would copy each number of a charge, which takes longer."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return vars(value)
+    raise TypeError
 
 
 def _parse(content: bytes) -> object:

@@ -304,7 +304,8 @@ class Accounts:
             UnknownName: if there is no such key.
         """
         with self.database.reading() as connection:
-            return meters.read_meter(connection, keys.named_key(connection, key))
+            # A key is found by its id: so no other key is read.
+            return meters.read_meter(connection, keys.read_key(connection, key) or keys.named_key(connection, key))
 
     def receipts(self, key: str, *, before: str | None = None, limit: int = 100) -> list[dict[str, Any]]:
         """Return receipts of a key, the newest first; those older than the question `before` if it is given."""

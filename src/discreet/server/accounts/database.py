@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine, create_engine, insert, inspect, select, text, update
+from sqlalchemy import Connection, Engine, bindparam, create_engine, insert, inspect, select, text, update
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool
 
@@ -26,6 +26,8 @@ PATIENCE = 60
 FORMAT = 1
 _WANTED = {"format": FORMAT, "orders": len(ORDERS)}
 _LOCK = 0x64736361  # the number of the advisory lock: "dsca"
+_VALUE = select(STATE.c.value).where(STATE.c.name == bindparam("of_name"))
+_COUNT = update(STATE).where(STATE.c.name == "changes")
 _POOL = 4
 _PAUSE = 0.02
 
@@ -163,7 +165,7 @@ class Database:
         changes = _state(connection, "changes")
         if changes < self._seen:
             raise _older(changes, self._seen)
-        connection.execute(update(STATE).where(STATE.c.name == "changes").values(value=changes + 1))
+        connection.execute(_COUNT, {"value": changes + 1})
         return changes + 1
 
 
@@ -229,7 +231,7 @@ def _check_format(connection: Connection) -> None:
 
 
 def _state(connection: Connection, name: str) -> int:
-    return int(connection.execute(select(STATE.c.value).where(STATE.c.name == name)).scalar_one())
+    return int(connection.execute(_VALUE, {"of_name": name}).scalar_one())
 
 
 def _older(now: int, before: int) -> OlderCopy:

@@ -32,15 +32,23 @@ guarantee of the unit never depends on it: the ledger's filter alone decides who
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, func, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
 
 from discreet.errors import BudgetExhausted, UnknownName, UsageError
 from discreet.privacy.accounting import NANO, Budget, FilterState, Spending
+from discreet.server.accounts.budgets import budget_of
 from discreet.server.accounts.sums import from_bytes, moved, to_bytes
 from discreet.server.accounts.tables import SHARES, VAULTS
 
 KEPT = "kept"
 CURVE, PURE = "curve", "pure"
+_OF_VAULT = select(VAULTS).where(VAULTS.c.name == bindparam("of_vault"))
+_CHANGE = update(VAULTS).where(VAULTS.c.name == bindparam("of_vault"))
+_HOLDERS = (SHARES.c.vault == bindparam("of_vault")) & (SHARES.c.holder == bindparam("of_holder"))
+_SHARE = select(SHARES.c.loss, SHARES.c.failures).where(_HOLDERS)
+_HELD = select(func.sum(SHARES.c.loss), func.sum(SHARES.c.failures)).where(
+    (SHARES.c.vault == bindparam("of_vault")) & (SHARES.c.holder != bindparam("but"))
+)
 
 
 @dataclass(frozen=True)
@@ -110,7 +118,7 @@ def declare(connection: Connection, vault: str, budget: Budget) -> None:
     Raises:
         UsageError: if the vault has another grant here: another vault had the name.
     """
-    row = connection.execute(select(VAULTS).where(VAULTS.c.name == vault)).one_or_none()
+    row = connection.execute(_OF_VAULT, {"of_vault": vault}).one_or_none()
     if row is None:
         connection.execute(insert(VAULTS).values(name=vault, **_columns(budget), reading="", **_pool()))
     elif grant_of(row).budget != budget:
@@ -126,7 +134,7 @@ def read_grant(connection: Connection, vault: str) -> Grant:
     Raises:
         UnknownName: if the accounts do not know the vault.
     """
-    row = connection.execute(select(VAULTS).where(VAULTS.c.name == vault)).one_or_none()
+    row = connection.execute(_OF_VAULT, {"of_vault": vault}).one_or_none()
     if row is None:
         raise UnknownName("vault", vault, connection.execute(select(VAULTS.c.name)).scalars())
     return grant_of(row)
@@ -134,8 +142,7 @@ def read_grant(connection: Connection, vault: str) -> Grant:
 
 def grant_of(row: Row[Any]) -> Grant:
     """Return the grant in a row."""
-    accountant = row.accountant
-    budget = Budget(row.epsilon, row.delta, row.failures, row.grant_order, accountant)
+    budget = budget_of(row.epsilon, row.delta, row.failures, row.grant_order, row.accountant)
     return Grant(row.name, budget, row.reading, from_bytes(row.pool_loss, row.pool_failures))
 
 
@@ -182,16 +189,13 @@ def put_share(connection: Connection, vault: str, holder: str, share: Share) -> 
 
 def read_share(connection: Connection, vault: str, holder: str) -> Share | None:
     """Return the share of a holder; None if it has none."""
-    mine = (SHARES.c.vault == vault) & (SHARES.c.holder == holder)
-    row = connection.execute(select(SHARES.c.loss, SHARES.c.failures).where(mine)).one_or_none()
+    row = connection.execute(_SHARE, {"of_vault": vault, "of_holder": holder}).one_or_none()
     return None if row is None else Share(int(row.loss), int(row.failures))
 
 
 def held(connection: Connection, vault: str, *, but: str = "") -> Share:
     """Return the sum of the shares of a vault, without the one of `but`."""
-    others = (SHARES.c.vault == vault) & (SHARES.c.holder != but)
-    sums = select(func.sum(SHARES.c.loss), func.sum(SHARES.c.failures)).where(others)
-    loss, failures = connection.execute(sums).one()
+    loss, failures = connection.execute(_HELD, {"of_vault": vault, "but": but}).one()
     return Share(int(loss or 0), int(failures or 0))
 
 
@@ -205,9 +209,9 @@ def room_of_pool(connection: Connection, grant: Grant) -> Share | None:
 
 def change_pool(connection: Connection, vault: str, back: Spending, extra: Spending) -> None:
     """Take `back` from what the shared keys of a vault have spent together, and add `extra`."""
-    row = connection.execute(select(VAULTS).where(VAULTS.c.name == vault)).one()
+    row = connection.execute(_OF_VAULT, {"of_vault": vault}).one()
     loss, failures = moved(row.pool_loss, row.pool_failures, back, extra)
-    connection.execute(update(VAULTS).where(VAULTS.c.name == vault).values(pool_loss=loss, pool_failures=failures))
+    connection.execute(_CHANGE, {"of_vault": vault, "pool_loss": loss, "pool_failures": failures})
 
 
 def _with_reading(connection: Connection, grant: Grant, typical: Spending | None) -> Grant:

@@ -8,10 +8,11 @@ from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from typing import Any
 
-from sqlalchemy import Connection, Row, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, insert, select, update
 
 from discreet.errors import UnknownName, UsageError
 from discreet.privacy.accounting import Budget
+from discreet.server.accounts.budgets import budget_of
 from discreet.server.accounts.key_format import digest_of, make_public, make_secret, matches, public_of
 from discreet.server.accounts.tables import KEYS
 
@@ -19,6 +20,7 @@ CAP_IS_POLICY = (
     "A cap is a policy of the custodian. The guarantee is the grant of each individual in the vault's ledger."
 )
 """The sentence that stands beside each cap that is shown."""
+_BY_ID = select(KEYS).where(KEYS.c.id == bindparam("key"))
 _LONGEST_NAME = 64
 _LONGEST_SECRET = 256
 
@@ -63,7 +65,7 @@ class Key:
     @property
     def budget(self) -> Budget:
         """The cap as a budget."""
-        return Budget(self.epsilon, self.delta, self.failures)
+        return budget_of(self.epsilon, self.delta, self.failures)
 
     def allows(self, model: str) -> bool:
         """Return whether the key may ask a model: its vault is one of the key's, and a pattern matches."""
@@ -174,7 +176,7 @@ def renew_secret(connection: Connection, key: str) -> str:
 
 def find_secret(connection: Connection, secret: str, now: float) -> Key | None:
     """Return the key with this secret; None for an unknown, an expired and a revoked one alike."""
-    row = connection.execute(select(KEYS).where(KEYS.c.id == public_of(secret))).one_or_none()
+    row = connection.execute(_BY_ID, {"key": public_of(secret)}).one_or_none()
     same = matches(secret[:_LONGEST_SECRET], row.digest if row is not None else None)
     if row is None or not same:
         return None
@@ -184,7 +186,7 @@ def find_secret(connection: Connection, secret: str, now: float) -> Key | None:
 
 def read_key(connection: Connection, key: str) -> Key | None:
     """Return the key with this id; None if there is none."""
-    row = connection.execute(select(KEYS).where(KEYS.c.id == key)).one_or_none()
+    row = connection.execute(_BY_ID, {"key": key}).one_or_none()
     return None if row is None else key_of(row)
 
 

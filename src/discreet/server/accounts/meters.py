@@ -7,7 +7,7 @@ value.
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from discreet.privacy.accounting import Budget, Spending
 from discreet.server.accounts.grants import Grant, Share, change_pool, read_grant, read_share, room_of_pool
@@ -15,6 +15,12 @@ from discreet.server.accounts.keys import CAP_IS_POLICY, Key
 from discreet.server.accounts.outcomes import KeyExhausted
 from discreet.server.accounts.sums import Charged, count_fitting, from_bytes, is_nothing, largest_part, moved, to_bytes
 from discreet.server.accounts.tables import METERS
+
+_OF_KEY = select(METERS).where(METERS.c.key == bindparam("of_key"))
+_MINE = (METERS.c.key == bindparam("of_key")) & (METERS.c.vault == bindparam("of_vault"))
+_OF_KEY_IN_VAULT = select(METERS).where(_MINE)
+_CHANGE = update(METERS).where(_MINE)
+_ADD = insert(METERS)
 
 
 @dataclass(frozen=True)
@@ -88,7 +94,7 @@ class Meter:
 
 def read_meter(connection: Connection, key: Key) -> Meter:
     """Return the odometer of a key."""
-    rows = connection.execute(select(METERS).where(METERS.c.key == key.id)).all()
+    rows = connection.execute(_OF_KEY, {"of_key": key.id}).all()
     spent = {row.vault: from_bytes(row.loss, row.failures) for row in rows}
     total, asked = sum(spent.values(), Spending.nothing()), sum(row.questions for row in rows)
     return Meter(
@@ -129,23 +135,23 @@ def charge(connection: Connection, key: Key, vault: str, extra: Spending) -> Non
 
 def change_meter(connection: Connection, key: Key, vault: str, back: Spending, extra: Spending) -> None:
     """Take `back` from the meter of a key in a vault, and add `extra`; the pool follows if the key is a shared one."""
-    mine = (METERS.c.key == key.id) & (METERS.c.vault == vault)
-    row = connection.execute(select(METERS).where(mine)).one_or_none()
+    mine = {"of_key": key.id, "of_vault": vault}
+    row = connection.execute(_OF_KEY_IN_VAULT, mine).one_or_none()
     held, failed = (to_bytes(Spending.nothing()), 0) if row is None else (row.loss, row.failures)
     loss, failures = moved(held, failed, back, extra)
     count = (0 if row is None else row.questions) + (not is_nothing(extra)) - (not is_nothing(back))
     values = {"loss": loss, "failures": failures, "questions": count}
     if row is None:
-        connection.execute(insert(METERS).values(key=key.id, vault=vault, **values))
+        connection.execute(_ADD, {"key": key.id, "vault": vault} | values)
     else:
-        connection.execute(update(METERS).where(mine).values(values))
+        connection.execute(_CHANGE, mine | values)
     if not key.reserved:
         change_pool(connection, vault, back, extra)
 
 
 def read_spent(connection: Connection, key: str, vault: str) -> Spending:
     """Return what the questions of a key have spent in a vault."""
-    row = connection.execute(select(METERS).where(METERS.c.key == key, METERS.c.vault == vault)).one_or_none()
+    row = connection.execute(_OF_KEY_IN_VAULT, {"of_key": key, "of_vault": vault}).one_or_none()
     return Spending.nothing() if row is None else from_bytes(row.loss, row.failures)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 
 from discreet.privacy.accounting import Spending
 from discreet.server.accounts.keys import Key, moment, read_key
@@ -33,6 +33,17 @@ from discreet.server.accounts.tables import QUESTIONS
 
 BY_CONTENT, BY_NAME = 600.0, 86_400.0
 """Seconds for which the same request, and the same Idempotency-Key, find the question that was asked."""
+
+
+# Statements of each question are made once: to make one takes longer than to run it.
+_LAST_TIME = select(func.max(QUESTIONS.c.asked))
+_OF_ID = QUESTIONS.c.id == bindparam("of_id")
+_BY_ID = select(QUESTIONS).where(_OF_ID)
+_ADD, _SETTLE = insert(QUESTIONS), update(QUESTIONS).where(_OF_ID)
+_OF_KEY = select(QUESTIONS).where(QUESTIONS.c.key == bindparam("of_key"))
+_NEWEST = _OF_KEY.order_by(QUESTIONS.c.asked.desc(), QUESTIONS.c.id.desc()).limit(1)
+_ALIKE = _NEWEST.where(QUESTIONS.c.fingerprint == bindparam("of_request"))
+_NAMED = _NEWEST.where(QUESTIONS.c.idempotency == bindparam("of_name"), QUESTIONS.c.asked > bindparam("since"))
 
 
 @dataclass(frozen=True)
@@ -75,7 +86,7 @@ class Admitted:
 
 def now_of(connection: Connection, clock: Callable[[], float]) -> float:
     """Return the time: the clock's, or that of the newest question if the clock was set back."""
-    newest = connection.execute(select(func.max(QUESTIONS.c.asked))).scalar()
+    newest = connection.execute(_LAST_TIME).scalar()
     return max(clock(), newest or 0.0)
 
 
@@ -100,23 +111,22 @@ def write(connection: Connection, asking: Asking, admitted: Admitted, now: float
     """
     most = asking.most
     charge(connection, admitted.key, asking.vault, most.spending)
-    connection.execute(
-        insert(QUESTIONS).values(
-            id=asking.question,
-            key=asking.key,
-            vault=asking.vault,
-            model=asking.model,
-            asked=now,
-            lost=False,
-            fingerprint=asking.fingerprint,
-            idempotency=asking.idempotency,
-            epsilon=most.epsilon,
-            delta=most.delta,
-            loss=to_bytes(most.spending),
-            failures=most.spending.failure_atto,
-            stopped="",
-        )
-    )
+    row = {
+        "id": asking.question,
+        "key": asking.key,
+        "vault": asking.vault,
+        "model": asking.model,
+        "asked": now,
+        "lost": False,
+        "fingerprint": asking.fingerprint,
+        "idempotency": asking.idempotency,
+        "epsilon": most.epsilon,
+        "delta": most.delta,
+        "loss": to_bytes(most.spending),
+        "failures": most.spending.failure_atto,
+        "stopped": "",
+    }
+    connection.execute(_ADD, row)
     meter = admitted.meter
     return Reservation(asking.question, asking.key, meter.budget.left(meter.spending + most.spending))
 
@@ -144,11 +154,8 @@ def settle(
         {"epsilon": row.epsilon, "delta": row.delta} if exceeded else {"epsilon": spent.epsilon, "delta": spent.delta}
     )
     text = None if reply is None else json.dumps(reply, ensure_ascii=False, separators=(",", ":"))
-    connection.execute(
-        update(QUESTIONS)
-        .where(QUESTIONS.c.id == question)
-        .values(settled=now, loss=None, failures=None, stopped=stopped, reply=text, **kept)
-    )
+    values = {"settled": now, "loss": None, "failures": None, "stopped": stopped, "reply": text}
+    connection.execute(_SETTLE, {"of_id": question} | values | kept)
     return Settled(new=True, exceeded=exceeded)
 
 
@@ -161,15 +168,14 @@ def find(
     `anew` one with another Idempotency-Key, or with none, joins a question in flight, and does not get a stored reply.
     A question that was lost in a crash, or that left no reply, is asked again.
     """
-    mine = QUESTIONS.c.key == key
     if idempotency is not None:
-        named = (QUESTIONS.c.idempotency == idempotency) & (QUESTIONS.c.asked > now - BY_NAME)
-        row = _newest(connection, mine & named)
+        named = {"of_key": key, "of_name": idempotency, "since": now - BY_NAME}
+        row = connection.execute(_NAMED, named).one_or_none()
         if row is not None and row.fingerprint != fingerprint:
             return Mismatch()
         if row is not None and (found := _recalled(row)) is not None:
             return found
-    row = _newest(connection, mine & (QUESTIONS.c.fingerprint == fingerprint))
+    row = connection.execute(_ALIKE, {"of_key": key, "of_request": fingerprint}).one_or_none()
     if row is None:
         return None
     found = _recalled(row)
@@ -243,15 +249,10 @@ def _recalled(row: Row[Any]) -> InFlight | Replay | None:
     return None if row.reply is None else Replay(row.id, json.loads(row.reply))
 
 
-def _newest(connection: Connection, chosen: Any) -> Row[Any] | None:
-    newest = select(QUESTIONS).where(chosen).order_by(QUESTIONS.c.asked.desc(), QUESTIONS.c.id.desc()).limit(1)
-    return connection.execute(newest).one_or_none()
-
-
 def _row(connection: Connection, question: str) -> Row[Any] | None:
     if "\0" in question:  # PostgreSQL has no such text: it would be an error of the database
         return None
-    return connection.execute(select(QUESTIONS).where(QUESTIONS.c.id == question)).one_or_none()
+    return connection.execute(_BY_ID, {"of_id": question}).one_or_none()
 
 
 def _receipt(row: Row[Any]) -> dict[str, Any]:

@@ -45,7 +45,8 @@ def moved(loss: bytes, failures: int, back: Spending, extra: Spending) -> tuple[
     Sums are kept uncut. So a charge that is cut at an order (a Gaussian one at infinity) can be taken back there; in a
     `Spending`, it could not. While any such charge is in the sum, it reads as cut.
     """
-    before = np.frombuffer(loss, dtype="<i8").astype(object)
+    # A sum is at most `_LARGEST` and a charge at most `CUT`, so no step leaves the range of 64 bits.
+    before = np.minimum(np.frombuffer(loss, dtype="<i8").astype(np.int64), _LARGEST)
     after = np.where(before >= _LARGEST, _LARGEST, np.minimum(before - back.loss_nano + extra.loss_nano, _LARGEST))
     failed = failures if failures >= _LARGEST else min(failures - back.failure_atto + extra.failure_atto, _LARGEST)
     return after.astype("<i8").tobytes(), failed

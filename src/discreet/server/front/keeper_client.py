@@ -1,6 +1,7 @@
 """The front's side of the wall: one connection for each message, and one reply on it."""
 
 import asyncio
+import socket
 from pathlib import Path
 from typing import TypeVar
 
@@ -103,28 +104,45 @@ class KeeperClient:
 
     async def _soon(self, message: Asked) -> Reply:
         try:
-            return await asyncio.wait_for(self._exchange(message), self._patience)
+            async with asyncio.timeout(self._patience):
+                return await self._exchange(message)
         except TimeoutError:
             raise KeeperGone(sent=True) from None
 
     async def _exchange(self, message: Asked) -> Reply:
-        content = frame(encode(message))
-        try:
-            reader, writer = await asyncio.open_unix_connection(self._path, limit=2**16)
-        except OSError:
-            raise KeeperGone(sent=False) from None
-        try:
-            writer.write(content)
-            await writer.drain()
-            size = length(await reader.readexactly(HEAD), MOST_REPLIED)
-            reply = decode(await reader.readexactly(size))
-        except (OSError, asyncio.IncompleteReadError, WireError):
-            raise KeeperGone(sent=True) from None
-        finally:
-            writer.close()
+        content, loop = frame(encode(message)), asyncio.get_running_loop()
+        # A bare socket: for one message and one reply, the streams of asyncio take longer than the rest.
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.setblocking(False)
+            try:
+                await loop.sock_connect(connection, self._path)
+            except OSError:
+                raise KeeperGone(sent=False) from None
+            try:
+                await loop.sock_sendall(connection, content)
+                size = length(await _receive(connection, HEAD), MOST_REPLIED)
+                reply = decode(await _receive(connection, size))
+            except (OSError, WireError):
+                raise KeeperGone(sent=True) from None
         if isinstance(reply, Question | Estimate | Condense | Catalog | Ready):
             raise KeeperGone(sent=True)
         return reply
+
+
+async def _receive(connection: socket.socket, size: int) -> bytes:
+    """Return so many bytes.
+
+    Raises:
+        ConnectionError: if the connection ends before.
+    """
+    loop, parts = asyncio.get_running_loop(), list[bytes]()
+    while size > 0:
+        part = await loop.sock_recv(connection, min(size, 65_536))
+        if not part:
+            raise ConnectionError
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
 
 
 def _expected(reply: Reply, kind: type[R]) -> R:

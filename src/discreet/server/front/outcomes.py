@@ -1,6 +1,6 @@
 """What became of a question: an answer or an error, and its form in the store of replays."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from discreet.server.front.errors import ERRORS, FrontError
@@ -36,7 +36,7 @@ class Outcome:
 
     def stored(self) -> dict[str, Any]:
         """Return the outcome as plain data, to be kept."""
-        return {"outcome": "answered", **asdict(replace(self, replayed=False))}
+        return {"outcome": "answered", **vars(self), "replayed": False}
 
     @property
     def stopped(self) -> str:

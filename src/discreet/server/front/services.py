@@ -55,10 +55,13 @@ class Services:
             FrontError: if the accounts cannot be read. A question was answered before: it is kept for a replay.
         """
         try:
-            meter = await asyncio.to_thread(self.accounts.odometer, key.id)
+            return await asyncio.to_thread(self._numbers, key, model)
         except AccountsError:
             raise FrontError("ledger_unavailable", paid=True) from None
-        more = await asyncio.to_thread(meter.more, model.model.most, model.vault.name)
+
+    def _numbers(self, key: Key, model: Servable) -> KeyNumbers:
+        meter = self.accounts.odometer(key.id)
+        more = meter.more(model.model.most, model.vault.name)
         return KeyNumbers(meter.granted, meter.spent, meter.left, more, key.footer)
 
 
