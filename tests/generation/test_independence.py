@@ -1,6 +1,6 @@
 """Row i of a batch is a function of prompt i alone, bit for bit: what every sensitivity rests on."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
@@ -31,13 +31,15 @@ MACHINES = [
 pytestmark = pytest.mark.usefixtures("two_threads")
 
 
-@pytest.fixture(params=MACHINES)
-def model(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> TransformersModel:
+@pytest.fixture(scope="module", params=MACHINES)
+def model(request: pytest.FixtureRequest) -> Iterator[TransformersModel]:
     device, _, kind = request.param.partition(", ")
-    if kind:
-        monkeypatch.setattr(loading, "compute_dtype", lambda _: getattr(torch, kind))
-        return load_model.__wrapped__(device=device)
-    return load_model(device=device)
+    if not kind:
+        yield load_model(device=device)
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loading, "compute_dtype", lambda _: getattr(torch, kind))
+        yield load_model.__wrapped__(device=device)
 
 
 def lay_out(model: TransformersModel, documents: Sequence[str]) -> tuple[Layout, list[Prompt]]:

@@ -44,6 +44,10 @@ from discreet.vault import Vault
 
 TEXTS = [f"Case {n}: the diagnosis is Zonkitis, to be treated with Blerpox." for n in range(40)]
 FEW = TEXTS[:16]
+ROWS = 8
+"""The number of rows of a batch, where a test is not about that number: all rows of a batch go to one worker."""
+ENDLESS = 5000
+"""The number of steps of a batch that never ends by itself. A step of so few rows takes some 50 ms."""
 # Everybody is in every cluster.
 SMALL = DPSynRAG(epsilon=300.0, tokens=4, keywords=3, clusters=2, overlap=2, text_tokens=8, wanted=6)
 DEALT = DPSynth(epsilon=300.0, tokens=4, subsets=3, text_tokens=8)
@@ -148,8 +152,8 @@ def test_ctrl_c_stops_what_is_under_way_at_its_next_step(cluster: RayModel) -> N
     laid_out, steps, turn = rewrite_layout(cluster, 16, 4), list[int](), count()
 
     def endless() -> None:
-        begun = cluster.start(laid_out.shared, [laid_out.prompt()] * 32, 4)
-        while len(steps) < 60:  # it would go on for minutes
+        begun = cluster.start(laid_out.shared, [laid_out.prompt()] * ROWS, 4)
+        while len(steps) < ENDLESS:  # it would go on for minutes
             begun.append(7)
             begun.logits()
             begun.truncate(0)
@@ -160,8 +164,8 @@ def test_ctrl_c_stops_what_is_under_way_at_its_next_step(cluster: RayModel) -> N
     with pytest.raises(KeyboardInterrupt):
         run_concurrently(cluster, [endless] * 3, lambda _: None)
     ended = len(steps)
-    assert cluster.start(laid_out.shared, [laid_out.prompt()] * 32, 4).logits().shape[0] == 32  # it works again
-    assert len(steps) == ended < 60
+    assert cluster.start(laid_out.shared, [laid_out.prompt()] * ROWS, 4).logits().shape[0] == ROWS  # it works again
+    assert len(steps) == ended < ENDLESS
 
 
 @pytest.mark.usefixtures("signals_heard")
@@ -245,13 +249,13 @@ def test_two_workers_continue_prompts_at_once(cluster: RayModel) -> None:
     model = load_model()
     assert cluster.workers == 2
     laid_out = rewrite_layout(model, 16, 4)
-    prompts = [laid_out.prompt(model.encode(text)) for text in TEXTS[:32]]
+    prompts = [laid_out.prompt(model.encode(text)) for text in TEXTS[:ROWS]]
     here = model.start(laid_out.shared, prompts, 4)
     there = [cluster.start(laid_out.shared, prompts, 4) for _ in range(2)]
     decodings: list[ScoredDecoding] = [here, *there]
     for decoding in decodings:
         decoding.append(7)
-        decoding.append_each(range(32))
+        decoding.append_each(range(ROWS))
         decoding.truncate(1)
         decoding.append(9)
     for decoding in decodings[1:]:
@@ -262,7 +266,7 @@ def test_two_workers_continue_prompts_at_once(cluster: RayModel) -> None:
 
 def test_a_step_that_failed_is_not_passed_over(cluster: RayModel) -> None:
     laid_out = rewrite_layout(cluster, 16, 1)
-    begun = cluster.start(laid_out.shared, [laid_out.prompt()] * 32, 1)
+    begun = cluster.start(laid_out.shared, [laid_out.prompt()] * ROWS, 1)
     begun.append(7)
     begun.append(7)  # one more than there is room for: nobody waits for it
     with pytest.raises(DiscreetError, match="workers of the cluster failed"):
@@ -306,7 +310,7 @@ print(probe(load_model()))
 
 def test_a_worker_that_is_lost_is_explained(cluster: RayModel) -> None:  # the last one with this cluster
     laid_out = rewrite_layout(cluster, 16, 4)
-    begun = cluster.start(laid_out.shared, [laid_out.prompt()] * 32, 4)
+    begun = cluster.start(laid_out.shared, [laid_out.prompt()] * ROWS, 4)
     begun.logits()
     cluster._ray.kill(begun._worker)
     with pytest.raises(DiscreetError, match="charges and draws are kept"):
