@@ -18,11 +18,12 @@ serve: .venv/serve
 	$(BIN)/python -m discreet.server.demo demo-vault/hospital
 
 # Temporary files of tests are in memory, where it has 4 GB for them: the tests write small files durably many times,
-# and a disk takes some milliseconds for each. Folders of tests that passed are removed.
-MEMORY := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 4000000 {print "TMPDIR=/dev/shm"}')
+# and a disk takes some milliseconds for each. The folder has a short name, for the paths of sockets have 100 bytes.
+MEMORY := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 4000000 {print "/dev/shm"}')
+FILES := $(if $(MEMORY),$(shell mktemp -u $(MEMORY)/XXXXXX))
 # Two processes with one thread each: most tests compute on one. The few that take two threads wait without spinning.
-PYTEST := $(MEMORY) OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/pytest --numprocesses 2 \
-	--override-ini tmp_path_retention_policy=failed
+PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/pytest --numprocesses 2 \
+	--override-ini tmp_path_retention_policy=failed $(if $(FILES),--basetemp $(FILES))
 
 # The seconds of every test are in durations.txt afterwards, slowest first.
 test: check

@@ -299,8 +299,7 @@ def test_the_budget_is_shared_out_among_uses() -> None:
         most = MuRAG(uses=uses).plan(budget, 1000).max_cost
         assert budget.admits(most.times(uses))
         assert not budget.admits(most.times(uses + 1))
-        # One question alone is not charged above the largest epsilon of a leader selection, where 3 votes suffice.
-        assert budget.spent(most.times(uses)) == pytest.approx(8.0 if uses == 1 else 10.0, rel=1e-3)
+        assert budget.spent(most.times(uses)) == pytest.approx(10.0, rel=1e-3)
 
 
 def test_the_inner_algorithm_is_a_parameter() -> None:

@@ -38,10 +38,7 @@ def default(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("call", "error"),
     [
-        (
-            "ask('What is the treatment?', make_algorithm('murag-ada', {'epsilon': 50, 'leader': False}))",
-            "BudgetExhausted",
-        ),
+        ("ask('What is the treatment for Zonkitis?', make_algorithm('murag-ada', {'epsilon': 50}))", "BudgetExhausted"),
         ("ask('What is the treatment for Zonkitis?', make_algorithm('rag', {}))", "UsageError"),
         ("ask('  ')", "UsageError"),
         ("add('/nowhere/notes.jsonl')", "UsageError"),

@@ -27,7 +27,7 @@ from discreet.privacy.change import Change
 from discreet.privacy.filter import Priced, PrivacyFilter
 from discreet.privacy.mechanisms.exponential import ExponentialMechanism, PermuteAndFlip, vote_scale
 from discreet.privacy.mechanisms.histogram import NoisyHistogram
-from discreet.privacy.mechanisms.leader_certificate import certified_cost
+from discreet.privacy.mechanisms.leader_certificate import LARGEST_EPSILON, LEAST_DELTA, certified_cost
 from discreet.privacy.mechanisms.leader_law import leader_delta
 from discreet.privacy.mechanisms.leader_selection import LeaderSelection
 from discreet.privacy.mechanisms.limited_domain import ObservedSelection
@@ -63,7 +63,7 @@ class Consensus(VoterEnsemble):
             its answer that stands in its documents (`text.shared_words`). With the choices yes, no and `unsaid`, it is
             yes or no by its documents and its answer to the open question, and not by the model's own yes or no.
         leader: whether the answer is selected by the leader's law, which needs half of the votes (`leader_selection`),
-            if there are at most `MOST_LEADER_VOTERS` voters.
+            if there are at most `MOST_LEADER_VOTERS` voters, and its epsilon is at most 8.
         fallback: the stages to try in order with the remaining budget if the voters do not agree: "keywords" (dp-ksa,
             on the same answers), "sparse" (votes on tokens). Only stages that run are paid.
         fallback_share: the part of epsilon for the fallback, in equal parts for its stages. Unused without a fallback.
@@ -275,8 +275,8 @@ class Consensus(VoterEnsemble):
         return [selection, *([NoisyHistogram.calibrated(epsilon, len(self.choices), change)] * self.vote_shares)]
 
     def _open_selection(self, epsilon: float, delta: float, change: Change) -> OpenSelection:
-        if self._is_led(change):
-            return LeaderSelection.calibrated(epsilon, delta, self.voters)
+        if self._is_led(change) and epsilon <= LARGEST_EPSILON:
+            return LeaderSelection(epsilon, delta, self.voters)
         return ObservedSelection.calibrated(epsilon, delta, change)
 
     def _is_led(self, change: Change) -> bool:
@@ -295,7 +295,7 @@ class Consensus(VoterEnsemble):
         """Return an epsilon of a question that releases a unanimous answer with probability 0.9."""
         share = 1 - self.fallback_share if self.fallback else 1.0
         delta, before = share * rounds.delta, rounds.plan.selection_epsilon
-        if self._is_led(REPLACE_ONE) and self.voters > 1:
+        if self._is_led(REPLACE_ONE) and self.voters > 1 and delta >= LEAST_DELTA:
             cost = certified_cost(least_epsilon(self.voters, leader_delta(delta), 1.0, 0.9), delta, self.voters)
             if cost is not None:
                 return cost / share + before

@@ -14,6 +14,7 @@ from discreet.privacy.change import Change, Relation
 from discreet.privacy.mechanisms.counted_answer import CountedAnswer
 from discreet.privacy.mechanisms.counted_selection import CountedSelection
 from discreet.privacy.mechanisms.counting import NoisyCount
+from discreet.privacy.mechanisms.leader_certificate import LARGEST_EPSILON
 from discreet.privacy.mechanisms.leader_selection import LeaderSelection
 from discreet.privacy.mechanisms.optimal_selection import OptimalSelection
 from discreet.privacy.mechanisms.secret_sampling import SecretSample
@@ -64,7 +65,7 @@ def leader_selection_pairs(epsilon: float, change: Change) -> Pairs:
 
 def leader_at_the_line(epsilon: float) -> tuple[LeaderSelection, int]:
     """Return a leader selection, and the most votes that are released less than half the time."""
-    made = LeaderSelection.calibrated(epsilon, RARE, LED)
+    made = LeaderSelection(min(epsilon, LARGEST_EPSILON), RARE, LED)
     most = (LED - 1) // 2
     return made, max((votes for votes in range(1, most + 1) if made.chance(votes) < 0.5), default=1)
 

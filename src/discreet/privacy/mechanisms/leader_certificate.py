@@ -22,12 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.privacy.mechanisms.leader_law import MARGIN, leader_curve, leader_delta, vote_factor
-from discreet.privacy.mechanisms.selection_curves import read_curve
+from discreet.privacy.mechanisms.selection_curves import LEAST_EPSILON, read_curve
 from discreet.privacy.noise import WHOLE
 
 Numbers = NDArray[np.float64]
 Wholes = NDArray[np.int64]
-LARGEST_EPSILON, LARGEST_DELTA = 8.0, 0.1
+LARGEST_EPSILON, LEAST_DELTA, LARGEST_DELTA = 8.0, 1e-13, 0.1
 """Beyond these nothing is certified."""
 SLACKS = (0.004, 0.007, 0.011, 0.015, 0.02, 0.03, 0.04, 0.055, 0.075, 0.1, 0.14, 0.2, 0.3, 0.45)
 """The parts by which the cost may exceed the epsilon of the law."""
@@ -60,7 +60,9 @@ def certified(inner: float, delta: float, voters: int, epsilon: float) -> bool:
 
     False means that no proof was found.
     """
-    if not (0 < inner <= epsilon <= LARGEST_EPSILON and 0 < delta <= LARGEST_DELTA and voters >= 1):
+    if not (LEAST_EPSILON <= inner <= epsilon <= LARGEST_EPSILON and voters >= 1):
+        return False
+    if not LEAST_DELTA <= delta <= LARGEST_DELTA:
         return False
     for low in (0.003 * inner, 0.01 * inner):
         proof = _Proof(inner, delta, voters, epsilon, low)

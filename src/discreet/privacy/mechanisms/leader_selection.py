@@ -12,11 +12,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Self
 
 from discreet.privacy.change import Change, Relation
 from discreet.privacy.costs import Cost, Pure
-from discreet.privacy.mechanisms.leader_certificate import LARGEST_EPSILON, inner_epsilon
+from discreet.privacy.mechanisms.leader_certificate import inner_epsilon
 from discreet.privacy.mechanisms.leader_law import leader_curve, leader_law
 from discreet.privacy.mechanisms.limited_domain import ObservedSelection, V
 from discreet.privacy.mechanisms.selection_curves import least_votes, read_curve
@@ -41,11 +40,6 @@ class LeaderSelection:
     def __str__(self) -> str:
         law = f"its law at {self.inner:.6g}" if self.inner else f"not certified, so {self.fallback}"
         return f"leader selection, epsilon {self.epsilon:.6g}, delta {self.delta:.6g}, {self.voters} voters; {law}"
-
-    @classmethod
-    def calibrated(cls, epsilon: float, delta: float, voters: int) -> Self:
-        """Return the selection that costs (epsilon, delta), or (`LARGEST_EPSILON`, delta) if that is less."""
-        return cls(min(epsilon, LARGEST_EPSILON), delta, voters)
 
     @property
     def inner(self) -> float | None:
