@@ -136,7 +136,7 @@ def test_the_fallback_is_paid_only_if_it_runs(corpus: SealedCorpus) -> None:
     draft, privacy = answer(algorithm, corpus, ToyModel())
     assert (draft.text.split(), draft.stopped) == (["winter", "hand"], "budget")
     ran = [charge.mechanism.split()[0] for charge in privacy.receipt().charges]
-    assert ran == ["leader", "sparse", "exponential", "sparse", "exponential"]
+    assert ran == ["selection", "sparse", "exponential", "sparse", "exponential"]
     assert privacy.receipt().epsilon <= 30
     say(corpus, "summer", each=400)
     draft, privacy = answer(algorithm, corpus, ToyModel())
@@ -149,7 +149,7 @@ def test_keywords_are_tried_on_the_same_answers(corpus: SealedCorpus) -> None:
     draft, privacy = answer(algorithm, corpus, ToyModel())
     assert draft.released == ("hand", "winter")
     ran = [charge.mechanism.split()[0] for charge in privacy.receipt().charges]
-    assert (ran[0], len(ran)) == ("leader", 3)  # and no token was voted on
+    assert (ran[0], len(ran)) == ("selection", 3)  # and no token was voted on
     assert privacy.receipt().epsilon <= 60
 
 
