@@ -18,7 +18,8 @@ serve: .venv/serve
 	$(BIN)/python -m discreet.server.demo demo-vault/hospital
 
 # Temporary files of tests are in memory, where it has 4 GB for them: the tests write small files durably many times,
-# and a disk takes some milliseconds for each. The folder has a short name, for the paths of sockets have 100 bytes.
+# and a disk takes some milliseconds for each. The folder has a short name, for the paths of sockets have 100 bytes. It stays
+# if a test failed.
 MEMORY := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 4000000 {print "/dev/shm"}')
 FILES := $(if $(MEMORY),$(shell mktemp -u $(MEMORY)/XXXXXX))
 # Two processes with one thread each: most tests compute on one. The few that take two threads wait without spinning.
@@ -28,10 +29,12 @@ PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/pytest --numprocesses
 # The seconds of every test are in durations.txt afterwards, slowest first.
 test: check
 	$(PYTEST) --dist loadfile --no-loadscope-reorder --durations=50 --durations-file=durations.txt
+	@rm -rf $(FILES)
 
 # Under a minute on two cores: no torch, no database server, no cluster, no slow test (tests/slow_tests.py). For the loop between two edits.
 quick: install
 	$(PYTEST) -m "not thorough and not torch" --dist worksteal
+	@rm -rf $(FILES)
 
 # Seven real clients of a server, each in an environment of its own (1.5 GB), and how often the ledger was charged.
 clients: install
@@ -48,6 +51,7 @@ PAYING := tests/algorithms/test_unit_payment.py tests/algorithms/test_multi.py t
 	tests/vault/test_components.py tests/synthesis/test_base.py
 coverage: install
 	$(PYTEST) --dist worksteal --cov --cov-report=term tests/privacy tests/ledger $(PAYING)
+	@rm -rf $(FILES)
 
 check: install
 	$(BIN)/ruff check .

@@ -13,7 +13,6 @@ pays if it takes part by a secret coin, such that 80 units vote on average.
 """
 
 import argparse
-import math
 from collections.abc import Callable
 
 from benchmarks.writing import TableWriter, add_csv_option, name_part
@@ -34,14 +33,6 @@ REPLACED = Change(1, Relation.REPLACE)
 SAMPLED, VOTERS = 80, 40
 
 
-def observed_votes(mechanism: ObservedSelection, chance: float) -> int:
-    """Return the fewest votes with which the selection releases an answer without a rival."""
-    votes = max(0, math.floor(mechanism.bottom + mechanism.scale * math.log(chance / (1 - chance))))
-    while mechanism.chance(votes) < chance:
-        votes += 1
-    return votes
-
-
 def list_votes(needed: Callable[[float], int | None], chances: tuple[float, ...] = CHANCES) -> str:
     """Return the votes for each chance, as in 14/16/18."""
     return "/".join(str(needed(chance)) for chance in chances)
@@ -55,9 +46,9 @@ def single_question(epsilon: float) -> list[str]:
     candidates = [candidate_curve(epsilon, prior) for prior in (0.01, 0.001)]
     return [
         f"{epsilon:g}",
-        list_votes(lambda chance: observed_votes(today, chance)),
+        list_votes(today.votes_needed),
         list_votes(LeaderSelection(epsilon, DELTA, VOTERS).votes_needed),
-        list_votes(lambda chance: observed_votes(moved, chance)),
+        list_votes(moved.votes_needed),
         list_votes(optimal.votes_needed),
         *(list_votes(lambda chance, curve=curve: least_votes(curve, chance)) for curve in candidates),  # type: ignore[misc]
     ]
@@ -83,7 +74,7 @@ def stream(epsilon: float, uses: int) -> list[str]:
     return [
         f"{epsilon:g}",
         str(uses),
-        list_votes(lambda chance: observed_votes(today, chance), chances) if today else "refused",
+        list_votes(today.votes_needed, chances) if today else "refused",
         list_votes(optimal.votes_needed, chances) if optimal else "refused",
         list_votes(counts.votes_needed, chances) if counts else "refused",
         str(chosen.mechanism),

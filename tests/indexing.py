@@ -1,4 +1,4 @@
-"""The way of documents into the store of a corpus, and a corpus that stays as it is."""
+"""Index the documents of a corpus; read a corpus that does not change once."""
 
 from collections.abc import Sequence
 from functools import cache

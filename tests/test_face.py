@@ -25,11 +25,11 @@ def test_importing_it_loads_no_model_library() -> None:
 def test_the_python_face_in_a_few_lines(tmp_path: Path) -> None:
     vault = discreet.Vault.create(tmp_path / "v", epsilon=20, delta=1e-6, unit_field="patient", embedder="hashing")
     vault.add_documents(discreet.Document(f"d{n}", f"p{n}", "The disease is Winter Hand.") for n in range(30))
-    algorithm = discreet.DPSparseVoteRAG(voters=20, epsilon=10, max_tokens=8, prefix="The disease is")
+    algorithm = discreet.DPSparseVoteRAG(voters=20, epsilon=18, max_tokens=8, prefix="The disease is")
     answer = vault.ask("What is the disease?", algorithm=algorithm)
     assert answer.text.startswith("The disease is")
     assert answer.receipt is not None
-    assert answer.receipt.epsilon <= 10
+    assert answer.receipt.epsilon <= 18
     assert vault.budget().left == pytest.approx(20 - vault.budget().spent)
     again = discreet.Vault.open(tmp_path / "v")
     assert again.budget().spent == vault.budget().spent

@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import product
 
+import numpy as np
 import pytest
 
 from discreet.privacy.change import Change, Relation
 from discreet.privacy.costs import Pure
-from discreet.privacy.mechanisms.leader_certificate import certified, certified_cost, inner_epsilon
+from discreet.privacy.mechanisms.leader_certificate import _Move, certified, certified_cost, inner_epsilon
 from discreet.privacy.mechanisms.leader_law import leader_curve, leader_law
 from discreet.privacy.mechanisms.leader_selection import LeaderSelection
 from discreet.privacy.mechanisms.limited_domain import ObservedSelection
@@ -94,6 +95,23 @@ def test_law_alone_does_not_cover_every_move(moves: list[tuple[Counts, Counts]])
     assert not certified(inner, 1e-4, 14, inner)
 
 
+def test_what_is_no_number_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert certified(1.9, 3e-6, 20, 2.0)
+    monkeypatch.setattr(_Move, "_excess", lambda self, rows, *bounds: np.full(len(rows), math.nan))
+    assert not certified.__wrapped__(1.9, 3e-6, 20, 2.0)
+
+
+def test_price_is_rounded_down_to_one_with_a_proof() -> None:
+    assert inner_epsilon(2.0, 1e-6, 20) == inner_epsilon(2.04, 1e-6, 20)
+    assert inner_epsilon(1.99, 1e-6, 20) != inner_epsilon(2.0, 1e-6, 20)
+    assert len({inner_epsilon(1 + n / 500, 1e-6, 10) for n in range(500)}) <= 32
+    for price in (1.0, 2.0, 4.0, 1.9999999):
+        inner = inner_epsilon(price, 1e-6, 20)
+        assert inner is not None
+        assert inner < price
+    assert inner_epsilon(math.inf, 1e-6, 20) is inner_epsilon(0.0, 1e-6, 20) is None
+
+
 @pytest.mark.parametrize(("inner", "voters", "slack"), [(1.0, 34, 1.035), (2.0, 32, 1.02), (5.0, 22, 1.002)])
 def test_slack_is_about_that_of_the_specification(inner: float, voters: int, slack: float) -> None:
     """Part 10.4 found them by enumeration; the certificate bounds what it does not enumerate."""
@@ -175,9 +193,9 @@ def without_certificate(voters: int, epsilon: float, delta: float) -> Law:
 
 @pytest.mark.parametrize("twin", [without_rest, with_all_of_delta, without_certificate])
 def test_broken_twins_cost_more(moves: list[tuple[Counts, Counts]], twin: Callable[[int, float, float], Law]) -> None:
-    inner = inner_epsilon(1.2, 1e-4, 14)
+    inner = inner_epsilon(2.0, 1e-4, 14)
     assert inner is not None
-    assert worst(twin(14, inner, 1e-4), moves, 1.2) > 1.5 * 1e-4
+    assert worst(twin(14, inner, 1e-4), moves, 2.0) > 1.5 * 1e-4
 
 
 # -- draws -----------------------------------------------------------------------------------------------------------

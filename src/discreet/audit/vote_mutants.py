@@ -81,7 +81,8 @@ class BrokenLeader(LeaderSelection):
     def draw(self, shares: Sequence[str | None], noise: Noise) -> str | None:  # type: ignore[override]
         """Give the leader all that the rivals leave, up to its own curve."""
         ranked = Counter(share for share in shares if share is not None).most_common()
-        assert self.inner is not None
+        if self.inner is None or not ranked:
+            return super().draw(shares, noise)
         law = leader_law([votes for _, votes in ranked], 0, self.voters, self.inner, self.delta)
         law[0] = min(math.floor(self.chance(ranked[0][1]) * WHOLE), WHOLE - sum(law[1:]))
         chosen = noise.invert(list(accumulate(law)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from discreet.algorithms.common.algorithm import Algorithm
 from discreet.algorithms.common.ensemble import RoundBudget, VoterEnsemble
 from discreet.algorithms.common.private_rag import PrivateRAG
-from discreet.algorithms.consensus import Consensus
+from discreet.algorithms.consensus import Consensus, OpenSelection
 from discreet.algorithms.dp_vote_rag import DPVoteRAG
 from discreet.algorithms.murag import MuRAG
 from discreet.algorithms.murag_ada import MuRAGAda
@@ -15,8 +15,6 @@ from discreet.algorithms.naive_multi_rag import NaiveMultiRAG
 from discreet.errors import UsageError
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.mechanisms.exponential import ExponentialMechanism
-from discreet.privacy.mechanisms.leader_selection import LeaderSelection
-from discreet.privacy.mechanisms.limited_domain import ObservedSelection
 from discreet.privacy.partition import REPLACE_ONE
 
 VOCABULARY = 49_152
@@ -100,7 +98,7 @@ def chance(voters: VoterEnsemble, rounds: RoundBudget, votes: int) -> float | No
     For public choices and tokens, all other voters give one other answer: the worst case.
     """
     selection = voters.mechanisms(rounds.epsilon, rounds.delta, REPLACE_ONE, VOCABULARY)[0]
-    if isinstance(selection, ObservedSelection | LeaderSelection):
+    if isinstance(selection, OpenSelection):
         return selection.chance(votes)
     if isinstance(selection, ExponentialMechanism):
         behind = min((voters.voters - 2 * votes) / selection.scale, _LARGE)

@@ -21,7 +21,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.privacy.mechanisms.leader_law import MARGIN, leader_curve, leader_delta, vote_factor
+from discreet.privacy.mechanisms.leader_law import MARGIN, leader_curve, leader_delta, slot_weights
 from discreet.privacy.mechanisms.selection_curves import LEAST_EPSILON, read_curve
 from discreet.privacy.noise import WHOLE
 
@@ -33,20 +33,32 @@ SLACKS = (0.004, 0.007, 0.011, 0.015, 0.02, 0.03, 0.04, 0.055, 0.075, 0.1, 0.14,
 """The parts by which the cost may exceed the epsilon of the law."""
 _FLOATS = 1e-14
 """More than the error of the floats in one divergence: it is a sum of some dozens of terms, each at most 1."""
+_PRICES = 32
+"""Proofs between a price and its double."""
 _MOST_STATES, _MOST_PIECES = 60_000, 400_000
 
 
-@lru_cache(maxsize=256)
 def inner_epsilon(epsilon: float, delta: float, voters: int) -> float | None:
-    """Return the largest epsilon of a law, of those tried, that is certified to cost `epsilon`; None if none is."""
+    """Return the largest epsilon of a law, of those tried, that is certified to cost `epsilon`; None if none is.
+
+    Proofs are made for the prices 2^(k/32), and `epsilon` is rounded down to one. A proof takes a second, and analysts
+    may name any number as a price. So there are few enough proofs to keep them all.
+    """
+    if not 0 < epsilon < math.inf:
+        return None
+    return _inner_of(min(epsilon, 2 ** (math.floor(_PRICES * math.log2(epsilon)) / _PRICES)), delta, voters)
+
+
+@lru_cache(maxsize=4096)
+def _inner_of(price: float, delta: float, voters: int) -> float | None:
     low, high = 0, len(SLACKS)
     while low < high:
         middle = (low + high) // 2
-        if certified(epsilon / (1 + SLACKS[middle]), delta, voters, epsilon):
+        if certified(price / (1 + SLACKS[middle]), delta, voters, price):
             high = middle
         else:
             low = middle + 1
-    return epsilon / (1 + SLACKS[low]) if low < len(SLACKS) else None
+    return price / (1 + SLACKS[low]) if low < len(SLACKS) else None
 
 
 def certified_cost(inner: float, delta: float, voters: int) -> float | None:
@@ -114,7 +126,8 @@ class _Proof:
         entries = [read_curve(curve, votes) for votes in range(voters + 2)]
         self.alone: Numbers = np.array([entry / WHOLE for entry in entries])
         self.missing: Numbers = np.array([(WHOLE - entry) / WHOLE for entry in entries])
-        self.half = math.log(vote_factor(inner))
+        none, one = slot_weights(inner, 1)
+        self.half = math.log(one / none)
         self.growth = math.exp(epsilon)
         self.delta, self.voters = delta, voters
         # The law rounds the probability of each answer by at most 2^-64.
@@ -212,10 +225,10 @@ class _Move:
         seen = 0
         while len(pieces):
             seen += len(pieces)
-            bad = self._excess(pieces, weights, top, slots) > self.proof.delta
+            bad = ~(self._excess(pieces, weights, top, slots) <= self.proof.delta)  # what is no number proves nothing
             pieces, weights = pieces[bad], weights[:, bad]
             points = np.stack([weights[0], weights[0]])
-            if seen > _MOST_PIECES or (self._excess(pieces, points, top, slots) > self.proof.delta).any():
+            if seen > _MOST_PIECES or not (self._excess(pieces, points, top, slots) <= self.proof.delta).all():
                 return False
             middle = weights.mean(axis=0)
             weights = np.concatenate([np.stack([weights[0], middle]), np.stack([middle, weights[1]])], axis=1)

@@ -9,13 +9,12 @@ epsilon/2 and pi the curve of `selection_curves` for (epsilon, delta/2):
     R   = 1 - sum_j q_j                          over the same j; R >= w_l
     j is released with q_j, l with pi(c_l) R, and nothing with (1 - pi(c_l)) R.
 
-e^h is a rational number a little below, so that every quotient is exact. Each probability is rounded down to a multiple
-of 2^-64; the rest belongs to "nothing".
+e^h is a rational number a little below, so that whole numbers suffice. Each probability is rounded down to a multiple
+of 2^-64; the rest belongs to "nothing". All slots are computed, with numbers of one size, whatever the votes are.
 """
 
 import math
 from collections.abc import Sequence
-from fractions import Fraction
 from functools import lru_cache
 
 from discreet.privacy.mechanisms.selection_curves import read_curve, unseen_curve
@@ -23,7 +22,7 @@ from discreet.privacy.noise import WHOLE
 
 MARGIN = 0.02
 """The part of delta that the law does not use. It covers all rounding here and in the certificate."""
-_FINE = 1 << 40
+_BITS = 40
 
 
 def leader_delta(delta: float) -> float:
@@ -37,10 +36,11 @@ def leader_curve(epsilon: float, delta: float) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=64)
-def vote_factor(epsilon: float) -> Fraction:
-    """Return e^(epsilon/2), rounded down: one vote more makes a slot so many times as heavy."""
+def slot_weights(epsilon: float, slots: int) -> tuple[int, ...]:
+    """Return e^(h c) for c = 0..`slots` votes, in units of 2^(-40 `slots`). The base is e^h, rounded down to 2^-40."""
     # Two units below what the library says: its last digit may be wrong.
-    return Fraction(math.floor(math.exp(epsilon / 2) * _FINE) - 2, _FINE)
+    base = math.floor(math.exp(epsilon / 2) * (1 << _BITS)) - 2
+    return tuple(base**votes << _BITS * (slots - votes) for votes in range(slots + 1))
 
 
 def leader_law(counts: Sequence[int], leader: int, slots: int, epsilon: float, delta: float) -> list[int]:
@@ -53,11 +53,12 @@ def leader_law(counts: Sequence[int], leader: int, slots: int, epsilon: float, d
         epsilon: of the law, not its cost.
         delta: of the law and of its cost.
     """
-    curve, factor = leader_curve(epsilon, delta), vote_factor(epsilon)
-    heavy = [factor**count for count in counts]
-    total = sum(heavy, start=Fraction(slots - len(counts)))
-    alone = [Fraction(read_curve(curve, count), WHOLE) for count in counts]
-    released = [min(own, weight / total) for own, weight in zip(alone, heavy, strict=True)]
-    rest = 1 - sum(q for j, q in enumerate(released) if j != leader)
-    released[leader] = alone[leader] * rest
-    return [math.floor(q * WHOLE) for q in released]
+    curve, weights = leader_curve(epsilon, delta), slot_weights(epsilon, slots)
+    votes = [*counts, *[0] * (slots - len(counts))]
+    total = sum(weights[count] for count in votes)
+    # In units of 1 / (2^64 total): pi(c) is `alone` total, and w is 2^64 times the slot's weight.
+    alone = [read_curve(curve, count) for count in votes]
+    released = [min(own * total, weights[count] * WHOLE) for own, count in zip(alone, votes, strict=True)]
+    rest = WHOLE * total - (sum(released) - released[leader])
+    released[leader] = alone[leader] * rest // WHOLE
+    return [part // total for part in released[: len(counts)]]

@@ -13,15 +13,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from discreet.privacy.change import Change, Relation
+from discreet.privacy.change import Change
 from discreet.privacy.costs import Cost, Pure
 from discreet.privacy.mechanisms.leader_certificate import inner_epsilon
 from discreet.privacy.mechanisms.leader_law import leader_curve, leader_law
 from discreet.privacy.mechanisms.limited_domain import ObservedSelection, V
 from discreet.privacy.mechanisms.selection_curves import least_votes, read_curve
 from discreet.privacy.noise import WHOLE, Noise
-
-_REPLACED = Change(1, Relation.REPLACE)
+from discreet.privacy.partition import REPLACE_ONE
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class LeaderSelection:
     @property
     def fallback(self) -> ObservedSelection:
         """The selection in place of a law that is not certified."""
-        return ObservedSelection.calibrated(self.epsilon, self.delta, _REPLACED)
+        return ObservedSelection.calibrated(self.epsilon, self.delta, REPLACE_ONE)
 
     def chance(self, votes: int) -> float:
         """Return how probably an answer with so many votes is released if no other answer competes."""
