@@ -10,7 +10,7 @@ epsilon/2 and pi the curve of `selection_curves` for (epsilon, delta/2):
     j is released with q_j, l with pi(c_l) R, and nothing with (1 - pi(c_l)) R.
 
 e^h is a rational number a little below, so that whole numbers suffice. Each probability is rounded down to a multiple
-of 2^-64; the rest belongs to "nothing". All slots are computed, with numbers of one size, whatever the votes are.
+of 2^-64; the rest belongs to "nothing". All slots are computed, with numbers of one size, for all votes alike.
 """
 
 import math
