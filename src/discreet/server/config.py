@@ -73,6 +73,7 @@ class ServeConfig:
         insecure: whether another address than the loopback may be bound without TLS.
         front_user: as whom the front runs, if started as root; "" for the same user.
         oidc: at which provider people sign in to the analysts' pages; None for keys alone.
+        desk_oidc: at which provider custodians sign in to the desk; None for links alone.
     """
 
     vaults: tuple[ServedVault, ...]
@@ -91,6 +92,7 @@ class ServeConfig:
     insecure: bool = False
     front_user: str = ""
     oidc: OidcConfig | None = None
+    desk_oidc: OidcConfig | None = None
 
     def __post_init__(self) -> None:
         names = [vault.name for vault in self.vaults]
@@ -192,9 +194,10 @@ class ServeConfig:
             for one in found["presets"]
         )
         found["models"] = tuple(found["models"])
-        if found["oidc"] is not None:
-            keys = tuple((value, key) for value, key in found["oidc"].pop("keys"))
-            found["oidc"] = OidcConfig(keys=keys, **found["oidc"])
+        for table in ("oidc", "desk_oidc"):
+            if found[table] is not None:
+                keys = tuple((value, key) for value, key in found[table].pop("keys"))
+                found[table] = OidcConfig(keys=keys, **found[table])
         return cls(**found)
 
     @classmethod
@@ -222,6 +225,7 @@ def read_serve_config(file: Path | None, given: Mapping[str, Any]) -> ServeConfi
     found = _read(file) if file is not None else {}
     presets = tuple(_preset(name, one) for name, one in _table(found.pop("presets", {}), "presets").items())
     oidc = OidcConfig.read(_table(found.pop("oidc"), "oidc")) if "oidc" in found else None
+    desk_oidc = OidcConfig.read_desk(_table(found.pop("desk_oidc"), "desk_oidc")) if "desk_oidc" in found else None
     found |= {name: value for name, value in given.items() if value is not None}
     vaults = _vaults(found.pop("vaults", ()))
     known = {one.name: one for one in fields(ServeConfig)}
@@ -232,7 +236,8 @@ def read_serve_config(file: Path | None, given: Mapping[str, Any]) -> ServeConfi
     models = tuple(found.pop("models", ()))
     _check(bool(vaults), "No vault is named", "at least one vault", "discreet serve VAULT")
     state = found.pop("state", None) or f"{Path(vaults[0].path)}.server"
-    return ServeConfig(vaults, os.path.abspath(state), presets=presets, models=models, oidc=oidc, **found)
+    state = os.path.abspath(state)
+    return ServeConfig(vaults, state, presets=presets, models=models, oidc=oidc, desk_oidc=desk_oidc, **found)
 
 
 def find_state(vault: Path, state: Path | None = None) -> Path:

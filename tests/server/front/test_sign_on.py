@@ -11,8 +11,9 @@ from joserfc.jwk import RSAKey
 
 from discreet.errors import UsageError
 from discreet.server.config import ServeConfig, read_serve_config
-from discreet.server.front.pages.sign_on import BACK, BEGUN, SESSION, Remembered
+from discreet.server.front.pages.sign_on import BACK, BEGUN, SESSION
 from discreet.server.oidc_config import OidcConfig
+from discreet.server.remembered import Remembered
 from tests.server.front.provider import CLIENT, SECRET, IdentityProvider, providing
 from tests.server.front.serving import free_port
 from tests.server.front.test_pages import Browser, browsing

@@ -13,6 +13,7 @@ from discreet.server.desk import (
     pages_documents,
     pages_erasure,
     pages_keys,
+    pages_login,
     pages_metrics,
     pages_overview,
     pages_records,
@@ -22,6 +23,7 @@ from discreet.server.desk.guard import Guard
 
 _PARTS = (
     pages_overview,
+    pages_login,
     pages_keys,
     pages_documents,
     pages_erasure,

@@ -24,6 +24,8 @@ from discreet.server.desk.keeper import Keeper, KeeperBusy, KeeperGone
 from discreet.server.desk.sessions import Sessions
 from discreet.server.desk.tasks import Tasks
 from discreet.server.desk.uploads import Quarantine
+from discreet.server.identities import Begun
+from discreet.server.remembered import Remembered
 from discreet.server.state_folder import hand_over
 
 PAGES = (
@@ -37,6 +39,8 @@ PAGES = (
     ("/report", "Report"),
     ("/progress", "Progress"),
 )
+WAITS = 600
+"""Seconds that a sign-in at a provider of identities may take."""
 _MOST_FILES, _MOST_FIELDS = 10_000, 200
 
 
@@ -54,6 +58,7 @@ class Desk:
         accounts: the keys.
         log: the audit log.
         sessions: who is logged in.
+        begun: the sign-ins that wait for a provider of identities.
         quarantine: the uploads.
         tasks: the long work.
         pages: the templates.
@@ -65,6 +70,7 @@ class Desk:
     accounts: Accounts
     log: AuditLog
     sessions: Sessions = field(default_factory=Sessions)
+    begun: Remembered[Begun] = field(default_factory=lambda: Remembered[Begun](WAITS))
     quarantine: Quarantine = field(init=False)
     tasks: Tasks = field(default_factory=Tasks)
     pages: Environment = field(default_factory=lambda: _environment())

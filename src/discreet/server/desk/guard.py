@@ -18,7 +18,9 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 CSP = (
     "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; img-src 'self'"
 )
-OPEN = ("/login", "/metrics", "/static/desk.css", "/static/desk.js", "/static/icon.svg")
+LOGIN, PROVIDER, RETURN = "/login", "/login/provider", "/login/callback"
+"""Where the custodian logs in: by a link, by going to a provider of identities, and by coming back from it."""
+OPEN = (LOGIN, PROVIDER, RETURN, "/metrics", "/static/desk.css", "/static/desk.js", "/static/icon.svg")
 """The paths without a session: they hold nothing private."""
 UPLOAD = "/documents/upload"
 MOST_BYTES, MOST_UPLOADED = 64 * 1024, 2**30

@@ -31,6 +31,7 @@ def main(config: ServeConfig) -> int:
         # Where the parts of an upload lie until it is whole: not where other users put their files.
         tempfile.tempdir = str(config.uploads)
         desk = Desk(config, Keeper(config.desk_socket), Accounts(config.accounts), AuditLog(config.audit_log))
+        app = create_app(desk)
         hand_over(config)
         note_address(config)
     except DiscreetError as error:
@@ -42,7 +43,7 @@ def main(config: ServeConfig) -> int:
     tls = {"ssl_certfile": config.tls_cert, "ssl_keyfile": config.tls_key} if config.tls_cert else {}
     server = uvicorn.Server(
         uvicorn.Config(
-            create_app(desk),
+            app,
             host=config.desk_host,
             port=config.desk_port,
             access_log=False,

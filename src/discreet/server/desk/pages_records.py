@@ -1,4 +1,4 @@
-"""The audit log with its check, the report for the person who signs, and logging in and out."""
+"""The audit log with its check, and the report for the person who signs."""
 
 import base64
 import hashlib
@@ -15,9 +15,6 @@ from discreet.operations.markup import paragraph, section
 from discreet.server.audit_log import AuditLog, AuditLogError
 from discreet.server.custody_messages import Paper
 from discreet.server.desk.desk import Desk, NoSuchPage, action, page, text_of
-from discreet.server.desk.guard import session_of
-from discreet.server.desk.links import redeem
-from discreet.server.desk.sessions import COOKIE
 
 SHOWN = 200
 _TAIL = 512 * 1024
@@ -27,33 +24,12 @@ _STYLE = re.compile("<style>(.*?)</style>", re.DOTALL)
 def routes(desk: Desk) -> list[Route]:
     """Return the routes of this file."""
     return [
-        page(desk, "/login", _log_in),
-        action(desk, "/logout", _log_out),
         page(desk, "/audit", _show_audit),
         action(desk, "/audit/check", _check_audit),
         page(desk, "/audit/file", _audit_file),
         page(desk, "/report", _show_report),
         action(desk, "/report/page", _report_page),
     ]
-
-
-def _log_in(desk: Desk, request: Request) -> Response:
-    token = request.query_params.get("token", "")
-    if not token or not redeem(desk.config, token):
-        return desk.show(request, "login.html", "Log in", 403 if token else 200, inside=False)
-    desk.record("login", "desk")
-    # A page, not a redirect: with a strict cookie, a redirect from another site's link would come without it.
-    response = desk.show(request, "login.html", "Logged in", inside=True)
-    secure = request.url.scheme == "https"
-    response.set_cookie(COOKIE, desk.sessions.begin(), httponly=True, samesite="strict", secure=secure, path="/")
-    return response
-
-
-def _log_out(desk: Desk, request: Request, form: FormData) -> Response:
-    desk.sessions.end(session_of(request.headers))
-    response = desk.go(request, "/login")
-    response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
-    return response
 
 
 def _show_audit(desk: Desk, request: Request) -> Response:

@@ -5,10 +5,6 @@ The person never sees the key. The browser gets a cookie that stands for its id 
 
 import asyncio
 import secrets
-import time
-from collections import OrderedDict
-from collections.abc import Callable
-from typing import Generic, TypeVar
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -18,46 +14,19 @@ from discreet.server.accounts import Accounts
 from discreet.server.audit_log import AuditLog
 from discreet.server.front.access_log import type_name
 from discreet.server.front.errors import FrontError
-from discreet.server.front.identities import Begun, Person, Provider, SignInFailed
 from discreet.server.front.pages.session import address, is_secure
 from discreet.server.front.pages.views import go, page
+from discreet.server.identities import Begun, Person, Provider, SignInFailed
 from discreet.server.oidc_config import OidcConfig
+from discreet.server.remembered import Remembered
 
 BACK = "/sign-in/callback"
 SESSION, BEGUN = "discreet_session", "discreet_sign_on"
 """Cookies: of a person who is signed in, and of one who is on the way."""
 LASTS, WAITS = 8 * 3600.0, 600.0
 """Seconds for which a session lasts, and a sign-in may take."""
-MOST = 10_000
 NO_KEY = "You have no key here. Ask the custodian of the documents for one."
 FAILED = "The sign-in was not confirmed. Try again, or sign in with a key."
-Clock = Callable[[], float]
-Value = TypeVar("Value")
-
-
-class Remembered(Generic[Value]):
-    """Values under random names, each for a while, and a bounded number of them: the oldest go first."""
-
-    def __init__(self, seconds: float, clock: Clock = time.monotonic, most: int = MOST) -> None:
-        self._seconds, self._clock, self._most = seconds, clock, most
-        self._values: OrderedDict[str, tuple[float, Value]] = OrderedDict()
-
-    def keep(self, name: str, value: Value) -> None:
-        """Keep a value."""
-        self._values[name] = (self._clock() + self._seconds, value)
-        while len(self._values) > self._most:
-            self._values.popitem(last=False)
-
-    def find(self, name: str) -> Value | None:
-        """Return a value; None if it is unknown or too old."""
-        end, value = self._values.get(name, (0.0, None))
-        return value if self._clock() < end else None
-
-    def take(self, name: str) -> Value | None:
-        """Return a value, and forget it."""
-        found = self.find(name)
-        self._values.pop(name, None)
-        return found
 
 
 class SignOn:

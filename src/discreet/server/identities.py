@@ -61,7 +61,7 @@ class Provider:
             MissingPart: if Authlib is not installed.
             UsageError: if the file with the secret cannot be read.
         """
-        self._config, self._secret = config, _read_secret(config.secret_file)
+        self._config, self._secret = config, _read_secret(config)
         try:
             import authlib.integrations.httpx_client  # type: ignore[import-untyped]  # noqa: F401
         except ImportError:
@@ -125,12 +125,15 @@ class Provider:
         )
 
 
-def _read_secret(file: str) -> str | None:
+def _read_secret(config: OidcConfig) -> str | None:
+    file = config.secret_file
     try:
         return Path(file).read_text(encoding="utf-8").strip() if file else None
     except (OSError, ValueError) as error:
+        user = "front" if config.table == "[oidc]" else "desk"
         raise UsageError(
-            f"The secret_file of [oidc] cannot be read ({type(error).__name__}). Give it to the front's user: {file}"
+            f"The secret_file of {config.table} cannot be read ({type(error).__name__}). Let the user of the {user} "
+            f"read it: {file}"
         ) from None
 
 

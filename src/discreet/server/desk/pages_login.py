@@ -1,0 +1,97 @@
+"""How the custodian logs in to the desk, by a link or at a provider of identities, and out again."""
+
+import asyncio
+import secrets
+
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from discreet.server.desk.desk import WAITS, Desk, action, page
+from discreet.server.desk.guard import LOGIN, PROVIDER, RETURN, session_of
+from discreet.server.desk.links import redeem
+from discreet.server.desk.sessions import COOKIE
+from discreet.server.identities import Provider, SignInFailed
+from discreet.server.oidc_config import OidcConfig
+
+BEGUN = "discreet_desk_login"
+"""The cookie of a browser that went to the provider."""
+FAILED = "The provider did not confirm the sign-in. Try again, or log in with a link."
+NO_CUSTODIAN = "The provider does not name you as a custodian. Ask for the group that serve.toml names."
+
+
+def routes(desk: Desk) -> list[Route]:
+    """Return the routes of this file."""
+    found = [page(desk, LOGIN, _log_in), action(desk, "/logout", _log_out)]
+    if desk.config.desk_oidc is None:
+        return found
+    provider, config = Provider(desk.config.desk_oidc), desk.config.desk_oidc
+    return [
+        *found,
+        page(desk, PROVIDER, lambda desk, request: _go_to_provider(desk, request, provider)),
+        page(desk, RETURN, lambda desk, request: _come_back(desk, request, provider, config)),
+    ]
+
+
+def _log_in(desk: Desk, request: Request) -> Response:
+    token = request.query_params.get("token", "")
+    if not token:
+        return _ask(desk, request, 200)
+    if not redeem(desk.config, token):
+        return _ask(desk, request, 403)
+    desk.record("login", "desk")
+    return _enter(desk, request)
+
+
+def _go_to_provider(desk: Desk, request: Request, provider: Provider) -> Response:
+    back = f"{request.url.scheme}://{request.headers.get('host', '')}{RETURN}"
+    try:
+        begun = asyncio.run(provider.begin(back))
+    except SignInFailed:
+        return _ask(desk, request, 502, FAILED)
+    desk.begun.keep(begun.state, begun)
+    response = RedirectResponse(begun.url, 303)
+    # "lax": the browser comes back from another site, and must have it then.
+    secure = request.url.scheme == "https"
+    response.set_cookie(BEGUN, begun.state, WAITS, path=RETURN, httponly=True, samesite="lax", secure=secure)
+    return response
+
+
+def _come_back(desk: Desk, request: Request, provider: Provider, config: OidcConfig) -> Response:
+    state, code = request.query_params.get("state", ""), request.query_params.get("code", "")
+    own = secrets.compare_digest(state.encode(), request.cookies.get(BEGUN, "").encode())
+    begun = desk.begun.take(state) if own and state else None
+    if begun is None or not code:
+        return _ask(desk, request, 401, FAILED)
+    try:
+        person = asyncio.run(provider.finish(begun, code))
+    except SignInFailed:
+        return _ask(desk, request, 401, FAILED)
+    if config.key_of(person.values) is None:
+        desk.record("login-refused", "desk", subject=person.subject)
+        return _ask(desk, request, 403, NO_CUSTODIAN)
+    desk.record("login", "desk", subject=person.subject)
+    response = _enter(desk, request)
+    response.delete_cookie(BEGUN, path=RETURN)
+    return response
+
+
+def _log_out(desk: Desk, request: Request, form: FormData) -> Response:
+    desk.sessions.end(session_of(request.headers))
+    response = desk.go(request, LOGIN)
+    response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+    return response
+
+
+def _ask(desk: Desk, request: Request, status: int, wrong: str = "") -> Response:
+    there = desk.config.desk_oidc is not None
+    return desk.show(request, "login.html", "Log in", status, inside=False, provider=there, wrong=wrong)
+
+
+def _enter(desk: Desk, request: Request) -> Response:
+    # A page, not a redirect: with a strict cookie, a redirect from another site's link would come without it.
+    response = desk.show(request, "login.html", "Logged in", inside=True)
+    secure = request.url.scheme == "https"
+    response.set_cookie(COOKIE, desk.sessions.begin(), httponly=True, samesite="strict", secure=secure, path="/")
+    return response

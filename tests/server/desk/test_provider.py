@@ -1,0 +1,130 @@
+"""Custodians sign in to the desk at a provider of identities: those whom serve.toml names, and no other."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+from starlette.testclient import TestClient
+
+from discreet.errors import UsageError
+from discreet.server.config import ServeConfig, read_serve_config
+from discreet.server.desk.desk import Desk
+from discreet.server.desk.guard import PROVIDER, RETURN
+from discreet.server.desk.pages_login import BEGUN
+from discreet.server.desk.sessions import COOKIE
+from discreet.server.oidc_config import CUSTODIAN, OidcConfig
+from tests.server.desk.desks import ORIGIN, browse, make_desk
+from tests.server.front.provider import CLIENT, SECRET, IdentityProvider, providing
+from tests.server.front.serving import free_port
+from tests.server.keepers import config_of
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[IdentityProvider]:
+    with providing(free_port()) as provider:
+        yield provider
+
+
+@pytest.fixture
+def provider(running: IdentityProvider) -> Iterator[IdentityProvider]:
+    before = dict(vars(running))
+    yield running
+    vars(running).update(before)
+
+
+@pytest.fixture
+def desk(tmp_path: Path, provider: IdentityProvider) -> Desk:
+    secret = tmp_path / "oidc.secret"
+    secret.write_text(SECRET)
+    table = {"issuer": provider.issuer, "client_id": CLIENT, "secret_file": str(secret), "custodians": ["radiology"]}
+    return make_desk(config_of(tmp_path / "v", desk_oidc=OidcConfig.read_desk(table)))
+
+
+def come_back(browser: TestClient) -> str:
+    """Go to the provider, and return the path with which it sends the browser back."""
+    begun = browser.get(PROVIDER, follow_redirects=False)
+    assert begun.status_code == 303
+    return str(httpx2.get(begun.headers["location"]).headers["location"]).removeprefix(ORIGIN)
+
+
+def last_line(desk: Desk) -> dict[str, object]:
+    found: dict[str, object] = json.loads(desk.config.audit_log.read_text().splitlines()[-1])
+    return found
+
+
+def test_custodian_signs_in_and_out(desk: Desk) -> None:
+    browser = browse(desk)
+    assert PROVIDER in browser.get("/login").text
+    signed_in = browser.get(come_back(browser))
+    assert signed_in.status_code == 200
+    cookie = next(one for one in signed_in.headers.get_list("set-cookie") if one.startswith(COOKIE))
+    assert all(word in cookie for word in ("HttpOnly", "SameSite=strict"))
+    assert browser.get("/keys").status_code == 200
+    line = last_line(desk)
+    assert (line["actor"], line["act"]) == ("custodian", "login")
+    assert line["details"] == {"at": "desk", "subject": "ada"}
+    browser.post("/logout", headers={"origin": ORIGIN})
+    assert browser.get("/keys").status_code == 401
+
+
+@pytest.mark.parametrize("groups", [[], ["surgery"], "radiologists", [CUSTODIAN]])
+def test_person_of_another_group_is_refused(desk: Desk, provider: IdentityProvider, groups: object) -> None:
+    provider.groups = groups  # type: ignore[assignment]
+    browser = browse(desk)
+    refused = browser.get(come_back(browser))
+    assert (refused.status_code, "does not name you as a custodian" in refused.text) == (403, True)
+    assert COOKIE not in browser.cookies
+    assert browser.get("/keys").status_code == 401
+    assert last_line(desk)["act"] == "login-refused"
+
+
+def test_sign_in_that_the_provider_does_not_confirm_is_refused(desk: Desk, provider: IdentityProvider) -> None:
+    provider.spoil = lambda claims: claims.update(nonce="other")
+    browser = browse(desk)
+    assert browser.get(come_back(browser)).status_code == 401
+    assert COOKIE not in browser.cookies
+
+
+def test_sign_in_of_another_browser_is_refused(desk: Desk) -> None:
+    browser, other = browse(desk), browse(desk)
+    back = come_back(browser)
+    assert other.get(back).status_code == 401
+    other.cookies.set(BEGUN, "other", path=RETURN)
+    assert other.get(back).status_code == 401
+    assert browser.get(back).status_code == 200
+    assert browser.get(back).status_code == 401  # a code counts once
+
+
+def test_without_a_table_there_is_no_such_page(tmp_path: Path) -> None:
+    browser = browse(make_desk(config_of(tmp_path / "v")))
+    assert "provider" not in browser.get("/login").text
+    assert browser.get(PROVIDER).status_code == 404
+    assert browser.get(f"{RETURN}?code=x&state=y").status_code == 404
+
+
+def test_provider_that_is_away_is_explained(tmp_path: Path) -> None:
+    config = OidcConfig(f"http://127.0.0.1:{free_port()}", CLIENT, (("staff", CUSTODIAN),), table="[desk_oidc]")
+    browser = browse(make_desk(config_of(tmp_path / "v", desk_oidc=config)))
+    assert browser.get(PROVIDER).status_code == 502
+
+
+def test_table_of_serve_toml_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "serve.toml"
+    table = '[desk_oidc]\nissuer = "https://id.example.org"\nclient_id = "d"\ncustodians = ["dpo", "it"]\n'
+    file.write_text(f'vaults = ["v"]\n{table}')
+    config = read_serve_config(file, {})
+    keys = (("dpo", CUSTODIAN), ("it", CUSTODIAN))
+    assert config.desk_oidc == OidcConfig("https://id.example.org", "d", keys, table="[desk_oidc]")
+    assert ServeConfig.from_json(config.to_json()) == config
+
+
+@pytest.mark.parametrize(
+    "line", ['custodians = "dpo"', "custodians = []", "custodians = [7]", 'keys = {dpo = "ana"}', ""]
+)
+def test_wrong_table_of_serve_toml_is_refused(tmp_path: Path, line: str) -> None:
+    file = tmp_path / "serve.toml"
+    file.write_text(f'vaults = ["v"]\n[desk_oidc]\nissuer = "https://id.example.org"\nclient_id = "d"\n{line}\n')
+    with pytest.raises(UsageError, match=r"\[desk_oidc\].*serve\.toml"):
+        read_serve_config(file, {})
