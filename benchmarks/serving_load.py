@@ -87,13 +87,13 @@ class Loaded:
     Attributes:
         askers: who asked.
         seconds: for how long.
-        memory: the front's at the start, in the middle and at the end, in MiB.
+        memory: of the front and of the keeper at the start, in the middle and at the end, in MiB.
         checked: what became of the charges.
     """
 
     askers: list[Asker]
     seconds: float
-    memory: list[float]
+    memory: dict[str, list[float]]
     checked: Checked
 
     @property
@@ -123,7 +123,10 @@ class Loaded:
             ["median ms", median],
             ["p99 ms", slow],
             *([f"replies {code}", f"{count:,}"] for code, count in sorted(replies.items())),
-            ["front, MiB: start, middle, end", ", ".join(f"{mib:.1f}" for mib in self.memory)],
+            *(
+                [f"{process}, MiB: start, middle, end", ", ".join(f"{mib:.1f}" for mib in memory)]
+                for process, memory in self.memory.items()
+            ),
         ]
 
 
@@ -144,18 +147,26 @@ def load(folder: Path, askers: int, seconds: float) -> Loaded:
     return Loaded(keys, seconds, memory, checked)
 
 
-def ask_all(server: Server, askers: list[Asker], seconds: float) -> list[float]:
-    """Have all askers ask for so long. Return the front's memory at the start, in the middle and at the end."""
-    process, end = server.process.pid, time.monotonic() + seconds
-    memory = [resident_mib(process)]
+def ask_all(server: Server, askers: list[Asker], seconds: float) -> dict[str, list[float]]:
+    """Have all askers ask for so long. Return each process's memory at the start, in the middle and at the end."""
+    processes = {"front": server.process.pid, "keeper": server.keeper.process.pid}
+    found: dict[str, list[float]] = {name: [] for name in processes}
+
+    def look() -> None:
+        for name, process in processes.items():
+            found[name].append(resident_mib(process))
+
+    end = time.monotonic() + seconds
+    look()
     threads = [threading.Thread(target=one.ask_until, args=(server, end)) for one in askers]
     for thread in threads:
         thread.start()
     time.sleep(seconds / 2)
-    memory.append(resident_mib(process))
+    look()
     for thread in threads:
         thread.join()
-    return [*memory, resident_mib(process)]
+    look()
+    return found
 
 
 def check(accounts: Accounts, vault: Vault, askers: Iterable[Asker]) -> Checked:

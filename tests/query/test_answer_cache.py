@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from discreet.generation.toy import ToyModel
+from discreet.query import answer_cache
 from discreet.query.answer_cache import AnswerCache, Released, as_record
 from discreet.registry import Consensus, DPSparseVoteRAG, MuRAG, NonRAG
 from discreet.retrieval.documents import Document
@@ -171,6 +172,43 @@ def test_lines_of_other_processes_are_found(history: AnswerCache, tmp_path: Path
     assert history.all()[0] is first[0]
     (tmp_path / "history.jsonl").unlink()
     assert history.all() == []
+
+
+def test_line_that_is_being_written_is_read_when_it_has_ended(history: AnswerCache, tmp_path: Path) -> None:
+    path = tmp_path / "history.jsonl"
+    history.add(released("Who has it?", "Ana."))
+    line = path.read_text().strip().replace("Ana.", "Ida, \u00e9.").encode()
+    for cut in (len(line) - 9, len(line)):
+        with path.open("ab") as file:
+            file.write(b"\n" + line[:cut])
+        assert [one.answer for one in history.all()] == ["Ana."] + ["Ida, \u00e9."] * (cut == len(line))
+    with path.open("ab") as file:
+        file.write(b"\n")
+    history.add(released("Who has it now?", "Eva."))
+    found = [one.answer for one in history.all()]
+    assert found == ["Ana.", "Ida, \u00e9.", "Eva."]
+    assert [one.answer for one in AnswerCache(path, HashingEmbedder()).all()] == found
+
+
+def test_a_file_that_was_written_anew_is_read_anew(history: AnswerCache, tmp_path: Path) -> None:
+    path = tmp_path / "history.jsonl"
+    history.add(released("Who has it?", "Ana."))
+    assert history.same("Who has it?")
+    text = path.read_text()
+    path.write_text(text.replace("Ana.", "Ida, who was restored.") + text)  # the same file to the system, and longer
+    assert [one.answer for one in history.all()] == ["Ida, who was restored.", "Ana."]
+    path.write_text(text.replace("Ana.", "Eva."))
+    assert [one.answer for one in history.all()] == ["Eva."]
+
+
+def test_only_what_was_added_is_parsed(history: AnswerCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed = list[str]()
+    parse = answer_cache._parsed
+    monkeypatch.setattr(answer_cache, "_parsed", lambda line: parsed.append(line) or parse(line))  # type: ignore[func-returns-value]
+    for number in range(20):
+        history.add(released(f"Question {number}?", "Ana."))
+        assert history.same(f"Question {number}?")
+    assert sum(bool(line) for line in parsed) == 20
 
 
 def test_a_file_in_place_of_another_is_read(history: AnswerCache, tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import get_args
+from threading import Lock
+from typing import BinaryIO, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,8 @@ from discreet.system.unicode import is_unicode
 
 LINE = 2
 """The version of a line. Lines of version 1 have no version, and are all answers."""
+_LAST = 4096
+"""Bytes by which a file is recognised."""
 NOTHING = "public"
 """The reason of the end of "no answer"."""
 
@@ -81,14 +84,48 @@ class _Line:
     asked: tuple[str, ...]
 
 
+@dataclass
+class _Read:
+    """What was read of the file. Lines are never changed, so a file that has grown is read from `end` on.
+
+    Attributes:
+        state: of the file when it was read (`_state`).
+        end: the number of bytes that were read, up to the last line break.
+        last: the bytes before `end`: another file in its place has others.
+        lines: in their order.
+        asked: their releases by the essence of the question.
+    """
+
+    state: tuple[int, ...] = ()
+    end: int = 0
+    last: bytes = b""
+    lines: list[_Line] = field(default_factory=list)
+    asked: dict[tuple[str, ...], list[Released]] = field(default_factory=dict)
+
+    def is_start_of(self, file: BinaryIO, state: tuple[int, ...]) -> bool:
+        """Return whether a file is the one that was read, with more lines."""
+        if state[:2] != self.state[:2] or state[2] <= self.state[2]:
+            return False
+        file.seek(self.end - len(self.last))
+        return file.read(len(self.last)) == self.last
+
+    def add(self, text: bytes) -> None:
+        """Add the lines of the text at `end`."""
+        self.end += len(text)
+        self.last = (self.last + text)[-_LAST:]
+        for line in text.decode(errors="replace").split("\n"):  # not `splitlines`: U+2028 ends no line
+            if released := _parsed(line):
+                known = _Line(released, essence(released.question))
+                self.lines.append(known)
+                self.asked.setdefault(known.asked, []).append(released)
+
+
 class AnswerCache:
     """The released answers of a vault, in a file to which lines are appended."""
 
     def __init__(self, path: Path, embedder: Embedder) -> None:
         self._path, self._embedder = path, embedder
-        # Lines are never changed, and parsing takes most of the time of a lookup.
-        self._known: dict[str, _Line | None] = {}
-        self._read: tuple[object, list[_Line]] = (None, [])
+        self._read, self._reading = _Read(), Lock()
 
     def add(self, released: Released) -> None:
         """Keep a release, durably. An answer is kept with its question's vector, which is then not computed again."""
@@ -105,7 +142,7 @@ class AnswerCache:
 
     def all(self) -> list[Released]:
         """Return all releases in their order of time. Skip lines that a crash cut off, and lines of later versions."""
-        return [line.released for line in self._lines()]
+        return [line.released for line in self._look().lines]
 
     def same(self, question: str, choices: Sequence[str] = (), way: str = "") -> Released | None:
         """Return the latest answer to the same question. Ignore case, punctuation and words without meaning.
@@ -114,8 +151,8 @@ class AnswerCache:
         `way`.
         """
         wanted, chosen = essence(question), sorted(choices)
-        alike = [line.released for line in reversed(self._lines()) if wanted and line.asked == wanted]
-        found = [one for one in alike if sorted(one.choices) == chosen]
+        alike = self._look().asked.get(wanted, []) if wanted else []
+        found = [one for one in reversed(alike) if sorted(one.choices) == chosen]
         answers, nothings = (one for one in found if one.is_answer), (one for one in found if _is_nothing(one, way))
         return next(answers, None) or next(nothings, None)
 
@@ -124,7 +161,7 @@ class AnswerCache:
 
         "No answer" helps no other question, and is left out. With `others`, answers to the same question are left out.
         """
-        latest = {line.asked: line.released for line in self._lines() if line.released.is_answer}
+        latest = {line.asked: line.released for line in self._look().lines if line.released.is_answer}
         if others:
             latest.pop(essence(question), None)
         found = [(one, vector) for one in latest.values() if (vector := self._vector(one)) is not None]
@@ -136,27 +173,30 @@ class AnswerCache:
         order = [int(place) for place in np.argsort(-likeness, kind="stable")]
         return [known[place] for place in order if likeness[place] >= similarity][:count]
 
-    def _lines(self) -> list[_Line]:
-        """Return the lines of the file. They are read again when the file has changed, and not at each look."""
+    def _look(self) -> _Read:
+        """Return what the file has: of one that has grown, what was added is read, and no more."""
         try:
-            with self._path.open(encoding="utf-8", errors="replace") as file:
+            with self._reading, self._path.open("rb") as file:
                 # From before the reading: what is added meanwhile is read the next time.
                 state = _state(os.fstat(file.fileno()))
-                if self._read[0] != state:
-                    lines = file.read().split("\n")  # not `splitlines`: U+2028 ends no line
-                    self._read = state, [known for line in lines if (known := self._line(line))]
+                if self._read.state != state:
+                    self._read = self._read_on(file, state)
         except FileNotFoundError:
-            return []
+            return _Read()
         except OSError as error:
             raise StoreError(f"{self._path} cannot be read: {error.strerror}.") from error
-        return self._read[1]
+        return self._read
 
-    def _line(self, line: str) -> _Line | None:
-        """Return a line with its release, as `_parsed` returns it; each line is parsed once."""
-        if line not in self._known:
-            released = _parsed(line)
-            self._known[line] = _Line(released, essence(released.question)) if released else None
-        return self._known[line]
+    def _read_on(self, file: BinaryIO, state: tuple[int, ...]) -> _Read:
+        found = self._read if self._read.is_start_of(file, state) else _Read()
+        file.seek(found.end)
+        text = file.read()
+        start = text.rfind(b"\n") + 1
+        if _parsed(text[start:].decode(errors="replace")) is None:
+            text = text[:start]  # another process may be writing the rest
+        found.add(text)
+        found.state = state
+        return found
 
     def _encoded(self, question: str) -> str:
         return b64encode(self._embedder.embed([question])[0].astype("<f2").tobytes()).decode()
