@@ -35,14 +35,13 @@ def connect_ray(address: str, workers: int) -> Any:
     os.environ.setdefault("RAY_worker_niceness", "0")  # the default gives other processes priority
     os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")  # the message of an error may contain words of documents
     import ray
-    import ray.data
+    import ray.util
 
     # "local" is passed explicitly: without an address, Ray joins any cluster that this machine knows.
     started: dict[str, Any] = {"address": address}
     if address == HERE:
         started |= {"num_cpus": workers or None, "include_dashboard": False}
-    for logger in ("ray", "ray.data"):
-        logging.getLogger(logger).setLevel(logging.ERROR)
+    logging.getLogger("ray").setLevel(logging.ERROR)
     try:
         ray.init(log_to_driver=False, configure_logging=False, **started)
     except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
@@ -50,7 +49,6 @@ def connect_ray(address: str, workers: int) -> Any:
             f"The Ray cluster at {address} could not be joined ({type(error).__name__}). It must run the same versions "
             "of Ray and Python; one that asks for a token needs RAY_AUTH_MODE=token here. Nothing was paid."
         ) from error
-    ray.data.DataContext.get_current().enable_progress_bars = False
     return ray
 
 

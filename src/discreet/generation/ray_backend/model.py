@@ -10,7 +10,6 @@ A row then depends on its own prompt alone, as it does without a cluster.
 At most one task for each worker runs at the same time (`run_concurrently`), each in a thread of this process.
 """
 
-import json
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
@@ -27,8 +26,10 @@ from discreet.generation.ray_backend.connection import connect_ray
 from discreet.generation.wrapping import WrappedModel
 
 R = TypeVar("R")
+Reader = Callable[[ScoringModel, list[str]], list[Any]]
+"""Returns a value for each text, which depends on that text alone."""
 _SHARE = {"num_cpus": 0.25, "scheduling_strategy": "SPREAD"}
-"""The resources of a worker and of a reader. Each processor has one of both, and capacity for tasks of Ray Data."""
+"""The resources of a worker. Each processor has one, and capacity for tasks of others."""
 _LOOK = 1.0
 """Seconds after which a thread that waits for a worker checks whether it was stopped."""
 _START = 600.0
@@ -107,31 +108,29 @@ class RayModel(WrappedModel):
         found: Logits = self.result(worker.token_nll.remote(tuple(shared), tuple(prompts)))
         return found
 
-    def read(self, reader: Callable[[ScoringModel, list[str]], list[Any]], texts: Sequence[str]) -> Iterator[Any]:
-        """Yield the result of `reader` for each text, in the order of the texts, by Ray Data.
+    def read(self, reader: Reader, texts: Sequence[str]) -> Iterator[Any]:
+        """Yield the result of `reader` for each text, in the order of the texts. A worker reads a batch.
 
         Args:
-            reader: returns a JSON value for each text, which depends on that text alone. It is sent to the workers.
+            reader: it is sent to the workers.
             texts: the texts; read in batches.
 
         Raises:
             DiscreetError: if the workers fail.
         """
-        rows = self._ray.data.from_items([{"place": place, "text": text} for place, text in enumerate(texts)])
-        done = rows.map_batches(
-            _Reader,
-            batch_size=_AT_ONCE,
-            compute=self._ray.data.ActorPoolStrategy(size=self.workers),
-            fn_constructor_args=(self.name, reader, self.probe),
-            **_SHARE,
-        )
-        early: dict[int, Any] = {}
+        batches = [list(texts[start : start + _AT_ONCE]) for start in range(0, len(texts), _AT_ONCE)]
+        early: dict[int, list[Any]] = {}
         wanted = 0
         with self._explained():
-            for row in done.iter_rows():
-                early[int(row["place"])] = json.loads(row["found"])
+            pool = self._ray.util.ActorPool(self._started)
+            reader = self._ray.put(reader)
+            for place, batch in enumerate(batches):
+                pool.submit(lambda worker, work: worker.read.remote(reader, *work), (place, batch))
+            while pool.has_next():
+                place, found = pool.get_next_unordered()
+                early[place] = found
                 while wanted in early:
-                    yield early.pop(wanted)
+                    yield from early.pop(wanted)
                     wanted += 1
 
     def run_concurrently(self, works: Sequence[Callable[[], R]], on_progress: Callable[[int], None]) -> list[R]:
@@ -200,7 +199,7 @@ class RayModel(WrappedModel):
     def _explained(self) -> Iterator[None]:
         try:
             yield
-        except (self._ray.exceptions.RayError, self._ray.data.exceptions.SystemException) as error:
+        except self._ray.exceptions.RayError as error:
             # Without the error of the worker, whose message may contain words of a document.
             raise DiscreetError(
                 f"The workers of the cluster failed ({type(error).__name__}). Each needs discreet in this version, its "
@@ -274,17 +273,9 @@ class Worker:
         """Return minus the log-probability of each token."""
         return self._model.token_nll(shared, prompts)
 
-
-class _Reader:
-    """A reader of batches of texts on a processor of the cluster."""
-
-    def __init__(self, name: str, reader: Callable[[ScoringModel, list[str]], list[Any]], expected: str) -> None:
-        self._model, self._reader = load_model(name), reader
-        _alike([expected, probe(self._model)])
-
-    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
-        found = self._reader(self._model, [str(text) for text in batch["text"]])
-        return {"place": batch["place"], "found": [json.dumps(each) for each in found]}
+    def read(self, reader: Reader, place: int, texts: list[str]) -> tuple[int, list[Any]]:
+        """Return what `reader` finds in each text, with the place of the batch among others."""
+        return place, reader(self._model, texts)
 
 
 def _alike(probes: Sequence[str]) -> None:
