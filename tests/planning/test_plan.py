@@ -27,7 +27,7 @@ def test_default_question_by_hand() -> None:
 
 def test_where_everybody_pays_by_hand() -> None:
     rows = {row.name: row for row in make_plan(5000, 8, 1e-6).rows}
-    assert (rows["consensus"].times, rows["consensus"].vault) == (4, 4)  # 4 times 2
+    assert (rows["consensus"].times, rows["consensus"].vault) == (8, 8)  # 8 times 1
     assert (rows["naive-multi-rag"].times, rows["naive-multi-rag"].vault) == (3, 3)  # 3 times 2.5
     assert rows["dp-vote-rag"].times == 1
 

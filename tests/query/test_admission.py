@@ -41,7 +41,7 @@ def test_a_delta_that_is_used_up_is_named() -> None:
     spent = Spending.of(BoundedRange(0.1, 4.9e-6))
     with pytest.raises(BudgetExhausted, match="--delta") as refused:
         question_budget(Consensus(delta=1e-6), BUDGET, spent, 1000)
-    assert refused.value.asked == pytest.approx(2.0, rel=0.01)
+    assert refused.value.asked == pytest.approx(1.0, rel=0.01)
     assert refused.value.left == pytest.approx(9.9, rel=0.01)
     question_budget(Consensus(choices=("yes", "no")), BUDGET, spent, 1000)
 

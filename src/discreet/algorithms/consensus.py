@@ -73,7 +73,7 @@ class Consensus(VoterEnsemble):
 
     name: ClassVar[str] = "consensus"
 
-    epsilon: float = 2.0
+    epsilon: float = 1.0
     choices: tuple[str, ...] = ()
     flip: bool = False
     vote_shares: bool = False
