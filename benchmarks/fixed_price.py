@@ -3,15 +3,16 @@
     .venv/bin/python -m benchmarks.fixed_price DOCUMENTS QUESTIONS [--limit 40] [--seeds 3] [--voters 40 80]
         [--epsilon 0.5 1 2 3 5 8] [--token-voters 40 80] [--token-epsilon 0.5 1 2 3 5 8 10] [--plot FILE.svg]
         [--adaptive [--similarity 0.32] [--numbers 20 40 60 80]] [--dp-rag [--wanted 40 80]]
-        [--only "dp-ksa" "consensus"]
+        [--only "dp-ksa" "consensus"] [--propose CORPUS.jsonl]
     .venv/bin/python -m benchmarks.fixed_price --tables TABLE.md ... [--plot FILE.svg]
 
 Prints a Markdown table; with `--tables`, one by the number of voters, of tables that it printed before. With answers of
 kind "reference", likeness to them instead of accuracy, and no choices; else "consensus among choices" chooses among all
 the answers that the file has for questions of the same kind. With `--adaptive`, also a number of voters for each
 question: by a noisy count of units near it ("adaptive"), and, for comparison and without a guarantee for that choice,
-by the file's own count of units that hold the answer ("told"). With `--dp-rag`, also tokens from summed opinions, for
-each `--token-epsilon`; the second figure is then the units wanted.
+by the file's own count of units that hold the answer ("told"). With `--propose CORPUS`, also "consensus, corpus
+proposing": the answers of a public corpus need fewer votes. With `--dp-rag`, also tokens from summed opinions, for each
+`--token-epsilon`; the second figure is then the units wanted.
 Noise is seeded: a second run prints the same figures, but for the seconds. Delta is that of a question.
 """
 
@@ -33,11 +34,13 @@ from discreet.evaluation.datasets import Question, read_questions
 from discreet.evaluation.experiment import Outcome, Row, run_answers, summary
 from discreet.evaluation.report import likeness_cells
 from discreet.registry import DPKSA, DPRAG, KSA, RAG, Adaptive, Consensus, DPSparseVoteRAG, DPVoteRAG, NonRAG, VoteRAG
+from discreet.retrieval.public import PublicTexts
 from discreet.vault import Vault
 
 CHOOSING = "consensus among choices"
 GROUNDED = "consensus, grounded votes"
 LED, LED_GROUNDED = "consensus, leader", "consensus, leader and grounded votes"
+PROPOSING, PROPOSING_GROUNDED = "consensus, corpus proposing", "consensus, corpus proposing and grounded votes"
 DRAWN = (1.0, 3.0, 8.0)
 """The epsilons that are drawn against the number of voters."""
 Made = dict[tuple[str, int, float | None], Algorithm]
@@ -69,6 +72,18 @@ def made(given: argparse.Namespace, kind: str, choices: dict[str, tuple[str, ...
     for wanted in given.wanted if given.dp_rag else ():
         for epsilon in given.token_epsilon:
             found[DPRAG.name, wanted, epsilon] = DPRAG(wanted=wanted, epsilon=epsilon, delta=given.delta)
+    return found
+
+
+def proposed(given: argparse.Namespace) -> Made:
+    """What hears the answers of a public corpus."""
+    found: Made = {}
+    for voters in given.voters:
+        for epsilon in given.epsilon:
+            for name, grounded in ((PROPOSING, False), (PROPOSING_GROUNDED, True)):
+                if not given.only or name in given.only:
+                    question = {"voters": voters, "epsilon": epsilon, "delta": given.delta}
+                    found[name, voters, epsilon] = Consensus(**question, grounded=grounded)
     return found
 
 
@@ -107,6 +122,7 @@ def usable(algorithm: Algorithm, vault: Vault) -> bool:
 def run(given: argparse.Namespace, vault: Vault, questions: list[Question], progress: Callable[[], None]) -> list[Line]:
     """All answers; a row for each algorithm, number of voters and epsilon."""
     choices, model = choices_of(given.questions), CachingModel(vault.model)
+    corpus = PublicTexts.read(given.propose, vault.embedder) if given.propose else None
     answers: dict[tuple[str, int, float | None], list[list[Outcome]]] = defaultdict(list)
     named: Made = {}
     for question in questions:
@@ -118,6 +134,11 @@ def run(given: argparse.Namespace, vault: Vault, questions: list[Question], prog
         once = list(dict.fromkeys(asked.values()))
         found = run_answers(vault, [question], once, given.seeds, progress, model)
         for key, algorithm in asked.items():
+            answers[key] += found[algorithm]
+        proposing = {key: a for key, a in proposed(given).items() if corpus and usable(a, vault)}
+        named |= proposing
+        found = run_answers(vault, [question], list(proposing.values()), given.seeds, progress, model, propose=corpus)
+        for key, algorithm in proposing.items():
             answers[key] += found[algorithm]
     return [(*key, summary(named[key], groups)) for key, groups in answers.items()]
 
@@ -255,6 +276,7 @@ def main() -> None:
     parser.add_argument("--adaptive", action="store_true", help="also a number of voters for each question")
     parser.add_argument("--similarity", type=float, default=Adaptive().similarity)
     parser.add_argument("--numbers", type=int, nargs="+", default=list(Adaptive().numbers))
+    parser.add_argument("--propose", type=Path, help="a public corpus whose answers are candidates")
     parser.add_argument("--dp-rag", action="store_true", help="also tokens from summed opinions")
     parser.add_argument("--wanted", type=int, nargs="+", default=[DPRAG().wanted], help="units above its threshold")
     parser.add_argument("--only", nargs="+", help="the names of the rows wanted; all if not given")

@@ -16,6 +16,7 @@ from discreet.algorithms.common.ensemble import RoundBudget, VoterEnsemble
 from discreet.algorithms.common.grounded_votes import NO, YES, vote
 from discreet.algorithms.dp_ksa import DPKSA
 from discreet.algorithms.dp_sparse_vote_rag import DPSparseVoteRAG
+from discreet.algorithms.text.candidates import candidates_of, named_candidate
 from discreet.algorithms.text.normalize import canonical, check_choices, choice
 from discreet.algorithms.text.rephrase import phrase
 from discreet.algorithms.text.shared_words import shared_words
@@ -29,7 +30,7 @@ from discreet.privacy.mechanisms.exponential import ExponentialMechanism, Permut
 from discreet.privacy.mechanisms.histogram import NoisyHistogram
 from discreet.privacy.mechanisms.leader_certificate import LARGEST_EPSILON, LEAST_DELTA, certified_cost
 from discreet.privacy.mechanisms.leader_law import leader_delta
-from discreet.privacy.mechanisms.leader_selection import LeaderSelection
+from discreet.privacy.mechanisms.leader_selection import MOST_CANDIDATES, LeaderSelection
 from discreet.privacy.mechanisms.limited_domain import ObservedSelection
 from discreet.privacy.partition import REPLACE_ONE
 from discreet.privacy.private import Private
@@ -38,6 +39,7 @@ from discreet.retrieval.documents import Passage
 
 FALLBACKS = ("keywords", "sparse")
 MOST_CHOICES = 10_000
+MOST_PROPOSED = 100
 # The cost of the leader's law is proved quickly for so many voters.
 MOST_LEADER_VOTERS = 40
 # The prompt lists at most so many choices. More would leave no room for the question.
@@ -64,6 +66,9 @@ class Consensus(VoterEnsemble):
             yes or no by its documents and its answer to the open question, and not by the model's own yes or no.
         leader: whether the answer is selected by the leader's law, which needs half of the votes (`leader_selection`),
             if there are at most `MOST_LEADER_VOTERS` voters, and its epsilon is at most 8.
+        propose: public answers that are candidates before a voter votes, at most 20 with different canonical forms. A
+            candidate needs about half of the votes that another answer needs. With probability 0.02 at most, one that
+            no voter gave is released. They are heard where the leader's law is proved with them.
         fallback: the stages to try in order with the remaining budget if the voters do not agree: "keywords" (dp-ksa,
             on the same answers), "sparse" (votes on tokens). Only stages that run are paid.
         fallback_share: the part of epsilon for the fallback, in equal parts for its stages. Unused without a fallback.
@@ -80,6 +85,7 @@ class Consensus(VoterEnsemble):
     unsaid: str = ""
     grounded: bool = False
     leader: bool = True
+    propose: tuple[str, ...] = ()
     fallback: tuple[str, ...] = ()
     fallback_share: float = 0.5
     private_tokens: int = 4
@@ -87,7 +93,7 @@ class Consensus(VoterEnsemble):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("choices", "fallback"):  # accepts a list, too
+        for name in ("choices", "propose", "fallback"):  # accepts a list, too
             if isinstance(getattr(self, name), str):
                 raise UsageError(f"{name} is a sequence of texts, not one text.")
             object.__setattr__(self, name, tuple(getattr(self, name)))
@@ -98,7 +104,11 @@ class Consensus(VoterEnsemble):
             raise UsageError(f"A fallback is named twice: {', '.join(self.fallback)}. Name each once.")
         if not 0 < self.fallback_share < 1:
             raise UsageError(f"fallback_share lies between 0 and 1, not {self.fallback_share}.")
+        if len(self.propose) > MOST_PROPOSED:
+            raise UsageError(f"{len(self.propose)} proposed answers are more than {MOST_PROPOSED}. Propose fewer.")
         if self.choices:
+            if self.propose:
+                raise UsageError("With choices, no other answer can be released. Leave out `propose` or the choices.")
             check_choices(self.choices)
             if len(self.choices) > MOST_CHOICES:
                 raise UsageError(f"{len(self.choices)} choices are more than {MOST_CHOICES:,}.")
@@ -149,7 +159,11 @@ class Consensus(VoterEnsemble):
             UsageError: if the budget is too small. The message names the epsilon or the number of voters that suffices.
         """
         selection = self._stages(rounds.epsilon, rounds.delta, REPLACE_ONE)[0]
-        if isinstance(selection, OpenSelection) and selection.chance(self.voters) < _HOPELESS:
+        chance = isinstance(selection, OpenSelection) and selection.chance(self.voters)
+        if isinstance(selection, LeaderSelection) and self.propose:
+            heard = replace(selection, candidates=tuple(dict.fromkeys(self.propose))[:MOST_CANDIDATES])
+            chance = heard.candidate_chance(self.voters)
+        if isinstance(selection, OpenSelection) and chance < _HOPELESS:
             raise UsageError(
                 f"Too little for any answer: with {self.voters} voter{'s' * (self.voters != 1)}, epsilon "
                 f"{rounds.epsilon:.3g} for the vote and a failure probability of {rounds.delta:.2g}, even a unanimous "
@@ -204,7 +218,9 @@ class Consensus(VoterEnsemble):
         if self.choices:
             return self._choose(answers.read(partial(self._named, question), None), model, privacy, rounds)
         selection = self._stages(rounds.epsilon, rounds.delta, documents.change)[0]
-        winner = privacy.release(selection, self._votes(question, shares))
+        if isinstance(selection, LeaderSelection):
+            selection = replace(selection, candidates=self._candidates(question))
+        winner = privacy.release(selection, self._votes(question, shares, selection))
         if winner is not None:
             # The comparison is post-processing: `winner` is released, and `public` was written without documents.
             same = winner == self._vote(question, (public,), public)
@@ -221,9 +237,34 @@ class Consensus(VoterEnsemble):
                 break
         return draft
 
-    def _votes(self, question: str, shares: Private[tuple[tuple[str, ...], str]]) -> Private[str | None]:
+    @property
+    def hears_proposals(self) -> bool:
+        """Whether public answers can be candidates of the vote."""
+        return not self.choices and self._is_led(REPLACE_ONE)
+
+    def with_proposals(self, answers: tuple[str, ...]) -> Self:
+        """Return the consensus with public answers as candidates, after its own; itself if it hears none."""
+        if not self.hears_proposals:
+            return self
+        return replace(self, propose=tuple(dict.fromkeys((*self.propose, *answers)))[:MOST_PROPOSED])
+
+    def _candidates(self, question: str) -> tuple[str, ...]:
+        """Return the public candidates in the form of votes."""
+        return candidates_of(self.propose, lambda text: self._vote(question, (text,), text), question, MOST_CANDIDATES)
+
+    def _votes(
+        self, question: str, shares: Private[tuple[tuple[str, ...], str]], selection: OpenSelection
+    ) -> Private[str | None]:
         """Return each voter's vote; None is an abstention."""
-        return shares.read(lambda share: self._vote(question, *share) or None, otherwise=None)
+        heard = isinstance(selection, LeaderSelection) and selection.proposes
+        candidates = selection.candidates if isinstance(selection, LeaderSelection) and heard else ()
+
+        def vote(share: tuple[tuple[str, ...], str]) -> str | None:
+            own = self._vote(question, *share)
+            said = own if self.grounded else self.prefix + share[1]
+            return named_candidate(own, said, candidates, question) or None
+
+        return shares.read(vote, otherwise=None)
 
     def _vote(self, question: str, texts: Sequence[str], answer: str) -> str:
         """Return one voter's vote: a function of the question, its documents and its answer alone."""

@@ -32,6 +32,9 @@ def ask(
     max_tokens: Annotated[int | None, typer.Option(help="Maximum length of an answer.")] = None,
     not_private: Annotated[bool, typer.Option("--not-private", help="Allow algorithms without a guarantee.")] = False,
     corpus: Annotated[Path | None, typer.Option(help="Answer from a synthetic corpus at no cost.")] = None,
+    propose: Annotated[
+        Path | None, typer.Option(metavar="CORPUS", help="A public corpus whose answers need fewer votes.")
+    ] = None,
     anew: Annotated[bool, typer.Option("--anew", help="Ask an earlier question again, and pay again.")] = False,
     reuse: Annotated[bool, typer.Option("--reuse/--no-reuse", hidden=True)] = True,
     public: Annotated[bool, typer.Option("--public/--no-public", hidden=True)] = True,
@@ -61,6 +64,7 @@ def ask(
             "no_reuse": not reuse,
             "no_public": not public,
             "latency_step": quantum,
+            "propose": propose,
         }
         free = parse_for_any(["non-rag"], [text for text in param or () if _is_free(text)], {"max_tokens": max_tokens})
         others = {name: True for name in read_assignments(param or ()) if not _is_free(name)}
@@ -78,6 +82,7 @@ def ask(
         anew=anew,
         public=public,
         quantum=quantum,
+        propose=propose,
     )
     check = None if anyway or not_private else answerable(opened, tuple(choice or ()))
     return ask_each(opened, question, paid, check, shown=shown)

@@ -91,6 +91,7 @@ def run_answers(
     progress: Callable[[], None] = lambda: None,
     model: CachingModel | None = None,
     public: PublicTexts | None = None,
+    propose: PublicTexts | None = None,
 ) -> Answers:
     """Return all answers. Nothing is paid; the noise is seeded, so a run can be repeated. See `Vault.simulate`.
 
@@ -102,7 +103,7 @@ def run_answers(
     for question in questions:
         for algorithm in algorithms:
             outcomes[algorithm].append(
-                [_answer(vault, model, question, algorithm, seed, progress, public) for seed in range(seeds)]
+                [_answer(vault, model, question, algorithm, seed, progress, public, propose) for seed in range(seeds)]
             )
     return outcomes
 
@@ -120,12 +121,13 @@ def _answer(
     seed: int,
     progress: Callable[[], None],
     public: PublicTexts | None,
+    propose: PublicTexts | None,
 ) -> Outcome:
     # The cache holds best tokens only; these algorithms need the logits or the states.
     used = vault.model if algorithm.required & {Capability.LOGITS, Capability.STATES} else model
     start = time.perf_counter()
     noise = InsecureSeededNoise(hash_seed(question.id, algorithm, seed))
-    answer = vault.simulate(question.question, algorithm, noise=noise, model=used, public=public)
+    answer = vault.simulate(question.question, algorithm, noise=noise, model=used, public=public, propose=propose)
     seconds = time.perf_counter() - start
     progress()
     receipt = answer.receipt

@@ -21,6 +21,7 @@ from discreet.query.answer_cache import AnswerCache, Released
 from discreet.query.components import QueryComponents
 from discreet.query.execution import Execution
 from discreet.query.odometer import Odometer, times, unit_cost
+from discreet.query.proposals import propose
 from discreet.query.recall import ALIKE, RELATED, find_released, keep_answer, public_record, repeat_answer
 from discreet.query.single_flight import alone_with
 from discreet.query.validation import (
@@ -45,6 +46,7 @@ class AskOptions:
         reuse: whether released answers to this question and to related ones may be used.
         anew: whether to pay again for a question that was asked before.
         public: whether the public prompt may read the public corpus, if the vault has one.
+        propose: the public corpus that proposes answers to the voters; none if None.
         id: the question's id in the ledger, of 32 hexadecimal digits; a new one if empty.
         ceiling: the most that any one unit may pay; None for no limit beside the algorithm's own.
     """
@@ -55,6 +57,7 @@ class AskOptions:
     public: bool = True
     id: str = ""
     ceiling: Spending | None = None
+    propose: PublicTexts | None = None
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,7 @@ class Simulation:
         ledger: the ledger of a simulation; one with enough budget if None.
         history: the answers of the simulation, to use again and to extend.
         public: the texts that the public prompt may read; none if None.
+        propose: the public corpus that proposes answers to the voters; none if None.
     """
 
     noise: Noise | None = None
@@ -87,6 +91,7 @@ class Simulation:
     ledger: UnitLedger | None = None
     history: AnswerCache | None = None
     public: PublicTexts | None = None
+    propose: PublicTexts | None = None
 
 
 @dataclass(frozen=True)
@@ -156,6 +161,8 @@ class QueryPipeline:
         ledger = how.ledger or MemoryLedger(granted, simulation=True)
         query = Query(question, public_record(related, how.public, question))
         by_unit = algorithm.payment is Payment.EACH_UNIT
+        if how.propose is not None and algorithm.hears_proposals:
+            algorithm = algorithm.with_proposals(propose(question, how.propose, related, algorithm, model))
         algorithm.prepare(question, model)
         execution = Execution(secrets.token_hex(8), query, algorithm, ceiling, by_unit, unit, how.noise)
         answered = execution.answer(self._corpus(algorithm), model, ledger)
@@ -220,8 +227,12 @@ class QueryPipeline:
         texts = parts.public_context.texts if request.options.public and request.plan else None
         query = Query(request.question, public_record(before, texts, request.question))
         by_unit, unit = parts.settings.payment == "unit", parts.settings.unit_field
-        execution = Execution(request.options.id or uuid.uuid4().hex, query, algorithm, ceiling, by_unit, unit)
         algorithm.prepare(request.question, parts.model)
+        asked = algorithm
+        if request.options.propose is not None and algorithm.hears_proposals:
+            found = propose(request.question, request.options.propose, before, algorithm, parts.model)
+            asked = algorithm.with_proposals(found)
+        execution = Execution(request.options.id or uuid.uuid4().hex, query, asked, ceiling, by_unit, unit)
         parts.ledger.begin(execution.id, algorithm.name, request.question, private=algorithm.private)
         parts.asked.append(execution.id)
         answered = execution.answer(self._corpus(algorithm), parts.model, parts.ledger)

@@ -308,6 +308,7 @@ class Vault:
         public: bool = True,
         quantum: float = 0.0,
         question_id: str = "",
+        propose: str | Path | None = None,
     ) -> Answer:
         """Answer a question, and charge it. A question that was asked before costs nothing.
 
@@ -323,6 +324,8 @@ class Vault:
             public: whether the public prompt may read the public corpus, if the vault has one.
             quantum: seconds; the answer or the refusal comes at a multiple of them, or at once if 0 (`query.latency`).
             question_id: the question's id in the ledger, of 32 hexadecimal digits; a new one if empty.
+            propose: a public corpus, such as a synthetic one. Its answers are candidates of a consensus, which then
+                needs fewer votes for them (`Consensus.propose`). The price is the same.
 
         Raises:
             UsageError, BadData, BudgetExhausted: if the question is empty or too long, if a baseline lacks
@@ -330,8 +333,16 @@ class Vault:
                 released or charged.
             Interrupted: if Ctrl-C was pressed; charges stay.
         """
+        chosen = algorithm or self.default_algorithm()
+        if propose is not None and not chosen.hears_proposals:
+            raise UsageError(
+                f"{chosen.name} hears no proposed answers with these parameters. Use consensus, without choices, with "
+                "the leader and at most 40 voters."
+            )
         with at_a_multiple(quantum):
-            return self._ask(question, algorithm, AskOptions(not_private, reuse, anew, public, question_id))
+            texts = PublicTexts.read(Path(propose), self.embedder) if propose is not None else None
+            options = AskOptions(not_private, reuse, anew, public, question_id, propose=texts)
+            return self._ask(question, chosen, options)
 
     def _ask(self, question: str, algorithm: Algorithm | None, options: AskOptions) -> Answer:
         return self.pipeline.run(question, algorithm or self.default_algorithm(), options)
@@ -365,6 +376,7 @@ class Vault:
         ledger: UnitLedger | None = None,
         history: AnswerCache | None = None,
         public: PublicTexts | None = None,
+        propose: PublicTexts | None = None,
     ) -> Answer:
         """Answer as `ask` would, without a charge. The answer is private: for the custodian alone.
 
@@ -376,8 +388,10 @@ class Vault:
             ledger: the ledger of a simulation; one with enough budget if None.
             history: the answers of the simulation, to use again and to extend.
             public: the texts that the public prompt may read; none if None.
+            propose: the public corpus that proposes answers to the voters; none if None.
         """
-        return self.pipeline.simulate(question, algorithm, Simulation(noise, model, ledger, history, public))
+        how = Simulation(noise, model, ledger, history, public, propose)
+        return self.pipeline.simulate(question, algorithm, how)
 
     def default_algorithm(self) -> Algorithm:
         """Return the algorithm of questions that name none."""

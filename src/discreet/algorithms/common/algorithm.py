@@ -161,6 +161,15 @@ class Algorithm(ABC):
         """
         return self
 
+    @property
+    def hears_proposals(self) -> bool:
+        """Whether public answers can be candidates of the vote (`with_proposals`)."""
+        return False
+
+    def with_proposals(self, answers: tuple[str, ...]) -> Self:
+        """Return the algorithm with public answers as candidates, at the same price; itself if it hears none."""
+        return self
+
     def count_votes(self, budget: Budget, vocabulary: int) -> "tuple[VoterEnsemble, RoundBudget] | None":
         """Return the voters of one question and their budget; None if the number of votes is not fixed.
 

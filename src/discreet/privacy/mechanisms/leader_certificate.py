@@ -21,7 +21,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.privacy.mechanisms.leader_law import MARGIN, leader_curve, leader_delta, slot_weights
+from discreet.privacy.mechanisms.leader_law import MARGIN, leader_curve, leader_delta, prior_votes, slot_weights
+from discreet.privacy.mechanisms.leader_low import Electorate, LowAnswers
 from discreet.privacy.mechanisms.selection_curves import LEAST_EPSILON, read_curve
 from discreet.privacy.noise import WHOLE
 
@@ -35,30 +36,62 @@ _FLOATS = 1e-14
 """More than the error of the floats in one divergence: it is a sum of some dozens of terms, each at most 1."""
 _PRICES = 32
 """Proofs between a price and its double."""
-_MOST_STATES, _MOST_PIECES = 60_000, 400_000
+_LOWS = (0.003, 0.01, 0.02, 0.03, 0.045, 0.07, 0.1)
+_MOST_PIECES = 400_000
+
+
+@dataclass(frozen=True)
+class CertifiedLaw:
+    """A law that is proved to cost a price.
+
+    Attributes:
+        epsilon: of the law.
+        start: the votes that each public candidate has before a voter votes.
+    """
+
+    epsilon: float
+    start: int = 0
 
 
 def inner_epsilon(epsilon: float, delta: float, voters: int) -> float | None:
-    """Return the largest epsilon of a law, of those tried, that is certified to cost `epsilon`; None if none is.
+    """Return the largest epsilon of a law, of those tried, that is certified to cost `epsilon`; None if none is."""
+    law = find_law(epsilon, delta, voters)
+    return law.epsilon if law else None
+
+
+def find_law(epsilon: float, delta: float, voters: int, candidates: int = 0) -> CertifiedLaw | None:
+    """Return the law with the largest epsilon, of those tried, that is certified to cost `epsilon`; None if none is.
 
     Proofs are made for the prices 2^(k/32), and `epsilon` is rounded down to one. A proof takes a second, and analysts
     may name any number as a price. So there are few enough proofs to keep them all.
     """
     if not 0 < epsilon < math.inf:
         return None
-    return _inner_of(min(epsilon, 2 ** (math.floor(_PRICES * math.log2(epsilon)) / _PRICES)), delta, voters)
+    price = min(epsilon, 2 ** (math.floor(_PRICES * math.log2(epsilon)) / _PRICES))
+    return _law_of(price, delta, voters, candidates)
 
 
 @lru_cache(maxsize=4096)
-def _inner_of(price: float, delta: float, voters: int) -> float | None:
-    low, high = 0, len(SLACKS)
-    while low < high:
-        middle = (low + high) // 2
-        if certified(price / (1 + SLACKS[middle]), delta, voters, price):
-            high = middle
-        else:
-            low = middle + 1
-    return price / (1 + SLACKS[low]) if low < len(SLACKS) else None
+def _law_of(price: float, delta: float, voters: int, candidates: int) -> CertifiedLaw | None:
+    if not (LEAST_EPSILON <= price <= LARGEST_EPSILON and LEAST_DELTA <= delta <= LARGEST_DELTA):
+        return None
+    for fewer in (0, 1) if candidates else (0,):
+
+        def law(slack: float, fewer: int = fewer) -> CertifiedLaw:
+            inner = price / (1 + slack)
+            return CertifiedLaw(inner, max(0, prior_votes(inner, delta, candidates) - fewer))
+
+        low, high = 0, len(SLACKS)
+        while low < high:
+            middle = (low + high) // 2
+            tried = law(SLACKS[middle])
+            if certified(tried.epsilon, delta, voters, price, candidates, tried.start):
+                high = middle
+            else:
+                low = middle + 1
+        if low < len(SLACKS):
+            return law(SLACKS[low])
+    return None
 
 
 def certified_cost(inner: float, delta: float, voters: int) -> float | None:
@@ -67,17 +100,18 @@ def certified_cost(inner: float, delta: float, voters: int) -> float | None:
 
 
 @lru_cache(maxsize=256)
-def certified(inner: float, delta: float, voters: int, epsilon: float) -> bool:
+def certified(inner: float, delta: float, voters: int, epsilon: float, candidates: int = 0, start: int = 0) -> bool:
     """Return whether the law at (`inner`, `delta`) with so many voters is proved to cost at most (`epsilon`, `delta`).
 
-    False means that no proof was found.
+    Each of `candidates` public answers has `start` votes before a voter votes. False means that no proof was found.
     """
     if not (LEAST_EPSILON <= inner <= epsilon <= LARGEST_EPSILON and voters >= 1):
         return False
-    if not LEAST_DELTA <= delta <= LARGEST_DELTA:
+    if not LEAST_DELTA <= delta <= LARGEST_DELTA or (candidates and start < 1):
         return False
-    for low in (0.003 * inner, 0.01 * inner):
-        proof = _Proof(inner, delta, voters, epsilon, low)
+    public = Electorate(voters, candidates, start if candidates else 0)
+    for low in _LOWS:
+        proof = _Proof(inner, delta, public, epsilon, low * inner)
         if proof.floor:
             return proof.holds()
     return False
@@ -121,63 +155,47 @@ class _Bounds:
 class _Proof:
     """The bounds that hold for every state, for one selection."""
 
-    def __init__(self, inner: float, delta: float, voters: int, epsilon: float, low: float) -> None:
+    def __init__(self, inner: float, delta: float, public: Electorate, epsilon: float, low: float) -> None:
         curve = leader_curve(inner, delta)
-        entries = [read_curve(curve, votes) for votes in range(voters + 2)]
+        entries = [read_curve(curve, votes) for votes in range(public.most + 2)]
         self.alone: Numbers = np.array([entry / WHOLE for entry in entries])
         self.missing: Numbers = np.array([(WHOLE - entry) / WHOLE for entry in entries])
         none, one = slot_weights(inner, 1)
         self.half = math.log(one / none)
         self.growth = math.exp(epsilon)
-        self.delta, self.voters = delta, voters
+        self.delta, self.public = delta, public
         # The law rounds the probability of each answer by at most 2^-64.
-        self.rounding = _FLOATS + (1 + self.growth) * (voters + 1) / WHOLE
+        self.rounding = _FLOATS + (1 + self.growth) * (public.slots + 1) / WHOLE
+        self.low = LowAnswers(self.alone, self.half, public, low)
         possible = epsilon >= inner - math.log1p(-low) and self.rounding <= MARGIN * delta
-        self.floor = self._floor(low) if possible else 0
-        # Answers so many votes below the top weigh so little that all of them are low.
-        self.depth = 4 + math.ceil(math.log(voters / low) / self.half)
-
-    def _floor(self, low: float) -> int:
-        """Return with how many votes answers are low: one of all is released with at most `low`. 0 if none are."""
-        votes = 0
-        while votes < self.voters and self._released(votes + 2) <= low and self.alone[votes + 2] * self.voters <= 1:
-            votes += 1
-        return votes
-
-    def _released(self, votes: int) -> float:
-        """Return how probably, at most, one of all answers is released if each has at most so many votes."""
-        few = self.alone[1 : votes + 1]
-        return float(self.voters * (few / np.arange(1, len(few) + 1)).max())
-
-    def lowest(self, top: int) -> int:
-        """Return the most votes of a low answer, where the top is `top`, or one more or less after the move."""
-        return max(self.floor, top + 1 - self.depth)
-
-    def released_low(self, top: int) -> float:
-        """Return how probably, at most, one of all low answers is released."""
-        far = self.voters / (self.floor + 1) * math.exp(-self.half * (self.depth - 2))
-        return self._released(self.floor + 1) + (far if self.lowest(top) > self.floor else 0.0)
+        self.floor = self.low.floor if possible else 0
 
     def holds(self) -> bool:
         """Return whether every move at every top above the floor is within epsilon and delta."""
-        return all(self._holds_at(top) for top in range(self.floor + 1, self.voters + 1))
+        return all(self._holds_at(top) for top in range(self.floor + 1, self.public.most + 1))
 
     def _holds_at(self, top: int) -> bool:
-        levels = np.arange(top + 1, self.lowest(top) - 1, -1)
-        answers = _list_states(levels, self.voters)
+        # Few explicit levels often suffice, and have few states.
+        return any(self._holds_above(top, lowest) for lowest in self.low.lowest(top))
+
+    def _holds_above(self, top: int, lowest: int) -> bool:
+        """Return whether the moves at `top` are within epsilon and delta, where answers above `lowest` are explicit."""
+        levels = np.arange(top + 1, lowest - 1, -1)
+        answers = self.low.list_states(levels)
         if answers is None:
             return False
         states = _States(levels, answers, top)
         return all(_Move(self, states, *move).holds() for move in _list_moves(states))
 
-    def bounds(self, states: _States, total: Numbers) -> _Bounds:
-        """Return bounds for the law, from bounds for the weight of all slots, shape (2, states)."""
+    def bounds(self, states: _States, weights: Numbers) -> _Bounds:
+        """Return bounds for the law, from bounds for the weight of low answers, shape (2, states)."""
         place, votes = states.place, np.exp(self.half * states.levels)
+        total = states.answers @ votes + weights
         share = votes / total[::-1, :, None]
         level = np.minimum(self.alone[states.levels], share)
         rivals = (states.answers * level).sum(axis=2) - level[:, :, place]
-        low = self.released_low(states.top)
-        rest = np.stack([np.maximum(1 - rivals[1] - low, share[0, :, place]), 1 - rivals[0]])
+        low = self.low.released(states.answers, states.levels, weights[1], total)
+        rest = np.stack([np.maximum(1 - rivals[1] - low[1], share[0, :, place]), 1 - rivals[0] - low[0]])
         tied = states.answers[:, place]
         leader = self.alone[states.top] * rest / tied + (1 - 1 / tied) * level[:, :, place]
         return _Bounds(level, leader, self.missing[states.top] * rest)
@@ -194,12 +212,13 @@ class _Move:
         for old, new in self.moved:
             after[:, self._place(old)] -= 1
             after[:, self._place(new)] += 1
-        left = proof.voters - before @ self.levels
-        possible = (after >= 0).all(axis=1) & ((left >= 1) | (loser is not None))
+        possible = (after >= 0).all(axis=1)
+        if loser is None:
+            possible &= proof.low.left(before, self.levels) >= 1
         # A leader that is alone and gains is proved by hand.
         if winner == self.top and loser != self.top:
             possible &= before[:, states.place] > 1
-        self.before, self.after, self.left = before[possible], after[possible], left[possible]
+        self.before, self.after = before[possible], after[possible]
         self.loses_low, self.gains_low = loser is None, winner is None
 
     def _place(self, level: int) -> int:
@@ -218,33 +237,32 @@ class _Move:
 
     def _holds_for(self, rows: Wholes, top: int) -> bool:
         """Return whether the move holds in the states `rows`, after which the top is `top`."""
-        lowest = int(self.levels[-1])
-        slots = (self.proof.voters - self.before.sum(axis=1)).astype(float)
-        heaviest = slots + (self.left + 1) * math.expm1(self.proof.half * lowest) / lowest
-        pieces, weights = rows, np.stack([slots[rows], heaviest[rows]])
+        lightest, heaviest = self.proof.low.weights(self.before, self.levels)
+        pieces, weights = rows, np.stack([lightest[rows], heaviest[rows]])
         seen = 0
         while len(pieces):
             seen += len(pieces)
-            bad = ~(self._excess(pieces, weights, top, slots) <= self.proof.delta)  # what is no number proves nothing
+            bad = ~(
+                self._excess(pieces, weights, top, lightest) <= self.proof.delta
+            )  # what is no number proves nothing
             pieces, weights = pieces[bad], weights[:, bad]
             points = np.stack([weights[0], weights[0]])
-            if seen > _MOST_PIECES or not (self._excess(pieces, points, top, slots) <= self.proof.delta).all():
+            if seen > _MOST_PIECES or not (self._excess(pieces, points, top, lightest) <= self.proof.delta).all():
                 return False
             middle = weights.mean(axis=0)
             weights = np.concatenate([np.stack([weights[0], middle]), np.stack([middle, weights[1]])], axis=1)
             pieces = np.concatenate([pieces, pieces])
         return True
 
-    def _excess(self, rows: Wholes, weights: Numbers, top: int, slots: Numbers) -> Numbers:
+    def _excess(self, rows: Wholes, weights: Numbers, top: int, lightest: Numbers) -> Numbers:
         """Return a bound for the divergence at epsilon, for bounds of the weight of low answers, shape (2, states)."""
         proof = self.proof
         one = math.exp(proof.half * int(self.levels[-1])) * -math.expm1(-proof.half)
         moved = weights + np.array([[-one * self.loses_low], [one * self.gains_low]])
-        votes = np.exp(proof.half * self.levels)
         old = _States(self.levels, self.before[rows], self.top)
         new = _States(self.levels, self.after[rows], top)
-        before = proof.bounds(old, old.answers @ votes + weights)
-        after = proof.bounds(new, new.answers @ votes + np.maximum(moved, slots[rows]))
+        before = proof.bounds(old, weights)
+        after = proof.bounds(new, np.maximum(moved, lightest[rows]))
 
         def leaves(level: int, later: int) -> Numbers:
             most = before.leader[1] if level == self.top else before.level[1, :, self._place(level)]
@@ -269,20 +287,3 @@ def _list_moves(states: _States) -> Iterator[tuple[int | None, int | None]]:
         for winner in (None, *levels):
             if states.top in (loser, winner) or winner == states.top - 1:
                 yield loser, winner
-
-
-def _list_states(levels: Wholes, voters: int) -> Wholes | None:
-    """Return all numbers of answers at levels[1:] that voters can give, with one at the top; None if too many."""
-    found = np.zeros((1, 1), dtype=np.int64)
-    left = np.array([voters])
-    for place, level in enumerate(levels[1:]):
-        most = left // level
-        first = int(place == 0)
-        repeats = np.maximum(0, most + 1 - first)
-        if repeats.sum() > _MOST_STATES:
-            return None
-        rows = np.repeat(np.arange(len(found)), repeats)
-        number = np.arange(len(rows)) - np.repeat(np.cumsum(repeats) - repeats, repeats) + first
-        found = np.column_stack([found[rows], number])
-        left = left[rows] - number * level
-    return found

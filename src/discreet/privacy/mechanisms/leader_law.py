@@ -11,12 +11,17 @@ epsilon/2 and pi the curve of `selection_curves` for (epsilon, delta/2):
 
 e^h is a rational number a little below, so that whole numbers suffice. Each probability is rounded down to a multiple
 of 2^-64; the rest belongs to "nothing". All slots are computed, with numbers of one size, for all votes alike.
+
+A public candidate has a slot of its own, and votes of its own from the start. They count like votes of voters that do
+not change.
 """
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
 
+from discreet.privacy.mechanisms.optimal_selection import PRIOR
 from discreet.privacy.mechanisms.selection_curves import read_curve, unseen_curve
 from discreet.privacy.noise import WHOLE
 
@@ -36,24 +41,33 @@ def leader_curve(epsilon: float, delta: float) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=64)
-def slot_weights(epsilon: float, slots: int) -> tuple[int, ...]:
-    """Return e^(h c) for c = 0..`slots` votes, in units of 2^(-40 `slots`). The base is e^h, rounded down to 2^-40."""
+def slot_weights(epsilon: float, most: int) -> tuple[int, ...]:
+    """Return e^(h c) for c = 0..`most` votes, in units of 2^(-40 `most`). The base is e^h, rounded down to 2^-40."""
     # Two units below what the library says: its last digit may be wrong.
     base = math.floor(math.exp(epsilon / 2) * (1 << _BITS)) - 2
-    return tuple(base**votes << _BITS * (slots - votes) for votes in range(slots + 1))
+    return tuple(base**votes << _BITS * (most - votes) for votes in range(most + 1))
 
 
-def leader_law(counts: Sequence[int], leader: int, slots: int, epsilon: float, delta: float) -> list[int]:
+def prior_votes(epsilon: float, delta: float, candidates: int) -> int:
+    """Return the votes of each public candidate from the start: as many as keep it within its part of `PRIOR`."""
+    curve = leader_curve(epsilon, delta)
+    return bisect_right(curve, int(PRIOR * WHOLE) // candidates) - 1 if candidates else 0
+
+
+def leader_law(
+    counts: Sequence[int], leader: int, slots: int, epsilon: float, delta: float, start: int = 0
+) -> list[int]:
     """Return the weight of each answer in units of 2^-64. What is missing to 2^64 is the weight of nothing.
 
     Args:
         counts: the votes of each answer that has any.
         leader: the place of the leader in `counts`.
-        slots: the public number of voters, at least the sum of `counts`.
+        slots: the public number of voters and of candidates. Without candidates, at least the sum of `counts`.
         epsilon: of the law, not its cost.
         delta: of the law and of its cost.
+        start: the votes that each candidate has before a voter votes. They are part of `counts`.
     """
-    curve, weights = leader_curve(epsilon, delta), slot_weights(epsilon, slots)
+    curve, weights = leader_curve(epsilon, delta), slot_weights(epsilon, slots + start)
     votes = [*counts, *[0] * (slots - len(counts))]
     total = sum(weights[count] for count in votes)
     # In units of 1 / (2^64 total): pi(c) is `alone` total, and w is 2^64 times the slot's weight.

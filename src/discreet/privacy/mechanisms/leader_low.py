@@ -1,0 +1,164 @@
+"""What is known of the low answers in the proof for the leader: how probably one is released, and what they weigh.
+
+A state is known by its explicit answers, those near the top (`leader_certificate`). The votes that they leave are
+spread over the low answers, in a way that is not listed. A public candidate has `start` votes that no voter gave. How
+many of the explicit answers are candidates is known within bounds: c of them leave (voters - votes + c start) votes.
+Every bound here is linear in c, or the smaller of two that are, so the two ends suffice.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.float64]
+Wholes = NDArray[np.int64]
+_MOST_STATES = 60_000
+_DEPTHS = (5, 8)
+"""The numbers of levels that are tried first."""
+
+
+@dataclass(frozen=True)
+class Electorate:
+    """The public numbers of a selection.
+
+    Attributes:
+        voters: the number of voters.
+        candidates: the number of public candidates.
+        start: the votes that each candidate has before a voter votes.
+    """
+
+    voters: int
+    candidates: int = 0
+    start: int = 0
+
+    @property
+    def slots(self) -> int:
+        """The number of answers that can have a vote."""
+        return self.voters + self.candidates
+
+    @property
+    def most(self) -> int:
+        """The most votes of an answer."""
+        return self.voters + self.start
+
+
+class LowAnswers:
+    """Bounds for the answers that are not explicit.
+
+    Attributes:
+        floor: with so many votes, or fewer, an answer is low. One of all such answers is released with at most `low`. 0
+            if there is no such number.
+    """
+
+    def __init__(self, alone: Numbers, half: float, public: Electorate, low: float) -> None:
+        self.alone, self.half, self.public = alone, half, public
+        # Answers so many votes below the top weigh so little that all of them are low.
+        self.depth = 4 + math.ceil(math.log(public.slots / low) / half)
+        self.floor = self._floor(low)
+
+    def _floor(self, low: float) -> int:
+        votes = max(0, self.public.start - 1)
+        while (
+            votes < self.public.most and self._all(votes + 2) <= low and self.alone[votes + 2] * self.public.slots <= 1
+        ):
+            votes += 1
+        return votes if votes >= self.public.start else 0
+
+    def _all(self, votes: int) -> float:
+        """Return how probably, at most, one of all answers is released if each has at most so many votes."""
+        none = np.zeros(1)
+        return float(self._few(none + self.public.candidates, none + self.public.voters, votes)[0])
+
+    def lowest(self, top: int) -> list[int]:
+        """Return what to try as the most votes of a low answer where the top is `top`: fewer and fewer."""
+        return sorted({max(self.floor, top + 1 - depth) for depth in (*_DEPTHS, self.depth)}, reverse=True)
+
+    def _few(self, candidates: Numbers, votes: Numbers, most: int) -> Numbers:
+        """Return how probably, at most, one of these answers is released: `candidates`, and any others.
+
+        Args:
+            candidates: how many of them are candidates.
+            votes: how many votes of voters they have together.
+            most: how many votes an answer has at most, of which a candidate has `start` from the start.
+        """
+        start = self.public.start
+        a_vote = float((self.alone[1 : most + 1] / np.arange(1, most + 1)).max())
+        if not self.public.candidates:
+            return votes * a_vote
+        rises = (self.alone[start + 1 : most + 1] - self.alone[start]) / np.arange(1, most + 1 - start)
+        more: Numbers = candidates * self.alone[start] + votes * max(a_vote, *rises)
+        full: Numbers = candidates * self.alone[most] + votes * a_vote
+        return np.minimum(more, full)
+
+    def released(self, answers: Wholes, levels: Wholes, weight: Numbers, total: Numbers) -> Numbers:
+        """Return bounds for the probability that one low answer is released, the lower one first; shape (2, states).
+
+        Args:
+            answers: how many explicit answers each level has; shape (states, levels).
+            levels: the votes of an answer at each level, falling.
+            weight: the most that the low answers of a state weigh together.
+            total: bounds for what all slots weigh, shape (2, states).
+        """
+        public, most, lowest = self.public, self.floor + 1, int(levels[-1])
+        upper = np.maximum(*(self._few(*ends, most) for ends in self._ends(answers, levels)))
+        if lowest > most:  # answers above the floor; each weighs little
+            upper += (public.candidates + public.voters / most) * np.exp(self.half * lowest) / total[0]
+            upper = np.minimum(upper, np.maximum(*(self._few(*ends, lowest) for ends in self._ends(answers, levels))))
+        own = np.minimum(self.alone[public.start], math.exp(self.half * public.start) / total[1])
+        lower = self._ends(answers, levels)[1][0] * own
+        return np.stack([lower, np.minimum(upper, weight / total[0])])
+
+    def weights(self, answers: Wholes, levels: Wholes) -> Numbers:
+        """Return bounds for what all low answers of each state weigh together, the lower one first."""
+        public, lowest = self.public, int(levels[-1])
+        slots = (public.slots - answers.sum(axis=1)).astype(float)
+        begun = math.expm1(self.half * public.start)
+        a_vote = math.expm1(self.half * lowest) / lowest
+        if public.candidates and lowest > public.start:
+            rise = math.exp(self.half * lowest) - math.exp(self.half * public.start)
+            a_vote = max(a_vote, rise / (lowest - public.start))
+        ends = self._ends(answers, levels)
+        heavy = np.maximum(*(candidates * begun + (votes + 1) * a_vote for candidates, votes in ends))
+        return np.stack([slots + ends[1][0] * begun, slots + heavy])
+
+    def left(self, answers: Wholes, levels: Wholes) -> Numbers:
+        """Return how many votes of voters the explicit answers leave at most; below 0 where they are too many."""
+        return self._ends(answers, levels)[1][1]
+
+    def _ends(self, answers: Wholes, levels: Wholes) -> list[tuple[Numbers, Numbers]]:
+        """Return how many low answers are candidates, and how many votes are left, at both ends of what may be."""
+        public = self.public
+        number, votes = answers.sum(axis=1), answers @ levels
+        most = np.minimum(public.candidates, number)
+        least = np.clip(-((public.voters - votes) // max(1, public.start)), 0, most)
+        return [
+            (
+                (public.candidates - explicit).astype(float),
+                (public.voters - votes + explicit * public.start).astype(float),
+            )
+            for explicit in (least, most)
+        ]
+
+    def list_states(self, levels: Wholes) -> Wholes | None:
+        """Return all numbers of answers at levels[1:] that voters can give, with one at the top; None if too many."""
+        public = self.public
+        found = np.zeros((1, 1), dtype=np.int64)
+        for place, level in enumerate(levels[1:]):
+            number, votes = found.sum(axis=1), found @ levels[: place + 1]
+            room = np.maximum(0, public.candidates - number)
+            left = public.voters - votes + public.start * np.minimum(public.candidates, number)
+            own = level - public.start
+            if own:
+                most = np.where(left <= room * own, left // own, room + (left - room * own) // level)
+            else:  # a candidate without a vote is low, but for one that gains
+                most = np.minimum(1, room + left // level)
+            first = int(place == 0)
+            repeats = np.maximum(0, most + 1 - first)
+            if repeats.sum() > _MOST_STATES:
+                return None
+            rows = np.repeat(np.arange(len(found)), repeats)
+            more = np.arange(len(rows)) - np.repeat(np.cumsum(repeats) - repeats, repeats) + first
+            found = np.column_stack([found[rows], more])
+        return found

@@ -1,0 +1,31 @@
+"""Public candidates: their forms, and the one that an answer names."""
+
+from discreet.algorithms.text.candidates import candidates_of, named_candidate
+from discreet.algorithms.text.normalize import canonical
+
+QUESTION = "What is the treatment for a dry cough?"
+
+
+def forms(*proposed: str, most: int = 20) -> tuple[str, ...]:
+    return candidates_of(proposed, lambda text: canonical(text, QUESTION), QUESTION, most)
+
+
+def test_candidates_have_the_form_of_votes() -> None:
+    assert forms("The treatment is Warm Oil.", "warm oil", "", "...", "a syrup") == ("warm oil", "syrup")
+
+
+def test_words_of_the_question_are_no_candidate() -> None:
+    assert forms("dry cough", "warm oil for a dry cough") == ("warm oil for a dry cough",)
+
+
+def test_first_ones_are_kept() -> None:
+    assert forms("one", "two", "two", "three", most=2) == ("one", "two")
+
+
+def test_answer_counts_for_the_candidate_that_it_names() -> None:
+    known = ("warm oil", "syrup")
+    assert named_candidate("syrup", "Syrup.", known, QUESTION) == "syrup"
+    assert named_candidate("warm oil twice", "Warm oil twice.", known, QUESTION) == "warm oil"
+    assert named_candidate("rest", "Rest.", known, QUESTION) == "rest"
+    assert named_candidate("warm oil twice", "Warm oil twice.", (), QUESTION) == "warm oil twice"
+    assert named_candidate("", "", known, QUESTION) == ""

@@ -1,0 +1,94 @@
+"""Answers that a public corpus proposes: where they come from, and what they change."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from discreet.algorithms.common.answer import Answer
+from discreet.cli import main  # noqa: F401 - registers the commands
+from discreet.cli.app import app
+from discreet.errors import UsageError
+from discreet.generation.torch_backend.transformers_model import TransformersModel
+from discreet.generation.toy import ToyModel
+from discreet.query.answer_cache import Released
+from discreet.query.proposals import propose
+from discreet.registry import Consensus, MuRAG
+from discreet.retrieval.documents import Document
+from discreet.retrieval.embedding import HashingEmbedder
+from discreet.retrieval.public import PublicTexts
+from discreet.vault import Vault
+
+QUESTION = "Which remedy is for fever?"
+TEXTS = ["The harbour is closed.", "The remedy of fever is red leaf, hot sand. say: red leaf .", "Sand is yellow."]
+
+
+def corpus_file(folder: Path, texts: list[str]) -> Path:
+    path = folder / "corpus.jsonl"
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    return path
+
+
+def vault_of(folder: Path, model: ToyModel | TransformersModel, text: str, *, agreeing: int) -> Vault:
+    made = Vault.create(folder / "vault", epsilon=20, delta=1e-5, embedder="hashing", payment="corpus")
+    made.add_documents(Document(f"d{n}", f"p{n}", text) for n in range(agreeing))
+    made.add_documents(Document(f"o{n}", f"q{n}", f"Fever of {n}: nothing is known.") for n in range(12 - agreeing))
+    return Vault.open(made.path, model=model)
+
+
+def test_texts_near_the_question_propose_answers() -> None:
+    texts = PublicTexts(TEXTS, HashingEmbedder())
+    before = [Released("Which remedy?", "It is rest.", "end", "consensus", 3, released=("rest",))]
+    found = propose(QUESTION, texts, before, Consensus(), ToyModel(default="nobody knows"))
+    assert found[0].strip() == "red leaf"
+    assert {"hot sand", "rest"} <= set(found)
+
+
+def test_proposed_answer_needs_fewer_votes(tmp_path: Path) -> None:
+    vault = vault_of(tmp_path, ToyModel(default="nobody knows"), "Fever say: red leaf .", agreeing=7)
+    corpus = corpus_file(tmp_path, TEXTS)
+    asked = Consensus(voters=12, epsilon=3.0, delta=1e-6, sentence=False)
+    alone = vault.simulate(QUESTION, asked).receipt
+    assert alone is not None
+    found = [vault.ask(QUESTION, asked, anew=True, reuse=False, propose=corpus) for _ in range(3)]
+    assert all(answer.released == ("red leaf",) for answer in found)
+    receipt = found[0].receipt
+    assert receipt is not None
+    assert receipt.epsilon == pytest.approx(alone.epsilon)
+    assert "public candidates at" in str(receipt.describe())
+
+
+def test_yes_no_question_hears_no_proposals(tmp_path: Path) -> None:
+    vault = vault_of(tmp_path, ToyModel(), "Fever say: red leaf .", agreeing=12)
+    answer = vault.ask("Is fever treated with red leaf?", Consensus(voters=12), propose=corpus_file(tmp_path, TEXTS))
+    assert answer.released[0] in ("yes", "no", "not said")
+
+
+def test_algorithm_that_hears_none_is_refused(tmp_path: Path) -> None:
+    vault = vault_of(tmp_path, ToyModel(), "Fever say: red leaf .", agreeing=12)
+    spent = vault.budget().spent
+    with pytest.raises(UsageError, match="hears no proposed answers"):
+        vault.ask(QUESTION, Consensus(voters=41), propose=corpus_file(tmp_path, TEXTS))
+    with pytest.raises(UsageError, match="There is no file"):
+        vault.ask(QUESTION, Consensus(), propose=tmp_path / "none.jsonl")
+    assert vault.budget().spent == spent
+    assert not MuRAG().hears_proposals
+
+
+def test_packaged_model_answers_with_a_proposing_corpus(tmp_path: Path, smollm: TransformersModel) -> None:
+    note = "The doctor says that the remedy for winter fever is red leaf."
+    vault = vault_of(tmp_path, smollm, note, agreeing=12)
+    corpus = corpus_file(tmp_path, ["The remedy for winter fever is red leaf.", "The harbour is closed."])
+    asked = Consensus(voters=12, epsilon=3.0, delta=1e-6, max_tokens=12, sentence=False)
+    answer: Answer = vault.ask("What is the remedy for winter fever?", asked, propose=corpus)
+    assert answer.released == ("red leaf",)
+
+
+def test_command_line_names_a_corpus(tmp_path: Path) -> None:
+    made = Vault.create(tmp_path / "vault", epsilon=20, delta=1e-5, embedder="hashing", payment="corpus")
+    made.add_documents([Document("d", "p", "Fever.")])
+    corpus = corpus_file(tmp_path, TEXTS)
+    both = CliRunner().invoke(app, ["ask", str(made.path), QUESTION, "--propose", str(corpus), "--corpus", str(corpus)])
+    assert both.exit_code != 0
+    assert "--propose" in both.output
