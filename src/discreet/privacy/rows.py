@@ -23,6 +23,7 @@ from discreet.privacy.noise import WHOLE
 _MARGIN = 1.001
 """It covers the error of `lgamma` for up to 10^10 units."""
 _STEPS = 60
+_MOST_UNITS, _STEP = 100_000, 1.1
 
 Count = NoisyCount | GaussianCount
 
@@ -75,6 +76,18 @@ class RowRule:
         if units <= self.most:
             return Rows(units, units)
         return Rows(self.most, units, coin_weight(units, self.most, self.crowding))
+
+    def units_for(self, votes: int) -> int:
+        """Return about how many units must be admitted so that `votes` of them take part; `votes` if none are enough.
+
+        It is a plan, without the noise of the count.
+        """
+        units = votes
+        while units < _MOST_UNITS:
+            if units * self.rows(units).probability >= votes:
+                return units
+            units = math.ceil(units * _STEP)
+        return votes
 
 
 @lru_cache(maxsize=1024)

@@ -42,6 +42,11 @@ class NoisyCount:
             scale = math.nextafter(scale, math.inf)
         return NoisyCount(scale, failure)
 
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the noise, or a little more."""
+        return math.sqrt(2) * self.scale
+
     def tail(self, probability: float) -> int:
         """Return the least t >= 1 with P[noise >= t] = r^t / (1 + r) <= probability, where r = e^(-1/scale)."""
         ratio = math.exp(-1 / self.scale)
@@ -81,6 +86,11 @@ class GaussianCount:
         while change.shares**2 / (2 * sigma**2) > rho:
             sigma = math.nextafter(sigma, math.inf)
         return GaussianCount(sigma, failure)
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the noise, or a little more."""
+        return self.sigma
 
     def tail(self, probability: float) -> int:
         """Return the least t >= 1 with P[noise >= t] <= probability."""
