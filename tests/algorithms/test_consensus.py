@@ -186,11 +186,13 @@ def test_a_budget_too_small_for_any_answer_says_what_it_takes() -> None:
     Consensus(epsilon=0.2, voters=int(words[-2])).plan(Budget(10.0, DELTA), 1000)
 
 
-def test_what_it_takes_includes_the_entry() -> None:
+@pytest.mark.parametrize(("epsilon", "all_vote"), [(0.7, False), (0.3, True)])
+def test_what_it_takes_includes_the_entry(epsilon: float, all_vote: bool) -> None:
     budget = Budget(10.0, DELTA, 0.5 * DELTA)
     with pytest.raises(UsageError, match="It takes epsilon") as refused:
-        MuRAGAda(epsilon=0.7).plan(budget, 1000)
-    MuRAGAda(epsilon=float(str(refused.value).split()[-4].rstrip(","))).plan(budget, 1000)
+        MuRAGAda(epsilon=epsilon, all_vote=all_vote).plan(budget, 1000)
+    enough = float(str(refused.value).split()[-4].rstrip(","))
+    MuRAGAda(epsilon=enough, all_vote=all_vote).plan(budget, 1000)
 
 
 def test_lists_will_do_for_choices(corpus: SealedCorpus) -> None:
@@ -239,4 +241,5 @@ def test_units_pay_for_consensus_by_themselves(corpus: SealedCorpus) -> None:
     draft = algorithm.run(Query("fever"), corpus, ToyModel(), privacy)
     assert draft.released == ("winter hand",)
     assert 2 < privacy.receipt().epsilon < 5
-    assert privacy.receipt().each == 2  # counted once, and heard once, however many bins were visited
+    # Counted in its bin and for the rows, and heard once, however many bins were visited.
+    assert privacy.receipt().each == 3

@@ -13,7 +13,7 @@ def test_a_question_that_comes_back_is_free(tmp_path: Path) -> None:
     vault = Vault.create(tmp_path / "vault", epsilon=20, delta=1e-5, unit_field="patient", embedder="hashing")
     vault.add_documents(documents(60))
     asked = [Question(str(n), "What helps against numb thumbs?", ("steam",)) for n in range(2)]
-    algorithm = MuRAG(inner=Consensus(voters=5, max_tokens=6), uses=1, similarity=0.05)
+    algorithm = MuRAG(inner=Consensus(voters=5, max_tokens=16), uses=1, similarity=0.05)
     once, again = run_stream(
         vault, asked, [Setting(algorithm, 200.0, 1e-5), Setting(algorithm, 200.0, 1e-5, reuse=True)]
     )

@@ -20,7 +20,7 @@ def test_suggested_deltas_by_hand(people: int, delta: float) -> None:
         (8, 1e-3, 0, "--delta 1e-06"),
         (8, 1e-4, 10_000, "1/10000"),
         (8, 0.5, 1, "guarantee fails"),
-        (0.6, 1e-6, 0, "--epsilon 0.9"),
+        (0.4, 1e-6, 0, "--epsilon 0.54"),
         (8, 1e-300, 0, "no epsilon pays"),
     ],
 )

@@ -9,13 +9,23 @@ import pytest
 from discreet.privacy.accounting import Spending
 from discreet.privacy.change import Change
 from discreet.privacy.costs import BoundedRange, Cost, Pure
-from discreet.privacy.mechanisms.counting import NoisyCount
+from discreet.privacy.mechanisms.counting import GaussianCount, NoisyCount
 from discreet.privacy.mechanisms.histogram import NoisyHistogram
 from discreet.privacy.mechanisms.share_choice import ShareChoice
 from discreet.privacy.mechanisms.threshold_choice import ThresholdChoice
 from discreet.privacy.noise import InsecureSeededNoise, SystemNoise
 from tests.exact import paths
-from tests.privacy.laws import ADD_REMOVE, REPLACE, Law, Votes, check_cost, neighbours, softmax
+from tests.privacy.laws import (
+    ADD_REMOVE,
+    REPLACE,
+    Law,
+    Votes,
+    check_cost,
+    divergence,
+    gaussian_law,
+    neighbours,
+    softmax,
+)
 
 FAR = 60
 
@@ -79,6 +89,47 @@ def test_counts_are_drawn_from_their_law(noise: SystemNoise | InsecureSeededNois
     for value in range(-3, 8):
         expected = law[value]
         assert abs(found[value] / draws - expected) < 5 * math.sqrt(expected / draws)
+
+
+def gaussian_count_law(size: int, sigma: float) -> Law:
+    return {size + z: probability for z, probability in gaussian_law(sigma, math.ceil(9 * sigma)).items()}
+
+
+def test_a_gaussian_count_of_known_scale() -> None:
+    assert GaussianCount.calibrated(0.125, ADD_REMOVE) == GaussianCount(2.0)
+    assert GaussianCount(2.0).cost(ADD_REMOVE).rho == 0.125
+    assert GaussianCount(2.0, 1e-6).cost(ADD_REMOVE).delta == 1e-6
+    assert GaussianCount(2.0).tail(1e-6) == 10
+
+
+@pytest.mark.parametrize("rho", [1e-3, 0.02, 0.3, 400.0])
+@pytest.mark.parametrize("change", [ADD_REMOVE, REPLACE])
+def test_calibrated_gaussian_count_costs_at_most_rho(rho: float, change: Change) -> None:
+    cost = GaussianCount.calibrated(rho, change).cost(change)
+    assert cost.rho <= rho
+    assert rho > 50 or cost.rho > 0.999999 * rho
+
+
+@pytest.mark.parametrize("sigma", [0.5, 2.0, 5.0])
+def test_a_gaussian_count_costs_what_it_claims_and_no_less(sigma: float) -> None:
+    """All pairs of neighbours are one pair: a count and the next one."""
+    cost = GaussianCount(sigma).cost(ADD_REMOVE)
+    for p, q in [inner(gaussian_count_law(n, sigma), gaussian_count_law(m, sigma)) for n, m in ((4, 3), (3, 4))]:
+        for order in (2.0, 3.0, 5.0):
+            assert 0.98 * cost.rho * order <= divergence(p, q, order) <= cost.rho * order * (1 + 1e-9)
+
+
+def test_a_gaussian_count_with_half_the_noise_is_caught() -> None:
+    p, q = inner(gaussian_count_law(4, 1.0), gaussian_count_law(3, 1.0))
+    assert divergence(p, q, 2.0) > 2 * GaussianCount(2.0).cost(ADD_REMOVE).rho * 1.9
+
+
+@pytest.mark.parametrize("noise", [SystemNoise(), InsecureSeededNoise(3)])
+def test_gaussian_counts_are_drawn_from_their_law(noise: SystemNoise | InsecureSeededNoise) -> None:
+    count, draws = GaussianCount(2.0), 4000
+    found, law = Counter(count.draw((True, False, True), noise) for _ in range(draws)), gaussian_count_law(2, 2.0)
+    for value in range(-3, 8):
+        assert abs(found[value] / draws - law[value]) < 5 * math.sqrt(law[value] / draws)
 
 
 def pairs(choice: ThresholdChoice) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:

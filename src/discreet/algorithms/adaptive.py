@@ -23,6 +23,7 @@ from discreet.generation.capabilities import Capability
 from discreet.generation.model import LanguageModel
 from discreet.privacy.account import Account, Payment
 from discreet.privacy.accounting import Budget
+from discreet.privacy.costs import Pure
 from discreet.privacy.mechanisms.counting import NoisyCount
 from discreet.privacy.partition import ADD_REMOVE_ONE
 from discreet.retrieval.sealed_corpus import SealedCorpus
@@ -85,7 +86,8 @@ class Adaptive(Algorithm):
 
     def calibrate(self, budget: Budget, vocabulary: int) -> RoundBudget:
         """Split the total without the cost of the count into rounds."""
-        return calibrate_to_epsilon(self.inner, self.inner.delta or budget.delta, vocabulary, 1 / self.count.scale)
+        counted = Pure(1 / self.count.scale)
+        return calibrate_to_epsilon(self.inner, self.inner.delta or budget.delta, vocabulary, counted)
 
     def scaled_to(self, epsilon: float) -> Self:
         """Return the same algorithm for a question of `epsilon`, with rounds as precise as that allows."""

@@ -8,10 +8,9 @@ tokens. With public choices the selection is among these choices, and it never f
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, ClassVar, Self
 
-from discreet.algorithms.common.answer import GeneratedAnswer
+from discreet.algorithms.common.answer import GeneratedAnswer, Support
 from discreet.algorithms.common.ensemble import RoundBudget, VoterEnsemble
 from discreet.algorithms.common.grounded_votes import NO, YES, vote
 from discreet.algorithms.dp_ksa import DPKSA
@@ -24,17 +23,21 @@ from discreet.algorithms.text.yes_no_claim import claim_of
 from discreet.errors import UnknownName, UsageError
 from discreet.generation.capabilities import Capability
 from discreet.generation.model import LanguageModel
-from discreet.privacy.change import Change
+from discreet.privacy.change import Change, Relation
 from discreet.privacy.filter import Priced, PrivacyFilter
+from discreet.privacy.mechanisms.counted_answer import CountedAnswer
+from discreet.privacy.mechanisms.counted_selection import CountedSelection
 from discreet.privacy.mechanisms.exponential import ExponentialMechanism, PermuteAndFlip, vote_scale
 from discreet.privacy.mechanisms.histogram import NoisyHistogram
 from discreet.privacy.mechanisms.leader_certificate import LARGEST_EPSILON, LEAST_DELTA, certified_cost
 from discreet.privacy.mechanisms.leader_law import leader_delta
 from discreet.privacy.mechanisms.leader_selection import MOST_CANDIDATES, LeaderSelection
 from discreet.privacy.mechanisms.limited_domain import ObservedSelection
+from discreet.privacy.mechanisms.selection_curves import LARGEST_EPSILON as LARGEST_CURVE
+from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
 from discreet.privacy.partition import REPLACE_ONE
 from discreet.privacy.private import Private
-from discreet.privacy.vote_prices import least_epsilon
+from discreet.privacy.vote_prices import CHANCE, SHARE, least_epsilon
 from discreet.retrieval.documents import Passage
 
 FALLBACKS = ("keywords", "sparse")
@@ -47,7 +50,13 @@ _NAMED_IN_PROMPT = 20
 # A budget is refused if even a unanimous answer would be released with a smaller probability.
 _HOPELESS = 0.01
 
-OpenSelection = ObservedSelection | LeaderSelection
+_LARGEST_RHO = 100.0
+# The choice of a voter without documents, if votes come and go; and the number of no choice.
+_ABSENT, _ABSTAINS = "", -1
+# If no unit votes, `unsaid` is chosen at least so probably.
+_UNSAID = 0.95
+
+OpenSelection = ObservedSelection | LeaderSelection | CountedSelection | ThresholdedCounts  # type: ignore[type-arg]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +78,8 @@ class Consensus(VoterEnsemble):
         propose: public answers that are candidates before a voter votes, at most 20 with different canonical forms. A
             candidate needs about half of the votes that another answer needs. With probability 0.02 at most, one that
             no voter gave is released. They are heard where the leader's law is proved with them.
+        counts: whether an answer is released by counts with Gaussian noise, if votes come and go. They cost least in
+            many questions, and a selection in few. `murag` and its kin choose by the price.
         fallback: the stages to try in order with the remaining budget if the voters do not agree: "keywords" (dp-ksa,
             on the same answers), "sparse" (votes on tokens). Only stages that run are paid.
         fallback_share: the part of epsilon for the fallback, in equal parts for its stages. Unused without a fallback.
@@ -86,6 +97,7 @@ class Consensus(VoterEnsemble):
     grounded: bool = False
     leader: bool = True
     propose: tuple[str, ...] = ()
+    counts: bool = False
     fallback: tuple[str, ...] = ()
     fallback_share: float = 0.5
     private_tokens: int = 4
@@ -158,7 +170,7 @@ class Consensus(VoterEnsemble):
         Raises:
             UsageError: if the budget is too small. The message names the epsilon or the number of voters that suffices.
         """
-        selection = self._stages(rounds.epsilon, rounds.delta, REPLACE_ONE)[0]
+        selection = self._stages(rounds.epsilon, rounds.delta, rounds.change)[0]
         chance = isinstance(selection, OpenSelection) and selection.chance(self.voters)
         if isinstance(selection, LeaderSelection) and self.propose:
             heard = replace(selection, candidates=tuple(dict.fromkeys(self.propose))[:MOST_CANDIDATES])
@@ -183,6 +195,24 @@ class Consensus(VoterEnsemble):
     def required(self) -> frozenset[Capability]:
         """The required capabilities: votes on tokens as well, if they are a fallback."""
         return self.requires | ({Capability.VOTES} if "sparse" in self.fallback else set())
+
+    @property
+    def abstains(self) -> bool:
+        """Whether a voter without documents abstains. In a vote on tokens it says the public token."""
+        return "sparse" not in self.fallback
+
+    def releases(self) -> tuple[VoterEnsemble, ...]:
+        """Return itself with counts, and with a selection; itself alone if there are public choices."""
+        return (self,) if self.choices else (replace(self, counts=True), replace(self, counts=False))
+
+    def units_needed(self, rounds: RoundBudget) -> int:
+        """Return the number of units of which 60 % release an answer nine times in ten, the others with one rival."""
+        selection = self._stages(rounds.epsilon, rounds.delta, rounds.change)[0]
+        if isinstance(selection, OpenSelection):
+            return math.ceil((selection.votes_needed(CHANCE) or self.voters) / SHARE)
+        ahead: float = selection.scale * math.log(CHANCE / (1 - CHANCE) * (len(self.choices) - 1))
+        rivals = ahead / (2 * SHARE - 1), (ahead + len(selection.public_votes)) / SHARE
+        return math.ceil(max(rivals))
 
     @property
     def public_choices(self) -> tuple[str, ...]:
@@ -216,15 +246,19 @@ class Consensus(VoterEnsemble):
         shares, public = voters.grounded()
         answers = shares.map(lambda share: share[1])
         if self.choices:
-            return self._choose(answers.read(partial(self._named, question), None), model, privacy, rounds)
+            goes = _comes_and_goes(shares.change)
+            named = shares.read(
+                lambda share: _ABSENT if goes and not share[0] else self._named(question, share[1]), None
+            )
+            return self._choose(named, model, privacy, rounds)
         selection = self._stages(rounds.epsilon, rounds.delta, documents.change)[0]
         if isinstance(selection, LeaderSelection):
             selection = replace(selection, candidates=self._candidates(question))
-        winner = privacy.release(selection, self._votes(question, shares, selection))
+        winner, votes = self._release(selection, self._votes(question, shares, selection), privacy)
         if winner is not None:
             # The comparison is post-processing: `winner` is released, and `public` was written without documents.
             same = winner == self._vote(question, (public,), public)
-            return self._said(question, winner, model, public if same else "")
+            return self._said(question, winner, model, public if same else "", votes)
         draft = GeneratedAnswer.unreleased(self.prefix + public, len(model.encode(public)))
         for stage in self.fallback:
             inner, share = self._fallback(stage)
@@ -255,16 +289,32 @@ class Consensus(VoterEnsemble):
     def _votes(
         self, question: str, shares: Private[tuple[tuple[str, ...], str]], selection: OpenSelection
     ) -> Private[str | None]:
-        """Return each voter's vote; None is an abstention."""
+        """Return each voter's vote; None is an abstention. If votes come and go, a voter without documents abstains."""
+        goes = _comes_and_goes(shares.change)
         heard = isinstance(selection, LeaderSelection) and selection.proposes
         candidates = selection.candidates if isinstance(selection, LeaderSelection) and heard else ()
 
         def vote(share: tuple[tuple[str, ...], str]) -> str | None:
+            if goes and not share[0]:
+                return None
             own = self._vote(question, *share)
             said = own if self.grounded else self.prefix + share[1]
             return named_candidate(own, said, candidates, question) or None
 
         return shares.read(vote, otherwise=None)
+
+    def _release(
+        self, selection: Any, votes: Private[str | None], privacy: PrivacyFilter
+    ) -> tuple[str | None, CountedAnswer | None]:
+        """Release the winner, and its noisy count if the selection counts. The largest noisy count is the first one."""
+        released: Any
+        if isinstance(selection, ThresholdedCounts):
+            released = privacy.release(selection, votes.map(lambda vote: () if vote is None else (vote,)))
+        else:
+            released = privacy.release(selection, votes)
+        if not isinstance(released, tuple):
+            return released, None
+        return (str(released[0].answer), released[0]) if released else (None, None)
 
     def _vote(self, question: str, texts: Sequence[str], answer: str) -> str:
         """Return one voter's vote: a function of the question, its documents and its answer alone."""
@@ -282,17 +332,21 @@ class Consensus(VoterEnsemble):
     ) -> Private[str | None]:
         """Return each voter's vote on the claim: yes, no, or None. The model is called only if the claim needs it."""
         claim = claim_of(question)
-        if not claim.open:
-            return documents.read(lambda own: vote(claim, [passage.text for passage in own]) or None, None)
-        shares, _ = self.start_voters(question, documents, model, known).grounded()
-        return shares.read(lambda share: vote(claim, *share) or None, None)
+        if claim.open:
+            shares, _ = self.start_voters(question, documents, model, known).grounded()
+        else:
+            shares = documents.map(lambda own: (tuple(passage.text for passage in own), ""))
+        goes = _comes_and_goes(documents.change)
+        return shares.read(lambda share: _ABSENT if goes and not share[0] else vote(claim, *share) or None, None)
 
     def _choose(
         self, named: Private[str | None], model: LanguageModel, privacy: PrivacyFilter, rounds: RoundBudget
     ) -> GeneratedAnswer:
         """Release the choice that most voters name. A voter that names no choice votes for `unsaid`."""
-        other = self.choices.index(self.unsaid) if self.unsaid else -1  # -1: an abstention
-        votes = named.map(lambda one: other if one is None else self.choices.index(one))
+        numbers: dict[str | None, int] = {name: number for number, name in enumerate(self.choices)}
+        numbers[None] = numbers[self.unsaid] if self.unsaid else _ABSTAINS
+        numbers[_ABSENT] = _ABSTAINS
+        votes = named.map(lambda one: numbers[one])
         selection, *others = self._stages(rounds.epsilon, rounds.delta, named.change)
         chosen = self.choices[privacy.release(selection, votes)]
         shares = None
@@ -301,9 +355,13 @@ class Consensus(VoterEnsemble):
             shares = dict(zip(self.choices, counts, strict=True))
         return GeneratedAnswer(chosen, "end", len(model.encode(chosen)), released=(chosen,), shares=shares)
 
-    def _said(self, question: str, winner: str, model: LanguageModel, public: str) -> GeneratedAnswer:
+    def _said(
+        self, question: str, winner: str, model: LanguageModel, public: str, votes: CountedAnswer | None
+    ) -> GeneratedAnswer:
         text = phrase(model, question, winner, self.prefix, self.max_tokens) if self.sentence else winner
-        return GeneratedAnswer(text, "end", len(model.encode(text)), released=(winner,), public_text=public)
+        support = Support(votes.count, votes.low, votes.high) if votes else None
+        tokens = len(model.encode(text))
+        return GeneratedAnswer(text, "end", tokens, released=(winner,), support=support, public_text=public)
 
     def _stages(self, epsilon: float, delta: float, change: Change) -> list[Any]:
         """Return the selection of the answer, and the histogram of votes if `vote_shares` is set."""
@@ -312,10 +370,22 @@ class Consensus(VoterEnsemble):
             return [self._open_selection(share * epsilon, share * delta, change)]
         epsilon = epsilon / 2 if self.vote_shares else epsilon
         kind = PermuteAndFlip if self.flip else ExponentialMechanism
-        selection = kind(len(self.choices), vote_scale(change, epsilon))
+        scale = vote_scale(change, epsilon)
+        selection = kind(len(self.choices), scale, self._public_votes(scale, change))
         return [selection, *([NoisyHistogram.calibrated(epsilon, len(self.choices), change)] * self.vote_shares)]
 
+    def _public_votes(self, scale: float, change: Change) -> tuple[int, ...]:
+        """Return votes for `unsaid`, with which it wins if no unit votes. Voters without documents abstain."""
+        if not self.unsaid or not _comes_and_goes(change):
+            return ()
+        ahead = scale * math.log(_UNSAID / (1 - _UNSAID) * (len(self.choices) - 1))
+        return (self.choices.index(self.unsaid),) * math.ceil(ahead)
+
     def _open_selection(self, epsilon: float, delta: float, change: Change) -> OpenSelection:
+        if _comes_and_goes(change):
+            if self.counts:
+                return ThresholdedCounts.calibrated(min(_LARGEST_RHO, epsilon**2 / 8), delta, change)
+            return CountedSelection.calibrated(min(LARGEST_CURVE, epsilon), delta, change)
         if self._is_led(change) and epsilon <= LARGEST_EPSILON:
             return LeaderSelection(epsilon, delta, self.voters)
         return ObservedSelection.calibrated(epsilon, delta, change)
@@ -335,13 +405,20 @@ class Consensus(VoterEnsemble):
     def _needed(self, rounds: RoundBudget) -> float:
         """Return an epsilon of a question that releases a unanimous answer with probability 0.9."""
         share = 1 - self.fallback_share if self.fallback else 1.0
-        delta, before = share * rounds.delta, rounds.plan.selection_epsilon
-        if self._is_led(REPLACE_ONE) and self.voters > 1 and delta >= LEAST_DELTA:
+        delta, selected = share * rounds.delta, rounds.plan.selection
+        if _comes_and_goes(rounds.change):  # the counts are a part of the price
+            return least_epsilon(self.voters, delta, 1.0, 0.9) / share * rounds.plan.ceiling.epsilon / rounds.epsilon
+        before = float(selected.curve[-1]) if selected else 0.0
+        if self._is_led(rounds.change) and self.voters > 1 and delta >= LEAST_DELTA:
             cost = certified_cost(least_epsilon(self.voters, leader_delta(delta), 1.0, 0.9), delta, self.voters)
             if cost is not None:
                 return cost / share + before
         wanted = math.log(1 / delta - 1) + math.log(9)
         return 2 * wanted / max(self.voters - 1, 1) / share + before
+
+
+def _comes_and_goes(change: Change) -> bool:
+    return change.relation is Relation.ADD_REMOVE
 
 
 def _voters_needed(selection: OpenSelection) -> int:

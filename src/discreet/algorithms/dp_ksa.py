@@ -34,6 +34,11 @@ class DPKSA(KeywordConfig, VoterEnsemble):
 
     name: ClassVar[str] = "dp-ksa"
 
+    @property
+    def abstains(self) -> bool:
+        """Whether a voter without documents counts for nothing: its answer is empty, and has no words."""
+        return not self.prefix
+
     def failures(self, delta: float) -> float:
         """Return the delta for the test: half of the question's own, or the default part of the vault's."""
         return super().failures(delta) if self.delta is None else TEST_SHARE * delta

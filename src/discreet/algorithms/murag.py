@@ -6,7 +6,8 @@ The threshold is public, so a unit's payment depends on that unit alone.
 The algorithm, as numbered in the paper:
 
     2-5  all relevant units that can pay, pay             `retrieve`
-    6    the nearest of them are dealt to voters          `PrivateRAG.run`
+    6    the nearest of them are dealt to voters          `PrivateRAG.answer`, if `all_vote` is false
+         all of them are counted, and have rows           `AllVoteRAG.answer`
     7    the voters answer                                `inner.respond`
 """
 
@@ -15,8 +16,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from discreet.algorithms.common.algorithm import Query
+from discreet.algorithms.common.all_vote import AllVoteRAG
 from discreet.algorithms.common.ensemble import RoundBudget
-from discreet.algorithms.common.private_rag import PrivateRAG
 from discreet.errors import UsageError
 from discreet.privacy.account import Account
 from discreet.privacy.filter import PrivacyFilter
@@ -25,8 +26,8 @@ from discreet.retrieval.sealed_corpus import Found, SealedCorpus
 
 
 @dataclass(frozen=True, kw_only=True)
-class MuRAG(PrivateRAG):
-    """Algorithm 1. Parameters: those of `PrivateRAG`, and one more.
+class MuRAG(AllVoteRAG):
+    """Algorithm 1. Parameters: those of `AllVoteRAG`, and one more.
 
     Attributes:
         similarity: the threshold (tau). A unit is relevant if the similarity of its best passage to the question
@@ -47,4 +48,4 @@ class MuRAG(PrivateRAG):
     ) -> tuple[Private[Found], PrivacyFilter]:
         """Select the relevant units that can pay, and charge all of them (lines 2-5)."""
         relevant = corpus.above(query.text, self.similarity)  # line 3, without the condition on budgets
-        return account.admit(relevant, rounds.plan.max_cost)  # lines 2-5
+        return account.admit(relevant, rounds.plan.generation_cost)  # lines 2-5

@@ -216,7 +216,7 @@ def settings(epsilon: float) -> dict[str, Setting]:
     converted, failing = Budget(epsilon, DELTA), Budget(epsilon, FAILURE, FAILURE)
     pure = Budget(epsilon, 0.0, accountant="pure")
     token = DPVoteRAG(voters=3, private_tokens=1, max_tokens=1)
-    about_it = {"similarity": 0.05}  # a document without a common word with the question has 0
+    about_it = 0.05  # the similarity: a document without a common word with the question has 0
     found: dict[str, Setting] = {
         "dp-vote-rag": _alone(DPVoteRAG(epsilon=epsilon, **votes), converted),  # type: ignore[arg-type]
         "dp-sparse-vote-rag": _alone(DPSparseVoteRAG(epsilon=epsilon, **votes), converted),  # type: ignore[arg-type]
@@ -231,7 +231,7 @@ def settings(epsilon: float) -> dict[str, Setting]:
         ),
         "adaptive": _alone(Adaptive(inner=DPVoteRAG(epsilon=epsilon, **votes), numbers=(2, 4)), converted),  # type: ignore[arg-type]
         "naive-multi-rag": Setting(NaiveMultiRAG(inner=token, uses=2), pure),
-        "murag": Setting(MuRAG(inner=token, uses=1, **about_it), pure, replacing=False),
+        "murag": Setting(MuRAG(inner=token, uses=1, similarity=about_it), pure, replacing=False),
         "murag-ada": Setting(
             MuRAGAda(inner=token, uses=1, epsilon_threshold=epsilon / 2, highest=0.9, lowest=-0.9, bins=2, enough=2),
             pure,

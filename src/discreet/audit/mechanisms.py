@@ -18,7 +18,7 @@ from discreet.privacy.change import Change, Relation
 from discreet.privacy.costs import Cost
 from discreet.privacy.filter import Mechanism
 from discreet.privacy.mechanisms.aggregated_logits import ONE, AggregatedLogits
-from discreet.privacy.mechanisms.counting import NoisyCount
+from discreet.privacy.mechanisms.counting import GaussianCount, NoisyCount
 from discreet.privacy.mechanisms.exponential import ExponentialMechanism, PermuteAndFlip, vote_scale
 from discreet.privacy.mechanisms.gap_choice import GapChoice
 from discreet.privacy.mechanisms.histogram import NoisyHistogram
@@ -206,6 +206,11 @@ def _count(epsilon: float, change: Change) -> Pairs:
     yield "one more says yes", NoisyCount.calibrated(epsilon, change), first, [True] * 6, all_of_it
 
 
+def _gaussian_count(epsilon: float, change: Change) -> Pairs:
+    first = [True] * 5 + ([False] if change.relation is Relation.REPLACE else [])
+    yield "one more says yes", GaussianCount.calibrated(rho_of(epsilon), change), first, [True] * 6, all_of_it
+
+
 def _histogram(epsilon: float, change: Change) -> Pairs:
     first, second = _votes(6, 3, change)
     made = NoisyHistogram.calibrated(epsilon, 2, change)
@@ -314,6 +319,7 @@ MECHANISMS: dict[str, Callable[[float, Change], Pairs]] = {
     "gap-choice": _gap,
     "aggregated-logits": _aggregated,
     "noisy-count": _count,
+    "gaussian-count": _gaussian_count,
     "noisy-histogram": _histogram,
     "keyword-counts": _keywords,
     "stable-set": _stable,

@@ -22,6 +22,8 @@ def print_answer(answer: Answer, *, show_public: bool = False, verbose: bool = F
     if answer.shares:
         votes = ", ".join(f"{name} {count}" for name, count in answer.shares.items())
         out.print(f"  votes, with noise: {votes}", markup=False)
+    elif answer.support:
+        out.print(f"  released: {', '.join(answer.released)} ({_about(answer)})", markup=False)
     elif answer.released and answer.released != (answer.text,):
         out.print(f"  released: {', '.join(answer.released)}", markup=False)
     print_receipt(answer, verbose=verbose)
@@ -42,6 +44,14 @@ def _print_text(answer: Answer) -> None:
         out.print(f"  released text: {answer.text.strip()}", markup=False)
     else:
         out.print(answer.text.strip() or "(no answer)", markup=False, style="bold")
+
+
+def _about(answer: Answer) -> str:
+    """Return the noisy number of units that gave the answer, and of those that were asked, with the interval."""
+    support = answer.support
+    assert support is not None
+    among = f" of {support.of}" if support.of else ""
+    return f"about {support.count}{among}; between {support.low} and {support.high}"
 
 
 def print_receipt(answer: Answer, *, verbose: bool = False) -> None:

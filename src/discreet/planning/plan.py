@@ -146,10 +146,10 @@ def make_plan(people: int, epsilon: float, delta: float | None = None, *, questi
 def _row(kind: Kind, budget: Budget, people: int, used: int) -> Row:
     algorithm, voters = kind.algorithm, kind.algorithm.inner.voters
     try:
-        rounds = _fitting(algorithm, budget).calibrate(budget, VOCABULARY)
+        inner, rounds = _fitting(algorithm, budget).count_votes(budget, VOCABULARY)
     except UsageError:  # the whole grant is too small for one question
         return Row(kind.name, kind.what, kind.everybody, 0.0, 0, 0, voters, None, None)
-    likely = agreement(algorithm.inner, rounds, LIKELY)
+    likely = agreement(inner, rounds, LIKELY)
     each = times(budget, rounds.plan.max_cost) if likely is not None else 0
     vault = each if kind.everybody else people * each // used
     return Row(
@@ -161,7 +161,7 @@ def _row(kind: Kind, budget: Budget, people: int, used: int) -> Row:
         vault,
         voters,
         likely,
-        agreement(algorithm.inner, rounds, SURELY),
+        agreement(inner, rounds, SURELY),
     )
 
 
@@ -176,8 +176,8 @@ def _wanted(kind: Kind, budget: Budget, people: int, used: int, questions: int) 
     uses = questions if kind.everybody else max(1, -(-questions * used // people))
     grant = grant_for(kind.algorithm, budget, uses)
     try:
-        rounds = shared(kind.algorithm, budget, uses)
+        inner, rounds = shared(kind.algorithm, budget, uses)
     except UsageError:
         return Wanted(kind.name, kind.what, uses, None, None, grant)
-    likely = agreement(kind.algorithm.inner, rounds, LIKELY)
+    likely = agreement(inner, rounds, LIKELY)
     return Wanted(kind.name, kind.what, uses, price(budget, rounds.plan.max_cost), likely, grant)

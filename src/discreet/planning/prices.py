@@ -15,7 +15,7 @@ from discreet.algorithms.naive_multi_rag import NaiveMultiRAG
 from discreet.errors import UsageError
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.mechanisms.exponential import ExponentialMechanism
-from discreet.privacy.partition import REPLACE_ONE
+from discreet.privacy.partition import ADD_REMOVE_ONE
 
 VOCABULARY = 49_152
 """The vocabulary of the packaged model. The voters that a token needs depend on it; the cost does not."""
@@ -97,11 +97,11 @@ def chance(voters: VoterEnsemble, rounds: RoundBudget, votes: int) -> float | No
 
     For public choices and tokens, all other voters give one other answer: the worst case.
     """
-    selection = voters.mechanisms(rounds.epsilon, rounds.delta, REPLACE_ONE, VOCABULARY)[0]
+    selection = voters.mechanisms(rounds.epsilon, rounds.delta, rounds.change, VOCABULARY)[0]
     if isinstance(selection, OpenSelection):
         return selection.chance(votes)
     if isinstance(selection, ExponentialMechanism):
-        behind = min((voters.voters - 2 * votes) / selection.scale, _LARGE)
+        behind = min((voters.voters - 2 * votes + len(selection.public_votes)) / selection.scale, _LARGE)
         return 1 / (1 + math.exp(behind) + (selection.candidates - 2) * math.exp(-votes / selection.scale))
     return None
 
@@ -112,24 +112,26 @@ def agreement(voters: VoterEnsemble, rounds: RoundBudget, wanted: float) -> int 
     return next(found, None)
 
 
-def shared(algorithm: PrivateRAG, budget: Budget, uses: int) -> RoundBudget:
-    """Return the round budget of a question if a unit's budget is split evenly among `uses` questions.
+def shared(algorithm: PrivateRAG, budget: Budget, uses: int) -> tuple[VoterEnsemble, RoundBudget]:
+    """Return the voters and the round budget of a question if a unit's budget is split evenly among `uses` questions.
 
     Raises:
         UsageError: if the budget cannot pay for `uses` questions.
     """
-    return replace(algorithm, epsilon=None, uses=uses).calibrate(budget, VOCABULARY)
+    return replace(algorithm, epsilon=None, uses=uses).count_votes(budget, VOCABULARY)
 
 
 def grant_for(algorithm: PrivateRAG, budget: Budget, uses: int) -> float:
     """Return the smallest grant, to three digits, that pays for `uses` questions of each unit at the default cost."""
-    usual = algorithm.calibrate(vault_budget(1e3, budget.delta), VOCABULARY)
+    usual_voters, usual = algorithm.count_votes(vault_budget(1e3, budget.delta), VOCABULARY)
 
     def pays(epsilon: float) -> bool:
         try:
-            found = shared(algorithm, vault_budget(epsilon, budget.delta), uses)
+            voters, found = shared(algorithm, vault_budget(epsilon, budget.delta), uses)
         except UsageError:
             return False
+        if found.change == ADD_REMOVE_ONE:  # two releases may differ, and their epsilons cannot be compared
+            return voters.units_needed(found) <= usual_voters.units_needed(usual)
         return found.epsilon >= usual.epsilon * (1 - 1e-6)
 
     return smallest(pays, high=4 * uses * usual.plan.ceiling.epsilon)

@@ -9,6 +9,7 @@ from discreet.errors import DiscreetError
 from discreet.privacy.change import Change, Relation
 from discreet.privacy.noise import Noise, sample
 from discreet.privacy.private import Private, unseal
+from discreet.privacy.rows import Rows
 
 S = TypeVar("S")
 
@@ -58,6 +59,37 @@ def partition_to_voters(
         ]
 
     return Private(unseal(members, dealt), REPLACE_ONE)
+
+
+def partition_to_rows(members: Private[Member[S]], rows: Rows, noise: Noise) -> Private[tuple[S, ...]]:
+    """Give each member a row of its own, in a uniformly random order; return all rows, most of one value or empty.
+
+    If a member is removed, its row is empty, and no other member moves up. So a unit is added or removed, for a release
+    that treats an empty row as absent. `privacy.rows` has the two exceptions, whose probability the released count
+    pays: more members than `rows.units`, or more chosen by their coins than rows. Then all rows are empty.
+
+    The coins are tossed here, one for each member. They leave no trace, and no caller can supply one.
+
+    Args:
+        members: the admitted units.
+        rows: the public shape.
+        noise: the source of the coins.
+
+    Raises:
+        DiscreetError: if members are not added or removed, but replaced.
+    """
+    if members.change != ADD_REMOVE_ONE:
+        raise DiscreetError(f"Every unit has a row only among units that are added or removed, not {members.change}.")
+
+    def seated(found: Sequence[Member[S]]) -> list[tuple[S, ...]]:
+        taking = [member for member in found if noise.toss(rows.weight)]
+        fits = len(found) <= rows.units and len(taking) <= rows.number
+        slots: list[tuple[S, ...]] = [(member.value,) for member in taking] if fits else []
+        slots += [()] * (rows.number - len(slots))
+        secrets.SystemRandom().shuffle(slots)
+        return slots
+
+    return Private(unseal(members, seated), ADD_REMOVE_ONE)
 
 
 def assign_rows(

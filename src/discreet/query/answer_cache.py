@@ -21,7 +21,7 @@ from typing import BinaryIO, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.algorithms.common.answer import Stopped
+from discreet.algorithms.common.answer import Stopped, Support
 from discreet.errors import StoreError
 from discreet.retrieval.embedding import Embedder
 from discreet.system.essence import essence
@@ -48,6 +48,7 @@ class Released:
         choices: the public choices of the answer.
         released: the short answer or the keywords, if it was paid as a whole.
         shares: noisy numbers of votes for each choice, if they were paid.
+        support: the noisy number of units that gave the answer, as plain data, if it was released with it.
         vector: the vector of the question, as `AnswerCache.add` writes it; empty for "no answer".
         public_text: the answer of the model without documents, if it is the same, or if there is "no answer".
         way: a hash of the algorithm and its parameters; empty in lines of version 1.
@@ -61,6 +62,7 @@ class Released:
     choices: tuple[str, ...] = ()
     released: tuple[str, ...] = ()
     shares: dict[str, int] | None = None
+    support: dict[str, int] | None = None
     vector: str = field(default="", repr=False)
     public_text: str = ""
     way: str = ""
@@ -246,4 +248,5 @@ def _fits(found: Released) -> bool:
         and isinstance(found.tokens, int)
         and all(isinstance(each, list | tuple) and all(isinstance(one, str) for one in each) for each in several)
         and (found.shares is None or isinstance(found.shares, dict))
+        and (found.support is None or Support.is_described(found.support))
     )

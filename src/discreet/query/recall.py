@@ -1,11 +1,11 @@
 """The reuse of released answers: find them, and keep new ones."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from hashlib import blake2b
 
 from discreet.algorithms.common.algorithm import Algorithm
-from discreet.algorithms.common.answer import Answer, GeneratedAnswer
+from discreet.algorithms.common.answer import Answer, GeneratedAnswer, Support
 from discreet.errors import StoreError
 from discreet.privacy.filter import released_before
 from discreet.query.answer_cache import NOTHING, AnswerCache, Released, as_record
@@ -62,6 +62,7 @@ def repeat_answer(known: Released, unit: str) -> Answer:
         known.tokens,
         released=tuple(known.released),
         shares=known.shares,
+        support=Support(**known.support) if known.support else None,
         public_text=known.public_text,
     )
     return Answer.of(generated, known.algorithm, released_before(unit))
@@ -77,6 +78,7 @@ def _as_released(question: str, algorithm: Algorithm, answer: Answer) -> Release
         choices=algorithm.public_choices,
         released=answer.released,
         shares=answer.shares,
+        support=asdict(answer.support) if answer.support else None,
         public_text=answer.public_text,
         way=fingerprint(algorithm),
     )

@@ -42,7 +42,7 @@ class Tuning:
 
     epsilon: float = 1.0
     wanted: int = 40
-    bins: MuRAGAda = field(default_factory=MuRAGAda)
+    bins: MuRAGAda = field(default_factory=partial(MuRAGAda, highest=0.8, bins=40))
 
     def __post_init__(self) -> None:
         check_number("epsilon", self.epsilon)

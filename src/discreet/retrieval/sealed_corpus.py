@@ -5,8 +5,10 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from discreet.privacy.change import Change
-from discreet.privacy.partition import ADD_REMOVE_ONE, REPLACE_ONE, Member, partition_to_voters
+from discreet.privacy.noise import Noise
+from discreet.privacy.partition import ADD_REMOVE_ONE, REPLACE_ONE, Member, partition_to_rows, partition_to_voters
 from discreet.privacy.private import Private
+from discreet.privacy.rows import Rows
 from discreet.retrieval.documents import Passage
 from discreet.retrieval.embedding import Embedder
 from discreet.retrieval.store import Hit, Scored, Store, Vector
@@ -63,6 +65,14 @@ class SealedCorpus:
         the vault had fewer units. No other unit takes the seat.
         """
         return partition_to_voters(found, voters, units_per_voter, lambda hit: hit.unit).map_batch(self._read)
+
+    def partition_to_rows(self, found: Private[Found], rows: Rows, noise: Noise) -> Private[tuple[Passage, ...]]:
+        """Give each found unit a row of its own, or none if its coin says so. Return the passage of each row, sealed.
+
+        There are always `rows.number` rows, most with one passage or none. Only the texts of units in rows are read. A
+        unit that was erased after the search leaves its row empty.
+        """
+        return partition_to_rows(found, rows, noise).map_batch(self._read)
 
     def texts(self, found: Private[Hit]) -> Private[str]:
         """Return the text of each found unit, sealed; an empty text if the unit was erased after the search."""

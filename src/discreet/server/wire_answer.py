@@ -72,9 +72,11 @@ ANSWER = record(
         "private_tokens": whole(0, _MOST_TOKENS),
         "released": list_of(text(LONGEST_ANSWER), 1000),
         "shares": optional(mapping_of(whole(-(2**53), 2**53), 1000, text(LONGEST_ANSWER))),
+        "support": optional(record({name: whole(-(2**53), 2**53) for name in ("count", "low", "high", "of")})),
         "receipt": RECEIPT,
         "cost": optional(record({"epsilon": number(), "granted": number(), "uses": optional(whole(0, 10**9))})),
         "remaining": optional(number()),
         "kept": truth,
-    }
+    },
+    may_lack=frozenset({"support"}),
 )

@@ -193,7 +193,7 @@ class AlgorithmSuite:
         for texts in CORPORA:
             receipt = run(algorithm, model, budget, account, texts).receipt
             assert receipt.private
-            assert receipt.epsilon <= (plan.ceiling.epsilon + plan.selection_epsilon if plan else 0.0)
+            assert receipt.epsilon <= (plan.ceiling.spent(plan.max_cost) if plan else 0.0)
             assert receipt.delta <= (plan.ceiling.delta if plan else 0.0)
 
     @pytest.mark.parametrize("account", ["corpus", "unit"])

@@ -11,6 +11,29 @@ SCHEMA = 1
 
 
 @dataclass(frozen=True)
+class Support:
+    """The number of units that gave the released answer, with noise. It was paid with the answer.
+
+    Attributes:
+        count: the number.
+        low, high: the interval. The probability that an answer is released and the true number is outside is at most
+            0.05.
+        of: the number of units that could have given it, with noise; 0 if it was not released.
+    """
+
+    count: int
+    low: int
+    high: int
+    of: int = 0
+
+    @staticmethod
+    def is_described(value: object) -> bool:
+        """Return whether a value is the plain data of a support (`dataclasses.asdict`)."""
+        names = {field.name for field in fields(Support)}
+        return isinstance(value, dict) and set(value) == names and all(type(one) is int for one in value.values())
+
+
+@dataclass(frozen=True)
 class GeneratedAnswer:
     """The output of an algorithm, before its receipt is attached.
 
@@ -23,6 +46,7 @@ class GeneratedAnswer:
         private_tokens: the number of tokens that were paid for. It is public: each payment is a released decision.
         released: the values that were paid for as a whole: the short answer, or keywords in alphabetical order.
         shares: noisy numbers of votes for each public choice, if they were requested and paid for.
+        support: the noisy number of units that gave the answer, if it was released with it.
         public_text: the model's answer without documents, perhaps invented. Present if nothing was released, or if a
             consensus released the same answer.
     """
@@ -33,6 +57,7 @@ class GeneratedAnswer:
     private_tokens: int = 0
     released: tuple[str, ...] = ()
     shares: dict[str, int] | None = None
+    support: Support | None = None
     public_text: str = ""
 
     @classmethod
@@ -120,6 +145,7 @@ class Answer(GeneratedAnswer):
             "private_tokens": self.private_tokens,
             "released": list(released),
             "shares": self.shares,
+            "support": asdict(self.support) if self.support else None,
             "receipt": self.receipt.describe() if self.receipt else None,
             "cost": asdict(self.cost) if self.cost else None,
             "remaining": self.remaining,

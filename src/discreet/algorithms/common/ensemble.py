@@ -22,7 +22,7 @@ from discreet.generation.model import LanguageModel
 from discreet.privacy.account import Account, Payment
 from discreet.privacy.accounting import Budget, Spending, budget_for, largest
 from discreet.privacy.change import Change
-from discreet.privacy.costs import Cost, Pure, Together
+from discreet.privacy.costs import Cost, Together
 from discreet.privacy.filter import Priced, PrivacyFilter
 from discreet.privacy.partition import REPLACE_ONE
 from discreet.privacy.private import Private
@@ -130,6 +130,19 @@ class VoterEnsemble(VoterConfig, Algorithm):
         """The number of units that all voters read together."""
         return self.voters * self.units_per_voter
 
+    @property
+    def abstains(self) -> bool:
+        """Whether no release depends on a voter without documents, so that units can come and go."""
+        return False
+
+    def releases(self) -> "tuple[VoterEnsemble, ...]":
+        """Return the ensemble once for each release between which public arithmetic may choose."""
+        return (self,)
+
+    def units_needed(self, rounds: "RoundBudget") -> int:
+        """Return how many units near a question are enough for an answer."""
+        return self.units_read
+
     def count_votes(self, budget: Budget, vocabulary: int) -> "tuple[VoterEnsemble, RoundBudget] | None":
         """Return itself and the budget of its rounds."""
         return self, self.calibrate(budget, vocabulary)
@@ -152,36 +165,35 @@ class VoterEnsemble(VoterConfig, Algorithm):
 
 @dataclass(frozen=True)
 class RoundBudget:
-    """The division of a total: the plan of the question, and (epsilon, delta) of one round."""
+    """The division of a total: the plan of the question, (epsilon, delta) of one round, and the change it is for."""
 
     plan: Plan
     epsilon: float
     delta: float
+    change: Change = REPLACE_ONE
 
 
 @lru_cache(maxsize=128)
 def calibrate_to_epsilon(
-    ensemble: VoterEnsemble, delta: float, vocabulary: int, selection_epsilon: float = 0.0
+    ensemble: VoterEnsemble, delta: float, vocabulary: int, selection: Cost | None = None
 ) -> RoundBudget:
     """Fit rounds into the total: the requested number of rounds, each as precise as possible.
 
     If the price of a round is given, the result has as many rounds as fit. Otherwise bisection finds the budget of a
-    round. `selection_epsilon` is the pure epsilon that the question costs before its first round.
+    round. `selection` is the cost of the question before its first round.
 
     Raises:
         UsageError: if a round costs more than the total.
     """
     failures = ensemble.failures(delta)
-    before = Spending.of(Pure(selection_epsilon)) if selection_epsilon else Spending.nothing()
+    before = Spending.of(selection) if selection else Spending.nothing()
 
     def split(epsilon: float, wanted: int) -> RoundBudget:
         each = failures / wanted * (1 - 1e-9)  # keeps the rounded-up sum below `failures`
         mechanisms = ensemble.mechanisms(epsilon, each, REPLACE_ONE, vocabulary)
         cost = Together(tuple(mechanism.cost(REPLACE_ONE) for mechanism in mechanisms))
         ceiling = ensemble.ceiling(cost, delta, failures)
-        return RoundBudget(
-            Plan(ceiling, cost, ceiling.affordable(cost, before, wanted), selection_epsilon), epsilon, each
-        )
+        return RoundBudget(Plan(ceiling, cost, ceiling.affordable(cost, before, wanted), selection), epsilon, each)
 
     wanted = ensemble.rounds
     if ensemble.price is None:
@@ -198,7 +210,7 @@ def calibrate_to_epsilon(
 
 @lru_cache(maxsize=128)
 def calibrate_to_uses(
-    ensemble: VoterEnsemble, budget: Budget, uses: int, selection_epsilon: float, vocabulary: int
+    ensemble: VoterEnsemble, budget: Budget, uses: int, selection: Cost | None, vocabulary: int
 ) -> RoundBudget:
     """Divide a unit's budget among `uses` questions, with rounds as precise as that allows.
 
@@ -206,7 +218,7 @@ def calibrate_to_uses(
         ensemble: the generation.
         budget: the most that a unit may spend in all its questions.
         uses: the number of questions in which each unit may take part (M).
-        selection_epsilon: the pure epsilon that a question costs before its first round.
+        selection: the cost of a question before its first round; None for none.
         vocabulary: the number of tokens of the model's vocabulary.
 
     Raises:
@@ -220,9 +232,7 @@ def calibrate_to_uses(
         return Together(tuple(mechanism.cost(REPLACE_ONE) for mechanism in mechanisms))
 
     def fits(epsilon: float, rounds: int) -> bool:
-        once = Spending.of(cost(epsilon), rounds) + (
-            Spending.of(Pure(selection_epsilon)) if selection_epsilon else Spending.nothing()
-        )
+        once = Spending.of(cost(epsilon), rounds) + (Spending.of(selection) if selection else Spending.nothing())
         return budget.admits(once.times(uses))
 
     if ensemble.price is None:
@@ -236,7 +246,7 @@ def calibrate_to_uses(
             f"A unit's budget of epsilon {budget.epsilon:g} does not pay for {uses} questions like this. Use fewer "
             "`uses`, fewer private tokens, or a smaller epsilon_token."
         )
-    return RoundBudget(Plan(budget, cost(epsilon), rounds, selection_epsilon), epsilon, each)
+    return RoundBudget(Plan(budget, cost(epsilon), rounds, selection), epsilon, each)
 
 
 def check_number(name: str, value: float) -> None:

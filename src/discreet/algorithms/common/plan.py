@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from discreet.privacy.accounting import Budget, Spending
-from discreet.privacy.costs import Cost, Pure
+from discreet.privacy.costs import Cost
 
 ANY_VOCABULARY = 1000
 """A vocabulary size for plans without a model: no cost depends on it."""
@@ -17,19 +17,23 @@ class Plan:
         ceiling: the question's own budget.
         round: the cost of one private token, or of the whole answer.
         rounds: the number of rounds that the ceiling pays for.
-        selection_epsilon: the pure epsilon that the selection of units costs, before the first round.
+        selection: the cost of the selection of units, before the first round; None if it costs nothing.
     """
 
     ceiling: Budget
     round: Cost
     rounds: int
-    selection_epsilon: float = 0.0
+    selection: Cost | None = None
 
     @property
     def max_cost(self) -> Spending:
         """The most that the question can spend."""
-        selection = self.selection_epsilon
-        return self.generation_cost + (Spending.of(Pure(selection)) if selection else Spending.nothing())
+        return self.generation_cost + self.selection_cost
+
+    @property
+    def selection_cost(self) -> Spending:
+        """The cost of the selection of units."""
+        return Spending.of(self.selection) if self.selection else Spending.nothing()
 
     @property
     def generation_cost(self) -> Spending:

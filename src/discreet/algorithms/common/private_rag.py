@@ -24,6 +24,7 @@ from discreet.generation.capabilities import Capability
 from discreet.generation.model import LanguageModel
 from discreet.privacy.account import Account, Payment
 from discreet.privacy.accounting import NANO, Budget
+from discreet.privacy.costs import Pure
 from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.private import Private
 from discreet.retrieval.sealed_corpus import Found, SealedCorpus
@@ -70,7 +71,12 @@ class PrivateRAG(Algorithm):
 
     def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
         """Retrieve units, deal their documents to voters, and answer."""
-        rounds = self.calibrate(account.budget, model.vocabulary_size)
+        return self.answer(query, corpus, model, account, self.calibrate(account.budget, model.vocabulary_size))
+
+    def answer(
+        self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account, rounds: RoundBudget
+    ) -> GeneratedAnswer:
+        """Answer `query` with a budget for each round."""
         paying, paid = self.retrieve(query, corpus, rounds, account)
         documents = corpus.partition_to_voters(paying, self.inner.voters, self.inner.units_per_voter)
         return self.inner.respond(query.text, documents, model, paid, rounds, query.public)
@@ -92,22 +98,36 @@ class PrivateRAG(Algorithm):
         Raises:
             UsageError: if the question's delta is above the vault's, or its epsilon does not pay the retrieval.
         """
-        delta = self.inner.delta or budget.delta
-        if delta > budget.delta:
-            raise UsageError(
-                f"The question's delta, {delta:g}, is above the vault's, {budget.delta:g}. Give a smaller one, or none."
-            )
+        delta = self.check_delta(budget)
+        selection = Pure(self.selection_epsilon) if self.selection_epsilon else None
         if self.shares_budget and self.uses:
-            return calibrate_to_uses(self.inner, budget, self.uses, self.selection_epsilon, vocabulary)
-        # Parts are rounded up to billionths. Three billionths are left, since the sum might else exceed a small grant.
-        price = min(PRICE, budget.epsilon - 3 / NANO) if self.epsilon is None else self.epsilon
+            return calibrate_to_uses(self.inner, budget, self.uses, selection, vocabulary)
+        price = self.price(budget)
         if price <= self.selection_epsilon:
             raise UsageError(
                 f"Epsilon {price:g} does not pay for the retrieval, which costs {self.selection_epsilon:g}. "
                 "Raise epsilon."
             )
         rounds = calibrate_to_epsilon(replace(self.inner, epsilon=price - self.selection_epsilon), delta, vocabulary)
-        return replace(rounds, plan=replace(rounds.plan, selection_epsilon=self.selection_epsilon))
+        return replace(rounds, plan=replace(rounds.plan, selection=selection))
+
+    def check_delta(self, budget: Budget) -> float:
+        """Return the question's delta.
+
+        Raises:
+            UsageError: if it is above the vault's.
+        """
+        delta = self.inner.delta or budget.delta
+        if delta > budget.delta:
+            raise UsageError(
+                f"The question's delta, {delta:g}, is above the vault's, {budget.delta:g}. Give a smaller one, or none."
+            )
+        return delta
+
+    def price(self, budget: Budget) -> float:
+        """Return the epsilon that a question may cost a unit, if `uses` does not decide it."""
+        # Parts are rounded up to billionths. Three billionths are left, since the sum might else exceed a small grant.
+        return min(PRICE, budget.epsilon - 3 / NANO) if self.epsilon is None else self.epsilon
 
     def scaled_to(self, epsilon: float) -> Self:
         """Return the same algorithm for a question of `epsilon`, with rounds as precise as that allows."""

@@ -33,13 +33,20 @@ class ExponentialMechanism:
     """Select candidate c in 0..candidates-1 with probability proportional to exp(count_c / scale).
 
     Votes outside that range are ignored: the candidates are public, and do not depend on the votes.
+
+    Attributes:
+        candidates: the number of candidates.
+        scale: the scale.
+        public_votes: votes that count besides. They are public, and the same for neighbours, so they cost nothing.
     """
 
     candidates: int
     scale: float
+    public_votes: tuple[int, ...] = ()
 
     def __str__(self) -> str:
-        return f"exponential mechanism over {self.candidates} public candidates, scale {self.scale:.6g}"
+        besides = f", {len(self.public_votes)} public votes" if self.public_votes else ""
+        return f"exponential mechanism over {self.candidates} public candidates, scale {self.scale:.6g}{besides}"
 
     def cost(self, change: Change) -> Cost:
         """Return bounded range 2/scale if a vote is replaced, 1/scale if one is added or removed."""
@@ -47,7 +54,7 @@ class ExponentialMechanism:
 
     def draw(self, shares: Sequence[int], noise: Noise) -> int:
         """Return a candidate. All candidates without votes are drawn as one block, and then uniformly within it."""
-        counts = Counter(vote for vote in shares if 0 <= vote < self.candidates)
+        counts = Counter(vote for vote in (*shares, *self.public_votes) if 0 <= vote < self.candidates)
         seen = sorted(counts)
         unseen = self.candidates - len(seen)
         scores = [float(counts[candidate]) for candidate in seen]
@@ -61,14 +68,17 @@ class ExponentialMechanism:
 class PermuteAndFlip:
     """Permute-and-flip (McKenna and Sheldon 2020): its error is never larger than that of the exponential mechanism.
 
-    It is pure, but has no bounded range. So for many compositions the exponential mechanism costs less.
+    It is pure, but has no bounded range. So for many compositions the exponential mechanism costs less. Its attributes
+    are those of `ExponentialMechanism`.
     """
 
     candidates: int
     scale: float
+    public_votes: tuple[int, ...] = ()
 
     def __str__(self) -> str:
-        return f"permute-and-flip over {self.candidates} public candidates, scale {self.scale:.6g}"
+        besides = f", {len(self.public_votes)} public votes" if self.public_votes else ""
+        return f"permute-and-flip over {self.candidates} public candidates, scale {self.scale:.6g}{besides}"
 
     def cost(self, change: Change) -> Cost:
         """Return pure 2/scale if a vote is replaced, 1/scale if one is added or removed."""
@@ -76,7 +86,7 @@ class PermuteAndFlip:
 
     def draw(self, shares: Sequence[int], noise: Noise) -> int:
         """Return a candidate."""
-        counts = Counter(shares)
+        counts = Counter((*shares, *self.public_votes))
         return noise.permute_and_flip([float(counts[c]) for c in range(self.candidates)], self.scale)
 
 

@@ -73,9 +73,11 @@ class Reply:
         """Return the object `discreet` of the usage."""
         outcome, answer = self.outcome, self.outcome.answer
         described = {name: answer[name] for name in ("private", "algorithm", "released", "shares", "useless")}
+        supported = {"support": answer["support"]} if answer.get("support") else {}
         rewritten = {} if outcome.asked is None else {"asked": outcome.asked}
         return {
             **described,
+            **supported,
             **rewritten,
             "question_id": outcome.question_id,
             "stopped": outcome.stopped,

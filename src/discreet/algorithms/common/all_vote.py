@@ -1,0 +1,258 @@
+"""AllVoteRAG: every admitted unit votes in a row of its own, so that one vote comes or goes, for half of the price.
+
+Privacy-spec, parts 10.1 to 10.3; docs/mechanisms.md has the proof. The number of rows is public: a noisy count of the
+admitted units, and a tail (`privacy.rows`). There are two kinds of count, and a generation can have several releases.
+Public arithmetic chooses the two for which the fewest units suffice.
+
+The former way deals the nearest units to a fixed number of voters (MuRAG's Algorithm 3), and one unit replaces another.
+"""
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from discreet.algorithms.common.algorithm import Query
+from discreet.algorithms.common.answer import GeneratedAnswer
+from discreet.algorithms.common.ensemble import RoundBudget, VoterEnsemble
+from discreet.algorithms.common.plan import Plan
+from discreet.algorithms.common.private_rag import PrivateRAG
+from discreet.algorithms.common.voter_config import MOST_VOTERS
+from discreet.errors import UsageError
+from discreet.generation.model import LanguageModel
+from discreet.privacy.account import Account
+from discreet.privacy.accounting import Budget, Spending, largest
+from discreet.privacy.costs import Cost, Pure, Together, ZeroConcentrated
+from discreet.privacy.mechanisms.counting import GaussianCount, NoisyCount
+from discreet.privacy.partition import ADD_REMOVE_ONE
+from discreet.privacy.rows import Count, RowRule
+from discreet.retrieval.sealed_corpus import SealedCorpus
+
+BINS_SHARE, GAUSSIAN_SHARE, LAPLACE_SHARE = 0.08, 0.05, 0.12
+"""The parts of a question for the counts: of the bins, and of the rows by either kind of noise.
+
+They are parts of zCDP for Gaussian noise, and of epsilon for Laplace noise, whose tail is longer."""
+ROWS_FAILURE = 0.2
+"""The part of a question's failures for the rows."""
+_LARGEST_RHO = 100.0
+
+
+@dataclass(frozen=True)
+class VotingBudget(RoundBudget):
+    """The budget of a question in which all admitted units vote. It has one round.
+
+    Attributes:
+        inner: the generation, with the release that was chosen.
+        rule: the count of the rows.
+        bin_count: the count of a bin, if the retrieval counts bins.
+        enough: the number of admitted units that suffices.
+    """
+
+    inner: VoterEnsemble | None = None
+    rule: RowRule | None = None
+    bin_count: Count | None = None
+    enough: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class AllVoteRAG(PrivateRAG):
+    """Parameters of an algorithm that admits units one by one: those of `PrivateRAG`, and two more.
+
+    Attributes:
+        all_vote: whether every admitted unit votes. Otherwise, the nearest ones are dealt to voters (the paper's
+            Algorithm 3). They are dealt in any case if the generation does not let units come and go, if a voter reads
+            several units, or if no part of delta is left for failures.
+        rows: the largest number of units that are read, if all vote. If more may be admitted, secret coins choose.
+    """
+
+    all_vote: bool = True
+    rows: int = 100
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 1 <= self.rows <= MOST_VOTERS:
+            raise UsageError(f"rows lies between 1 and {MOST_VOTERS}, not {self.rows}. Try 100.")
+
+    def can_all_vote(self, budget: Budget) -> bool:
+        """Return whether every admitted unit votes in a vault of this budget: public."""
+        comes_and_goes = self.inner.abstains and self.inner.units_per_voter == 1
+        return self.all_vote and comes_and_goes and budget.failures > 0
+
+    def calibrate(self, budget: Budget, vocabulary: int) -> RoundBudget:
+        """Return the budget of a question.
+
+        Raises:
+            UsageError: if the question's delta is above the vault's, or its epsilon pays for no answer.
+        """
+        if not self.can_all_vote(budget):
+            return super().calibrate(budget, vocabulary)
+        self.check_delta(budget)
+        counted = self.counts_bins, self.bin_epsilon
+        if self.shares_budget and self.uses:
+            limit = _Limit(budget, uses=self.uses)
+            return calibrate_votes(self.inner, limit, self.rows, *counted, vocabulary)
+        price, delta = self.price(budget), self.inner.delta or budget.delta
+        limit = _Limit(budget, ensemble=replace(self.inner, epsilon=price), delta=delta)
+        return calibrate_votes(self.inner, limit, self.rows, *counted, vocabulary)
+
+    @property
+    def counts_bins(self) -> bool:
+        """Whether the retrieval counts bins before the rows are counted."""
+        return False
+
+    @property
+    def bin_epsilon(self) -> float | None:
+        """The epsilon of the count of a bin, if it is given."""
+        return None
+
+    @property
+    def least_epsilon(self) -> float:
+        """The epsilon that the retrieval costs, if it does not follow from the price."""
+        return (self.bin_epsilon or 0.0) if self.all_vote else super().least_epsilon
+
+    def count_votes(self, budget: Budget, vocabulary: int) -> tuple[VoterEnsemble, RoundBudget]:
+        """Return the generation, with the release that was chosen, and the budget of its round."""
+        rounds = self.calibrate(budget, vocabulary)
+        inner = rounds.inner if isinstance(rounds, VotingBudget) else None
+        return inner or self.inner, rounds
+
+    def plan(self, budget: Budget, vocabulary: int) -> Plan:
+        """Return the most that a question may cost a unit."""
+        inner, rounds = self.count_votes(budget, vocabulary)
+        inner.check(rounds)
+        return rounds.plan
+
+    def answer(
+        self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account, rounds: RoundBudget
+    ) -> GeneratedAnswer:
+        """Retrieve units, count them, give each a row, and answer from all rows."""
+        if not isinstance(rounds, VotingBudget) or rounds.rule is None or rounds.inner is None:
+            return super().answer(query, corpus, model, account, rounds)
+        paying, paid = self.retrieve(query, corpus, rounds, account)
+        counted = paid.release(rounds.rule.count, paying.map(lambda _: True))
+        rows = rounds.rule.rows(counted)
+        documents = corpus.partition_to_rows(paying, rows, account.noise)
+        inner = replace(rounds.inner, voters=rows.number)
+        draft = inner.respond(query.text, documents, model, paid, rounds, query.public)
+        if draft.support is None:
+            return draft
+        return replace(draft, support=replace(draft.support, of=max(1, round(counted * rows.probability))))
+
+
+@dataclass(frozen=True)
+class _Limit:
+    """What one question may cost: a part of a unit's budget, or an epsilon and a delta of its own.
+
+    Attributes:
+        budget: a unit's whole budget.
+        uses: the number of questions among which it is divided; 0 for none.
+        ensemble: the generation, whose epsilon is the price of the question.
+        delta: the question's delta.
+    """
+
+    budget: Budget
+    uses: int = 0
+    ensemble: VoterEnsemble | None = None
+    delta: float = 0.0
+
+    @property
+    def failures(self) -> float:
+        """The failures of one question, a little less than they are: each is rounded up."""
+        if self.ensemble is None:
+            return self.budget.failures / self.uses * (1 - 1e-9)
+        return self.ensemble.failures(self.delta) * (1 - 1e-9)
+
+    @property
+    def epsilon(self) -> float:
+        """An upper bound of the epsilon of one question."""
+        return self.ensemble.epsilon if self.ensemble else self.budget.epsilon
+
+    def ceiling(self, cost: Cost) -> Budget:
+        """Return the budget by which a question of this cost is counted."""
+        if self.ensemble is None:
+            return self.budget
+        return self.ensemble.ceiling(cost, self.delta, self.ensemble.failures(self.delta))
+
+    def admits(self, cost: Cost) -> bool:
+        """Return whether a question may have this cost."""
+        spending = Spending.of(cost)
+        if self.ensemble is None:
+            return self.budget.admits(spending.times(self.uses))
+        # A vault whose whole grant is the price must admit it, too, by its own order and its own failures.
+        whole = replace(self.budget, epsilon=self.ensemble.epsilon, order=0.0)
+        paid = whole.admits(Spending(spending.loss_nano, min(spending.failure_atto, whole.limit.failures)))
+        return paid and self.ceiling(cost).admits(spending)
+
+
+@lru_cache(maxsize=128)
+def calibrate_votes(
+    inner: VoterEnsemble, limit: _Limit, most: int, bins: bool, bin_epsilon: float | None, vocabulary: int
+) -> VotingBudget:
+    """Return the budget of a question in which all admitted units vote: of all that fit, the one that needs the fewest.
+
+    Args:
+        inner: the generation.
+        limit: what the question may cost.
+        most: the largest number of rows.
+        bins: whether the retrieval counts bins.
+        bin_epsilon: the epsilon of such a count; None for a part of the question's.
+        vocabulary: the number of tokens of the model's vocabulary.
+
+    Raises:
+        UsageError: if nothing fits.
+    """
+    rows_failure = ROWS_FAILURE * limit.failures
+    found: list[VotingBudget] = []
+    for counts in _counts(limit, rows_failure):
+        bin_count = NoisyCount.calibrated(bin_epsilon, ADD_REMOVE_ONE) if bin_epsilon else counts[0]
+        rule = RowRule.of(counts[1], rows_failure, most)
+        for release in inner.releases():
+            made = _fit(release, limit, bin_count if bins else None, rule, vocabulary)
+            found += [made] if made else []
+    if not found:
+        each = f" for {limit.uses} questions" if limit.uses else ""
+        raise UsageError(
+            f"Epsilon {limit.epsilon:g}{each} does not pay for the counts of a question and for an answer. "
+            "Raise epsilon, or use fewer `uses`."
+        )
+    return min(found, key=lambda one: one.enough)
+
+
+def _counts(limit: _Limit, failure: float) -> list[tuple[Count, Count]]:
+    """Return the counts of a bin and of the rows, for each kind of noise of which the whole question could consist."""
+    found: list[tuple[Count, Count]] = []
+    rho = largest(lambda rho: limit.admits(ZeroConcentrated(rho, limit.failures)), 1e-9, _LARGEST_RHO)
+    if limit.admits(ZeroConcentrated(rho, limit.failures)):
+        parts = [GaussianCount.calibrated(share * rho, ADD_REMOVE_ONE) for share in (BINS_SHARE, GAUSSIAN_SHARE)]
+        found.append((parts[0], parts[1]))
+    epsilon = largest(lambda epsilon: limit.admits(Pure(epsilon, limit.failures)), 1e-9, limit.epsilon)
+    if limit.admits(Pure(epsilon, limit.failures)):
+        laplace = [NoisyCount.calibrated(share * epsilon, ADD_REMOVE_ONE) for share in (BINS_SHARE, LAPLACE_SHARE)]
+        found.append((laplace[0], laplace[1]))
+    return found
+
+
+def _fit(
+    inner: VoterEnsemble, limit: _Limit, bin_count: Count | None, rule: RowRule, vocabulary: int
+) -> VotingBudget | None:
+    """Return the largest budget of an answer that fits beside the counts; None if none does."""
+    delta = (1 - ROWS_FAILURE) * limit.failures
+    selection = bin_count.cost(ADD_REMOVE_ONE) if bin_count else None
+    counts = [cost for cost in (selection, rule.count.cost(ADD_REMOVE_ONE)) if cost]
+
+    def answers(epsilon: float) -> list[Cost]:
+        return [one.cost(ADD_REMOVE_ONE) for one in inner.mechanisms(epsilon, delta, ADD_REMOVE_ONE, vocabulary)]
+
+    def fits(epsilon: float) -> bool:
+        try:
+            return limit.admits(Together((*counts, *answers(epsilon))))
+        except ValueError:  # the release cannot be drawn at such a small epsilon
+            return False
+
+    least = limit.epsilon / max(1, limit.uses) / 1000
+    epsilon = largest(fits, least, limit.epsilon)
+    if not fits(epsilon):
+        return None
+    ceiling = limit.ceiling(Together((*counts, *answers(epsilon))))
+    plan = Plan(ceiling, Together((counts[-1], *answers(epsilon))), 1, selection)
+    rounds = RoundBudget(plan, epsilon, delta, ADD_REMOVE_ONE)
+    enough = rule.units_for(inner.units_needed(rounds))
+    return VotingBudget(plan, epsilon, delta, ADD_REMOVE_ONE, inner, rule, bin_count, enough)
