@@ -10,6 +10,9 @@ Second table: streams. A unit pays for M questions from (epsilon, 1e-5), half of
 that the same budget admits M times.
 Third table: the least epsilon that releases the answer of 60 % of the units with probability 0.95, and what each unit
 pays if it takes part by a secret coin, such that 80 units vote on average.
+Fourth table: `murag-ada` over `consensus`, where a unit has (20, 1e-5). The nearest 40 vote at the default price; then
+all admitted units, at the same price, at the least price at which they need no more votes, and at a share of the
+budget. The counts of the units are paid in each row.
 """
 
 import argparse
@@ -17,6 +20,9 @@ from collections.abc import Callable
 
 from benchmarks.writing import TableWriter, add_csv_option, name_part
 
+from discreet.algorithms.common.private_rag import PRICE
+from discreet.algorithms.murag_ada import MuRAGAda
+from discreet.planning.prices import VOCABULARY, times, vault_budget
 from discreet.privacy.accounting import Budget, Spending, largest
 from discreet.privacy.change import Change, Relation
 from discreet.privacy.mechanisms.leader_selection import LeaderSelection
@@ -89,8 +95,40 @@ def support(units: int) -> list[str]:
     return [str(units), f"{price:.3f}", f"{amplified_epsilon(of_sample, probability):.3f}"]
 
 
+def votes_of(algorithm: MuRAGAda, budget: Budget, chance: float) -> int:
+    """Return how many units must agree for a release with probability `chance`."""
+    voters, rounds = algorithm.count_votes(budget, VOCABULARY)
+    selection = voters.mechanisms(rounds.epsilon, rounds.delta, rounds.change, VOCABULARY)[0]
+    return int(selection.votes_needed(chance))  # type: ignore[attr-defined]
+
+
+def prices() -> list[list[str]]:
+    """Return the rows of the fourth table."""
+    budget = vault_budget(20.0, STREAM_DELTA)
+    former = MuRAGAda(all_vote=False)
+    wanted = votes_of(former, budget, 0.9)
+    hundredths = range(50, round(100 * PRICE) + 1)
+    cheapest = next(h / 100 for h in hundredths if votes_of(MuRAGAda(epsilon=h / 100), budget, 0.9) <= wanted)
+    uses = max(uses for uses in range(1, 60) if votes_of(MuRAGAda(uses=uses), budget, 0.9) <= wanted)
+    ways = {
+        "the nearest 40": former,
+        "all": MuRAGAda(),
+        "all, as many votes": MuRAGAda(epsilon=cheapest),
+        f"all, M={uses}": MuRAGAda(uses=uses),
+    }
+    return [
+        [
+            name,
+            "-" if algorithm.uses else f"{algorithm.epsilon or PRICE:g}",
+            list_votes(lambda chance, algorithm=algorithm: votes_of(algorithm, budget, chance), CHANCES[:2]),  # type: ignore[misc]
+            str(times(budget, algorithm.calibrate(budget, VOCABULARY).plan.max_cost)),
+        ]
+        for name, algorithm in ways.items()
+    ]
+
+
 def main() -> None:
-    """Print the three tables."""
+    """Print the four tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_csv_option(parser)
     given = parser.parse_args()
@@ -110,7 +148,12 @@ def main() -> None:
     table = TableWriter(["units", "all vote", f"a secret sample of {SAMPLED}"], name_part(given.csv, "support"))
     for units in (22, 40, 80, 160, 524, 5000):
         table.write(support(units))
-    print(f"\nan answer of 60 % of the units, released with probability 0.95, delta {DELTA:g}")
+    print(f"\nan answer of 60 % of the units, released with probability 0.95, delta {DELTA:g}\n")
+    columns = ["who votes", "epsilon of a question", "votes", "questions a unit"]
+    table = TableWriter(columns, name_part(given.csv, "prices"))
+    for row in prices():
+        table.write(row)
+    print(f"\nmurag-ada over consensus, (20, {STREAM_DELTA:g}) a unit, counts included")
 
 
 if __name__ == "__main__":

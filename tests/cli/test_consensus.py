@@ -46,6 +46,6 @@ def test_answer_of_all_voters_then_choices_then_nothing(tmp_path: Path, notes: P
 def test_units_pay_for_a_consensus(tmp_path: Path, notes: Path) -> None:
     vault = hospital(tmp_path / "v", notes)
     voters = ("--voters", 12, "--max-tokens", 16)
-    answer = json_of("ask", vault, ASKED, "--algorithm", "murag", "--similarity", -1, "--uses", 2, *voters)
+    answer = json_of("ask", vault, ASKED, "--algorithm", "murag", "--similarity", 0.3, "--uses", 2, *voters)
     assert answer["released"] == ["copper bracelets"]
     assert answer["receipt"]["epsilon"] <= 10  # type: ignore[index]
