@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from discreet.algorithms.common.algorithm import Query
-from discreet.algorithms.common.all_vote import AllVoteRAG, VotingBudget
+from discreet.algorithms.common.all_vote import USUAL_UNITS, USUAL_USES, AllVoteRAG, VotingBudget, usual_uses
 from discreet.algorithms.common.ensemble import RoundBudget
 from discreet.algorithms.common.plan import Plan
 from discreet.errors import UsageError
@@ -231,8 +231,8 @@ def test_release_and_counts_follow_from_the_price() -> None:
 
 @pytest.mark.parametrize(
     ("epsilon", "uses", "votes", "former"),
-    # Privacy-spec, 10.3: 8, 4, 15, 9, 12 and 10 votes if all of the budget is for answers; 15 % are for counts here.
-    [(2.0, 1, 10, 11), (5.0, 1, 5, 4), (5.0, 5, 16, 31), (10.0, 5, 10, 12), (10.0, 10, 13, 33), (20.0, 20, 11, 28)],
+    # Privacy-spec, 10.3: 8, 4, 15, 9, 12 and 10 votes if all of the budget is for answers; 20 % are for counts here.
+    [(2.0, 1, 10, 11), (5.0, 1, 5, 4), (5.0, 5, 17, 31), (10.0, 5, 10, 12), (10.0, 10, 13, 33), (20.0, 20, 12, 28)],
 )
 def test_votes_needed_with_counts_are_little_above_the_table(
     epsilon: float, uses: int, votes: int, former: int
@@ -268,7 +268,10 @@ def test_vault_without_failures_deals_by_rank() -> None:
     assert choices.calibrate(vault_budget(5.0, 1e-6), 1000).change == ADD_REMOVE_ONE
 
 
-@pytest.mark.parametrize("algorithm", [MuRAG(), MuRAGAda(), MuRAGAda(uses=7), MuRAGAda(epsilon_threshold=0.3)])
+@pytest.mark.parametrize(
+    "algorithm",
+    [MuRAG(epsilon=2.5), MuRAGAda(epsilon=2.5), MuRAGAda(uses=7), MuRAGAda(epsilon=2.5, epsilon_threshold=0.3)],
+)
 def test_question_costs_no_more_than_its_price(algorithm: AllVoteRAG) -> None:
     budget = vault_budget(20.0, 1e-5)
     plan = algorithm.plan(budget, 1000)
@@ -278,13 +281,36 @@ def test_question_costs_no_more_than_its_price(algorithm: AllVoteRAG) -> None:
     else:
         assert 2.45 < plan.ceiling.spent(plan.max_cost) <= 2.5 + 1e-9
     # Those of the rows, and at most the others for the answer: its threshold is a whole number.
-    share = plan.max_cost.delta / plan.ceiling.failures * (algorithm.uses or 1)
-    assert 0.2 < share <= 1
+    failures = budget.failures / algorithm.uses if algorithm.uses else plan.ceiling.failures
+    assert 0.2 < plan.max_cost.delta / failures <= 1
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "uses"), [(2.0, 1e-5, 1), (4.0, 1e-5, 2), (8.0, 1e-6, 6), (20.0, 1e-6, 25), (20.0, 1e-5, 30)]
+)
+def test_grant_is_divided_among_as_many_questions_as_it_pays_for_well(epsilon: float, delta: float, uses: int) -> None:
+    budget, algorithm = vault_budget(epsilon, delta), MuRAGAda()
+    assert usual_uses(algorithm.inner, budget, algorithm.rows, True, None, 1000) == uses
+    voters, rounds = algorithm.count_votes(budget, 1000)
+    assert voters.units_needed(rounds) <= USUAL_UNITS
+    most = algorithm.plan(budget, 1000).max_cost
+    assert budget.admits(most.times(uses))
+    assert rounds.plan.ceiling.admits(most)
+    assert not rounds.plan.ceiling.admits(most.times(2))
+    if uses > 1:
+        more = USUAL_USES[USUAL_USES.index(uses) + 1]
+        voters, rounds = MuRAGAda(uses=more).count_votes(budget, 1000)
+        assert voters.units_needed(rounds) > USUAL_UNITS
+
+
+def test_small_grant_pays_the_price_of_one_question() -> None:
+    budget = vault_budget(1.0, 1e-6)
+    assert MuRAGAda().calibrate(budget, 1000) == MuRAGAda(epsilon=1 - 3e-9).calibrate(budget, 1000)
 
 
 def test_price_that_pays_for_nothing_is_refused() -> None:
     with pytest.raises(UsageError, match="does not pay"):
-        MuRAGAda(epsilon_threshold=3.0).calibrate(vault_budget(20.0, 1e-5), 1000)
+        MuRAGAda(epsilon=2.5, epsilon_threshold=3.0).calibrate(vault_budget(20.0, 1e-5), 1000)
     with pytest.raises(UsageError, match="rows lies between"):
         MuRAG(rows=0)
 

@@ -13,19 +13,20 @@ from discreet.planning.plan import make_plan
 from discreet.planning.plot import draw_plan
 from discreet.planning.prices import LIKELY, SURELY, times, vault_budget
 from discreet.privacy.accounting import FilterState
+from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
 from discreet.vault.budget_report import _times
 
 
 def test_default_question_by_hand() -> None:
-    """Epsilon 8 pays for 2.5 three times, of which 2 are for the answer.
-
-    The curve pi(n) = (e^(2n) - 1) / (e^2 - 1) times 8e-9 passes 0.5 between 9 and 10 votes.
-    """
+    """Epsilon 8 pays for six questions: counts with sigma 1.9 and a threshold of 12, and 12 + 1.28 * 1.9 = 14.4."""
     row = make_plan(5000, 8, 1e-6).rows[0]
-    assert row.epsilon == pytest.approx(2.5, abs=0.01)
-    assert (row.times, row.vault) == (3, 5000 * 3 // 80)
-    assert math.ceil(math.log(1 + 0.5 / 8e-9 * (math.exp(2) - 1)) / 2) == 10
-    assert (row.likely, row.surely) == (10, 11)
+    inner, rounds = MuRAGAda().count_votes(vault_budget(8, 1e-6), ANY_VOCABULARY)
+    release = inner.mechanisms(rounds.epsilon, rounds.delta, rounds.change, ANY_VOCABULARY)[0]
+    assert isinstance(release, ThresholdedCounts)
+    assert release.sigma == pytest.approx(1.9, abs=0.05)
+    assert (row.times, row.vault) == (6, 5000 * 6 // 80)
+    assert row.epsilon == pytest.approx(2.85, abs=0.01)
+    assert (row.likely, row.surely) == (release.threshold, 14) == (12, 14)
 
 
 def test_where_everybody_pays_by_hand() -> None:
@@ -36,10 +37,12 @@ def test_where_everybody_pays_by_hand() -> None:
 
 
 def test_choices_by_hand() -> None:
-    """Scale 1/2, all others for one other choice: 21 beat 19 with 1 / (1 + e^-4), and 20 beat 20 half the time."""
+    """Scale 1.45, all others for one other choice: 22 beat 18 with 1 / (1 + e^(-4/1.45)), 21 beat 19, and 20 may lose."""
     choices = make_plan(5000, 8, 1e-6).rows[1]
-    assert 1 / (1 + math.exp(2)) < LIKELY == 1 / 2 < SURELY < 1 / (1 + math.exp(-4) + math.exp(-42))
-    assert (choices.likely, choices.surely) == (20, 21)
+    assert choices.times == 15
+    assert 1 / (1 + math.exp(-2 / 1.45)) < SURELY < 1 / (1 + math.exp(-4 / 1.45) + math.exp(-22 / 1.45))
+    assert 1 / (2 + math.exp(-20 / 1.45)) < LIKELY
+    assert (choices.likely, choices.surely) == (21, 22)
 
 
 @pytest.mark.parametrize("epsilon", [1.5, 4, 8, 20])
@@ -59,9 +62,9 @@ def test_wanted_questions_fit_the_stated_grant() -> None:
     plan = make_plan(5000, 8, 1e-6, questions=200)
     wanted = plan.wanted[0]
     assert wanted.uses == 4  # 200 questions of 80 people each, over 5000
-    # As many votes as at the usual price; four times 2.5 are 10, but Gaussian counts cost less in four questions.
-    assert wanted.grant == 8.26
-    assert make_plan(5000, wanted.grant, 1e-6, questions=200).wanted[0].likely == 9
+    # With as many votes as a usual question.
+    assert wanted.grant == 6.19
+    assert make_plan(5000, wanted.grant, 1e-6, questions=200).wanted[0].likely == 12
     assert plan.wanted[3].uses == 200
     assert plan.wanted[3].likely is None
 

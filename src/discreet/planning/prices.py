@@ -5,8 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from discreet.algorithms.common.algorithm import Algorithm
+from discreet.algorithms.common.all_vote import USUAL_UNITS
 from discreet.algorithms.common.ensemble import RoundBudget, VoterEnsemble
-from discreet.algorithms.common.private_rag import PrivateRAG
+from discreet.algorithms.common.private_rag import PRICE, PrivateRAG
 from discreet.algorithms.consensus import Consensus, OpenSelection
 from discreet.algorithms.dp_vote_rag import DPVoteRAG
 from discreet.algorithms.murag import MuRAG
@@ -122,8 +123,9 @@ def shared(algorithm: PrivateRAG, budget: Budget, uses: int) -> tuple[VoterEnsem
 
 
 def grant_for(algorithm: PrivateRAG, budget: Budget, uses: int) -> float:
-    """Return the smallest grant, to three digits, that pays for `uses` questions of each unit at the default cost."""
-    usual_voters, usual = algorithm.count_votes(vault_budget(1e3, budget.delta), VOCABULARY)
+    """Return the smallest grant, to three digits, that pays for `uses` questions of each unit as good as usual ones."""
+    priced = replace(algorithm, epsilon=algorithm.epsilon or PRICE)
+    _, usual = priced.count_votes(vault_budget(1e3, budget.delta), VOCABULARY)
 
     def pays(epsilon: float) -> bool:
         try:
@@ -131,7 +133,7 @@ def grant_for(algorithm: PrivateRAG, budget: Budget, uses: int) -> float:
         except UsageError:
             return False
         if found.change == ADD_REMOVE_ONE:  # two releases may differ, and their epsilons cannot be compared
-            return voters.units_needed(found) <= usual_voters.units_needed(usual)
+            return voters.units_needed(found) <= USUAL_UNITS
         return found.epsilon >= usual.epsilon * (1 - 1e-6)
 
     return smallest(pays, high=4 * uses * usual.plan.ceiling.epsilon)

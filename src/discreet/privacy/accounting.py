@@ -297,6 +297,17 @@ def budget_for(cost: Cost, epsilon: float, delta: float, failures: float = 0.0) 
     return Budget(epsilon, delta, failures, float(ORDERS[int(np.nanargmax(rounds))]))
 
 
+def budget_of(cost: Cost, delta: float) -> Budget:
+    """Return the smallest budget that admits `cost` once. It is public, and fixed before any draw."""
+    spent = Spending.of(cost)
+    failures = spent.failure_atto / ATTO
+    totals = spent.curve[:-1] + conversion(delta - failures)[:-1]
+    best = int(np.argmin(totals))
+    # A billionth more, since the sum is rounded.
+    epsilon = max(1, math.ceil(NANO * min(float(totals[best]), float(spent.curve[-1]))) + 1) / NANO
+    return Budget(epsilon, delta, failures, float(ORDERS[best]))
+
+
 def gaussian_order(epsilon: float, delta: float) -> float:
     """Return the order with the best conversion of zCDP costs that fill (epsilon, delta)."""
     if delta <= 0:

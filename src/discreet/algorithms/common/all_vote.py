@@ -4,9 +4,12 @@ Privacy-spec, parts 10.1 to 10.3; docs/mechanisms.md has the proof. The number o
 admitted units, and a tail (`privacy.rows`). There are two kinds of count, and a generation can have several releases.
 Public arithmetic chooses the two for which the fewest units suffice.
 
+With neither `uses` nor `epsilon`, a unit's grant is divided among as many questions as it pays for well (`usual_uses`).
+
 The former way deals the nearest units to a fixed number of voters (MuRAG's Algorithm 3), and one unit replaces another.
 """
 
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -19,19 +22,23 @@ from discreet.algorithms.common.voter_config import MOST_VOTERS
 from discreet.errors import UsageError
 from discreet.generation.model import LanguageModel
 from discreet.privacy.account import Account
-from discreet.privacy.accounting import Budget, Spending, largest
+from discreet.privacy.accounting import Budget, Spending, budget_of, largest
 from discreet.privacy.costs import Cost, Pure, Together, ZeroConcentrated
 from discreet.privacy.mechanisms.counting import GaussianCount, NoisyCount
 from discreet.privacy.partition import ADD_REMOVE_ONE
 from discreet.privacy.rows import Count, RowRule
 from discreet.retrieval.sealed_corpus import SealedCorpus
 
-BINS_SHARE, GAUSSIAN_SHARE, LAPLACE_SHARE = 0.08, 0.05, 0.12
+BINS_SHARE, GAUSSIAN_SHARE, LAPLACE_SHARE = 0.08, 0.12, 0.12
 """The parts of a question for the counts: of the bins, and of the rows by either kind of noise.
 
 They are parts of zCDP for Gaussian noise, and of epsilon for Laplace noise, whose tail is longer."""
 ROWS_FAILURE = 0.2
 """The part of a question's failures for the rows."""
+USUAL_USES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100)
+"""The numbers of questions among which a grant is divided if neither `uses` nor `epsilon` is given."""
+USUAL_UNITS = 24
+"""The largest number for which so few units suffice is used: 60 % of them release an answer nine times in ten."""
 _LARGEST_RHO = 100.0
 
 
@@ -86,9 +93,12 @@ class AllVoteRAG(PrivateRAG):
             return super().calibrate(budget, vocabulary)
         self.check_delta(budget)
         counted = self.counts_bins, self.bin_epsilon
-        if self.shares_budget and self.uses:
-            limit = _Limit(budget, uses=self.uses)
-            return calibrate_votes(self.inner, limit, self.rows, *counted, vocabulary)
+        uses = self.uses if self.shares_budget else None
+        if self.epsilon is None and uses is None:
+            usual = usual_uses(self.inner, budget, self.rows, *counted, vocabulary)
+            uses = usual if usual > 1 else None  # a grant for one question pays `PRICE`, or all it has
+        if uses:
+            return calibrate_votes(self.inner, _Limit(budget, uses=uses), self.rows, *counted, vocabulary)
         price, delta = self.price(budget), self.inner.delta or budget.delta
         limit = _Limit(budget, ensemble=replace(self.inner, epsilon=price), delta=delta)
         return calibrate_votes(self.inner, limit, self.rows, *counted, vocabulary)
@@ -168,7 +178,7 @@ class _Limit:
     def ceiling(self, cost: Cost) -> Budget:
         """Return the budget by which a question of this cost is counted."""
         if self.ensemble is None:
-            return self.budget
+            return budget_of(cost, self.budget.delta)
         return self.ensemble.ceiling(cost, self.delta, self.ensemble.failures(self.delta))
 
     def admits(self, cost: Cost) -> bool:
@@ -214,6 +224,23 @@ def calibrate_votes(
             "Raise epsilon, or use fewer `uses`."
         )
     return min(found, key=lambda one: one.enough)
+
+
+@lru_cache(maxsize=128)
+def usual_uses(
+    inner: VoterEnsemble, budget: Budget, most: int, bins: bool, bin_epsilon: float | None, vocabulary: int
+) -> int:
+    """Return among how many questions a grant is divided by default: 1 if it is too small for more."""
+
+    def suffices(uses: int) -> bool:
+        try:
+            made = calibrate_votes(inner, _Limit(budget, uses=uses), most, bins, bin_epsilon, vocabulary)
+        except UsageError:
+            return False
+        return (made.inner or inner).units_needed(made) <= USUAL_UNITS
+
+    # More questions need more votes, so the largest number is found by bisection.
+    return USUAL_USES[max(0, bisect_left(USUAL_USES, True, key=lambda uses: not suffices(uses)) - 1)]
 
 
 def _counts(limit: _Limit, failure: float) -> list[tuple[Count, Count]]:
