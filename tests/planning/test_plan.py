@@ -37,7 +37,7 @@ def test_where_everybody_pays_by_hand() -> None:
 
 
 def test_choices_by_hand() -> None:
-    """Scale 1.45, all others for one other choice: 22 beat 18 with 1 / (1 + e^(-4/1.45)), 21 beat 19, and 20 may lose."""
+    """Scale 1.45, all others for one other choice: 22 beat 18 with 1 / (1 + e^(-4/1.45)), and 20 may lose."""
     choices = make_plan(5000, 8, 1e-6).rows[1]
     assert choices.times == 15
     assert 1 / (1 + math.exp(-2 / 1.45)) < SURELY < 1 / (1 + math.exp(-4 / 1.45) + math.exp(-22 / 1.45))
