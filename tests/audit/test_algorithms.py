@@ -9,7 +9,7 @@ import pytest
 from discreet.attacks.bounds import Key
 from discreet.audit.algorithms import PAIRS, VOCABULARY, WORDS, AlgorithmCase, algorithm_cases, settings
 from discreet.audit.case import run
-from discreet.audit.mutants import BrokenDeal, BrokenIndex, BrokenPayment, twins_of_algorithms
+from discreet.audit.mutants import BrokenDeal, BrokenIndex, BrokenPayment, BrokenRows, twins_of_algorithms
 from discreet.audit.pairs import Pair
 from discreet.generation.toy import ToyModel
 from discreet.privacy.ledger import MemoryLedger
@@ -26,7 +26,7 @@ THREE = PAIRS[7]
 
 def test_every_algorithm_that_promises_something_is_audited() -> None:
     promising = {name for name, kind in ALGORITHMS.items() if kind.private} - {"non-rag"}  # which reads no documents
-    assert promising | {"consensus-choices"} == set(SETTINGS)
+    assert promising | {"consensus-choices", "murag-all-vote"} == set(SETTINGS)
     assert len(algorithm_cases(2.0)) == len(SETTINGS) * len(PAIRS)
     assert len(algorithm_cases(2.0, ["murag"])) == len(PAIRS)
 
@@ -46,13 +46,17 @@ def structural(kind: object) -> AlgorithmCase:
     return found
 
 
-@pytest.mark.parametrize(("kind", "draws"), [(BrokenIndex, 200), (BrokenDeal, 200), (BrokenPayment, 800)])
+@pytest.mark.parametrize(
+    ("kind", "draws"), [(BrokenIndex, 200), (BrokenDeal, 200), (BrokenPayment, 800), (BrokenRows, 1000)]
+)
 def test_broken_twins_are_flagged(kind: object, draws: int) -> None:
     (found,) = run([structural(kind)], InsecureSeededNoise(1), draws=draws)
     assert found.violated
 
 
-@pytest.mark.parametrize(("kind", "draws"), [(BrokenIndex, 200), (BrokenDeal, 200), (BrokenPayment, 200)])
+@pytest.mark.parametrize(
+    ("kind", "draws"), [(BrokenIndex, 200), (BrokenDeal, 200), (BrokenPayment, 200), (BrokenRows, 200)]
+)
 def test_without_the_mistake_the_same_vaults_are_not_flagged(kind: object, draws: int) -> None:
     """So it is the mistake that is flagged, and not the pair."""
     sound = replace(structural(kind), corpus=SealedCorpus, ledger=MemoryLedger)

@@ -22,6 +22,7 @@ from discreet.errors import BudgetExhausted
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget
 from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.mechanisms.counted_selection import CountedSelection
 from discreet.privacy.mechanisms.limited_domain import ObservedSelection
 from discreet.privacy.mechanisms.stable_set import StableSet, gap_to_pass
 from discreet.privacy.noise import Noise
@@ -232,6 +233,7 @@ def settings(epsilon: float) -> dict[str, Setting]:
         "adaptive": _alone(Adaptive(inner=DPVoteRAG(epsilon=epsilon, **votes), numbers=(2, 4)), converted),  # type: ignore[arg-type]
         "naive-multi-rag": Setting(NaiveMultiRAG(inner=token, uses=2), pure),
         "murag": Setting(MuRAG(inner=token, uses=1, similarity=about_it), pure, replacing=False),
+        "murag-all-vote": _all_voting(epsilon, about_it),
         "murag-ada": Setting(
             MuRAGAda(inner=token, uses=1, epsilon_threshold=epsilon / 2, highest=0.9, lowest=-0.9, bins=2, enough=2),
             pure,
@@ -239,6 +241,17 @@ def settings(epsilon: float) -> dict[str, Setting]:
         ),
     }
     return found
+
+
+def _all_voting(epsilon: float, similarity: float) -> Setting:
+    """Return the setting of an open answer by all admitted units; two more than its crowd release it half the time."""
+    inner = Consensus(max_tokens=2, sentence=False)
+    granted = Budget(epsilon, FAILURE, FAILURE)
+    algorithm = MuRAG(inner=inner, uses=1, similarity=similarity, rows=60)
+    voters, rounds = algorithm.count_votes(granted, VOCABULARY)
+    selection = voters.mechanisms(rounds.epsilon, rounds.delta, rounds.change, VOCABULARY)[0]
+    crowd = max(0, (selection.votes_needed(0.5) or 0) - 2) if isinstance(selection, CountedSelection) else 0
+    return Setting(algorithm, granted, crowd, replacing=False)
 
 
 def _alone(algorithm: Algorithm, granted: Budget, crowd: int = 0, *, replacing: bool = True) -> Setting:

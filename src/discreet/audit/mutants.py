@@ -15,7 +15,7 @@ import numpy as np
 from discreet.attacks.bounds import Key
 from discreet.audit.algorithms import PAIRS, QUESTIONS, AlgorithmCase, Setting, settings
 from discreet.audit.broken_noise import Quiet
-from discreet.audit.case import DELTA, Case, rho_of
+from discreet.audit.case import DELTA, FAILURE, Case, rho_of
 from discreet.audit.corpora import PAIRS as CORPUS_PAIRS
 from discreet.audit.corpora import CorpusCase, corpora
 from discreet.audit.mechanisms import CHANGES, MechanismCase, Stream, mechanism_cases
@@ -32,8 +32,9 @@ from discreet.privacy.mechanisms.limited_domain import LimitedDomain
 from discreet.privacy.mechanisms.sparse_vector import SparseVector
 from discreet.privacy.mechanisms.stable_set import StableSet, gap_to_pass
 from discreet.privacy.noise import Noise
-from discreet.privacy.partition import REPLACE_ONE, Member
+from discreet.privacy.partition import REPLACE_ONE, Member, together
 from discreet.privacy.private import Private
+from discreet.privacy.rows import Rows
 from discreet.registry import Consensus, MuRAG
 from discreet.retrieval.documents import Passage
 from discreet.retrieval.sealed_corpus import Found, SealedCorpus
@@ -236,6 +237,14 @@ class BrokenPayment(MemoryLedger):
         return frozenset(able)
 
 
+class BrokenRows(SealedCorpus):
+    """BROKEN: the nearest units have the rows, and one that moves up is charged as if it came."""
+
+    def partition_to_rows(self, found: Private[Found], rows: Rows, noise: Noise) -> Private[tuple[Passage, ...]]:
+        """Give the rows to the nearest units, and state that units come and go."""
+        return together([self.partition_to_voters(found, rows.number, 1)])
+
+
 INDEXED = Pair(
     "a unit goes that pulled a list towards the question",
     {
@@ -248,6 +257,11 @@ INDEXED = Pair(
 RANKED = Pair(
     "the nearest unit goes",
     {f"u{n}": [f"fever {'cough ' * n}say: {'xy'[n % 2]} ."] for n in range(17)},
+    goes="u0",
+)
+CROWDED = Pair(
+    "the nearest unit goes",
+    {f"u{n}": [f"fever {'cough ' * n}say: {'x' if n < 3 else 'y'} ."] for n in range(30)},
     goes="u0",
 )
 PAID = replace(RANKED, units={f"u{n}": RANKED.units[f"u{n}"] for n in range(5)}, asked=QUESTIONS)
@@ -267,6 +281,10 @@ def _algorithm_twins(epsilon: float) -> Iterator[AlgorithmCase]:
     yield AlgorithmCase("consensus-choices", _alone(choosing(8, 2), granted), dealt, corpus=BrokenDeal)
     murag = MuRAG(inner=choosing(1), similarity=-1.0, uses=1)
     yield AlgorithmCase("murag", Setting(murag, granted), paid, ledger=BrokenPayment, draws=3000)
+    failing = replace(granted, delta=FAILURE, failures=FAILURE)
+    three = MuRAG(inner=choosing(1), similarity=-1.0, uses=1, rows=3)
+    moves_up = _named(CROWDED, "units that move up")
+    yield AlgorithmCase("murag-all-vote", Setting(three, failing), moves_up, corpus=BrokenRows, draws=3000)
 
 
 def _alone(algorithm: Consensus, granted: Budget) -> Setting:

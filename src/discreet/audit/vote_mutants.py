@@ -24,6 +24,8 @@ from discreet.privacy.noise import WHOLE, Noise
 
 ADD_REMOVE = Change(1, Relation.ADD_REMOVE)
 COIN = 0.2
+MANY = 60
+"""So many shares that no count of them is taken for a count of none."""
 
 
 class SharperCoins:
@@ -125,6 +127,24 @@ class BrokenReuse:
         return first > 0, second > 0
 
 
+@dataclass(frozen=True)
+class BrokenOverflow:
+    """BROKEN: a number of rows with hardly a tail, whose failure is not paid. Then the taken rows are counted."""
+
+    count: NoisyCount
+    tail: int = 1
+
+    def cost(self, change: Change) -> Cost:
+        """Return the cost of two counts alone."""
+        return Times(self.count.cost(change), 2)
+
+    def draw(self, shares: Sequence[bool], noise: Noise) -> tuple[int, int]:
+        """Count the shares, and count them again unless they are more than rows."""
+        counted = self.count.draw(shares, noise)
+        fits = len(shares) <= counted + self.tail
+        return counted, self.count.draw(shares if fits else (), noise)
+
+
 class BrokenEstimate(CountedSelection[str]):
     """BROKEN: the released count is the sealed one; only the selection is random."""
 
@@ -181,6 +201,15 @@ def vote_twins(epsilon: float) -> Iterator[MechanismCase]:
         many,
         [*many, ("a",)],
         see=lambda released: tuple(one.low for one in released),
+    )
+    rows, full = BrokenOverflow(NoisyCount(2 / epsilon)), [True] * MANY
+    yield case(
+        "noisy-count",
+        "overflow that is not paid",
+        rows,
+        full,
+        full[1:],
+        see=lambda seen: (seen[0] == MANY - 1 - rows.tail, seen[1] > MANY // 2),
     )
     inner = NoisyCount(1 / math.log1p(math.expm1(epsilon) / COIN))
     keyed = BrokenKeyCoin(inner, COIN)
