@@ -82,9 +82,9 @@ def law_of(voters: int, candidates: int, start: int, epsilon: float, delta: floa
 def test_certified_cost_covers_every_move(epsilon: float, delta: float, voters: int, candidates: int) -> None:
     found = find_law(epsilon, delta, voters, candidates)
     assert found is not None
-    assert found.start >= 1
+    assert found.head_start >= 1
     moves = every_move(voters, candidates)
-    law = law_of(voters, candidates, found.start, found.epsilon, delta)
+    law = law_of(voters, candidates, found.head_start, found.epsilon, delta)
     assert 0.2 * delta < worst(law, moves, epsilon) <= delta
 
 
@@ -227,7 +227,7 @@ def test_broken_twins_cost_more(twin: Callable[[int, int, int, float, float], La
     found = find_law(2.0, 1e-4, 12, 2)
     assert found is not None
     moves = every_move(12, 2)
-    assert worst(twin(12, 2, found.start, found.epsilon, 1e-4), moves, 2.0) > 1.5e-4
+    assert worst(twin(12, 2, found.head_start, found.epsilon, 1e-4), moves, 2.0) > 1.5e-4
 
 
 def test_raw_counts_cost_ten_at_epsilon_one() -> None:

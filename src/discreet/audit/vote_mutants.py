@@ -15,10 +15,11 @@ from discreet.privacy.costs import Cost, Times
 from discreet.privacy.mechanisms.counted_answer import CountedAnswer
 from discreet.privacy.mechanisms.counted_selection import CountedSelection
 from discreet.privacy.mechanisms.counting import NoisyCount
-from discreet.privacy.mechanisms.leader_law import leader_law
+from discreet.privacy.mechanisms.leader_law import leader_curve, leader_law
 from discreet.privacy.mechanisms.leader_selection import LeaderSelection
 from discreet.privacy.mechanisms.optimal_selection import OptimalSelection
 from discreet.privacy.mechanisms.secret_sampling import SecretSample
+from discreet.privacy.mechanisms.selection_curves import read_curve
 from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
 from discreet.privacy.noise import WHOLE, Noise
 
@@ -88,6 +89,23 @@ class BrokenLeader(LeaderSelection):
         law = leader_law([votes for _, votes in ranked], 0, self.voters, self.inner, self.delta)
         law[0] = min(math.floor(self.chance(ranked[0][1]) * WHOLE), WHOLE - sum(law[1:]))
         chosen = noise.invert(list(accumulate(law)))
+        return ranked[chosen][0] if chosen < len(ranked) else None
+
+
+class BrokenRawCounts(LeaderSelection):
+    """BROKEN: a candidate has its own curve, but leads and competes by the votes of voters alone."""
+
+    def draw(self, shares: Sequence[str | None], noise: Noise) -> str | None:  # type: ignore[override]
+        """Compare the votes of voters, without those that candidates have from the start."""
+        ranked = Counter(share for share in shares if share is not None).most_common()
+        if self.inner is None or not ranked:
+            return super().draw(shares, noise)
+        table = leader_curve(self.inner, self.delta)
+        alone = [read_curve(table, votes + self.start * (name in self.candidates)) / WHOLE for name, votes in ranked]
+        weights = [math.exp(self.inner / 2 * votes) for _, votes in ranked]
+        law = [min(own, weight / (sum(weights) + self.voters)) for own, weight in zip(alone, weights, strict=True)]
+        law[0] = alone[0] * (1 - sum(law[1:]))
+        chosen = noise.invert(list(accumulate(math.floor(part * WHOLE) for part in law)))
         return ranked[chosen][0] if chosen < len(ranked) else None
 
 
@@ -189,6 +207,11 @@ def vote_twins(epsilon: float) -> Iterator[MechanismCase]:
     led = BrokenLeader(honest.epsilon, honest.delta, honest.voters)
     rivals = (*("a", "b") * line, "a")
     yield case("leader-selection", "the leader takes nothing's part", led, rivals, (*rivals, "b"))
+    raw = BrokenRawCounts(honest.epsilon, honest.delta, honest.voters, ("a",))
+    sure = raw.candidate_votes_needed(0.95) or 1
+    rivals = ("a", "b") * sure
+    mistake = "a candidate competes without its start"
+    yield case("leader-selection", mistake, raw, (*rivals, "a"), (*rivals, "b"), change=replaced)
     estimate = BrokenEstimate(epsilon, FAILURE)
     yield case("counted-selection", "the sealed count of what is released", estimate, crowd, (*crowd, "b"))
     counts = ThresholdedCounts.calibrated(rho_of(epsilon), FAILURE, ADD_REMOVE)

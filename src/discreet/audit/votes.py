@@ -54,13 +54,16 @@ def counted_selection_pairs(epsilon: float, change: Change) -> Pairs:
 
 
 def leader_selection_pairs(epsilon: float, change: Change) -> Pairs:
-    """Yield the pairs of leader selection: one answer at the line, and two that compete there."""
+    """Yield the pairs of leader selection: one answer at the line, two that compete there, and two candidates."""
     made, line = leader_at_the_line(epsilon)
     alone = ("a",) * line
     came = ("b",) if change.relation is Relation.REPLACE else ()
     yield "a vote more at the line", made, (*alone, "a"), (*alone, *came), all_of_it
     both = ("a", "b") * line
     yield "a vote more for one of two rivals", made, (*both, "a"), (*both, *came), all_of_it
+    known, near = candidates_at_the_line(epsilon)
+    both = ("a", "b") * near
+    yield "a vote more for one of two candidates", known, (*both, "a"), (*both, *came), all_of_it
 
 
 def leader_at_the_line(epsilon: float) -> tuple[LeaderSelection, int]:
@@ -68,6 +71,13 @@ def leader_at_the_line(epsilon: float) -> tuple[LeaderSelection, int]:
     made = LeaderSelection(min(epsilon, LARGEST_EPSILON), RARE, LED)
     most = (LED - 1) // 2
     return made, max((votes for votes in range(1, most + 1) if made.chance(votes) < 0.5), default=1)
+
+
+def candidates_at_the_line(epsilon: float) -> tuple[LeaderSelection, int]:
+    """Return a leader selection with two candidates, and the most votes of one below a probability of one half."""
+    made = LeaderSelection(min(epsilon, LARGEST_EPSILON), RARE, LED, ("a", "b"))
+    most = (LED - 1) // 2
+    return made, max((votes for votes in range(1, most + 1) if made.candidate_chance(votes) < 0.5), default=1)
 
 
 def all_of_it(released: str | None) -> Key:

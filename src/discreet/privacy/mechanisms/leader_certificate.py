@@ -46,11 +46,11 @@ class CertifiedLaw:
 
     Attributes:
         epsilon: of the law.
-        start: the votes that each public candidate has before a voter votes.
+        head_start: the votes that each public candidate has before a voter votes.
     """
 
     epsilon: float
-    start: int = 0
+    head_start: int = 0
 
 
 def inner_epsilon(epsilon: float, delta: float, voters: int) -> float | None:
@@ -85,7 +85,7 @@ def _law_of(price: float, delta: float, voters: int, candidates: int) -> Certifi
         while low < high:
             middle = (low + high) // 2
             tried = law(SLACKS[middle])
-            if certified(tried.epsilon, delta, voters, price, candidates, tried.start):
+            if certified(tried.epsilon, delta, voters, price, candidates, tried.head_start):
                 high = middle
             else:
                 low = middle + 1

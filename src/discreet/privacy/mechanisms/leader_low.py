@@ -1,9 +1,10 @@
 """What is known of the low answers in the proof for the leader: how probably one is released, and what they weigh.
 
 A state is known by its explicit answers, those near the top (`leader_certificate`). The votes that they leave are
-spread over the low answers, in a way that is not listed. A public candidate has `start` votes that no voter gave. How
-many of the explicit answers are candidates is known within bounds: c of them leave (voters - votes + c start) votes.
-Every bound here is linear in c, or the smaller of two that are, so the two ends suffice.
+spread over the low answers, in a way that is not listed. A public candidate has a `head_start` of votes that no voter
+gave. How many of the explicit answers are candidates is known within bounds. If c of them are, they leave
+(voters - votes + c head_start) votes. Every bound here is linear in c, or the smaller of two that are, so the two ends
+suffice.
 """
 
 import math
@@ -26,12 +27,12 @@ class Electorate:
     Attributes:
         voters: the number of voters.
         candidates: the number of public candidates.
-        start: the votes that each candidate has before a voter votes.
+        head_start: the votes that each candidate has before a voter votes.
     """
 
     voters: int
     candidates: int = 0
-    start: int = 0
+    head_start: int = 0
 
     @property
     def slots(self) -> int:
@@ -41,7 +42,7 @@ class Electorate:
     @property
     def most(self) -> int:
         """The most votes of an answer."""
-        return self.voters + self.start
+        return self.voters + self.head_start
 
 
 class LowAnswers:
@@ -59,12 +60,12 @@ class LowAnswers:
         self.floor = self._floor(low)
 
     def _floor(self, low: float) -> int:
-        votes = max(0, self.public.start - 1)
+        votes = max(0, self.public.head_start - 1)
         while (
             votes < self.public.most and self._all(votes + 2) <= low and self.alone[votes + 2] * self.public.slots <= 1
         ):
             votes += 1
-        return votes if votes >= self.public.start else 0
+        return votes if votes >= self.public.head_start else 0
 
     def _all(self, votes: int) -> float:
         """Return how probably, at most, one of all answers is released if each has at most so many votes."""
@@ -81,9 +82,9 @@ class LowAnswers:
         Args:
             candidates: how many of them are candidates.
             votes: how many votes of voters they have together.
-            most: how many votes an answer has at most, of which a candidate has `start` from the start.
+            most: how many votes an answer has at most, of which a candidate has `head_start` from the start.
         """
-        start = self.public.start
+        start = self.public.head_start
         a_vote = float((self.alone[1 : most + 1] / np.arange(1, most + 1)).max())
         if not self.public.candidates:
             return votes * a_vote
@@ -106,7 +107,7 @@ class LowAnswers:
         if lowest > most:  # answers above the floor; each weighs little
             upper += (public.candidates + public.voters / most) * np.exp(self.half * lowest) / total[0]
             upper = np.minimum(upper, np.maximum(*(self._few(*ends, lowest) for ends in self._ends(answers, levels))))
-        own = np.minimum(self.alone[public.start], math.exp(self.half * public.start) / total[1])
+        own = np.minimum(self.alone[public.head_start], math.exp(self.half * public.head_start) / total[1])
         lower = self._ends(answers, levels)[1][0] * own
         return np.stack([lower, np.minimum(upper, weight / total[0])])
 
@@ -114,11 +115,11 @@ class LowAnswers:
         """Return bounds for what all low answers of each state weigh together, the lower one first."""
         public, lowest = self.public, int(levels[-1])
         slots = (public.slots - answers.sum(axis=1)).astype(float)
-        begun = math.expm1(self.half * public.start)
+        begun = math.expm1(self.half * public.head_start)
         a_vote = math.expm1(self.half * lowest) / lowest
-        if public.candidates and lowest > public.start:
-            rise = math.exp(self.half * lowest) - math.exp(self.half * public.start)
-            a_vote = max(a_vote, rise / (lowest - public.start))
+        if public.candidates and lowest > public.head_start:
+            rise = math.exp(self.half * lowest) - math.exp(self.half * public.head_start)
+            a_vote = max(a_vote, rise / (lowest - public.head_start))
         ends = self._ends(answers, levels)
         heavy = np.maximum(*(candidates * begun + (votes + 1) * a_vote for candidates, votes in ends))
         return np.stack([slots + ends[1][0] * begun, slots + heavy])
@@ -132,11 +133,11 @@ class LowAnswers:
         public = self.public
         number, votes = answers.sum(axis=1), answers @ levels
         most = np.minimum(public.candidates, number)
-        least = np.clip(-((public.voters - votes) // max(1, public.start)), 0, most)
+        least = np.clip(-((public.voters - votes) // max(1, public.head_start)), 0, most)
         return [
             (
                 (public.candidates - explicit).astype(float),
-                (public.voters - votes + explicit * public.start).astype(float),
+                (public.voters - votes + explicit * public.head_start).astype(float),
             )
             for explicit in (least, most)
         ]
@@ -148,8 +149,8 @@ class LowAnswers:
         for place, level in enumerate(levels[1:]):
             number, votes = found.sum(axis=1), found @ levels[: place + 1]
             room = np.maximum(0, public.candidates - number)
-            left = public.voters - votes + public.start * np.minimum(public.candidates, number)
-            own = level - public.start
+            left = public.voters - votes + public.head_start * np.minimum(public.candidates, number)
+            own = level - public.head_start
             if own:
                 most = np.where(left <= room * own, left // own, room + (left - room * own) // level)
             else:  # a candidate without a vote is low, but for one that gains

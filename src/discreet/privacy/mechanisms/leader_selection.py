@@ -82,7 +82,7 @@ class LeaderSelection:
     def start(self) -> int:
         """The votes that each candidate has from the start."""
         law = self._law[1]
-        return law.start if law else 0
+        return law.head_start if law else 0
 
     @property
     def _law(self) -> tuple[int, CertifiedLaw | None]:
@@ -144,13 +144,13 @@ class LeaderSelection:
             return self.fallback.draw(shares, noise)
         known: tuple[V, ...] = self.candidates if size else ()
         answers: list[V] = sorted(set(counts) | set(known))
-        votes = [counts[answer] + certified.start * (answer in known) for answer in answers]
+        votes = [counts[answer] + certified.head_start * (answer in known) for answer in answers]
         # The candidates that fill up the number.
-        votes += [certified.start] * (size - len(known))
+        votes += [certified.head_start] * (size - len(known))
         if not votes:
             return None
         tied = [place for place, count in enumerate(votes) if count == max(votes)]
         leader = tied[noise.below(len(tied))]
-        law = leader_law(votes, leader, self.voters + size, certified.epsilon, self.delta, certified.start)
+        law = leader_law(votes, leader, self.voters + size, certified.epsilon, self.delta, certified.head_start)
         chosen = noise.invert(list(accumulate(law)))
         return answers[chosen] if chosen < len(answers) else None
