@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks.rule_reader import rule_reader
 from benchmarks.writing import add_csv_option, write_table
 
 from discreet.algorithms.common.ensemble import VoterEnsemble
@@ -154,6 +155,7 @@ def main() -> None:
         help="where M takes all its values; else its first; default: at every epsilon",
     )
     parser.add_argument("--epsilon-threshold", type=float, default=0.5, help="of murag-ada where the nearest vote")
+    parser.add_argument("--rules", action="store_true", help="read by rules in place of a model; for medical_synth")
     parser.add_argument("--only", nargs="+", default=[], help="names of algorithms; default: all")
     parser.add_argument("--voters", type=int, default=40)
     parser.add_argument("--inner", choices=["consensus", "dp-sparse-vote-rag"], default="consensus")
@@ -176,6 +178,8 @@ def main() -> None:
         inner = DPSparseVoteRAG(**common, private_tokens=given.private_tokens)
     with tempfile.TemporaryDirectory() as temporary:
         vault = vault_at(given.vault or Path(temporary) / "vault", given.documents, given.embedder)
+        if given.rules:
+            vault = Vault.open(vault.path, model=rule_reader())
         similarity = tuned(vault, questions, given.voters)
         wanted = settings_of(given, inner, similarity, len(questions))
         settings = [setting for setting in wanted if allowed(setting, vault.model.vocabulary_size)]
@@ -193,7 +197,8 @@ def main() -> None:
     write_outcomes(outcomes, given.csv)
     print(
         f"\n{len(questions)} questions by {given.inner}, delta {DELTA:g}, {given.voters} voters, similarity "
-        f"{similarity:.3f}, epsilon_thr {given.epsilon_threshold:g}, seed {given.seed}, {vault.settings.model}, "
+        f"{similarity:.3f}, epsilon_thr {given.epsilon_threshold:g}, seed {given.seed}, "
+        f"{'rules' if given.rules else vault.settings.model}, "
         f"{vault.settings.embedder}"
     )
     if refused:
