@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks.rule_reader import rule_reader
 from benchmarks.writing import add_csv_option, write_table
 
 from discreet.algorithms.common.ensemble import VoterEnsemble
@@ -67,16 +68,19 @@ def settings_of(given: Any, inner: VoterEnsemble, similarity: float, asked: int)
         Setting(RAG(**same)),
         Setting(VoteRAG(voters=inner.voters, document_tokens=inner.document_tokens, **same)),
     ]
-    ada = MuRAGAda(inner=inner, epsilon_threshold=given.epsilon_threshold)
+    ada = MuRAGAda(inner=inner)
+    former = MuRAGAda(inner=inner, all_vote=False, epsilon_threshold=given.epsilon_threshold, highest=0.8)
     for epsilon in given.epsilon:
         made.append(Setting(NaiveMultiRAG(inner=inner, uses=asked), epsilon, DELTA))
         for uses in given.uses if given.all_uses_at is None or epsilon in given.all_uses_at else given.uses[:1]:
-            made.append(Setting(MuRAG(inner=inner, uses=uses, similarity=similarity), epsilon, DELTA))
+            murag = MuRAG(inner=inner, uses=uses, similarity=similarity)
+            made += [Setting(murag, epsilon, DELTA), Setting(replace(ada, uses=uses), epsilon, DELTA)]
+            made.append(Setting(replace(murag, all_vote=False), epsilon, DELTA))
             if epsilon > uses * given.epsilon_threshold:
-                made.append(Setting(replace(ada, uses=uses), epsilon, DELTA))
+                made.append(Setting(replace(former, uses=uses), epsilon, DELTA))
     if given.reuse:
         made += [replace(setting, reuse=True) for setting in made if isinstance(setting.algorithm, MuRAG | MuRAGAda)]
-    return made
+    return [setting for setting in made if not given.only or setting.algorithm.name in given.only]
 
 
 def allowed(setting: Setting, vocabulary: int) -> bool:
@@ -150,7 +154,9 @@ def main() -> None:
         nargs="*",
         help="where M takes all its values; else its first; default: at every epsilon",
     )
-    parser.add_argument("--epsilon-threshold", type=float, default=0.5)
+    parser.add_argument("--epsilon-threshold", type=float, default=0.5, help="of murag-ada where the nearest vote")
+    parser.add_argument("--rules", action="store_true", help="read by rules in place of a model; for medical_synth")
+    parser.add_argument("--only", nargs="+", default=[], help="names of algorithms; default: all")
     parser.add_argument("--voters", type=int, default=40)
     parser.add_argument("--inner", choices=["consensus", "dp-sparse-vote-rag"], default="consensus")
     parser.add_argument("--private-tokens", type=int, default=8, help="of dp-sparse-vote-rag")
@@ -172,6 +178,8 @@ def main() -> None:
         inner = DPSparseVoteRAG(**common, private_tokens=given.private_tokens)
     with tempfile.TemporaryDirectory() as temporary:
         vault = vault_at(given.vault or Path(temporary) / "vault", given.documents, given.embedder)
+        if given.rules:
+            vault = Vault.open(vault.path, model=rule_reader())
         similarity = tuned(vault, questions, given.voters)
         wanted = settings_of(given, inner, similarity, len(questions))
         settings = [setting for setting in wanted if allowed(setting, vault.model.vocabulary_size)]
@@ -189,7 +197,8 @@ def main() -> None:
     write_outcomes(outcomes, given.csv)
     print(
         f"\n{len(questions)} questions by {given.inner}, delta {DELTA:g}, {given.voters} voters, similarity "
-        f"{similarity:.3f}, epsilon_thr {given.epsilon_threshold:g}, seed {given.seed}, {vault.settings.model}, "
+        f"{similarity:.3f}, epsilon_thr {given.epsilon_threshold:g}, seed {given.seed}, "
+        f"{'rules' if given.rules else vault.settings.model}, "
         f"{vault.settings.embedder}"
     )
     if refused:

@@ -252,6 +252,7 @@ def test_votes_needed_with_counts_are_little_above_the_table(
         MuRAG(all_vote=False),
         MuRAG(inner=DPVoteRAG()),  # a voter without documents says the public token
         MuRAG(inner=Consensus(fallback=("sparse",))),
+        MuRAG(inner=Consensus(fallback=("keywords",), prefix="The disease is")),
         MuRAG(inner=Consensus(units_per_voter=2)),
         NaiveMultiRAG(),
     ],

@@ -50,12 +50,12 @@ def test_init_asks_on_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_init_refuses_and_forces(tmp_path: Path) -> None:
-    line = ("init", tmp_path / "v", "--epsilon", 0.6, "--delta", 1e-6, "--embedder", "hashing")
+    line = ("init", tmp_path / "v", "--epsilon", 0.4, "--delta", 1e-6, "--embedder", "hashing")
     result = run(*line)
     assert result.exit_code == 2
-    assert "--epsilon 0.9" in said(result)
+    assert "--epsilon 0.54" in said(result)
     assert run(*line, "--force").exit_code == 0
-    assert Vault.open(tmp_path / "v").settings.epsilon == 0.6
+    assert Vault.open(tmp_path / "v").settings.epsilon == 0.4
 
 
 def test_misspelt_vault_is_answered_with_the_nearest(tmp_path: Path) -> None:

@@ -199,7 +199,7 @@ class Consensus(VoterEnsemble):
     @property
     def abstains(self) -> bool:
         """Whether a voter without documents abstains. In a vote on tokens it says the public token."""
-        return "sparse" not in self.fallback
+        return all(stage == "keywords" and self._fallback(stage)[0].abstains for stage in self.fallback)
 
     def releases(self) -> tuple[VoterEnsemble, ...]:
         """Return itself with counts, and with a selection; itself alone if there are public choices."""

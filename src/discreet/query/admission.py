@@ -24,7 +24,8 @@ def question_budget(algorithm: Algorithm, budget: Budget, spent: Spending, vocab
             f"The question's delta, {plan.ceiling.delta:g}, is above the vault's, {budget.delta:g}. Choose a "
             "smaller delta, or none."
         )
-    if budget.admits(spent + plan.max_cost):
+    # A release can be so precise that more epsilon changes nothing. Its price is nevertheless above the grant.
+    if budget.admits(spent + plan.max_cost) and (algorithm.question_epsilon or 0.0) <= budget.epsilon:
         return plan.ceiling
     _check_failures(budget, spent, plan.max_cost)
     asked, left, fit = budget.spent(plan.max_cost), budget.left(spent), _would_fit(algorithm, budget, spent, vocabulary)
@@ -77,7 +78,8 @@ def _would_fit(algorithm: Algorithm, budget: Budget, spent: Spending, vocabulary
 
     if not fits(smallest):
         return 0.0
-    found = round_down(largest(fits, smallest, algorithm.question_epsilon or budget.epsilon))
+    most = min(algorithm.question_epsilon or budget.epsilon, budget.epsilon)
+    found = round_down(largest(fits, smallest, most))
     try:
         algorithm.scaled_to(found).plan(budget, vocabulary)
     except UsageError:

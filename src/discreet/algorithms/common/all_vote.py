@@ -104,6 +104,11 @@ class AllVoteRAG(PrivateRAG):
         return calibrate_votes(self.inner, limit, self.rows, *counted, vocabulary)
 
     @property
+    def label(self) -> str:
+        """The name, with M, and with the way of dealing if it is the former one."""
+        return super().label + ("" if self.all_vote else ", the nearest vote")
+
+    @property
     def counts_bins(self) -> bool:
         """Whether the retrieval counts bins before the rows are counted."""
         return False
