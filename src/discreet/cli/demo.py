@@ -23,7 +23,7 @@ from discreet.demo.corpus import QUESTIONS
 @explained
 def demo(
     folder: Annotated[Path | None, typer.Argument(help="The folder that keeps the vault. Default: temporary.")] = None,
-    epsilon: Annotated[float, typer.Option(help="The maximum cost of a private question.")] = run.EPSILON,
+    epsilon: Annotated[float | None, typer.Option(help="The maximum cost of a private question.")] = None,
     as_json: Json = False,
 ) -> None:
     """Compare answers from a fictional hospital: without documents, with plain RAG, and private."""
