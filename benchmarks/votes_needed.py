@@ -4,7 +4,8 @@
 
 First table: one question, delta 1e-6; votes for a release with probability 0.5 / 0.9 / 0.99. "observed" is the
 selection among observed values, and "leader" that of `consensus`, certified for 40 voters: without candidates, for one
-of 20 candidates, and for another answer beside them. These are for a replaced vote. The others are for a vote that comes or goes. Candidates are public, with the prior.
+of 20 candidates, and for another answer beside them. These are for a replaced vote. The others are for a vote that
+comes or goes. Candidates are public, with the prior.
 Second table: streams. A unit pays for M questions from (epsilon, 1e-5), half of delta for failures; votes for 0.5 /
 0.9, and the release that is chosen. "observed" is one such selection for each question, of the largest epsilon
 that the same budget admits M times.
