@@ -3,8 +3,9 @@
     .venv/bin/python -m benchmarks.votes_needed [--csv PATH]
 
 First table: one question, delta 1e-6; votes for a release with probability 0.5 / 0.9 / 0.99. "observed" is the
-selection among observed values, and "leader" that of `consensus`, certified for 40 voters; both are for a replaced
-vote. The others are for a vote that comes or goes. Candidates are public, with the prior.
+selection among observed values, and "leader" that of `consensus`, certified for 40 voters: without candidates, for one
+of 20 candidates, and for another answer beside them. These are for a replaced vote. The others are for a vote that
+comes or goes. Candidates are public, with the prior.
 Second table: streams. A unit pays for M questions from (epsilon, 1e-5), half of delta for failures; votes for 0.5 /
 0.9, and the release that is chosen. "observed" is one such selection for each question, of the largest epsilon
 that the same budget admits M times.
@@ -25,7 +26,7 @@ from discreet.algorithms.murag_ada import MuRAGAda
 from discreet.planning.prices import VOCABULARY, times, vault_budget
 from discreet.privacy.accounting import Budget, Spending, largest
 from discreet.privacy.change import Change, Relation
-from discreet.privacy.mechanisms.leader_selection import LeaderSelection
+from discreet.privacy.mechanisms.leader_selection import MOST_CANDIDATES, LeaderSelection
 from discreet.privacy.mechanisms.limited_domain import ObservedSelection
 from discreet.privacy.mechanisms.optimal_selection import OptimalSelection
 from discreet.privacy.mechanisms.selection_curves import candidate_curve, least_votes
@@ -50,10 +51,13 @@ def single_question(epsilon: float) -> list[str]:
     moved = ObservedSelection.calibrated(epsilon, DELTA, ADD_REMOVE_ONE)
     optimal: OptimalSelection[str] = OptimalSelection.calibrated(epsilon, DELTA, ADD_REMOVE_ONE)
     candidates = [candidate_curve(epsilon, prior) for prior in (0.01, 0.001)]
+    proposing = LeaderSelection(epsilon, DELTA, VOTERS, tuple(range(MOST_CANDIDATES)))
     return [
         f"{epsilon:g}",
         list_votes(today.votes_needed),
         list_votes(LeaderSelection(epsilon, DELTA, VOTERS).votes_needed),
+        list_votes(proposing.candidate_votes_needed) if proposing.proposes else "not proved",
+        list_votes(proposing.votes_needed) if proposing.proposes else "not proved",
         list_votes(moved.votes_needed),
         list_votes(optimal.votes_needed),
         *(list_votes(lambda chance, curve=curve: least_votes(curve, chance)) for curve in candidates),  # type: ignore[misc]
@@ -133,7 +137,8 @@ def main() -> None:
     add_csv_option(parser)
     given = parser.parse_args()
     columns = [
-        *("epsilon", "observed", "leader", "observed, a vote comes or goes", "optimal", "candidate, prior 0.01"),
+        *("epsilon", "observed", "leader", "leader, a candidate", "leader, beside candidates"),
+        *("observed, a vote comes or goes", "optimal", "candidate, prior 0.01"),
         "prior 0.001",
     ]
     table = TableWriter(columns, given.csv)

@@ -51,7 +51,9 @@ def build_vault(folder: Path, progress: Progress | None = None) -> Vault:
     return vault
 
 
-def compare(vault: Vault, epsilon: float | None = None, on_progress: Callable[[str], None] = lambda _: None) -> list[Shown]:
+def compare(
+    vault: Vault, epsilon: float | None = None, on_progress: Callable[[str], None] = lambda _: None
+) -> list[Shown]:
     """Ask each question of the demonstration in three ways. `on_progress` receives a question before it is asked."""
     names = [document.unit for document in documents()]
     shown = []

@@ -29,3 +29,9 @@ def test_answer_counts_for_the_candidate_that_it_names() -> None:
     assert named_candidate("rest", "Rest.", known, QUESTION) == "rest"
     assert named_candidate("warm oil twice", "Warm oil twice.", (), QUESTION) == "warm oil twice"
     assert named_candidate("", "", known, QUESTION) == ""
+
+
+def test_answer_that_nearly_spells_a_candidate_counts_for_it() -> None:
+    known = ("zlorgs wobbly toe syndrome", "zlorgs fever")
+    assert named_candidate("zlorgs wobble toe syndrome", "Zlorgs Wobble Toe Syndrome", known, QUESTION) == known[0]
+    assert named_candidate("zlorgs treatment", "Zlorgs treatment", known, QUESTION) == "zlorgs treatment"

@@ -5,8 +5,12 @@ which no other voter moves (privacy-spec, part 10.5).
 """
 
 from collections.abc import Callable, Iterable
+from difflib import SequenceMatcher
 
 from discreet.algorithms.text.normalize import choice, words_of
+
+ALIKE = 0.8
+"""The least likeness of a vote to a candidate that it is taken for: small models misspell rare names."""
 
 
 def candidates_of(proposed: Iterable[str], form: Callable[[str], str], question: str, most: int) -> tuple[str, ...]:
@@ -26,7 +30,7 @@ def candidates_of(proposed: Iterable[str], form: Callable[[str], str], question:
 
 
 def named_candidate(vote: str, answer: str, candidates: tuple[str, ...], question: str) -> str:
-    """Return the candidate that a voter's answer names; its own vote if it names none.
+    """Return the candidate that a voter's answer names, or nearly spells; its own vote if there is none.
 
     Args:
         vote: the canonical form of the answer.
@@ -37,4 +41,8 @@ def named_candidate(vote: str, answer: str, candidates: tuple[str, ...], questio
     if not candidates or vote in candidates:
         return vote
     number = choice(answer, candidates, question)
-    return vote if number is None else candidates[number]
+    if number is not None:
+        return candidates[number]
+    likeness = [SequenceMatcher(None, vote, candidate, autojunk=False).ratio() for candidate in candidates]
+    best = max(likeness)
+    return candidates[likeness.index(best)] if vote and best >= ALIKE else vote
