@@ -103,7 +103,7 @@ def test_the_count_is_in_the_plan_and_first_on_the_receipt(tmp_path: Path, inner
 
 def test_count_is_paid_first_and_not_drawn_if_unpaid(tmp_path: Path) -> None:
     corpus, ceiling = corpus_of(tmp_path, many(30)), Budget(2.0, 1e-5, 1e-7)
-    poor = MemoryLedger(Budget(0.1, 1e-5, 1e-7))
+    poor = MemoryLedger(Budget(0.05, 1e-5, 1e-7))
     privacy = PrivacyFilter(poor, ceiling, "q", noise=InsecureSeededNoise(0))
     with pytest.raises(BudgetExhausted):
         Adaptive().run(Query("fever"), corpus, ToyModel(), account_over(privacy))

@@ -11,7 +11,7 @@ from discreet.retrieval.documents import Document
 from discreet.vault import Vault
 
 Make = Callable[[str], Vault]
-CHEAP = MuRAG(inner=Consensus(voters=25, max_tokens=4, epsilon=1.5), similarity=-1)
+CHEAP = MuRAG(inner=Consensus(voters=25, max_tokens=4, epsilon=1.5), epsilon=2.5, similarity=-1)
 
 
 def with_toy(vault: Vault) -> Vault:

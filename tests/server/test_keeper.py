@@ -61,7 +61,9 @@ def test_question_is_paid_under_its_own_id_and_given_again_free(keeper: Keeper) 
 def test_id_that_was_paid_is_refused_with_what_it_paid(keeper: Keeper) -> None:
     question = ask("Which disease makes the thumbs of bakers numb?")
     answered = exchange(keeper.config, question)
-    assert exchange(keeper.config, question) == Refused("interrupted", paid=answered.spent)
+    refused = exchange(keeper.config, question)
+    assert refused == Refused("interrupted", paid=refused.paid)
+    assert refused.paid.spending == answered.spent.spending
     ledger = Vault.open(Path(keeper.config.vaults[0].path)).ledger
     assert ledger.spent_at_most([question.id]) == answered.spent.spending
 

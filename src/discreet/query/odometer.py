@@ -52,8 +52,10 @@ def unit_cost(budget: Budget, receipt: Receipt | None, uses: int | None) -> Unit
     """
     if receipt is None or not receipt.private:
         return None
+    # At the order of the grant, and at that of the question's own ceiling: both are fixed before any draw.
     spent = budget.spent(receipt.spending) if receipt.spending is not None else receipt.epsilon
-    return UnitCost(min(budget.epsilon, spent), budget.epsilon, uses)
+    own = receipt.epsilon if receipt.delta <= budget.delta else spent
+    return UnitCost(min(budget.epsilon, spent, own), budget.epsilon, uses)
 
 
 def times(budget: Budget, spent: Spending, plan: Plan | None) -> int | None:

@@ -67,10 +67,12 @@ class Price:
     Attributes:
         most: the most that a new answer may cost a unit; nothing if the algorithm is free.
         released: whether the answer was released before, and is free.
+        epsilon: what `most` amounts to by itself.
     """
 
     most: Spending
     released: bool
+    epsilon: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,8 @@ class QueryPipeline:
 
     def price(self, question: str, algorithm: Algorithm, options: AskOptions) -> float:
         """Return the most that a question may cost a unit, epsilon; 0 if its answer is free: public. Load no model."""
-        return self._parts.ledger.budget.spent(self.most(question, algorithm, options))
+        found = self.estimate(question, algorithm, options)
+        return 0.0 if found.released else found.epsilon
 
     def most(self, question: str, algorithm: Algorithm, options: AskOptions) -> Spending:
         """Return the most that a question may cost a unit; nothing if its answer is free: public. Load no model."""
@@ -144,7 +147,7 @@ class QueryPipeline:
         released = self._recall(request) is not None
         if admit and request.plan is not None and not released:
             self._admit(request)
-        return Price(most, released)
+        return Price(most, released, request.plan.price(self._parts.ledger.budget) if request.plan else 0.0)
 
     def simulate(self, question: str, algorithm: Algorithm, how: Simulation) -> Answer:
         """Answer a question without paying: see `Vault.simulate`."""

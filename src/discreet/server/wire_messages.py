@@ -17,7 +17,7 @@ class Charge:
     """What any one unit pays at most, in whole numbers: `privacy.accounting.Spending`.
 
     Attributes:
-        epsilon: what it amounts to under the vault's grant.
+        epsilon: what it amounts to by itself.
         delta: its failure probability.
         loss_nano: the Renyi divergence at each order. Unit: 1e-9 nat.
         failure_atto: the failure probability. Unit: 1e-18.

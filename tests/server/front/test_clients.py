@@ -49,7 +49,8 @@ def test_openai_sdk_gets_an_answer_and_a_receipt(server: Server) -> None:
     assert is_answer(found.choices[0].message.content)
     receipt = told(found)
     assert receipt["receipt"]["epsilon"] > 0
-    assert receipt["key"]["spent"] == pytest.approx(receipt["receipt"]["epsilon"], rel=0.01)
+    # The key's meter adds up at one order, which is the best one for many questions.
+    assert receipt["receipt"]["epsilon"] <= receipt["key"]["spent"] < 2 * receipt["receipt"]["epsilon"]
     assert receipt["ignored"] == ["temperature"]
 
 
@@ -154,7 +155,7 @@ def test_budget_and_receipts_are_those_of_the_key(server: Server) -> None:
 
 
 def test_cap_is_reached_with_402(server: Server) -> None:
-    client = server.sdk(server.key(next(NAMES), epsilon=3.0))
+    client = server.sdk(server.key(next(NAMES), epsilon=3.1))
     client.chat.completions.create(model="v", messages=asked("Which disease makes thumbs numb at night?"))
     with pytest.raises(openai.APIStatusError) as found:
         client.chat.completions.create(model="v", messages=asked("Which disease makes thumbs numb by day?"))

@@ -94,7 +94,7 @@ class AllVoteRAG(PrivateRAG):
         self.check_delta(budget)
         counted = self.counts_bins, self.bin_epsilon
         uses = self.uses if self.shares_budget else None
-        if self.epsilon is None and uses is None:
+        if self.epsilon is None and uses is None and self.inner.delta is None:
             usual = usual_uses(self.inner, budget, self.rows, *counted, vocabulary)
             uses = usual if usual > 1 else None  # a grant for one question pays `PRICE`, or all it has
         if uses:

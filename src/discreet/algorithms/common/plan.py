@@ -1,5 +1,6 @@
 """The most that a question may cost, known before it starts."""
 
+import math
 from dataclasses import dataclass
 
 from discreet.privacy.accounting import Budget, Spending
@@ -29,6 +30,14 @@ class Plan:
     def max_cost(self) -> Spending:
         """The most that the question can spend."""
         return self.generation_cost + self.selection_cost
+
+    def price(self, grant: Budget) -> float:
+        """Return the most that the question costs by itself, epsilon: at the order of the grant, or of its ceiling.
+
+        Both are fixed before any draw.
+        """
+        alone = self.ceiling.spent(self.max_cost) if self.ceiling.delta <= grant.delta else math.inf
+        return min(grant.spent(self.max_cost), alone)
 
     @property
     def selection_cost(self) -> Spending:

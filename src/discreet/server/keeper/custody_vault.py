@@ -131,7 +131,7 @@ def _entries(vault: Vault, listing: Listing) -> Sequence[_Entry]:
 def _state(served: Served) -> VaultState:
     vault = served.vault
     report, filled = vault.budget(), is_filled(vault)
-    most = served.presets.most(served.presets.find(""))
+    plan = served.presets.plan(served.presets.find(""))
     return VaultState(
         name=served.name,
         unit=vault.settings.unit_field,
@@ -140,7 +140,7 @@ def _state(served: Served) -> VaultState:
         spent=report.spent,
         odometer=report.odometer,
         more=report.more,
-        price=float(vault.ledger.budget.spent(most)),
+        price=plan.price(vault.ledger.budget) if plan else 0.0,
         levels=tuple(Level(one.low, one.high, one.units) for one in report.levels),
         documents=vault.store.count_documents() if filled else 0,
         units=vault.store.count_units() if filled else 0,

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from discreet.algorithms.common.algorithm import Algorithm, Guarantee
-from discreet.algorithms.common.plan import ANY_VOCABULARY
+from discreet.algorithms.common.plan import ANY_VOCABULARY, Plan
 from discreet.baselines.non_rag import NonRAG
 from discreet.config import VaultConfig
 from discreet.errors import UsageError
 from discreet.planning.prices import usual_algorithm
 from discreet.privacy.account import Payment
-from discreet.privacy.accounting import Budget, Spending
+from discreet.privacy.accounting import Budget
 from discreet.query.validation import check_payment
 from discreet.registry import ALGORITHMS, make_algorithm
 from discreet.server.config import PresetConfig
@@ -140,12 +140,11 @@ class Presets:
             raise UsageError(f"'{algorithm.name}' gives no guarantee, so it is not served. Name a private algorithm.")
         check_payment(algorithm, self._settings, self._path)
 
-    def most(self, preset: Preset) -> Spending:
-        """Return the most that a question of this model costs any one unit."""
+    def plan(self, preset: Preset) -> Plan | None:
+        """Return the most that a question of this model costs any one unit; None if it is free."""
         if preset.algorithm in (PUBLIC, NonRAG.name):
-            return Spending.nothing()
-        plan = preset.build(_dummy()).plan(self._budget, ANY_VOCABULARY)
-        return plan.max_cost if plan else Spending.nothing()
+            return None
+        return preset.build(_dummy()).plan(self._budget, ANY_VOCABULARY)
 
     def _can_pay(self, preset: Preset) -> bool:
         try:

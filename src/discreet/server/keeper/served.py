@@ -29,6 +29,7 @@ from discreet.server.wire import (
     Question,
     VaultCard,
 )
+from discreet.server.wire_messages import MOST_EPSILON
 from discreet.vault import Vault
 
 Opener = Callable[[Path], Vault]
@@ -76,7 +77,9 @@ class Served:
             return Estimated(Charge.nothing(), free=True)
         algorithm, options = self._checked(preset, question), AskOptions(anew=question.anew)
         price = self._pipeline.estimate(question.question, algorithm, options, admit=asked.settled)
-        return Estimated(self._charge(price.most), free=price.released or price.most == Spending.nothing())
+        return Estimated(
+            self._price(price.most, price.epsilon), free=price.released or price.most == Spending.nothing()
+        )
 
     def answer(self, question: Question) -> Answered:
         """Return the answer to a question, paid.
@@ -92,7 +95,7 @@ class Served:
             ceiling = question.ceiling.spending if question.ceiling is not None else None
             options = AskOptions(anew=question.anew, id=question.id, ceiling=ceiling)
             answer = self._pipeline.run(question.question, algorithm, options)
-        return Answered(describe(answer), self._charge(self._spent(answer, question.id)))
+        return Answered(describe(answer), self._cost(answer, question.id))
 
     def condense(self, asked: Condense) -> Condensed:
         """Return the last message as a question that stands alone, written by the model without documents."""
@@ -112,12 +115,7 @@ class Served:
     def card(self) -> VaultCard:
         """Return the vault in public values."""
         settings, budget = self.vault.settings, self.vault.ledger.budget
-        models = tuple(
-            ModelCard(
-                one.name, one.algorithm, one.algorithm not in FREE_ALGORITHMS, self._charge(self.presets.most(one))
-            )
-            for one in self.presets
-        )
+        models = tuple(self._model_card(one) for one in self.presets)
         return VaultCard(
             name=self.name,
             unit=settings.unit_field,
@@ -181,6 +179,22 @@ class Served:
         if receipt is None or receipt.payment == "nobody":
             return Spending.nothing()
         return receipt.spending if receipt.spending is not None else self.vault.ledger.spent_at_most([question])
+
+    def _cost(self, answer: Answer, question: str) -> Charge:
+        """Return what an answer cost: at the order of the grant, or at that of its own ceiling."""
+        receipt = answer.receipt
+        charge = self._charge(self._spent(answer, question))
+        if receipt is None or not receipt.private or receipt.delta > self.vault.ledger.budget.delta:
+            return charge
+        return replace(charge, epsilon=min(charge.epsilon, receipt.epsilon)) if charge.epsilon else charge
+
+    def _model_card(self, preset: Preset) -> ModelCard:
+        plan, grant = self.presets.plan(preset), self.vault.ledger.budget
+        price = self._price(plan.max_cost, plan.price(grant)) if plan else Charge.nothing()
+        return ModelCard(preset.name, preset.algorithm, preset.algorithm not in FREE_ALGORITHMS, price)
+
+    def _price(self, most: Spending, epsilon: float) -> Charge:
+        return replace(self._charge(most), epsilon=min(epsilon, MOST_EPSILON))
 
     def _charge(self, spending: Spending) -> Charge:
         return Charge.of(spending, self.vault.ledger.budget)
