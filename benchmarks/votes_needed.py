@@ -116,14 +116,15 @@ def prices() -> list[list[str]]:
     uses = max(uses for uses in range(1, 60) if votes_of(MuRAGAda(uses=uses), budget, 0.9) <= wanted)
     ways = {
         "the nearest 40": former,
-        "all": MuRAGAda(),
+        "all": MuRAGAda(epsilon=PRICE),
         "all, as many votes": MuRAGAda(epsilon=cheapest),
         f"all, M={uses}": MuRAGAda(uses=uses),
+        "all, by default": MuRAGAda(),
     }
     return [
         [
             name,
-            "-" if algorithm.uses else f"{algorithm.epsilon or PRICE:g}",
+            f"{algorithm.plan(budget, VOCABULARY).price(budget):.3g}",
             list_votes(lambda chance, algorithm=algorithm: votes_of(algorithm, budget, chance), CHANCES[:2]),  # type: ignore[misc]
             str(times(budget, algorithm.calibrate(budget, VOCABULARY).plan.max_cost)),
         ]
