@@ -226,12 +226,17 @@ def test_replies_leave_at_the_quantum(tmp_path: Path) -> None:
                 begun = clock()
                 await front.ask(secret, **fields)
                 took = (clock() - begun - estimated * STEP) / quantum  # the quanta begin after the estimate
-                assert 0.97 < took < 1.6 or 1.97 < took < 2.6, took
-            begun = clock()
-            assert (await front.ask("dsc_none")).status_code == 401
-            assert (await front.get("/v1/models", secret)).status_code == 200
-            assert (await front.client.get("/health/ready")).status_code == 200
-            assert clock() - begun < quantum
+                # Soon after a multiple; a later one on a machine that is busy.
+                assert took > 0.97
+                assert (took + 0.03) % 1 < 0.63, took
+            seconds = []
+            for _ in range(5):  # a busy machine may delay any of them
+                begun = clock()
+                assert (await front.ask("dsc_none")).status_code == 401
+                assert (await front.get("/v1/models", secret)).status_code == 200
+                assert (await front.client.get("/health/ready")).status_code == 200
+                seconds.append(clock() - begun)
+            assert min(seconds) < quantum
 
     drive(test)
 
