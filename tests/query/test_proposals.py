@@ -14,6 +14,7 @@ from discreet.generation.torch_backend.transformers_model import TransformersMod
 from discreet.generation.toy import ToyModel
 from discreet.query.answer_cache import Released
 from discreet.query.proposals import propose
+from discreet.query.recall import fingerprint
 from discreet.registry import Consensus, MuRAG
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedding import HashingEmbedder
@@ -57,6 +58,18 @@ def test_proposed_answer_needs_fewer_votes(tmp_path: Path) -> None:
     assert receipt is not None
     assert receipt.epsilon == pytest.approx(alone.epsilon)
     assert "public candidates at" in str(receipt.describe())
+
+
+def test_kept_no_answer_does_not_stand_in_for_a_question_with_a_corpus(tmp_path: Path) -> None:
+    vault = vault_of(tmp_path, ToyModel(default="silence"), "Fever say: red leaf .", agreeing=12)
+    corpus, asked = corpus_file(tmp_path, TEXTS), Consensus(voters=12, epsilon=3.0, delta=1e-6, sentence=False)
+    vault.history.add(Released(QUESTION, "", "public", "consensus", 0, way=fingerprint(asked)))
+    again = vault.ask(QUESTION, asked)
+    paid = vault.ask(QUESTION, asked, propose=corpus)
+    assert again.receipt is not None
+    assert paid.receipt is not None
+    assert (again.stopped, again.receipt.payment) == ("public", "nobody")
+    assert (paid.released, paid.receipt.payment != "nobody") == (("red leaf",), True)
 
 
 def test_yes_no_question_hears_no_proposals(tmp_path: Path) -> None:

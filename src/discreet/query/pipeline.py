@@ -208,7 +208,7 @@ class QueryPipeline:
         """Return the earlier answer to this question, if it may be used and has all required parts."""
         if request.options.anew or not self._remembers(request):
             return None
-        known = find_released(self._parts.history, request.question, request.algorithm)
+        known = find_released(self._parts.history, request.question, _as_kept(request))
         return repeat_answer(known, self._parts.settings.unit_field) if known else None
 
     def _answer_once(self, request: Request) -> Answer:
@@ -241,7 +241,7 @@ class QueryPipeline:
         answered = execution.answer(self._corpus(algorithm), parts.model, parts.ledger)
         parts.ledger.finish(execution.id, answered.stopped)
         if parts.settings.history and request.plan:
-            answered = keep_answer(parts.history, request.question, algorithm, answered)
+            answered = keep_answer(parts.history, request.question, _as_kept(request), answered)
         used = texts.digest if texts else ""
         receipt = answered.receipt and replace(answered.receipt, reused=len(before), public_corpus=used)
         return replace(answered, receipt=receipt)
@@ -260,3 +260,9 @@ class QueryPipeline:
         """Return the question's own budget, if it can be paid."""
         ledger = self._parts.ledger
         return question_budget(request.algorithm, ledger.budget, ledger.spent(), ANY_VOCABULARY)
+
+
+def _as_kept(request: Request) -> Algorithm:
+    """Return the algorithm under which "no answer" is kept: with a corpus that proposes, it is another question."""
+    texts = request.options.propose
+    return request.algorithm if texts is None else request.algorithm.with_proposals((f"corpus {texts.digest}",))

@@ -1,7 +1,6 @@
 """Custodians sign in to the desk at a provider of identities: those whom serve.toml names, and no other."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx2
@@ -16,22 +15,9 @@ from discreet.server.desk.pages_login import BEGUN
 from discreet.server.desk.sessions import COOKIE
 from discreet.server.oidc_config import CUSTODIAN, OidcConfig
 from tests.server.desk.desks import ORIGIN, browse, make_desk
-from tests.server.front.provider import CLIENT, SECRET, IdentityProvider, providing
+from tests.server.front.provider import CLIENT, SECRET, IdentityProvider
 from tests.server.front.serving import free_port
 from tests.server.keepers import config_of
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[IdentityProvider]:
-    with providing(free_port()) as provider:
-        yield provider
-
-
-@pytest.fixture
-def provider(running: IdentityProvider) -> Iterator[IdentityProvider]:
-    before = dict(vars(running))
-    yield running
-    vars(running).update(before)
 
 
 @pytest.fixture

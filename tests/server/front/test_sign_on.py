@@ -14,22 +14,9 @@ from discreet.server.config import ServeConfig, read_serve_config
 from discreet.server.front.pages.sign_on import BACK, BEGUN, SESSION
 from discreet.server.oidc_config import OidcConfig
 from discreet.server.remembered import Remembered
-from tests.server.front.provider import CLIENT, SECRET, IdentityProvider, providing
+from tests.server.front.provider import CLIENT, SECRET, IdentityProvider
 from tests.server.front.serving import free_port
 from tests.server.front.test_pages import Browser, browsing
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[IdentityProvider]:
-    with providing(free_port()) as provider:
-        yield provider
-
-
-@pytest.fixture
-def provider(running: IdentityProvider) -> Iterator[IdentityProvider]:
-    before = dict(vars(running))
-    yield running
-    vars(running).update(before)
 
 
 @pytest.fixture
