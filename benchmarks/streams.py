@@ -9,6 +9,7 @@ QUESTIONS is a file of questions, or of chains of questions, which are asked one
 """
 
 import argparse
+import itertools
 import json
 import sys
 import tempfile
@@ -16,6 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks.kept_rows import KeptRows
 from benchmarks.rule_reader import rule_reader
 from benchmarks.writing import add_csv_option, write_table
 
@@ -32,6 +34,7 @@ from discreet.registry import RAG, Consensus, DPSparseVoteRAG, MuRAG, MuRAGAda, 
 from discreet.vault import Vault
 
 DELTA = 1e-5
+KEPT_EACH = 10  # questions
 
 
 def questions_of(path: Path, limit: int) -> list[Question]:
@@ -75,6 +78,8 @@ def settings_of(given: Any, inner: VoterEnsemble, similarity: float, asked: int)
         for uses in given.uses if given.all_uses_at is None or epsilon in given.all_uses_at else given.uses[:1]:
             murag = MuRAG(inner=inner, uses=uses, similarity=similarity)
             made += [Setting(murag, epsilon, DELTA), Setting(replace(ada, uses=uses), epsilon, DELTA)]
+            if given.by_support:
+                made += [Setting(replace(one, uses=uses, by_support=True), epsilon, DELTA) for one in (murag, ada)]
             made.append(Setting(replace(murag, all_vote=False), epsilon, DELTA))
             if epsilon > uses * given.epsilon_threshold:
                 made.append(Setting(replace(former, uses=uses), epsilon, DELTA))
@@ -164,7 +169,12 @@ def main() -> None:
     parser.add_argument("--document-tokens", type=int, default=0)
     parser.add_argument("--prefix", default="")
     parser.add_argument("--reuse", action="store_true", help="murag and murag-ada also with earlier answers reused")
+    parser.add_argument("--by-support", action="store_true", help="murag and murag-ada also with prices by support")
+    parser.add_argument("--grounded", action="store_true", help="votes of consensus are the words that records have")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--rows", type=Path, help="a file that keeps what the model read, for the next run; public data"
+    )
     parser.add_argument("--plot", type=Path)
     parser.add_argument("--out", type=Path, help="everything, as JSON lines")
     add_csv_option(parser)
@@ -173,7 +183,7 @@ def main() -> None:
     common: dict[str, Any] = {
         name: getattr(given, name) for name in ("voters", "max_tokens", "document_tokens", "prefix")
     }
-    inner: VoterEnsemble = Consensus(**common)
+    inner: VoterEnsemble = Consensus(**common, grounded=given.grounded)
     if given.inner == DPSparseVoteRAG.name:
         inner = DPSparseVoteRAG(**common, private_tokens=given.private_tokens)
     with tempfile.TemporaryDirectory() as temporary:
@@ -184,14 +194,17 @@ def main() -> None:
         wanted = settings_of(given, inner, similarity, len(questions))
         settings = [setting for setting in wanted if allowed(setting, vault.model.vocabulary_size)]
         refused = [f"{s.label} at {s.epsilon:g}" for s in wanted if s not in settings and s.epsilon is not None]
-        done = iter(range(1, len(questions) * len(settings) + 1))
-        outcomes = run_stream(
-            vault,
-            questions,
-            settings,
-            given.seed,
-            lambda: print(f"{next(done)} of {len(questions) * len(settings)}", file=sys.stderr, flush=True),
-        )
+        read = KeptRows(vault.model, given.rows)
+        done, steps = itertools.count(1), len(questions) * len(settings)
+
+        def progress() -> None:
+            number = next(done)
+            print(f"{number} of {steps}", file=sys.stderr, flush=True)
+            if number % (KEPT_EACH * len(settings)) == 0:
+                read.keep()
+
+        outcomes = run_stream(vault, questions, settings, given.seed, progress, read.model)
+        read.keep()
     if given.out is not None:
         given.out.write_text("".join(json.dumps(outcome.describe()) + "\n" for outcome in outcomes))
     write_outcomes(outcomes, given.csv)

@@ -7,7 +7,7 @@ another way. The tokens are the same, unless two tokens are equally likely up to
 answers questions: the time of an answer would reveal cached documents.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,16 @@ class CachingModel(WrappedModel):
         """Begin decoding; compute nothing before it is requested."""
         keys = [(tuple(shared), prompt, max_tokens) for prompt in prompts]
         return _Remembered(self, [self._known.setdefault(key, _Row(key)) for key in keys])
+
+    @property
+    def tokens(self) -> dict[Key, dict[Path, int]]:
+        """The best next tokens that are known: for each row, after every path that was walked."""
+        return {key: row.best for key, row in self._known.items()}
+
+    def remember(self, tokens: Mapping[Key, Mapping[Path, int]]) -> None:
+        """Add `tokens` of an earlier experiment with the same model. Do not keep them with private texts."""
+        for key, best in tokens.items():
+            self._known.setdefault(key, _Row(key)).best.update(best)
 
     def _learn(self, wanted: dict["_Row", Path]) -> None:
         """Compute the next token of rows after their paths, all of one length."""

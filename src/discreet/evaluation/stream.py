@@ -120,9 +120,13 @@ def run_stream(
     settings: Sequence[Setting],
     seed: int = 0,
     progress: Callable[[], None] = lambda: None,
+    model: CachingModel | None = None,
 ) -> list[Outcome]:
-    """Answer the questions in order, in each of the settings. Nothing is paid by the vault; noise is seeded."""
-    model = CachingModel(vault.model)
+    """Answer the questions in order, in each of the settings. Nothing is paid by the vault; noise is seeded.
+
+    `progress` is called after each answer. `model` is the vault's model, with what it knows from earlier streams.
+    """
+    model = model or CachingModel(vault.model)
     outcomes = [Outcome(setting) for setting in settings]
     ledgers = [WatchedLedger(_budget(setting)) for setting in settings]
     secret = vault.corpus.secret

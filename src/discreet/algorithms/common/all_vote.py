@@ -9,6 +9,7 @@ With neither `uses` nor `epsilon`, a unit's grant is divided among as many quest
 The former way deals the nearest units to a fixed number of voters (MuRAG's Algorithm 3), and one unit replaces another.
 """
 
+import math
 from bisect import bisect_left
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -39,6 +40,8 @@ USUAL_USES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100)
 """The numbers of questions among which a grant is divided if neither `uses` nor `epsilon` is given."""
 USUAL_UNITS = 24
 """The largest number for which so few units suffice is used: 60 % of them release an answer nine times in ten."""
+STEPS_TO_HALF, MOST_STEPS = 4, 24
+"""By what steps a price falls with the support: the number that halves it, and the most, which leave 1/64."""
 _LARGEST_RHO = 100.0
 
 
@@ -68,10 +71,12 @@ class AllVoteRAG(PrivateRAG):
             Algorithm 3). They are dealt in any case if the generation does not let units come and go, if a voter reads
             several units, or if no part of delta is left for failures.
         rows: the largest number of units that are read, if all vote. If more may be admitted, secret coins choose.
+        by_support: whether a question costs less if more units were counted than suffice (privacy-spec, part 10.6).
     """
 
     all_vote: bool = True
     rows: int = 100
+    by_support: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -105,8 +110,8 @@ class AllVoteRAG(PrivateRAG):
 
     @property
     def label(self) -> str:
-        """The name, with M, and with the way of dealing if it is the former one."""
-        return super().label + ("" if self.all_vote else ", the nearest vote")
+        """The name, with M, with the way of dealing if it is the former one, and with the price by support."""
+        return super().label + ("" if self.all_vote else ", the nearest vote") + ", by support" * self.by_support
 
     @property
     def counts_bins(self) -> bool:
@@ -146,10 +151,36 @@ class AllVoteRAG(PrivateRAG):
         rows = rounds.rule.rows(counted)
         documents = corpus.partition_to_rows(paying, rows, account.noise)
         inner = replace(rounds.inner, voters=rows.number)
+        if self.by_support:
+            rounds = price_by_support(rounds, math.floor(counted * rows.probability))
         draft = inner.respond(query.text, documents, model, paid, rounds, query.public)
         if draft.support is None:
             return draft
         return replace(draft, support=replace(draft.support, of=max(1, round(counted * rows.probability))))
+
+
+@lru_cache(maxsize=4096)
+def price_by_support(rounds: VotingBudget, units: int) -> VotingBudget:
+    """Return the least budget of an answer for which `units` suffice; `rounds` itself if they do not suffice for less.
+
+    The number of units is released, so the price is public, and the unspent part is returned to the units. A cheaper
+    answer takes the same part of delta as of epsilon: otherwise delta would limit the number of questions.
+    """
+    inner = rounds.inner
+    assert inner is not None
+
+    def cheaper(step: int) -> VotingBudget:
+        part = 2 ** (-step / STEPS_TO_HALF)
+        return replace(rounds, epsilon=part * rounds.epsilon, delta=part * rounds.delta)
+
+    def suffices(step: int) -> bool:
+        try:
+            return inner.units_needed(cheaper(step)) <= units
+        except ValueError:  # the release cannot be drawn at such a small epsilon
+            return False
+
+    steps = bisect_left(range(1, MOST_STEPS + 1), True, key=lambda step: not suffices(step))
+    return cheaper(steps) if steps else rounds
 
 
 @dataclass(frozen=True)
