@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 from discreet.algorithms.common.algorithm import Query
-from discreet.algorithms.common.all_vote import USUAL_UNITS, USUAL_USES, AllVoteRAG, VotingBudget, usual_uses
+from discreet.algorithms.common.all_vote import (
+    USUAL_UNITS,
+    USUAL_USES,
+    AllVoteRAG,
+    VotingBudget,
+    price_by_support,
+    usual_uses,
+)
 from discreet.algorithms.common.ensemble import RoundBudget
 from discreet.algorithms.common.plan import Plan
 from discreet.errors import UsageError
@@ -118,6 +125,13 @@ def test_stream_of_two_questions_keeps_epsilon_and_delta(tmp_path: Path) -> None
     found = lost(tmp_path, algorithm, budget, questions=2, vaults=[{"u1": "x", "u2": "b"}])
     assert found <= 2 * paid(algorithm, budget).delta <= budget.delta
     assert found > 0.02 * budget.delta
+
+
+def test_price_by_support_keeps_epsilon_and_delta(tmp_path: Path) -> None:
+    """The price of the answer follows from the released count, and the charges are a part of the transcript."""
+    algorithm = MuRAG(inner=OPEN, similarity=-1.0, uses=1, by_support=True)
+    found = lost(tmp_path, algorithm)
+    assert found <= paid(algorithm).delta <= BUDGET.delta
 
 
 def test_counts_with_gaussian_noise_keep_epsilon_and_delta(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,6 +258,44 @@ def test_votes_needed_with_counts_are_little_above_the_table(
         selection = voters.mechanisms(rounds.epsilon, rounds.delta, rounds.change, 1000)[0]
         found.append(selection.votes_needed(0.9))  # type: ignore[attr-defined]
     assert found == [votes, former]
+
+
+@pytest.mark.parametrize("uses", [1, 2, 5, 20])
+def test_answer_of_more_units_costs_less(uses: int) -> None:
+    """In epsilon and in failures, at every order; nothing changes where the units are only enough."""
+    rounds = MuRAGAda(uses=uses).calibrate(Budget(10.0, 1e-5, 5e-6), 1000)
+    assert isinstance(rounds, VotingBudget)
+    assert rounds.inner is not None
+
+    def cost(made: VotingBudget) -> Spending:
+        assert made.inner is not None
+        mechanisms = made.inner.mechanisms(made.epsilon, made.delta, ADD_REMOVE_ONE, 1000)
+        return sum((Spending.of(one.cost(ADD_REMOVE_ONE)) for one in mechanisms), Spending.nothing())
+
+    most = rounds.inner.units_needed(rounds)
+    assert price_by_support(rounds, most - 1) == rounds
+    costs = [cost(price_by_support(rounds, units)) for units in (most - 1, 2 * most, 4 * most, 8 * most)]
+    assert all(later.within(costs[0]) for later in costs)
+    assert costs[-1].curve[0] < 0.2 * costs[0].curve[0]
+    assert costs[-1].failure_atto < 0.5 * costs[0].failure_atto
+
+
+def test_units_of_large_support_take_part_in_more_questions(tmp_path: Path) -> None:
+    """Of sixty units that agree, each still has budget after the questions that were planned."""
+    units = {f"u{n}": "x" for n in range(60)}
+    corpus, answered = corpus_of(tmp_path, units), {}
+    for by_support in (False, True):
+        algorithm = MuRAG(inner=Consensus(sentence=False, max_tokens=2), similarity=-1.0, uses=2, by_support=by_support)
+        ledger = MemoryLedger(Budget(10.0, 1e-5, 5e-6), simulation=True)
+        model = ToyModel(["x", "b", "c", "who", "knows"], default="who knows", size=8)
+        texts = []
+        for number in range(8):
+            account = UnitAccount(ledger, str(number), noise=InsecureSeededNoise(number))
+            texts.append(algorithm.run(Query("fever"), corpus, model, account).text)
+            account.settle()
+        answered[by_support] = texts.count("x")
+    assert answered[False] == 2
+    assert answered[True] >= 4
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from discreet.privacy.private import Private
 from discreet.privacy.rows import Count
 from discreet.retrieval.sealed_corpus import Found, SealedCorpus
 
-FEW_BINS, MANY_BINS = 8, 40
+FEW_BINS, MANY_BINS = 16, 40
 USUAL_EPSILON = 0.5
 
 
@@ -42,7 +42,7 @@ class MuRAGAda(AllVoteRAG):
         epsilon_threshold: the epsilon that the count of its bin costs a unit (epsilon_thr). If None, it is a part of
             the question's price if all admitted units vote, and else 0.5.
         highest, lowest: the similarities between which the bins lie. Units below the lowest never take part.
-        bins: the number of bins of equal width. The first one also has all similarities above it. 0 for 8 bins if all
+        bins: the number of bins of equal width. The first one also has all similarities above it. 0 for 16 bins if all
             admitted units vote, since the noise of the counts adds up, and else for 40.
         enough: the visit stops when more than so many units were counted (K). 0 for the number that voters read; if all
             admitted units vote, for the number of which 60 % release an answer nine times in ten, and the standard

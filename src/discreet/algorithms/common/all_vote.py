@@ -168,10 +168,13 @@ def price_by_support(rounds: VotingBudget, units: int) -> VotingBudget:
     """
     inner = rounds.inner
     assert inner is not None
+    # Thresholds are whole numbers, so a release may use less than its delta. A cheaper one must not use more.
+    priced = inner.mechanisms(rounds.epsilon, rounds.delta, rounds.change, 0)
+    delta = sum(one.cost(rounds.change).delta for one in priced) or rounds.delta
 
     def cheaper(step: int) -> VotingBudget:
         part = 2 ** (-step / STEPS_TO_HALF)
-        return replace(rounds, epsilon=part * rounds.epsilon, delta=part * rounds.delta)
+        return replace(rounds, epsilon=part * rounds.epsilon, delta=part * delta)
 
     def suffices(step: int) -> bool:
         try:
