@@ -5,12 +5,18 @@ the winner (privacy-spec, part 5). If the voters agree, the whole answer costs a
 tokens. With public choices the selection is among these choices, and it never fails.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 from discreet.algorithms.common.answer import GeneratedAnswer, Support
+from discreet.algorithms.common.consensus_release import (
+    ChoiceRelease,
+    OpenRelease,
+    OpenSelection,
+    comes_and_goes,
+    voters_needed,
+)
 from discreet.algorithms.common.ensemble import RoundBudget, VoterEnsemble
 from discreet.algorithms.common.grounded_votes import NO, YES, vote
 from discreet.algorithms.dp_ksa import DPKSA
@@ -23,40 +29,24 @@ from discreet.algorithms.text.yes_no_claim import claim_of
 from discreet.errors import UnknownName, UsageError
 from discreet.generation.capabilities import Capability
 from discreet.generation.model import LanguageModel
-from discreet.privacy.change import Change, Relation
+from discreet.privacy.change import Change
 from discreet.privacy.filter import Priced, PrivacyFilter
 from discreet.privacy.mechanisms.counted_answer import CountedAnswer
-from discreet.privacy.mechanisms.counted_selection import CountedSelection
-from discreet.privacy.mechanisms.exponential import ExponentialMechanism, PermuteAndFlip, vote_scale
-from discreet.privacy.mechanisms.histogram import NoisyHistogram
-from discreet.privacy.mechanisms.leader_certificate import LARGEST_EPSILON, LEAST_DELTA, certified_cost
-from discreet.privacy.mechanisms.leader_law import leader_delta
 from discreet.privacy.mechanisms.leader_selection import MOST_CANDIDATES, LeaderSelection
-from discreet.privacy.mechanisms.limited_domain import ObservedSelection
-from discreet.privacy.mechanisms.selection_curves import LARGEST_EPSILON as LARGEST_CURVE
 from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
 from discreet.privacy.partition import REPLACE_ONE
 from discreet.privacy.private import Private
-from discreet.privacy.vote_prices import CHANCE, SHARE, least_epsilon
 from discreet.retrieval.documents import Passage
 
 FALLBACKS = ("keywords", "sparse")
 MOST_CHOICES = 10_000
 MOST_PROPOSED = 100
-# The cost of the leader's law is proved quickly for so many voters.
-MOST_LEADER_VOTERS = 40
 # The prompt lists at most so many choices. More would leave no room for the question.
 _NAMED_IN_PROMPT = 20
 # A budget is refused if even a unanimous answer would be released with a smaller probability.
 _HOPELESS = 0.01
-
-_LARGEST_RHO = 100.0
 # The choice of a voter without documents, if votes come and go; and the number of no choice.
 _ABSENT, _ABSTAINS = "", -1
-# If no unit votes, `unsaid` is chosen at least so probably.
-_UNSAID = 0.95
-
-OpenSelection = ObservedSelection | LeaderSelection | CountedSelection | ThresholdedCounts  # type: ignore[type-arg]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,7 +170,7 @@ class Consensus(VoterEnsemble):
                 f"Too little for any answer: with {self.voters} voter{'s' * (self.voters != 1)}, epsilon "
                 f"{rounds.epsilon:.3g} for the vote and a failure probability of {rounds.delta:.2g}, even a unanimous "
                 f"answer would not be released. It takes epsilon {self._needed(rounds):.2g}, or "
-                f"{_voters_needed(selection)} voters."
+                f"{voters_needed(selection)} voters."
             )
 
     def asked(self, question: str) -> str:
@@ -209,10 +199,8 @@ class Consensus(VoterEnsemble):
         """Return the number of units of which 60 % release an answer nine times in ten, the others with one rival."""
         selection = self._stages(rounds.epsilon, rounds.delta, rounds.change)[0]
         if isinstance(selection, OpenSelection):
-            return math.ceil((selection.votes_needed(CHANCE) or self.voters) / SHARE)
-        ahead: float = selection.scale * math.log(CHANCE / (1 - CHANCE) * (len(self.choices) - 1))
-        rivals = ahead / (2 * SHARE - 1), (ahead + len(selection.public_votes)) / SHARE
-        return math.ceil(max(rivals))
+            return self._open.units_needed(selection)
+        return self._choice.units_needed(selection)
 
     @property
     def public_choices(self) -> tuple[str, ...]:
@@ -246,7 +234,7 @@ class Consensus(VoterEnsemble):
         shares, public = voters.grounded()
         answers = shares.map(lambda share: share[1])
         if self.choices:
-            goes = _comes_and_goes(shares.change)
+            goes = comes_and_goes(shares.change)
             named = shares.read(
                 lambda share: _ABSENT if goes and not share[0] else self._named(question, share[1]), None
             )
@@ -274,7 +262,7 @@ class Consensus(VoterEnsemble):
     @property
     def hears_proposals(self) -> bool:
         """Whether public answers can be candidates of the vote."""
-        return not self.choices and self._is_led(REPLACE_ONE)
+        return not self.choices and self._open.is_led(REPLACE_ONE)
 
     def with_proposals(self, answers: tuple[str, ...]) -> Self:
         """Return the consensus with public answers as candidates, after its own; itself if it hears none."""
@@ -290,7 +278,7 @@ class Consensus(VoterEnsemble):
         self, question: str, shares: Private[tuple[tuple[str, ...], str]], selection: OpenSelection
     ) -> Private[str | None]:
         """Return each voter's vote; None is an abstention. If votes come and go, a voter without documents abstains."""
-        goes = _comes_and_goes(shares.change)
+        goes = comes_and_goes(shares.change)
         heard = isinstance(selection, LeaderSelection) and selection.proposes
         candidates = selection.candidates if isinstance(selection, LeaderSelection) and heard else ()
 
@@ -336,7 +324,7 @@ class Consensus(VoterEnsemble):
             shares, _ = self.start_voters(question, documents, model, known).grounded()
         else:
             shares = documents.map(lambda own: (tuple(passage.text for passage in own), ""))
-        goes = _comes_and_goes(documents.change)
+        goes = comes_and_goes(documents.change)
         return shares.read(lambda share: _ABSENT if goes and not share[0] else vote(claim, *share) or None, None)
 
     def _choose(
@@ -365,33 +353,22 @@ class Consensus(VoterEnsemble):
 
     def _stages(self, epsilon: float, delta: float, change: Change) -> list[Any]:
         """Return the selection of the answer, and the histogram of votes if `vote_shares` is set."""
-        if not self.choices:
-            share = 1 - self.fallback_share if self.fallback else 1.0
-            return [self._open_selection(share * epsilon, share * delta, change)]
-        epsilon = epsilon / 2 if self.vote_shares else epsilon
-        kind = PermuteAndFlip if self.flip else ExponentialMechanism
-        scale = vote_scale(change, epsilon)
-        selection = kind(len(self.choices), scale, self._public_votes(scale, change))
-        return [selection, *([NoisyHistogram.calibrated(epsilon, len(self.choices), change)] * self.vote_shares)]
+        if self.choices:
+            return self._choice.mechanisms(epsilon, change)
+        return [self._open.selection(self._share * epsilon, self._share * delta, change)]
 
-    def _public_votes(self, scale: float, change: Change) -> tuple[int, ...]:
-        """Return votes for `unsaid`, with which it wins if no unit votes. Voters without documents abstain."""
-        if not self.unsaid or not _comes_and_goes(change):
-            return ()
-        ahead = scale * math.log(_UNSAID / (1 - _UNSAID) * (len(self.choices) - 1))
-        return (self.choices.index(self.unsaid),) * math.ceil(ahead)
+    @property
+    def _share(self) -> float:
+        """The part of epsilon and delta for the selection of the answer; the rest is for the fallbacks."""
+        return 1 - self.fallback_share if self.fallback else 1.0
 
-    def _open_selection(self, epsilon: float, delta: float, change: Change) -> OpenSelection:
-        if _comes_and_goes(change):
-            if self.counts:
-                return ThresholdedCounts.calibrated(min(_LARGEST_RHO, epsilon**2 / 8), delta, change)
-            return CountedSelection.calibrated(min(LARGEST_CURVE, epsilon), delta, change)
-        if self._is_led(change) and epsilon <= LARGEST_EPSILON:
-            return LeaderSelection(epsilon, delta, self.voters)
-        return ObservedSelection.calibrated(epsilon, delta, change)
+    @property
+    def _open(self) -> OpenRelease:
+        return OpenRelease(self.voters, self.leader, self.counts)
 
-    def _is_led(self, change: Change) -> bool:
-        return self.leader and self.voters <= MOST_LEADER_VOTERS and change.shares == 1
+    @property
+    def _choice(self) -> ChoiceRelease:
+        return ChoiceRelease(self.choices, self.unsaid, self.flip, self.vote_shares)
 
     def _fallback(self, stage: str) -> tuple[DPKSA | DPSparseVoteRAG, float]:
         """Return the algorithm of a stage, and the part of epsilon and delta that each of its rounds has."""
@@ -404,26 +381,8 @@ class Consensus(VoterEnsemble):
 
     def _needed(self, rounds: RoundBudget) -> float:
         """Return an epsilon of a question that releases a unanimous answer with probability 0.9."""
-        share = 1 - self.fallback_share if self.fallback else 1.0
-        delta, selected = share * rounds.delta, rounds.plan.selection
-        if _comes_and_goes(rounds.change):  # the counts are a part of the price
-            return least_epsilon(self.voters, delta, 1.0, 0.9) / share * rounds.plan.ceiling.epsilon / rounds.epsilon
-        before = float(selected.curve[-1]) if selected else 0.0
-        if self._is_led(rounds.change) and self.voters > 1 and delta >= LEAST_DELTA:
-            cost = certified_cost(least_epsilon(self.voters, leader_delta(delta), 1.0, 0.9), delta, self.voters)
-            if cost is not None:
-                return cost / share + before
-        wanted = math.log(1 / delta - 1) + math.log(9)
-        return 2 * wanted / max(self.voters - 1, 1) / share + before
-
-
-def _comes_and_goes(change: Change) -> bool:
-    return change.relation is Relation.ADD_REMOVE
-
-
-def _voters_needed(selection: OpenSelection) -> int:
-    """Return how many voters release a unanimous answer with probability 0.9."""
-    votes = selection.votes_needed(0.9)
-    if isinstance(selection, LeaderSelection) and (votes is None or votes > MOST_LEADER_VOTERS):
-        return selection.fallback.votes_needed(0.9)
-    return votes or 0
+        needed = self._open.epsilon_needed(self._share * rounds.delta, rounds.change) / self._share
+        if comes_and_goes(rounds.change):  # the counts are a part of the price
+            return needed * rounds.plan.ceiling.epsilon / rounds.epsilon
+        selected = rounds.plan.selection
+        return needed + (float(selected.curve[-1]) if selected else 0.0)

@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import Any, Self, Unpack
 
 from discreet.algorithms.common.algorithm import Algorithm
 from discreet.algorithms.common.answer import Answer
@@ -25,33 +25,28 @@ from discreet.query.answer_cache import AnswerCache
 from discreet.query.latency import at_a_multiple
 from discreet.query.odometer import Odometer
 from discreet.query.pipeline import AskOptions, QueryPipeline, Simulation
-from discreet.query.public_context import PublicContext
 from discreet.query.threshold_tuning import Tuning, release_threshold
 from discreet.reading.files import FoundFile
 from discreet.reading.intake import Intake
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedding import Embedder
-from discreet.retrieval.inventory import Inventory
 from discreet.retrieval.public import PublicTexts
-from discreet.retrieval.sealed_corpus import SealedCorpus
 from discreet.retrieval.store import Store
 from discreet.synthesis.base import SynthesisAlgorithm
 from discreet.synthesis.dp_synrag.parameters import DPSynRAG
 from discreet.synthesis.runner import SynthesisRunner, Synthetic, Told, check_finished, make_corpus
 from discreet.system.progress import ignore_progress
-from discreet.system.turns import Turn, taking_turns
+from discreet.system.turns import taking_turns
 from discreet.vault.budget_report import BudgetReport, report
 from discreet.vault.components import VaultComponents
 from discreet.vault.derived_data import SYNTHESIS
 from discreet.vault.ingestion import Added, How, Progress, add_documents, add_files, open_intake
+from discreet.vault.parts import VaultParts
 from discreet.vault.provisioning import make_folder
-
-if TYPE_CHECKING:
-    from discreet.ledger.protocol import VaultLedger
 
 
 @taking_turns(but=("ask",))
-class Vault:
+class Vault(VaultParts):
     """A folder of documents that answers questions, and charges each answer to its ledger.
 
     Several threads may call its methods. One thread is inside at a time, and the others wait, also while that thread
@@ -61,9 +56,6 @@ class Vault:
         components: the parts of the vault, built at first use.
         turn: the lock of the thread that is inside.
     """
-
-    def __init__(self, components: VaultComponents) -> None:
-        self.components, self.turn = components, Turn()
 
     @classmethod
     def create(
@@ -144,56 +136,6 @@ class Vault:
         path = Path(path)
         settings = read_config(path)
         return cls(VaultComponents(path, settings, open_ledger(path, settings), model, embedder, store))
-
-    @property
-    def path(self) -> Path:
-        """The folder of the vault."""
-        return self.components.path
-
-    @property
-    def settings(self) -> VaultConfig:
-        """The configuration, fixed when the vault was made."""
-        return self.components.settings
-
-    @property
-    def ledger(self) -> "VaultLedger":
-        """The grant, and every charge against it."""
-        return self.components.ledger
-
-    @property
-    def store(self) -> Store:
-        """The documents, unsealed: for the custodian."""
-        return self.components.store
-
-    @property
-    def corpus(self) -> SealedCorpus:
-        """The documents, sealed, as algorithms search them."""
-        return self.components.corpus
-
-    @property
-    def model(self) -> LanguageModel:
-        """The language model; loaded at first use."""
-        return self.components.model
-
-    @property
-    def embedder(self) -> Embedder:
-        """The embedder; loaded when it first embeds."""
-        return self.components.embedder
-
-    @property
-    def inventory(self) -> Inventory:
-        """The units, the batches and the erased individuals: for the custodian."""
-        return self.components.inventory
-
-    @property
-    def history(self) -> AnswerCache:
-        """The answers that were released."""
-        return self.components.history
-
-    @property
-    def public_context(self) -> PublicContext:
-        """The public corpus: `public_context.use("corpus.jsonl")` declares that a corpus is public."""
-        return self.components.public_context
 
     def convert(self) -> None:
         """Change the payment from "corpus" to "unit", for good.

@@ -1,0 +1,123 @@
+"""The releases of a consensus: which mechanism releases its answer, and how many votes or how much epsilon it needs.
+
+All of it is public arithmetic. An open answer and a choice among public answers have a class each.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.privacy.change import Change, Relation
+from discreet.privacy.mechanisms.counted_selection import CountedSelection
+from discreet.privacy.mechanisms.exponential import ExponentialMechanism, PermuteAndFlip, vote_scale
+from discreet.privacy.mechanisms.histogram import NoisyHistogram
+from discreet.privacy.mechanisms.leader_certificate import LARGEST_EPSILON, LEAST_DELTA, certified_cost
+from discreet.privacy.mechanisms.leader_law import leader_delta
+from discreet.privacy.mechanisms.leader_selection import LeaderSelection
+from discreet.privacy.mechanisms.limited_domain import ObservedSelection
+from discreet.privacy.mechanisms.selection_curves import LARGEST_EPSILON as LARGEST_CURVE
+from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
+from discreet.privacy.vote_prices import CHANCE, SHARE, least_epsilon
+
+# The cost of the leader's law is proved quickly for so many voters.
+MOST_LEADER_VOTERS = 40
+
+_LARGEST_RHO = 100.0
+# If no unit votes, `unsaid` is chosen at least so probably.
+_UNSAID = 0.95
+
+OpenSelection = ObservedSelection | LeaderSelection | CountedSelection | ThresholdedCounts  # type: ignore[type-arg]
+
+
+@dataclass(frozen=True)
+class OpenRelease:
+    """The release of an answer that any voter can name.
+
+    Attributes:
+        voters: the number of voters.
+        leader: whether the leader's law may select the answer, where votes are replaced.
+        counts: whether counts with Gaussian noise release it, where votes come and go.
+    """
+
+    voters: int
+    leader: bool
+    counts: bool
+
+    def selection(self, epsilon: float, delta: float, change: Change) -> OpenSelection:
+        """Return the mechanism that costs at most (epsilon, delta) under `change`."""
+        if comes_and_goes(change):
+            if self.counts:
+                return ThresholdedCounts.calibrated(min(_LARGEST_RHO, epsilon**2 / 8), delta, change)
+            return CountedSelection.calibrated(min(LARGEST_CURVE, epsilon), delta, change)
+        if self.is_led(change) and epsilon <= LARGEST_EPSILON:
+            return LeaderSelection(epsilon, delta, self.voters)
+        return ObservedSelection.calibrated(epsilon, delta, change)
+
+    def is_led(self, change: Change) -> bool:
+        """Return whether the leader's law selects, where its price is proved."""
+        return self.leader and self.voters <= MOST_LEADER_VOTERS and change.shares == 1
+
+    def epsilon_needed(self, delta: float, change: Change) -> float:
+        """Return an epsilon of the selection that releases a unanimous answer with probability 0.9."""
+        if comes_and_goes(change):
+            return least_epsilon(self.voters, delta, 1.0, 0.9)
+        if self.is_led(change) and self.voters > 1 and delta >= LEAST_DELTA:
+            cost = certified_cost(least_epsilon(self.voters, leader_delta(delta), 1.0, 0.9), delta, self.voters)
+            if cost is not None:
+                return cost
+        return 2 * (math.log(1 / delta - 1) + math.log(9)) / max(self.voters - 1, 1)
+
+    def units_needed(self, selection: OpenSelection) -> int:
+        """Return the number of units of which 60 % release an answer nine times in ten, the others with one rival."""
+        return math.ceil((selection.votes_needed(CHANCE) or self.voters) / SHARE)
+
+
+@dataclass(frozen=True)
+class ChoiceRelease:
+    """The release of one of several public answers.
+
+    Attributes:
+        choices: the public answers.
+        unsaid: the choice that wins if no unit votes; empty for none.
+        flip: whether permute-and-flip chooses, and not the exponential mechanism.
+        vote_shares: whether noisy numbers of votes are released as well, for half of epsilon.
+    """
+
+    choices: tuple[str, ...]
+    unsaid: str
+    flip: bool
+    vote_shares: bool
+
+    def mechanisms(self, epsilon: float, change: Change) -> list[Any]:
+        """Return the selection, and the histogram of votes if `vote_shares` is set."""
+        epsilon = epsilon / 2 if self.vote_shares else epsilon
+        kind = PermuteAndFlip if self.flip else ExponentialMechanism
+        scale = vote_scale(change, epsilon)
+        selection = kind(len(self.choices), scale, self._public_votes(scale, change))
+        return [selection, *([NoisyHistogram.calibrated(epsilon, len(self.choices), change)] * self.vote_shares)]
+
+    def units_needed(self, selection: ExponentialMechanism | PermuteAndFlip) -> int:
+        """Return the number of units of which 60 % release a choice nine times in ten, the others with one rival."""
+        ahead: float = selection.scale * math.log(CHANCE / (1 - CHANCE) * (len(self.choices) - 1))
+        rivals = ahead / (2 * SHARE - 1), (ahead + len(selection.public_votes)) / SHARE
+        return math.ceil(max(rivals))
+
+    def _public_votes(self, scale: float, change: Change) -> tuple[int, ...]:
+        """Return votes for `unsaid`, with which it wins if no unit votes. Voters without documents abstain."""
+        if not self.unsaid or not comes_and_goes(change):
+            return ()
+        ahead = scale * math.log(_UNSAID / (1 - _UNSAID) * (len(self.choices) - 1))
+        return (self.choices.index(self.unsaid),) * math.ceil(ahead)
+
+
+def comes_and_goes(change: Change) -> bool:
+    """Return whether a vote comes or goes, and is not replaced."""
+    return change.relation is Relation.ADD_REMOVE
+
+
+def voters_needed(selection: OpenSelection) -> int:
+    """Return how many voters release a unanimous answer with probability 0.9."""
+    votes = selection.votes_needed(0.9)
+    if isinstance(selection, LeaderSelection) and (votes is None or votes > MOST_LEADER_VOTERS):
+        return selection.fallback.votes_needed(0.9)
+    return votes or 0
