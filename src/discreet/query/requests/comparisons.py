@@ -1,0 +1,106 @@
+"""Comparisons: "Is Y more common among patients with A than with B?", "Compare A and B by treatment"."""
+
+import re
+
+from discreet.query.requests.counts import anything, with_verb
+from discreet.query.requests.phrases import FLAGS, Nouns, phrase
+from discreet.query.requests.request import Request
+from discreet.query.requests.typical import typical
+from discreet.query.requests.units import group, holds, statement
+
+_OFTEN = r"(?:more|less) (?:common|frequent|often|likely|prevalent|widespread|frequently|commonly)"
+_MORE = rf"(?:{_OFTEN}|rarer|commoner|higher|lower|larger|smaller|bigger|greater)"
+_IN = r"(?:among|amongst|in|for|with|at|of)"
+_BETWEEN = (r"\s*,\s*(?:(?:and|or)\s+)?|\s+(?:and|or|versus|vs\.?)\s+", r"\s+(?:to|against)\s+", r"\s+with\s+")
+_PATTERNS = (
+    rf"(?:is|are|was|were) (?P<what>.+?) {_MORE} {_IN} (?P<a>.+?) than (?P<b>.+)",
+    r"(?:(?:which|what) (?:is|are|was|were|occurs|happens)|which of these is) "
+    rf"{_OFTEN}\s?[:,;-]?\s(?P<groups>.+ or .+)",
+    rf"(?:is|are|was|were) (?P<groups>.+ or .+) {_OFTEN}",
+    rf"who (?P<holds>.+?) {_OFTEN}\s?[:,;-]?\s(?P<groups>.+ or .+)",
+    rf"(?:is|are|was|were|do|does|did|have|has) (?P<a>.+?) {_OFTEN}(?: to)? (?!than\b)(?P<holds>.+?) than (?P<b>.+)",
+    rf"(?:is|are|was|were|do|does|did|have|has) (?P<whose>.+?) (?:{_OFTEN}) than (?P<b>.+)",
+    r"compare (?P<measure>.+?) (?:between|among|across) (?P<groups>.+? (?:and|versus|vs\.?|with) .+)",
+    r"compare (?P<measure>the .+?|\w+) (?:in|for) (?P<groups>.+? (?:and|versus|vs\.?|with) .+)",
+    r"compare (?P<measure>the \w+) of (?P<groups>.+? (?:and|versus|vs\.?|with) .+)",
+    r"(?:compare|contrast|comparison of|comparison between) (?P<groups>.+?)"
+    r"(?: (?:by|with respect to|with regard to|in terms of|regarding|on the basis of) (?P<attribute>.+))?",
+    r"how (?:does|do|did|has|have) (?P<measure>.+?) (?:differ|vary|compare|differed) (?:between|among|in|"
+    r"across) (?P<groups>.+)",
+    r"how (?:does|do|did) (?P<groups>.+?) (?:differ|compare) (?:in|by|with respect to|in terms of|"
+    r"on) (?P<attribute>.+)",
+    r"(?:(?:what|how large|how big) (?:is|are) )?(?:the )?differences? in (?P<measure>.+?) between (?P<groups>.+)",
+    r"(?P<what>.+?)(?: (?:in|among|for)|:) (?P<a>.+?) (?:vs\.?|versus|compared (?:with|to)) (?P<b>.+)",
+    r"(?P<a>.+?) (?:vs\.?|versus)\.? (?P<b>.+?)(?:(?::| by| in terms of) (?P<attribute>.+))",
+)
+COMPARES = re.compile(r"(?:compare|contrast)\b", FLAGS)
+
+
+def compared(text: str, nouns: Nouns) -> Request | None:
+    """Return the request of a comparison, or None."""
+    for pattern in _PATTERNS:
+        found = re.fullmatch(pattern, text, FLAGS)
+        request = found and _request({name: value or "" for name, value in found.groupdict().items()}, nouns)
+        if request:
+            return request
+    return None
+
+
+def _request(parts: dict[str, str], nouns: Nouns) -> Request | None:
+    if "whose" in parts:
+        return _than(parts["whose"], parts["b"], nouns)
+    groups = _several(parts["groups"], nouns) if "groups" in parts else _two(parts["a"], parts["b"], nouns)
+    if (
+        len(groups) < 2
+        or not all(groups)
+        or any(re.match(r"(?:other|others|all|ever)\b", one, FLAGS) for one in groups)
+    ):
+        return None
+    if what := parts.get("what") or parts.get("measure"):
+        return _of_what(what, groups, "measure" in parts, nouns)
+    if parts.get("holds"):
+        condition, negated = holds(re.sub(r"^be ", "", parts["holds"], flags=FLAGS))
+        return Request("compare", condition=condition, groups=groups, negated=negated)
+    return Request("compare", attribute=phrase(parts.get("attribute", "")), groups=groups)
+
+
+def _of_what(what: str, groups: tuple[str, ...], is_attribute: bool, nouns: Nouns) -> Request:
+    """Return a comparison of a share or of an attribute: "share of fever", "treatment"."""
+    measured = typical(what, nouns)
+    if measured:
+        return Request("compare", attribute=measured.attribute, groups=groups, statistic=measured.statistic)
+    shared = re.match(
+        r"(?:the )?(?:share|percentage|proportion|fraction|number|frequency|prevalence|incidence) of ", what, FLAGS
+    )
+    if shared:
+        held = anything(what[shared.end() :], nouns)
+        return Request("compare", condition=held.condition, groups=groups, negated=held.negated)
+    if is_attribute:
+        return Request("compare", attribute=phrase(what), groups=groups)
+    return Request("compare", condition=phrase(what), groups=groups)
+
+
+def _two(first: str, second: str, nouns: Nouns) -> tuple[str, ...]:
+    second = re.sub(r"^(?:(?:is|are|do|does|did|was|were) )", "", second, flags=FLAGS)
+    return group(first, nouns), group(second, nouns)
+
+
+def _several(text: str, nouns: Nouns) -> tuple[str, ...]:
+    for between in _BETWEEN:
+        parts = [part for part in re.split(between, text, flags=FLAGS) if part.strip()]
+        if len(parts) > 1:
+            return tuple(group(part, nouns) for part in parts)
+    return ()
+
+
+def _than(first: str, second: str, nouns: Nouns) -> Request | None:
+    """Return a comparison of two statements about units, or of two conditions."""
+    left, right = statement(with_verb(first), nouns), statement(second, nouns)
+    if left and left.said and left.population:
+        return Request(
+            "compare", condition=left.condition, groups=(left.population, group(second, nouns)), negated=left.negated
+        )
+    if (left and left.said) or right:
+        return None
+    groups = _two(first, second, nouns)
+    return Request("compare", groups=groups) if all(groups) else None

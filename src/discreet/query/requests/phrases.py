@@ -1,0 +1,150 @@
+"""Sentences, names of units and phrases: the parts of a question that all kinds of request share."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+LONGEST = 300
+"""A longer sentence is no request. The limit keeps the time of the patterns small."""
+FLAGS = re.IGNORECASE
+
+_PEOPLE = "patient client customer employee resident inmate pupil participant member viewer user borrower".split()
+_NARROW = "women men girls boys children adults".split()
+_RECORDS = "case note document record letter e-?mail file message report entrie author sender".split()
+_PERSONS = "people persons individuals those units".split()
+
+
+@dataclass(frozen=True)
+class Nouns:
+    """The words for units, as patterns, and the names of fields.
+
+    Attributes:
+        people: words for units that add nothing: "patients".
+        narrow: words for units that narrow them: "women".
+        counted: all words for units and documents.
+        fields: the names of declared fields.
+    """
+
+    people: str
+    narrow: str
+    counted: str
+    fields: tuple[str, ...]
+
+    def field(self, text: str) -> str:
+        """Return the name of the field that a text names, or ""."""
+        wanted = _plain(text)
+        return next((name for name in self.fields if _plain(name) in (wanted, wanted.removesuffix("s"))), "")
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[\W_]+", " ", text).strip().casefold()
+
+
+def nouns_of(unit: str, fields: Sequence[str]) -> Nouns:
+    """Return the words for units of a vault."""
+    own = [] if unit.casefold() in ("", "unit", "id", "name") else _plurals(unit)
+    people = "|".join([*(f"{one}s?" for one in _PEOPLE), *own, *_PERSONS])
+    narrow = "|".join(_NARROW)
+    counted = "|".join([people, narrow, *(f"{one}s?" for one in _RECORDS), "entry"])
+    return Nouns(f"(?:{people})", f"(?:{narrow})", f"(?:{counted})", tuple(name for name in fields if _plain(name)))
+
+
+def _plurals(unit: str) -> list[str]:
+    plural = unit[:-1] + "ies" if unit.endswith("y") and unit[-2:-1] not in "aeiou" else unit + "s"
+    return [re.escape(plural), re.escape(unit)]
+
+
+# --- sentences --------------------------------------------------------------------------------------------------------
+
+_OPENING = re.compile(
+    r"(?:(?:hi|hello|dear|please|kindly|ok|okay|well|doctor|dr|and|so|quick question|for the board)\b[\s,.!:]*"
+    r"|(?:can|could|would|will) (?:you|we|i) (?:please )?(?:tell|say|give|show|explain|see|find out|find|know|get)"
+    r"(?: to)?(?: me| us)?(?: please)?\b[\s,]*|(?:can|could|would|will) you(?: please)?(?= \w)\s*"
+    r"|(?:roughly|approximately|about|around|exactly|precisely)\s+(?=how many|what)"
+    r"|(?:do you|do we) (?:happen to )?know\b\s*|(?:i|we) (?:want|need|would like|'d like|wish)(?: to (?:know|see))?\s*"
+    r"|i'd like to (?:know|see)\s*|i wonder\s*|(?:tell|show|give) (?:me|us)\b[\s:,]*)+",
+    FLAGS,
+)
+_POLITE = re.compile(
+    r"(?:(?:many )?thanks?|thank you|please|cheers|hi|hello)\b"
+    r"(?:\s+(?:in advance|a lot|very much|so much|all|there))?[\s,.!]*",
+    FLAGS,
+)
+_CLOSING = re.compile(
+    r"[\s,;:]*(?:\b(?:please|thanks|thank you|in total|overall|altogether|in all|so far|at all|at present|currently|"
+    r"in (?:the|my|our|your|all|these) (?:notes|documents|records|letters|files|data|vault))|[\s?.!,;:\u2026]+)$",
+    FLAGS,
+)
+_SHORT = re.compile(
+    r"\b(mr|mrs|ms|dr|prof|no|nr|st|vs|(?:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)(?=\. ?\d))\.", FLAGS
+)
+_WORDS = "patients percentage proportion fraction average median quartiles common frequent number symptoms compare"
+_KEYWORDS = tuple(f"{_WORDS} customers clients employees treatments diagnoses complaints typical increasing".split())
+_OTHER = frozenset("patents patent patient commons medial medians numbers client custom customer diagnosis".split())
+_TYPED = ((r"\bhow (?:mny|mnay|manny|amny|man|mamy|may)\b(?= \w)", "how many"), (r"^(?:waht|whta|wat|hwat)\b", "what"))
+
+
+def sentence_of(question: str) -> str:
+    """Return the last sentence of a question, without polite words, in the question's own spelling."""
+    text = question.translate(_MARKS)
+    some = [one for one in re.split(r"(?<=[.?!])\s+", _SHORT.sub(r"\1", text)) if re.search(r"\w", one)]
+    kept = [one for one in some if not _POLITE.fullmatch(one)]
+    last = " ".join(kept[-1].split()) if kept else ""
+    return _mended(_bare(last)) if len(last) <= LONGEST else ""
+
+
+_MARKS = str.maketrans(dict.fromkeys('"\u201c\u201d\u201e\u00ab\u00bb`*', "") | {"\u2019": "'", "\u2018": "'"})
+
+
+def _bare(text: str) -> str:
+    text = _OPENING.sub("", text, count=1) if _OPENING.match(text) else text
+    while (shorter := _CLOSING.sub("", text)) != text:
+        text = shorter
+    return text.lstrip(" ?.!,;:\u00bf\u00a1-").replace("%", " percent ").replace("  ", " ").replace(" ,", ",").strip()
+
+
+def _mended(text: str) -> str:
+    """Return a sentence with the typing errors of frequent words mended."""
+    text = " ".join(_mended_word(word) for word in text.split(" "))
+    for pattern, right in _TYPED:
+        text = re.sub(pattern, right, text, flags=FLAGS)
+    return text
+
+
+def _mended_word(word: str) -> str:
+    low = word.casefold()
+    is_name = word[1:] != low[1:] and not word.isupper()
+    if len(low) < 6 or not low.isalpha() or is_name or low in _KEYWORDS or low in _OTHER:
+        return word
+    return next((known for known in _KEYWORDS if known[0] == low[0] and is_near(low, known)), word)
+
+
+def is_near(left: str, right: str) -> bool:
+    """Return whether one typing error separates two words. An error in the last letter is none: it is an ending."""
+    start = next((i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
+    if start >= len(right) - 1:
+        return False
+    a, b = left[start:], right[start:]
+    return a[1:] == b or a == b[1:] or a[1:] == b[1:] or (a[:2] == b[1::-1] and a[2:] == b[2:])
+
+
+# --- phrases ----------------------------------------------------------------------------------------------------------
+
+_ARTICLE = re.compile(r"(?:(?:an?|the|any|some|my|our|your|their|his|her|its|each|every)\s+)+", FLAGS)
+_POINTING = re.compile(
+    r"(?:it|them|they|this|that|these|those|he|she|him|her|us|we|you|me|i|one|ones|there|(?:this|that|these|those) "
+    r"(?:disease|condition|treatment|symptom|case|patient|client|customer|one)s?)",
+    FLAGS,
+)
+
+
+def phrase(text: str) -> str:
+    """Return a phrase without leading articles and outer punctuation."""
+    text = text.strip(" \t?.!,;:'()")
+    found = _ARTICLE.match(text)
+    return text[found.end() :] if found else text
+
+
+def points_back(text: str) -> bool:
+    """Return whether a phrase is only a pronoun, whose noun stands in another question."""
+    return bool(_POINTING.fullmatch(text))
