@@ -26,7 +26,7 @@ THREE = PAIRS[7]
 
 def test_every_algorithm_that_promises_something_is_audited() -> None:
     promising = {name for name, kind in ALGORITHMS.items() if kind.private} - {"non-rag"}  # which reads no documents
-    assert promising | {"consensus-choices", "murag-all-vote"} == set(SETTINGS)
+    assert promising | {"consensus-choices", "murag-all-vote", "murag-all-vote-candidate"} == set(SETTINGS)
     assert len(algorithm_cases(2.0)) == len(SETTINGS) * len(PAIRS)
     assert len(algorithm_cases(2.0, ["murag"])) == len(PAIRS)
 
