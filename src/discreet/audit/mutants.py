@@ -373,5 +373,13 @@ def twins_of_corpora(epsilon: float, names: Sequence[str] = ()) -> list[Case]:
     return found + [case for case in _corpus_twins(epsilon) if not names or case.name in names]
 
 
-LOUDEST = {"aug-pe": 1, "dp-rag": 6, "dp-ksa": 3, "consensus": 3, "murag-ada": 2}
+LOUDEST = {
+    "aug-pe": 1,
+    "dp-rag": 6,
+    "dp-ksa": 3,
+    "consensus": 3,
+    "murag-ada": 2,
+    "murag-all-vote": 2,
+    "murag-all-vote-candidate": 2,
+}
 """The index of the pair that shows too little noise best, if it is not the default."""
