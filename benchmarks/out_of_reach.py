@@ -1,6 +1,6 @@
 """The share of questions that no private method without candidates can answer: by arithmetic alone.
 
-    .venv/bin/python -m benchmarks.out_of_reach DATA/nq_notes [--csv PATH]
+    .venv/bin/python -m benchmarks.out_of_reach DATA/nq_notes [--delta 1e-5] [--csv PATH]
 
 A method without candidates releases no answer that no unit gives. Let p(n) be the probability with which it releases
 one answer that n units give, all else equal. Then p(0) = 0. If a unit that gives it is removed or replaced, p falls by
@@ -57,13 +57,14 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="a data set with questions.jsonl")
+    parser.add_argument("--delta", type=float, default=DELTA)
     add_csv_option(parser)
     given = parser.parse_args()
     found = supports(given.folder)
     table = TableWriter(COLUMNS, given.csv)
     for epsilon in EPSILONS:
-        table.write(row(found, epsilon, DELTA))
-    print(f"\n{len(found)} questions of {given.folder.name}, delta {DELTA:g}")
+        table.write(row(found, epsilon, given.delta))
+    print(f"\n{len(found)} questions of {given.folder.name}, delta {given.delta:g}")
 
 
 if __name__ == "__main__":
