@@ -14,6 +14,8 @@ pays if it takes part by a secret coin, such that 80 units vote on average.
 Fourth table: `murag-ada` over `consensus`, where a unit has (20, 1e-5). The nearest 40 vote at the default price; then
 all admitted units, at the same price, at the least price at which they need no more votes, and at a share of the
 budget. The counts of the units are paid in each row.
+Fifth table: `murag-ada` with public candidates, at several grants and numbers of questions: votes for 0.5 / 0.9 of
+an answer that is no candidate, and of one of 1, 5 and 20 candidates.
 """
 
 import argparse
@@ -26,10 +28,12 @@ from discreet.algorithms.murag_ada import MuRAGAda
 from discreet.planning.prices import VOCABULARY, times, vault_budget
 from discreet.privacy.accounting import Budget, Spending, largest
 from discreet.privacy.change import Change, Relation
+from discreet.privacy.mechanisms.counted_selection import CountedSelection
 from discreet.privacy.mechanisms.leader_selection import MOST_CANDIDATES, LeaderSelection
 from discreet.privacy.mechanisms.limited_domain import ObservedSelection
 from discreet.privacy.mechanisms.optimal_selection import OptimalSelection
 from discreet.privacy.mechanisms.selection_curves import candidate_curve, least_votes
+from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
 from discreet.privacy.partition import ADD_REMOVE_ONE
 from discreet.privacy.sampled_costs import amplified_epsilon
 from discreet.privacy.vote_prices import cheapest_release, counted_selection_for, least_epsilon, thresholded_counts_for
@@ -132,8 +136,19 @@ def prices() -> list[list[str]]:
     ]
 
 
+def candidates(epsilon: float, uses: int | None) -> list[str]:
+    """Return a row of the fifth table."""
+    voters, rounds = MuRAGAda(uses=uses).count_votes(vault_budget(epsilon, STREAM_DELTA), VOCABULARY)
+    selection = voters.mechanisms(rounds.epsilon, rounds.delta, rounds.change, VOCABULARY)[0]
+    assert isinstance(selection, CountedSelection | ThresholdedCounts)
+    kind = "selection" if isinstance(selection, CountedSelection) else "counts"
+    known = [selection.with_candidates(range(number)) for number in (1, 5, MOST_CANDIDATES)]
+    votes = [list_votes(one.candidate_votes_needed, CHANCES[:2]) for one in known]
+    return [f"{epsilon:g}", str(uses or "default"), kind, list_votes(selection.votes_needed, CHANCES[:2]), *votes]
+
+
 def main() -> None:
-    """Print the four tables."""
+    """Print the five tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_csv_option(parser)
     given = parser.parse_args()
@@ -159,7 +174,12 @@ def main() -> None:
     table = TableWriter(columns, name_part(given.csv, "prices"))
     for row in prices():
         table.write(row)
-    print(f"\nmurag-ada over consensus, (20, {STREAM_DELTA:g}) a unit, counts included")
+    print(f"\nmurag-ada over consensus, (20, {STREAM_DELTA:g}) a unit, counts included\n")
+    columns = ["epsilon per unit", "M", "release", "another answer", "1 candidate", "one of 5", "one of 20"]
+    table = TableWriter(columns, name_part(given.csv, "candidates"))
+    for granted, each in ((2, 1), (5, 1), (5, 5), (10, 5), (10, 10), (20, 20), (20, None)):
+        table.write(candidates(granted, each))
+    print(f"\nmurag-ada with public candidates, delta {STREAM_DELTA:g} a unit, counts included")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,14 @@ import pytest
 from discreet.attacks.bounds import Key
 from discreet.audit.algorithms import PAIRS, VOCABULARY, WORDS, AlgorithmCase, algorithm_cases, settings
 from discreet.audit.case import run
-from discreet.audit.mutants import BrokenDeal, BrokenIndex, BrokenPayment, BrokenRows, twins_of_algorithms
+from discreet.audit.mutants import (
+    BrokenCoins,
+    BrokenDeal,
+    BrokenIndex,
+    BrokenPayment,
+    BrokenRows,
+    twins_of_algorithms,
+)
 from discreet.audit.pairs import Pair
 from discreet.generation.toy import ToyModel
 from discreet.privacy.ledger import MemoryLedger
@@ -26,7 +33,7 @@ THREE = PAIRS[7]
 
 def test_every_algorithm_that_promises_something_is_audited() -> None:
     promising = {name for name, kind in ALGORITHMS.items() if kind.private} - {"non-rag"}  # which reads no documents
-    assert promising | {"consensus-choices", "murag-all-vote"} == set(SETTINGS)
+    assert promising | {"consensus-choices", "murag-all-vote", "murag-all-vote-candidate"} == set(SETTINGS)
     assert len(algorithm_cases(2.0)) == len(SETTINGS) * len(PAIRS)
     assert len(algorithm_cases(2.0, ["murag"])) == len(PAIRS)
 
@@ -47,7 +54,8 @@ def structural(kind: object) -> AlgorithmCase:
 
 
 @pytest.mark.parametrize(
-    ("kind", "draws"), [(BrokenIndex, 200), (BrokenDeal, 200), (BrokenPayment, 800), (BrokenRows, 1000)]
+    ("kind", "draws"),
+    [(BrokenIndex, 200), (BrokenDeal, 200), (BrokenPayment, 800), (BrokenRows, 1000), (BrokenCoins, 400)],
 )
 def test_broken_twins_are_flagged(kind: object, draws: int) -> None:
     (found,) = run([structural(kind)], InsecureSeededNoise(1), draws=draws)
@@ -55,7 +63,8 @@ def test_broken_twins_are_flagged(kind: object, draws: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "draws"), [(BrokenIndex, 200), (BrokenDeal, 200), (BrokenPayment, 200), (BrokenRows, 200)]
+    ("kind", "draws"),
+    [(BrokenIndex, 200), (BrokenDeal, 200), (BrokenPayment, 200), (BrokenRows, 200), (BrokenCoins, 200)],
 )
 def test_without_the_mistake_the_same_vaults_are_not_flagged(kind: object, draws: int) -> None:
     """So it is the mistake that is flagged, and not the pair."""

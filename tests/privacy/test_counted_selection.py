@@ -7,7 +7,7 @@ from itertools import combinations_with_replacement, product
 
 import pytest
 
-from discreet.audit.vote_mutants import BrokenEstimate
+from discreet.audit.vote_mutants import BrokenCountedCandidates, BrokenEstimate
 from discreet.privacy.change import Change, Relation
 from discreet.privacy.costs import Pure
 from discreet.privacy.mechanisms.counted_selection import CountedSelection
@@ -55,7 +55,11 @@ def test_candidates_start_with_votes_within_their_prior() -> None:
     assert made.prior == pytest.approx(0.001)
     assert made.chance(made.start) <= made.prior < made.chance(made.start + 1)
     assert (made.candidate_votes_needed(0.5), made.candidate_votes_needed(0.9)) == (7, 9)
+    assert made.candidate_chance(0) == made.chance(made.start)
     assert CountedSelection[str](1.0, 1e-6, (), 0.0).start == 0
+    alone = CountedSelection[str](1.0, 1e-6)
+    assert alone.with_candidates(("a", "b", "a")) == CountedSelection(1.0, 1e-6, ("a", "b"), 0.01)
+    assert alone.with_candidates(("a",)).cost(ADD_REMOVE) == alone.cost(ADD_REMOVE)
 
 
 # -- the law, over all neighbouring inputs ---------------------------------------------------------------------------
@@ -156,3 +160,14 @@ def test_the_sealed_count_of_what_is_released_is_caught() -> None:
             law[outcome] = law.get(outcome, 0.0) + noise.probability
         laws.append(law)
     assert hockey_stick(laws[0], laws[1], 1.0) > 0.9
+
+
+def test_candidates_that_voters_name_are_caught() -> None:
+    broken, laws = BrokenCountedCandidates(1.0, 1e-3), list[Law]()
+    for votes in ((), ("y",)):
+        law: Law = {}
+        for noise in paths():
+            outcome = tuple((one.answer, one.count) for one in broken.draw(votes, noise))
+            law[outcome] = law.get(outcome, 0.0) + noise.probability
+        laws.append(law)
+    assert hockey_stick(laws[1], laws[0], 1.0) > 10 * 1e-3

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from hashlib import blake2b
 from itertools import product
 from typing import Any
 
@@ -27,18 +28,25 @@ Law = dict[Any, float]
 Seats = Callable[[Private[Member[int]], Rows, Noise], Private[tuple[int, ...]]]
 
 
-def sealed(votes: Sequence[int]) -> Private[Member[int]]:
-    return Private([Member(bytes([number]), vote) for number, vote in enumerate(votes)], ADD_REMOVE)
+KEYS = [bytes([number]) for number in range(256)]
+
+
+def sealed(votes: Sequence[int], keys: Sequence[bytes] = KEYS) -> Private[Member[int]]:
+    return Private([Member(key, vote) for key, vote in zip(keys, votes, strict=False)], ADD_REMOVE)
 
 
 def law(
-    votes: Sequence[int], rule: RowRule, seats: Seats = partition_to_rows, release: Mechanism[Any, Any] = CHOICE
+    votes: Sequence[int],
+    rule: RowRule,
+    seats: Seats = partition_to_rows,
+    release: Mechanism[Any, Any] = CHOICE,
+    keys: Sequence[bytes] = KEYS,
 ) -> Law:
     """The law of the released count and of a release, for which an empty row has no vote."""
     found: Law = {}
     for noise in paths():
         counted = rule.count.draw([True] * len(votes), noise)
-        rows = unseal(seats(sealed(votes), rule.rows(counted), noise), list)
+        rows = unseal(seats(sealed(votes, keys), rule.rows(counted), noise), list)
         said = [row[0] if row else -1 for row in rows] if release is CHOICE else [bool(row) for row in rows]
         outcome = counted, release.draw(said, noise)
         found[outcome] = found.get(outcome, 0.0) + noise.probability
@@ -149,6 +157,43 @@ def test_unit_that_moves_up_is_caught_at_the_price_of_one_that_goes() -> None:
     assert max(max(ratios) - min(ratios) for ratios in found) > 1.9 * EPSILON
     honest = failing(0.5, 3, 1, 0.05)
     assert needed(law(votes, honest), law(votes[1:], honest), 2.0) <= honest.count.failure
+
+
+def coin_of(key: bytes) -> int:
+    """A coin that follows from a unit's key, from 0 to 2^64."""
+    return int.from_bytes(blake2b(key, digest_size=8).digest(), "big")
+
+
+def keyed(members: Private[Member[int]], rows: Rows, noise: Noise) -> Private[tuple[int, ...]]:
+    """BROKEN: the coin of a unit follows from its key, in place of fresh noise."""
+
+    def seated(found: Sequence[Member[int]]) -> list[tuple[int, ...]]:
+        taking = [(member.value,) for member in found if coin_of(member.key) < rows.weight]
+        fits = len(found) <= rows.units and len(taking) <= rows.number
+        return [*(taking if fits else ()), *[()] * (rows.number - len(taking) * fits)]
+
+    return Private(unseal(members, seated), ADD_REMOVE)
+
+
+FOUR = failing(0.5, 3, 4, 0.05)
+"""Four rows, which the coins of seven others fill once in twenty draws."""
+
+
+def test_coin_that_follows_from_the_key_is_caught() -> None:
+    """By the custodian's keys all five take part in each question, so that the fifth empties all rows, for sure."""
+    chosen = sorted(KEYS, key=coin_of)[:5]
+    votes = (0,) * 5
+    assert coin_of(chosen[-1]) < FOUR.rows(5).weight < WHOLE
+
+    def lossy(seats: Seats) -> float:
+        """How probable the counts are at which the choice loses more than its epsilon."""
+        first, second = (law(some, FOUR, seats, keys=chosen) for some in (votes, votes[1:]))
+        counts = {c for c, _ in first} & {c for c, _ in second}
+        lost = [c for c in counts if max(map(abs, losses(first, second, c))) > EPSILON * (1 + 1e-9)]
+        return sum(p for c in lost for p in at(second, c).values())
+
+    assert lossy(partition_to_rows) <= FOUR.count.failure
+    assert lossy(keyed) > 10 * FOUR.count.failure
 
 
 # -- rows ------------------------------------------------------------------------------------------------------------

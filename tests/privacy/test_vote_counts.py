@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from dataclasses import replace
 from decimal import Decimal, localcontext
 from functools import cache
 from itertools import combinations, combinations_with_replacement, product
@@ -9,14 +10,14 @@ from statistics import NormalDist
 
 import pytest
 
-from discreet.audit.vote_mutants import BrokenInterval
+from discreet.audit.vote_mutants import BrokenIdleCandidates, BrokenInterval, BrokenThresholdCandidates
 from discreet.privacy.change import Change, Relation
 from discreet.privacy.gaussian_tails import least_threshold, pass_chance, upper_tail
 from discreet.privacy.mechanisms.counted_answer import CONFIDENCE, CountedAnswer
 from discreet.privacy.mechanisms.keyword_counts import KeywordCounts
 from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
 from discreet.privacy.noise import InsecureSeededNoise
-from tests.privacy.laws import ADD_REMOVE, REPLACE, Law, check_cost, gaussian_law
+from tests.privacy.laws import ADD_REMOVE, REPLACE, Law, check_cost, common, divergence, gaussian_law
 
 CHANGES = (REPLACE, ADD_REMOVE)
 
@@ -120,10 +121,11 @@ def law_of(mechanism: ThresholdedCounts, shares: tuple[Share, ...]) -> Law:
     counts = Counter(value for share in shares for value in sorted(share)[: mechanism.values])
     noise = gaussian_law(mechanism.sigma, math.ceil(9 * mechanism.sigma))
     law: Law = {(): 1.0}
-    for value, count in sorted(counts.items()):
+    for value in sorted({*counts, *mechanism.candidates}):
         own: dict[int | None, float] = {None: 0.0}
+        line = mechanism.candidate_threshold if value in mechanism.candidates else mechanism.threshold
         for z, probability in noise.items():
-            seen = count + z if count + z >= mechanism.threshold else None
+            seen = counts[value] + z if counts[value] + z >= line else None
             own[seen] = own.get(seen, 0.0) + probability
         law = {
             ((*outcome, (value, seen)) if seen is not None else outcome): p * q  # type: ignore[misc]
@@ -137,10 +139,10 @@ def neighbouring(values: int, most: int, relation: Relation) -> list[tuple[tuple
     kinds: list[Share] = [part for size in range(3) for part in combinations(range(values), size)]
     pairs = []
     for size in range(most):
-        for common in combinations_with_replacement(kinds, size):
+        for same in combinations_with_replacement(kinds, size):
             for own in kinds:
                 others = [()] if relation is Relation.ADD_REMOVE else [(other,) for other in kinds if other != own]
-                pairs += [((*common, own), (*common, *other)) for other in others]
+                pairs += [((*same, own), (*same, *other)) for other in others]
     return pairs
 
 
@@ -207,3 +209,104 @@ def test_an_interval_around_the_sealed_count_is_caught() -> None:
     assert lows == [{49}, {50}]
     drawn = [sound.draw([("a",)] * 50, noise)[0].low for noise in map(InsecureSeededNoise, range(20))]
     assert len(set(drawn)) > 3
+
+
+# -- public candidates -----------------------------------------------------------------------------------------------
+
+KNOWN = tuple(range(20))
+
+
+@pytest.mark.parametrize(
+    ("rho", "candidates", "lines", "votes", "known"),
+    [
+        (0.02, 1, (26, 11), (26, 32), (11, 17)),
+        (0.125, 1, (11, 5), (11, 14), (5, 8)),
+        (0.125, 5, (11, 6), (11, 14), (6, 9)),
+        (0.125, 20, (11, 7), (11, 14), (7, 10)),
+        (0.5, 20, (7, 4), (7, 8), (4, 5)),
+    ],
+)
+def test_candidates_need_about_half_of_the_votes(
+    rho: float, candidates: int, lines: tuple[int, int], votes: tuple[int, int], known: tuple[int, int]
+) -> None:
+    made = ThresholdedCounts.calibrated(rho, 1e-6, ADD_REMOVE).with_candidates(KNOWN[:candidates])
+    assert (made.threshold, made.candidate_threshold) == lines
+    assert tuple(made.votes_needed(chance) for chance in (0.5, 0.9)) == votes
+    assert tuple(made.candidate_votes_needed(chance) for chance in (0.5, 0.9)) == known
+    # The line is the least at which all candidates together keep to the prior, by sums of forty digits.
+    alone = Decimal("0.02") / candidates
+    assert exact_tail(made.sigma, lines[1]) <= alone < exact_tail(made.sigma, lines[1] - 1)
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=str)
+def test_candidates_do_not_change_the_price(change: Change) -> None:
+    alone = ThresholdedCounts.calibrated(0.125, 1e-6, change)
+    known = alone.with_candidates(("a", "b", "a"))
+    assert known.cost(change) == alone.cost(change)
+    assert (known.candidates, known.prior) == (("a", "b"), 0.01)
+    assert "2 public candidates from 6 on" in str(ThresholdedCounts(2.0, 11).with_candidates(("a", "b")))
+
+
+def test_candidate_threshold_is_never_the_higher_one() -> None:
+    assert ThresholdedCounts(1.0, 2, 1, ("a",), 1e-6).candidate_threshold == 2
+    with pytest.raises(ValueError, match="prior"):
+        ThresholdedCounts(1.0, 5, 1, ("a",), 0.0)
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=str)
+@pytest.mark.parametrize("candidates", [(0, 5), (0, 1)], ids=str)
+def test_all_neighbours_with_candidates_stay_within_the_cost(candidates: tuple[int, ...], change: Change) -> None:
+    """Candidate 5 is one that no unit gives."""
+    mechanism = ThresholdedCounts.calibrated(0.8, 2e-3, change).with_candidates(candidates)
+    assert mechanism.candidate_threshold < mechanism.threshold
+    cost, reached = mechanism.cost(change), []
+    for first, second in neighbouring(2, 4, change.relation):
+        p, q = law_of(mechanism, first), law_of(mechanism, second)
+        for a, b in ((p, q), (q, p)):
+            reached.append(divergence(*common(a, b, cost.delta), 2.0) / (2 * cost.rho))
+            check_cost(a, b, cost)
+    # Nor is it far below; replaced shares need more noise, and so more votes than these.
+    assert (0.4 if change == REPLACE else 0.9) < max(reached) <= 1 + 1e-9
+
+
+def test_draws_follow_the_law_with_candidates() -> None:
+    mechanism = ThresholdedCounts(1.0, 4, 1, (0, 5), 0.05)
+    shares: tuple[Share, ...] = ((0,), (1,), (1,), (0,), ())
+    found: Counter[object] = Counter()
+    for seed in range(4000):
+        released = mechanism.draw(shares, InsecureSeededNoise(seed))
+        assert [one.count for one in released] == sorted((one.count for one in released), reverse=True)
+        found[tuple(sorted((one.answer, one.count) for one in released))] += 1
+    for outcome, probability in law_of(mechanism, shares).items():
+        assert abs(found[outcome] / 4000 - probability) < 5 * math.sqrt(probability / 4000) + 1e-3
+
+
+def test_candidate_that_no_unit_gave_is_released_within_the_prior() -> None:
+    mechanism = ThresholdedCounts.calibrated(0.125, 1e-6, ADD_REMOVE).with_candidates(("a", "b"))
+    drawn = [mechanism.draw([()], InsecureSeededNoise(seed)) for seed in range(3000)]
+    released = [one for answers in drawn for one in answers]
+    assert 0 < len(released) / 3000 <= 0.02 + 0.01
+    assert {one.low for one in released} <= set(range(4))
+    assert min(one.count for one in released) >= mechanism.candidate_threshold
+
+
+def test_candidates_that_voters_name_are_caught() -> None:
+    """By the law of the twin, which holds every answer of a voter to the lower threshold."""
+    paid = ThresholdedCounts.calibrated(0.1, 1e-4, ADD_REMOVE)
+    named = paid.with_candidates((0,))
+    with pytest.raises(AssertionError, match="not covered"):
+        check_cost(law_of(named, ((0,),)), law_of(paid, ()), paid.cost(ADD_REMOVE))
+    broken = BrokenThresholdCandidates(paid.sigma, paid.threshold)
+    sound = [bool(paid.draw([("y",)], InsecureSeededNoise(seed))) for seed in range(2000)]
+    lower = [bool(broken.draw([("y",)], InsecureSeededNoise(seed))) for seed in range(2000)]
+    assert sum(sound) < 0.002 * 2000 < 0.01 * 2000 < sum(lower)
+
+
+def test_candidate_that_counts_only_with_a_vote_is_caught() -> None:
+    """The twin draws no noise for a candidate without a vote, so that its release reveals a unit."""
+    paid = ThresholdedCounts.calibrated(0.8, 1e-4, ADD_REMOVE).with_candidates((0,))
+    with pytest.raises(AssertionError, match="not covered"):
+        check_cost(law_of(paid, ((0,),)), law_of(replace(paid, candidates=()), ()), paid.cost(ADD_REMOVE))
+    broken = BrokenIdleCandidates(paid.sigma, paid.threshold, candidates=("y",), prior=0.25)
+    assert not any(broken.draw([], InsecureSeededNoise(seed)) for seed in range(200))
+    assert any(broken.draw([("y",)], InsecureSeededNoise(seed)) for seed in range(20))

@@ -15,7 +15,7 @@ from discreet.generation.toy import ToyModel
 from discreet.query.answer_cache import Released
 from discreet.query.proposals import propose
 from discreet.query.recall import fingerprint
-from discreet.registry import Consensus, MuRAG
+from discreet.registry import Consensus, MuRAG, MuRAGAda
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedding import HashingEmbedder
 from discreet.retrieval.public import PublicTexts
@@ -86,7 +86,23 @@ def test_algorithm_that_hears_none_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="There is no file"):
         vault.ask(QUESTION, Consensus(), propose=tmp_path / "none.jsonl")
     assert vault.budget().spent == spent
-    assert not MuRAG().hears_proposals
+    dealt = MuRAG(all_vote=False, inner=Consensus(voters=41))
+    with pytest.raises(UsageError, match="murag hears no proposed answers"):
+        vault.ask(QUESTION, dealt, propose=corpus_file(tmp_path, TEXTS))
+
+
+def test_default_algorithm_hears_a_corpus(tmp_path: Path) -> None:
+    made = Vault.create(tmp_path / "vault", epsilon=8, delta=1e-6, embedder="hashing")
+    made.add_documents(Document(f"d{n}", f"p{n}", "Fever say: red leaf .") for n in range(20))
+    made.add_documents(Document(f"o{n}", f"q{n}", f"Fever say: herb{n} .") for n in range(20))
+    vault, corpus = Vault.open(made.path, model=ToyModel(default="nobody knows")), corpus_file(tmp_path, TEXTS)
+    alone, heard = MuRAGAda(uses=6, lowest=-1.0), MuRAGAda(uses=6, lowest=-1.0)
+    found = [vault.ask(QUESTION, heard, anew=True, reuse=False, propose=corpus) for _ in range(2)]
+    assert [answer.released for answer in found] == [("red leaf",)] * 2
+    assert "public candidates from" in str(found[0].receipt and found[0].receipt.describe())
+    assert found[0].support is not None
+    assert vault.price(QUESTION, alone) == vault.price(QUESTION, heard.with_proposals(("red leaf",)))
+    vault.ask(QUESTION, propose=corpus)  # by the default algorithm
 
 
 def test_packaged_model_answers_with_a_proposing_corpus(tmp_path: Path, smollm: TransformersModel) -> None:

@@ -14,7 +14,10 @@ from discreet.algorithms.common.consensus_release import (
     ChoiceRelease,
     OpenRelease,
     OpenSelection,
+    Proposing,
+    best_chance,
     comes_and_goes,
+    heard_candidates,
     voters_needed,
 )
 from discreet.algorithms.common.ensemble import RoundBudget, VoterEnsemble
@@ -32,9 +35,8 @@ from discreet.generation.model import LanguageModel
 from discreet.privacy.change import Change
 from discreet.privacy.filter import Priced, PrivacyFilter
 from discreet.privacy.mechanisms.counted_answer import CountedAnswer
-from discreet.privacy.mechanisms.leader_selection import MOST_CANDIDATES, LeaderSelection
+from discreet.privacy.mechanisms.leader_selection import MOST_CANDIDATES
 from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
-from discreet.privacy.partition import REPLACE_ONE
 from discreet.privacy.private import Private
 from discreet.retrieval.documents import Passage
 
@@ -67,7 +69,7 @@ class Consensus(VoterEnsemble):
             if there are at most `MOST_LEADER_VOTERS` voters, and its epsilon is at most 8.
         propose: public answers that are candidates before a voter votes, at most 20 with different canonical forms. A
             candidate needs about half of the votes that another answer needs. With probability 0.02 at most, one that
-            no voter gave is released. They are heard where the leader's law is proved with them.
+            no voter gave is released. They are heard where votes come and go, or the leader's law is proved with them.
         counts: whether an answer is released by counts with Gaussian noise, if votes come and go. They cost least in
             many questions, and a selection in few. `murag` and its kin choose by the price.
         fallback: the stages to try in order with the remaining budget if the voters do not agree: "keywords" (dp-ksa,
@@ -161,11 +163,9 @@ class Consensus(VoterEnsemble):
             UsageError: if the budget is too small. The message names the epsilon or the number of voters that suffices.
         """
         selection = self._stages(rounds.epsilon, rounds.delta, rounds.change)[0]
-        chance = isinstance(selection, OpenSelection) and selection.chance(self.voters)
-        if isinstance(selection, LeaderSelection) and self.propose:
-            heard = replace(selection, candidates=tuple(dict.fromkeys(self.propose))[:MOST_CANDIDATES])
-            chance = heard.candidate_chance(self.voters)
-        if isinstance(selection, OpenSelection) and chance < _HOPELESS:
+        if not isinstance(selection, OpenSelection):
+            return
+        if best_chance(selection, self.voters, self.propose[:MOST_CANDIDATES]) < _HOPELESS:
             raise UsageError(
                 f"Too little for any answer: with {self.voters} voter{'s' * (self.voters != 1)}, epsilon "
                 f"{rounds.epsilon:.3g} for the vote and a failure probability of {rounds.delta:.2g}, even a unanimous "
@@ -216,7 +216,7 @@ class Consensus(VoterEnsemble):
         """Return the consensus that chooses among `choices`; itself if it has choices, a prefix or a fallback."""
         if self.choices or self.fallback or self.prefix:
             return self
-        return replace(self, choices=choices, unsaid=unsaid, grounded=True)
+        return replace(self, choices=choices, unsaid=unsaid, grounded=True, propose=())
 
     def respond(
         self,
@@ -240,8 +240,8 @@ class Consensus(VoterEnsemble):
             )
             return self._choose(named, model, privacy, rounds)
         selection = self._stages(rounds.epsilon, rounds.delta, documents.change)[0]
-        if isinstance(selection, LeaderSelection):
-            selection = replace(selection, candidates=self._candidates(question))
+        if isinstance(selection, Proposing):
+            selection = selection.with_candidates(self._candidates(question))
         winner, votes = self._release(selection, self._votes(question, shares, selection), privacy)
         if winner is not None:
             # The comparison is post-processing: `winner` is released, and `public` was written without documents.
@@ -259,15 +259,12 @@ class Consensus(VoterEnsemble):
                 break
         return draft
 
-    @property
-    def hears_proposals(self) -> bool:
-        """Whether public answers can be candidates of the vote."""
-        return not self.choices and self._open.is_led(REPLACE_ONE)
+    def hears_candidates(self, change: Change) -> bool:
+        """Return whether public answers can be candidates of the vote if units change it like this."""
+        return not self.choices and self._open.hears_candidates(change)
 
-    def with_proposals(self, answers: tuple[str, ...]) -> Self:
-        """Return the consensus with public answers as candidates, after its own; itself if it hears none."""
-        if not self.hears_proposals:
-            return self
+    def with_candidates(self, answers: tuple[str, ...]) -> Self:
+        """Return the consensus with public answers as candidates, after its own."""
         return replace(self, propose=tuple(dict.fromkeys((*self.propose, *answers)))[:MOST_PROPOSED])
 
     def _candidates(self, question: str) -> tuple[str, ...]:
@@ -279,8 +276,7 @@ class Consensus(VoterEnsemble):
     ) -> Private[str | None]:
         """Return each voter's vote; None is an abstention. If votes come and go, a voter without documents abstains."""
         goes = comes_and_goes(shares.change)
-        heard = isinstance(selection, LeaderSelection) and selection.proposes
-        candidates = selection.candidates if isinstance(selection, LeaderSelection) and heard else ()
+        candidates = heard_candidates(selection)
 
         def vote(share: tuple[tuple[str, ...], str]) -> str | None:
             if goes and not share[0]:

@@ -234,6 +234,7 @@ def settings(epsilon: float) -> dict[str, Setting]:
         "naive-multi-rag": Setting(NaiveMultiRAG(inner=token, uses=2), pure),
         "murag": Setting(MuRAG(inner=token, uses=1, similarity=about_it), pure, replacing=False),
         "murag-all-vote": _all_voting(epsilon, about_it),
+        "murag-all-vote-candidate": _all_voting(epsilon, about_it, ("x",)),
         "murag-ada": Setting(
             MuRAGAda(inner=token, uses=1, epsilon_threshold=epsilon / 2, highest=0.9, lowest=-0.9, bins=2, enough=2),
             pure,
@@ -243,15 +244,17 @@ def settings(epsilon: float) -> dict[str, Setting]:
     return found
 
 
-def _all_voting(epsilon: float, similarity: float) -> Setting:
+def _all_voting(epsilon: float, similarity: float, candidates: tuple[str, ...] = ()) -> Setting:
     """Return the setting of an open answer by all admitted units; two more than its crowd release it half the time."""
-    inner = Consensus(max_tokens=2, sentence=False)
+    inner = Consensus(max_tokens=2, sentence=False, propose=candidates)
     granted = Budget(epsilon, FAILURE, FAILURE)
     algorithm = MuRAG(inner=inner, uses=1, similarity=similarity, rows=60)
     voters, rounds = algorithm.count_votes(granted, VOCABULARY)
     selection = voters.mechanisms(rounds.epsilon, rounds.delta, rounds.change, VOCABULARY)[0]
-    crowd = max(0, (selection.votes_needed(0.5) or 0) - 2) if isinstance(selection, CountedSelection) else 0
-    return Setting(algorithm, granted, crowd, replacing=False)
+    assert isinstance(selection, CountedSelection)
+    known = selection.with_candidates(candidates)
+    votes = known.candidate_votes_needed(0.5) if candidates else known.votes_needed(0.5)
+    return Setting(algorithm, granted, max(0, votes - 2), replacing=False)
 
 
 def _alone(algorithm: Algorithm, granted: Budget, crowd: int = 0, *, replacing: bool = True) -> Setting:

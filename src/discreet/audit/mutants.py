@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -33,11 +34,12 @@ from discreet.privacy.mechanisms.sparse_vector import SparseVector
 from discreet.privacy.mechanisms.stable_set import StableSet, gap_to_pass
 from discreet.privacy.noise import Noise
 from discreet.privacy.partition import REPLACE_ONE, Member, together
-from discreet.privacy.private import Private
+from discreet.privacy.private import Private, unseal
 from discreet.privacy.rows import Rows
 from discreet.registry import Consensus, MuRAG
 from discreet.retrieval.documents import Passage
 from discreet.retrieval.sealed_corpus import Found, SealedCorpus
+from discreet.retrieval.store import Hit
 from discreet.synthesis.dp_facts import DPFacts
 from discreet.synthesis.dp_facts import Plan as FactsPlan
 
@@ -245,6 +247,25 @@ class BrokenRows(SealedCorpus):
         return together([self.partition_to_voters(found, rows.number, 1)])
 
 
+class BrokenCoins(SealedCorpus):
+    """BROKEN: the coin of a row follows from the unit's name, so that it is the same in every question."""
+
+    def partition_to_rows(self, found: Private[Found], rows: Rows, noise: Noise) -> Private[tuple[Passage, ...]]:
+        """Give a row to each unit whose name says so, if all of them have rows."""
+
+        def seated(members: Sequence[Found]) -> list[tuple[Hit, ...]]:
+            taking = [(member.value,) for member in members if _coin_of(member.value.unit) < rows.weight]
+            fits = len(members) <= rows.units and len(taking) <= rows.number
+            return [*(taking if fits else ()), *[()] * (rows.number - len(taking) * fits)]
+
+        return Private(unseal(found, seated), found.change).map_batch(self._read)
+
+
+def _coin_of(unit: str) -> int:
+    """Return a number from 0 to 2^64 that follows from a unit's name."""
+    return int.from_bytes(blake2b(unit.encode(), digest_size=8).digest(), "big")
+
+
 INDEXED = Pair(
     "a unit goes that pulled a list towards the question",
     {
@@ -264,6 +285,11 @@ CROWDED = Pair(
     {f"u{n}": [f"fever {'cough ' * n}say: {'x' if n < 3 else 'y'} ."] for n in range(30)},
     goes="u0",
 )
+SEATS = 4
+"""The rows of the twin with keyed coins."""
+NAMED = sorted((f"u{n}" for n in range(4000)), key=_coin_of)[: SEATS + 1]
+"""Units whose names let them take part in every question: one more than there are rows."""
+FULL = Pair("a unit goes, and the others fill all rows", {name: ["fever say: x ."] for name in NAMED}, goes=NAMED[0])
 PAID = replace(RANKED, units={f"u{n}": RANKED.units[f"u{n}"] for n in range(5)}, asked=QUESTIONS)
 
 
@@ -285,6 +311,9 @@ def _algorithm_twins(epsilon: float) -> Iterator[AlgorithmCase]:
     three = MuRAG(inner=choosing(1), similarity=-1.0, uses=1, rows=3)
     moves_up = _named(CROWDED, "units that move up")
     yield AlgorithmCase("murag-all-vote", Setting(three, failing), moves_up, corpus=BrokenRows, draws=3000)
+    coins = _named(FULL, "a coin that follows from the unit's name")
+    seats = Setting(replace(three, rows=SEATS), failing)
+    yield AlgorithmCase("murag-all-vote", seats, coins, corpus=BrokenCoins, draws=3000)
 
 
 def _alone(algorithm: Consensus, granted: Budget) -> Setting:
@@ -344,5 +373,13 @@ def twins_of_corpora(epsilon: float, names: Sequence[str] = ()) -> list[Case]:
     return found + [case for case in _corpus_twins(epsilon) if not names or case.name in names]
 
 
-LOUDEST = {"aug-pe": 1, "dp-rag": 6, "dp-ksa": 3, "consensus": 3, "murag-ada": 2}
+LOUDEST = {
+    "aug-pe": 1,
+    "dp-rag": 6,
+    "dp-ksa": 3,
+    "consensus": 3,
+    "murag-ada": 2,
+    "murag-all-vote": 2,
+    "murag-all-vote-candidate": 2,
+}
 """The index of the pair that shows too little noise best, if it is not the default."""

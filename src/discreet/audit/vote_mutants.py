@@ -9,7 +9,7 @@ from typing import Any
 
 from discreet.audit.case import FAILURE, rho_of
 from discreet.audit.mechanisms import MechanismCase
-from discreet.audit.votes import leader_at_the_line, list_of
+from discreet.audit.votes import leader_at_the_line, list_of, names_of
 from discreet.privacy.change import Change, Relation
 from discreet.privacy.costs import Cost, Times
 from discreet.privacy.mechanisms.counted_answer import CountedAnswer
@@ -119,6 +119,35 @@ class BrokenInterval(ThresholdedCounts):
         return tuple(replace(one, low=counts[one.answer] - 1, high=counts[one.answer] + 1) for one in released)
 
 
+class BrokenCountedCandidates(CountedSelection[str]):
+    """BROKEN: the answers of the voters are taken for public candidates."""
+
+    def draw(self, shares: Sequence[str | None], noise: Noise) -> tuple[CountedAnswer, ...]:
+        """Give a start to every answer that a voter gave."""
+        named = sorted({share for share in shares if share is not None})
+        return CountedSelection[str](self.epsilon, self.delta).with_candidates(named).draw(shares, noise)
+
+
+class BrokenThresholdCandidates(ThresholdedCounts):
+    """BROKEN: the answers of the voters are taken for public candidates."""
+
+    def draw(self, shares: Sequence[Any], noise: Noise) -> tuple[CountedAnswer, ...]:
+        """Hold every answer that a voter gave to the threshold of candidates."""
+        named = sorted({value for share in shares for value in share})
+        return ThresholdedCounts(self.sigma, self.threshold).with_candidates(named).draw(shares, noise)
+
+
+class BrokenIdleCandidates(ThresholdedCounts):
+    """BROKEN: a candidate without a vote is left out, although its noisy count reaches the threshold at times."""
+
+    def draw(self, shares: Sequence[Any], noise: Noise) -> tuple[CountedAnswer, ...]:
+        """Count only the candidates that a voter gave."""
+        named = {value for share in shares for value in share}
+        heard = tuple(one for one in self.candidates if one in named)
+        sound = ThresholdedCounts(self.sigma, self.threshold, self.values, heard, self.prior)
+        return sound.draw(shares, noise)
+
+
 class BrokenKeyCoin(SecretSample[Any, int]):
     """BROKEN: the coin follows from the unit's key."""
 
@@ -214,7 +243,13 @@ def vote_twins(epsilon: float) -> Iterator[MechanismCase]:
     yield case("leader-selection", mistake, raw, (*rivals, "a"), (*rivals, "b"), change=replaced)
     estimate = BrokenEstimate(epsilon, FAILURE)
     yield case("counted-selection", "the sealed count of what is released", estimate, crowd, (*crowd, "b"))
+    named = BrokenCountedCandidates(epsilon, FAILURE)
+    yield case("counted-selection", "candidates that the voters name", named, (), ("y",))
     counts = ThresholdedCounts.calibrated(rho_of(epsilon), FAILURE, ADD_REMOVE)
+    lower = BrokenThresholdCandidates(counts.sigma, counts.threshold)
+    yield case("thresholded-counts", "candidates that the voters name", lower, [], [("y",)], see=names_of)
+    idle = BrokenIdleCandidates(counts.sigma, counts.threshold, candidates=("y",), prior=0.25)
+    yield case("thresholded-counts", "a candidate only if a voter gave it", idle, [], [("y",)], see=names_of)
     broken = BrokenInterval(counts.sigma, counts.threshold)
     many = [("a",)] * math.ceil(counts.threshold + 8 * counts.sigma)
     yield case(

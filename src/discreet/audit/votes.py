@@ -50,6 +50,10 @@ def counted_selection_pairs(epsilon: float, change: Change) -> Pairs:
     line = made.votes_needed(0.9)
     common = ("a",) * line + ("b",) * line
     yield "a vote more above the line", made, (*common, "a") if replaced else common, (*common, "b"), counts_of
+    known = made.with_candidates(("a", "b"))
+    near = known.candidate_votes_needed(0.5)
+    common = ("a",) * near + ("b",) * near
+    yield "a vote more for a candidate", known, (*common, "a") if replaced else common, (*common, "b"), counts_of
     yield "an answer that one neighbour alone has", made, ("x",) if replaced else (), ("y",), counts_of
 
 
@@ -103,6 +107,9 @@ def thresholded_counts_pairs(epsilon: float, change: Change) -> Pairs:
     if change.relation is Relation.REPLACE:
         many, own = many + [("c", "d")] * len(many), [("c", "d")]
     yield "a unit with answers that many have", made, [*many, *own], [*many, ("a", "b")], lead_of
+    known = made.with_candidates(("a", "b", "c", "d"))
+    near = [("a", "b"), ("c", "d")] * known.candidate_votes_needed(0.5)
+    yield "a unit with candidates at the line", known, [*near, *own], [*near, ("a", "b")], lead_of
     alone = [("x", "w")] if own else []
     yield "answers that one neighbour alone has", made, alone, [("y", "z")], names_of
 

@@ -266,8 +266,8 @@ class Vault(VaultParts):
             public: whether the public prompt may read the public corpus, if the vault has one.
             quantum: seconds; the answer or the refusal comes at a multiple of them, or at once if 0 (`query.latency`).
             question_id: the question's id in the ledger, of 32 hexadecimal digits; a new one if empty.
-            propose: a public corpus, such as a synthetic one. Its answers are candidates of a consensus, which then
-                needs fewer votes for them (`Consensus.propose`). The price is the same.
+            propose: a public corpus, such as a synthetic one. Its answers are candidates of a consensus, alone or in
+                `murag-ada`, which then needs fewer votes for them (`Consensus.propose`). The price is the same.
 
         Raises:
             UsageError, BadData, BudgetExhausted: if the question is empty or too long, if a baseline lacks
@@ -278,8 +278,8 @@ class Vault(VaultParts):
         chosen = algorithm or self.default_algorithm()
         if propose is not None and not chosen.hears_proposals:
             raise UsageError(
-                f"{chosen.name} hears no proposed answers with these parameters. Use consensus, without choices, with "
-                "the leader and at most 40 voters."
+                f"{chosen.name} hears no proposed answers with these parameters. Use murag-ada, or consensus with "
+                "the leader and at most 40 voters, and no choices."
             )
         with at_a_multiple(quantum):
             texts = PublicTexts.read(Path(propose), self.embedder) if propose is not None else None

@@ -26,7 +26,7 @@ from discreet.privacy.account import Account
 from discreet.privacy.accounting import Budget, Spending, budget_of, largest
 from discreet.privacy.costs import Cost, Pure, Together, ZeroConcentrated
 from discreet.privacy.mechanisms.counting import GaussianCount, NoisyCount
-from discreet.privacy.partition import ADD_REMOVE_ONE
+from discreet.privacy.partition import ADD_REMOVE_ONE, REPLACE_ONE
 from discreet.privacy.rows import Count, RowRule
 from discreet.retrieval.sealed_corpus import SealedCorpus
 
@@ -85,8 +85,17 @@ class AllVoteRAG(PrivateRAG):
 
     def can_all_vote(self, budget: Budget) -> bool:
         """Return whether every admitted unit votes in a vault of this budget: public."""
-        comes_and_goes = self.inner.abstains and self.inner.units_per_voter == 1
-        return self.all_vote and comes_and_goes and budget.failures > 0
+        return self._come_and_go and budget.failures > 0
+
+    @property
+    def _come_and_go(self) -> bool:
+        """Whether units come and go in a vault with a delta for failures."""
+        return self.all_vote and self.inner.abstains and self.inner.units_per_voter == 1
+
+    @property
+    def hears_proposals(self) -> bool:
+        """Whether public answers can be candidates of the vote. Without failures, no open answer is released at all."""
+        return self.inner.hears_candidates(ADD_REMOVE_ONE if self._come_and_go else REPLACE_ONE)
 
     def calibrate(self, budget: Budget, vocabulary: int) -> RoundBudget:
         """Return the budget of a question.

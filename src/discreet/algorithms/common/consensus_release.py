@@ -4,6 +4,7 @@ All of it is public arithmetic. An open answer and a choice among public answers
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,9 @@ _LARGEST_RHO = 100.0
 _UNSAID = 0.95
 
 OpenSelection = ObservedSelection | LeaderSelection | CountedSelection | ThresholdedCounts  # type: ignore[type-arg]
+
+Proposing = LeaderSelection | CountedSelection | ThresholdedCounts  # type: ignore[type-arg]
+"""The selections that can have public candidates."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,10 @@ class OpenRelease:
     def is_led(self, change: Change) -> bool:
         """Return whether the leader's law selects, where its price is proved."""
         return self.leader and self.voters <= MOST_LEADER_VOTERS and change.shares == 1
+
+    def hears_candidates(self, change: Change) -> bool:
+        """Return whether the mechanism can have public candidates under `change`, if its epsilon is at most 8."""
+        return comes_and_goes(change) or self.is_led(change)
 
     def epsilon_needed(self, delta: float, change: Change) -> float:
         """Return an epsilon of the selection that releases a unanimous answer with probability 0.9."""
@@ -108,6 +116,20 @@ class ChoiceRelease:
             return ()
         ahead = scale * math.log(_UNSAID / (1 - _UNSAID) * (len(self.choices) - 1))
         return (self.choices.index(self.unsaid),) * math.ceil(ahead)
+
+
+def heard_candidates(selection: Any) -> tuple[str, ...]:
+    """Return the public candidates that take part in a selection."""
+    if isinstance(selection, LeaderSelection):
+        return selection.heard
+    return selection.candidates if isinstance(selection, Proposing) else ()
+
+
+def best_chance(selection: OpenSelection, votes: int, candidates: Sequence[str]) -> float:
+    """Return how probably an answer, or one of the candidates if there are any, is released with so many votes."""
+    if isinstance(selection, Proposing) and candidates:
+        return selection.with_candidates(candidates).candidate_chance(votes)
+    return selection.chance(votes)
 
 
 def comes_and_goes(change: Change) -> bool:

@@ -139,6 +139,23 @@ class VoterEnsemble(VoterConfig, Algorithm):
         """Return the ensemble once for each release between which public arithmetic may choose."""
         return (self,)
 
+    def hears_candidates(self, change: Change) -> bool:
+        """Return whether public answers can be candidates of the vote if units change it like this."""
+        return False
+
+    def with_candidates(self, answers: tuple[str, ...]) -> Self:
+        """Return the ensemble with public answers as candidates, for one that hears them."""
+        return self
+
+    @property
+    def hears_proposals(self) -> bool:
+        """Whether public answers can be candidates of the vote, where units are dealt by rank."""
+        return self.hears_candidates(REPLACE_ONE)
+
+    def with_proposals(self, answers: tuple[str, ...]) -> Self:
+        """Return the ensemble with public answers as candidates, at the same price; itself if it hears none."""
+        return self.with_candidates(answers) if self.hears_proposals else self
+
     def units_needed(self, rounds: "RoundBudget") -> int:
         """Return how many units near a question are enough for an answer."""
         return self.units_read

@@ -26,6 +26,7 @@ from discreet.privacy.account import Account, Payment
 from discreet.privacy.accounting import NANO, Budget
 from discreet.privacy.costs import Pure
 from discreet.privacy.filter import PrivacyFilter
+from discreet.privacy.partition import REPLACE_ONE
 from discreet.privacy.private import Private
 from discreet.retrieval.sealed_corpus import Found, SealedCorpus
 
@@ -144,6 +145,15 @@ class PrivateRAG(Algorithm):
     def with_choices(self, choices: tuple[str, ...], unsaid: str) -> Self:
         """Return the algorithm with a generation that chooses among `choices`, if it can."""
         return replace(self, inner=self.inner.with_choices(choices, unsaid))
+
+    @property
+    def hears_proposals(self) -> bool:
+        """Whether public answers can be candidates of the vote of the generation."""
+        return self.inner.hears_candidates(REPLACE_ONE)
+
+    def with_proposals(self, answers: tuple[str, ...]) -> Self:
+        """Return the algorithm whose generation has public candidates, at the same price; itself if it hears none."""
+        return replace(self, inner=self.inner.with_candidates(answers)) if self.hears_proposals else self
 
     def count_votes(self, budget: Budget, vocabulary: int) -> tuple[VoterEnsemble, RoundBudget]:
         """Return the generation and the budget of its rounds."""

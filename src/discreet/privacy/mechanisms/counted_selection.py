@@ -24,7 +24,7 @@ A public candidate starts with votes of its own, as many as bring pi to its prio
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic
 
 from discreet.privacy.change import Change
@@ -62,9 +62,13 @@ class CountedSelection(Generic[V]):
     @staticmethod
     def calibrated(epsilon: float, delta: float, change: Change, candidates: Sequence[V] = ()) -> "CountedSelection[V]":
         """Return the selection that costs (epsilon, delta) under `change`, with `PRIOR` divided among candidates."""
-        known = tuple(dict.fromkeys(candidates))
         moves = selection_moves(change)
-        return CountedSelection(epsilon / moves, delta / moves, known, PRIOR / max(1, len(known)))
+        return CountedSelection[V](epsilon / moves, delta / moves).with_candidates(candidates)
+
+    def with_candidates(self, candidates: Sequence[V]) -> "CountedSelection[V]":
+        """Return the same selection with public candidates, among which `PRIOR` is divided. The cost is the same."""
+        known = tuple(dict.fromkeys(candidates))
+        return replace(self, candidates=known, prior=PRIOR / max(1, len(known)))
 
     @property
     def table(self) -> tuple[int, ...]:
@@ -79,6 +83,10 @@ class CountedSelection(Generic[V]):
     def chance(self, votes: int) -> float:
         """Return how probably an answer with so many votes is released that is no candidate."""
         return read_curve(self.table, votes) / WHOLE
+
+    def candidate_chance(self, votes: int) -> float:
+        """Return how probably a candidate with so many votes is released."""
+        return self.chance(votes + self.start)
 
     def votes_needed(self, probability: float) -> int:
         """Return the fewest votes with which an answer that is no candidate is released with `probability`."""

@@ -14,7 +14,7 @@ is drawn, nothing is released, which is post-processing.
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
 
@@ -61,6 +61,15 @@ class LeaderSelection:
             among = f", {len(self.candidates)} public candidates, not certified, so without them"
         price = f"epsilon {self.epsilon:.6g}, delta {self.delta:.6g}"
         return f"leader selection, {price}, {self.voters} voters{among}; {law}"
+
+    def with_candidates(self, candidates: Sequence[V]) -> "LeaderSelection":
+        """Return the same selection with public candidates."""
+        return replace(self, candidates=tuple(dict.fromkeys(candidates)))
+
+    @property
+    def heard(self) -> tuple[Any, ...]:
+        """The candidates that take part; none if no law with them is certified."""
+        return self.candidates if self.proposes else ()
 
     @property
     def proposes(self) -> bool:
