@@ -53,6 +53,25 @@ COUNTS: tuple[tuple[str, str, Request], ...] = (
     ),
     ("party", "How many parties settled out of court?", Request("count", condition="settled out of court")),
     ("patient", "How many patients had nausea and a headache?", Request("count", condition="nausea and a headache")),
+    (
+        "employee",
+        "How many employees with a company car have filed an expense claim since Q1 2023?",
+        Request("count", "company car", "filed an expense claim", since="2023-01"),
+    ),
+    (
+        "patient",
+        "How many patients treated by Dr Keller had complications?",
+        Request("count", "treated by Dr Keller", "complications"),
+    ),
+    (
+        "patient",
+        "How many patients that have Winter Hand also have Summer Foot?",
+        Request("count", "Winter Hand", "Summer Foot"),
+    ),
+    ("patient", "How many patients who smoke have a cough?", Request("count", "smoke", "cough")),
+    ("patient", "How many people in the data smoke?", Request("count", condition="smoke")),
+    ("client", "How many clients are we suing?", Request("count", condition="suing")),
+    ("patient", "Roughly how many patients on metformin have nausea?", Request("count", "metformin", "nausea")),
 )
 SHARES: tuple[tuple[str, str, Request], ...] = (
     (
@@ -105,6 +124,23 @@ SHARES: tuple[tuple[str, str, Request], ...] = (
     ("client", "What is the prevalence of late payment?", Request("share", condition="late payment")),
     ("client", "Percentage of clients who lost an appeal", Request("share", condition="lost an appeal")),
     ("client", "How likely are clients with a settlement to return?", Request("share", "settlement", "return")),
+    (
+        "patient",
+        "How common is it for patients with Winter Hand to have numb thumbs?",
+        Request("share", "Winter Hand", "numb thumbs"),
+    ),
+    (
+        "customer",
+        "How common is it that customers overdraw their account?",
+        Request("share", condition="overdraw their account"),
+    ),
+    ("patient", "Among patients with Winter Hand, what share had fever?", Request("share", "Winter Hand", "fever")),
+    (
+        "patient",
+        "In what percentage of cases does Winter Hand lead to surgery?",
+        Request("share", "Winter Hand", "surgery"),
+    ),
+    ("patient", "How often does fever occur in Winter Hand?", Request("share", "Winter Hand", "fever")),
 )
 LISTS: tuple[tuple[str, str, Request], ...] = (
     (
@@ -153,6 +189,28 @@ LISTS: tuple[tuple[str, str, Request], ...] = (
         Request("list", "appeal", attribute="outcomes"),
     ),
     ("client", "Rank the causes of delay by frequency", Request("list", "delay", attribute="causes")),
+    (
+        "patient",
+        "Which five symptoms are most common in Winter Hand?",
+        Request("list", "Winter Hand", attribute="symptoms", most=5),
+    ),
+    (
+        "customer",
+        "Which products do customers with a mortgage buy most often?",
+        Request("list", "mortgage", attribute="products"),
+    ),
+    (
+        "patient",
+        "Which treatments have patients with Winter Hand received, and how often?",
+        Request("list", "Winter Hand", attribute="treatments"),
+    ),
+    ("customer", "What complaints come up most often?", Request("list", attribute="complaints")),
+    (
+        "patient",
+        "What are the side effects of ginger gloves, and how common are they?",
+        Request("list", "ginger gloves", attribute="side effects"),
+    ),
+    ("patient", "Which symptoms are typical of Winter Hand?", Request("list", "Winter Hand", attribute="symptoms")),
 )
 COMPARISONS: tuple[tuple[str, str, Request], ...] = (
     (
@@ -232,6 +290,26 @@ COMPARISONS: tuple[tuple[str, str, Request], ...] = (
         "Are appeals less frequent in clients with a settlement than in clients without a settlement?",
         Request("compare", condition="appeals", groups=("settlement", "without settlement")),
     ),
+    (
+        "customer",
+        "Are complaints more common in Leeds or in York?",
+        Request("compare", condition="complaints", groups=("Leeds", "York")),
+    ),
+    (
+        "patient",
+        "How much more common is fever in men than in women?",
+        Request("compare", condition="fever", groups=("men", "women")),
+    ),
+    (
+        "patient",
+        "Winter Hand vs Summer Foot by age",
+        Request("compare", attribute="age", groups=("Winter Hand", "Summer Foot")),
+    ),
+    (
+        "patient",
+        "Who has fever more often, men or women?",
+        Request("compare", condition="fever", groups=("men", "women")),
+    ),
 )
 TRENDS: tuple[tuple[str, str, Request], ...] = (
     (
@@ -278,6 +356,14 @@ TRENDS: tuple[tuple[str, str, Request], ...] = (
         "how many clients without a contract per lawyer",
         Request("trend", condition="contract", by="lawyer", negated=True),
     ),
+    (
+        "patient",
+        "Has fever become more frequent among patients with Winter Hand?",
+        Request("trend", "Winter Hand", "fever"),
+    ),
+    ("patient", "Are there more cases of Winter Hand than last year?", Request("trend", condition="Winter Hand")),
+    ("patient", "How many falls were there each month?", Request("trend", condition="falls", by="month")),
+    ("patient", "Trend of the median age", Request("trend", attribute="age", statistic="median")),
 )
 TYPICAL: tuple[tuple[str, str, Request], ...] = (
     (
@@ -328,6 +414,17 @@ TYPICAL: tuple[tuple[str, str, Request], ...] = (
         Request("typical", "appeal", attribute="fee", statistic="quartiles"),
     ),
     ("client", "What is the mean fee by lawyer?", Request("typical", attribute="fee", by="lawyer", statistic="mean")),
+    ("patient", "How old is the average patient?", Request("typical", attribute="age", statistic="mean")),
+    (
+        "patient",
+        "What's the median waiting time in ward 3?",
+        Request("typical", "ward 3", attribute="waiting time", statistic="median"),
+    ),
+    (
+        "customer",
+        "How much does a customer with a mortgage pay on average?",
+        Request("typical", "mortgage", attribute="pay", statistic="mean"),
+    ),
 )
 FACTS = (
     "What is the treatment for Zonkitis?",
@@ -354,6 +451,15 @@ FACTS = (
     "How many tablets of Blerpox are needed?",
     "how many episodes are there in the first season?",
     "Does the treatment change after a month?",
+    "Why has Zonkitis become more frequent?",
+    "When did falls become more frequent?",
+    "What was the course of Marsh Fever in 2020?",
+    "Has the treatment of Zonkitis changed since 2020?",
+    "How often should patients get an MRI?",
+    "Which diagnosis does the rash belong to?",
+    "Blerpox 3 times per month",
+    "What is the average number of visits per patient?",
+    "What is the average income in California?",
     "",
     "?",
 )

@@ -83,6 +83,9 @@ def test_analyst_questions_hold_four_requests() -> None:
         "Average age and fee of patients",
         "Number of falls from 2020 to 2023",
         "Give me the top 5 patients by age",
+        "What percentage of patients have chills versus fever?",
+        "How old were patients when they were diagnosed?",
+        "Which reasons do customers give most often for leaving?",
     ],
 )
 def test_request_that_would_lose_a_part_is_none(question: str) -> None:
@@ -161,6 +164,12 @@ def test_field_is_known_by_its_name_alone() -> None:
 def test_unit_is_counted_by_its_own_word() -> None:
     assert request_of("How many vessels leak?") is None
     assert request_of("How many vessels leak?", "vessel") == Request("count", condition="leak")
+
+
+@pytest.mark.parametrize("word", ["topical", "friction", "patent", "medial", "diagnosed", "patience", "Medain"])
+def test_word_like_a_frequent_one_is_kept(word: str) -> None:
+    found = request_of(f"How many patients have {word} pain?", "patient")
+    assert found == Request("count", condition=f"{word} pain")
 
 
 def test_unit_is_no_pattern() -> None:

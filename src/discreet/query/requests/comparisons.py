@@ -17,6 +17,8 @@ _PATTERNS = (
     r"(?:(?:which|what) (?:is|are|was|were|occurs|happens)|which of these is) "
     rf"{_OFTEN}\s?[:,;-]?\s(?P<groups>.+ or .+)",
     rf"(?:is|are|was|were) (?P<groups>.+ or .+) {_OFTEN}",
+    rf"(?:is|are|was|were) (?P<what>.+?) {_MORE} {_IN} (?P<groups>.+ or .+)",
+    rf"how much {_MORE} (?:is|are|was|were) (?P<what>.+?) {_IN} (?P<a>.+?) than (?P<b>.+)",
     rf"who (?P<holds>.+?) {_OFTEN}\s?[:,;-]?\s(?P<groups>.+ or .+)",
     rf"(?:is|are|was|were|do|does|did|have|has) (?P<a>.+?) {_OFTEN}(?: to)? (?!than\b)(?P<holds>.+?) than (?P<b>.+)",
     rf"(?:is|are|was|were|do|does|did|have|has) (?P<whose>.+?) (?:{_OFTEN}) than (?P<b>.+)",
@@ -33,7 +35,7 @@ _PATTERNS = (
     r"(?P<what>.+?)(?: (?:in|among|for)|:) (?P<a>.+?) (?:vs\.?|versus|compared (?:with|to)) (?P<b>.+)",
     r"(?P<a>.+?) (?:vs\.?|versus)\.? (?P<b>.+?)(?:(?::| by| in terms of) (?P<attribute>.+))",
 )
-COMPARES = re.compile(r"(?:compare|contrast)\b", FLAGS)
+COMPARES = re.compile(r"(?:compare|contrast)\b|.*\b(?:versus|vs)\b", FLAGS)
 
 
 def compared(text: str, nouns: Nouns) -> Request | None:

@@ -9,7 +9,7 @@ from discreet.query.requests.units import Holding, group, holds, statement
 _IS = r"(?:(?:what|which)(?:'s| is| are| was| were)?|how (?:large|high|big|great|small|low) (?:is|are|was|were))"
 _SHARE = r"(?:share|percentages?|per ?cent|proportion|fraction|part)"
 _COUNT_HEADS = (
-    r"(?:for |in |with |among |of )?how many(?: (?:of|new))?\s+",
+    r"(?:for |in |with |among |of )?how many(?: of)?\s+",
     rf"(?:{_IS} )?(?:the )?(?:total |overall |approximate )?(?:number|count) of\s+",
     r"count(?: up)?(?: how many| all)?\s+",
 )
@@ -95,7 +95,7 @@ def _condition_first(kind: Kind, text: str, nouns: Nouns) -> Request | None:
 
 def whom(text: str, nouns: Nouns) -> str:
     """Return the population that a phrase names; "" for all units."""
-    bare = re.sub(r"^(?:all|the|my|our|your|of|these|those)\s+", "", text.strip(), flags=FLAGS)
+    bare = re.sub(r"^(?:all|the|my|our|your|of|these|those|an?)\s+", "", text.strip(), flags=FLAGS)
     return "" if re.fullmatch(nouns.people, bare, FLAGS) else group(bare, nouns)
 
 
@@ -114,7 +114,9 @@ def _how_common(text: str, nouns: Nouns) -> Request | None:
     )
     if not found:
         return None
-    what = re.sub(r"^it (?:for|that)\s+", "", found["what"], flags=FLAGS)
+    what = re.sub(r"^it that\s+", "", found["what"], flags=FLAGS)
+    if re.match(r"it for\s", what, FLAGS):
+        what = re.sub(r"\sto\s", " do ", what[7:], count=1, flags=FLAGS)
     held = statement(what, nouns)
     if held and held.said:
         return _request("share", held)

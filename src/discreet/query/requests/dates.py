@@ -12,6 +12,7 @@ _DATES = (
     r"(?P<y>\d{4})(?:-(?P<m>\d\d?)(?:-(?P<d>\d\d?))?)?(?![-./\d])",
     r"(?P<d>\d\d?)\.(?P<m>\d\d?)\.(?P<y>\d{4})(?!\d)",
     r"(?P<m>\d\d?)[/.](?P<y>\d{4})(?!\d)",
+    r"q(?P<quarter>[1-4])[ /-]?(?P<y>\d{4})(?!\d)",
     rf"(?:the )?(?P<d>\d\d?)(?:st|nd|rd|th)?(?: of)? {_MONTH.format('name')},? (?P<y>\d{{4}})(?!\d)",
     rf"{_MONTH.format('name')} (?P<d>\d\d?)(?:st|nd|rd|th)?,? (?P<y>\d{{4}})(?!\d)",
     rf"{_MONTH.format('name')},?(?: of)? (?P<y>\d{{4}})(?!\d)",
@@ -33,6 +34,8 @@ def since(text: str) -> tuple[str, str]:
             if date and (iso := _iso(date)) and not _UNTIL.match(text, date.end()):
                 end = date.end()
                 onwards = _ONWARDS.match(text, end)
+                if found[0].strip(" ,").casefold().startswith("from") and not onwards:
+                    continue
                 after = text[onwards.end() if onwards else end :]
                 return " ".join(f"{text[: found.start()]} {after}".replace(" ,", " ").split()), iso
     return text, ""
@@ -42,6 +45,7 @@ def _iso(found: re.Match[str]) -> str:
     parts = found.groupdict()
     name = (parts.get("name") or "")[:3].casefold()
     month = next((i for i, one in enumerate(_MONTHS, 1) if name and one.startswith(name)), int(parts.get("m") or 0))
+    month = 3 * int(parts["quarter"]) - 2 if parts.get("quarter") else month
     day = int(parts.get("d") or 0)
     try:
         date = datetime.date(int(parts["y"]), month or 1, day or 1)

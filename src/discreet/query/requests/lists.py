@@ -20,7 +20,6 @@ _FREQUENT = r"(?:most (?:often|frequently|commonly|common|frequent)|and how (?:o
 _FREQUENT += r"and how (?:common|frequent)(?= (?:is|are))|most)"
 _OF = r"(?:of|for|in|among|amongst|with|against|from|behind|at|by)"
 _SUMMARY = re.compile(r"(?:topic|theme|finding|trend|point|message|pattern)s?", FLAGS)
-_HELP = r"(?:are|were|do|does|did|have|had|has|can|could|may|occur|appear|come|lead|cause)"
 
 
 def listed(text: str, nouns: Nouns) -> Request | None:
@@ -85,7 +84,7 @@ def _made(what: str, who: str, most: int, nouns: Nouns) -> Request | None:
 
 def _whom_of(text: str, nouns: Nouns) -> str:
     text = re.sub(
-        r"\s(?:there|given|prescribed|mentioned|reported|named|used|have|has|report|had|mention|get|got|receive)$",
+        r"\s(?:there|given|prescribed|mentioned|reported|named|used|have|has|report|had|mention|get|got|receive|are|is)$",
         "",
         text,
         flags=FLAGS,
@@ -107,6 +106,18 @@ _OFTEN = re.compile(
 )
 _PASSIVE = r"(?:given|prescribed|used|mentioned|reported|recorded|named|seen|observed|found|described|made|raised|"
 _PASSIVE += r"chosen|recommended|ordered|applied|\w+ed)"
+_WHAT = rf"(?:what|which) (?:{_N} )?(?P<what>(?:[\w-]+ ){{0,3}}?[\w-]+s)"
+_VERBS = (
+    r"(?:have|had|cause|causes|report|reported|get|got|receive|received|show|bring|mention|come with|give|name|buy|"
+)
+_VERBS += r"use|take|need|ask for|been given|complain of|complain about|suffer from)"
+_WHICH = (
+    rf"{_WHAT} (?:are|were|have been) {_PASSIVE}",
+    rf"{_WHAT} (?:come up|occur|appear|arise|happen)(?: {_OF} (?P<who>.+))?",
+    rf"{_WHAT} (?:are|were|have been)(?: (?:{_PASSIVE}|typical|common|usual|characteristic))? {_OF} (?P<who>.+)",
+    rf"{_WHAT} (?:do|does|did|have|has|can|could|may) (?P<who>.+?) {_VERBS}",
+    rf"{_WHAT} (?:cause|lead to|accompany|come with|indicate) (?P<who>.+)",
+)
 
 
 def _which(text: str, often: bool, nouns: Nouns) -> Request | None:
@@ -118,19 +129,10 @@ def _which(text: str, often: bool, nouns: Nouns) -> Request | None:
     )
     if there:
         return _made(there["what"], there["who"] or "", 0, nouns)
-    what = r"(?:what|which) (?P<what>(?:[\w-]+ ){0,3}?[\w-]+s)"
-    found = re.fullmatch(rf"{what} (?:are|were) {_PASSIVE}(?P<who>)", text, FLAGS) or re.fullmatch(
-        rf"{what} {_HELP}(?: (?:{_PASSIVE}|typical|common|usual|characteristic))?(?: {_OF})? (?P<who>.+)", text, FLAGS
-    )
+    found = next((one for pattern in _WHICH if (one := re.fullmatch(pattern, text, FLAGS))), None)
     if not found or not (often or re.search(rf"\b{_SEVERAL}$", found["what"], FLAGS)):
         return None
-    who = re.sub(
-        r"\s(?:have|has|cause|causes|report|get|receive|show|bring|given|mention|come with)$",
-        "",
-        found["who"],
-        flags=FLAGS,
-    )
-    return _made(found["what"], who, 0, nouns)
+    return _made(found["what"], found.groupdict().get("who") or "", _number(found["n"] or ""), nouns)
 
 
 _NOUNS = (

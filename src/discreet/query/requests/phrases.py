@@ -80,7 +80,9 @@ _SHORT = re.compile(
 )
 _WORDS = "patients percentage proportion fraction average median quartiles common frequent number symptoms compare"
 _KEYWORDS = tuple(f"{_WORDS} customers clients employees treatments diagnoses complaints typical increasing".split())
-_OTHER = frozenset("patents patent patient commons medial medians numbers client custom customer diagnosis".split())
+_OTHER = frozenset(
+    "patents patent patient commons medial medians numbers client custom customer diagnosis topical friction".split()
+)
 _TYPED = ((r"\bhow (?:mny|mnay|manny|amny|man|mamy|may)\b(?= \w)", "how many"), (r"^(?:waht|whta|wat|hwat)\b", "what"))
 
 
@@ -105,16 +107,21 @@ def _bare(text: str) -> str:
 
 def _mended(text: str) -> str:
     """Return a sentence with the typing errors of frequent words mended."""
-    text = " ".join(_mended_word(word) for word in text.split(" "))
+    first, *others = text.split(" ")
+    words = [_mended_word(first), *(word if _is_name(word) else _mended_word(word) for word in others)]
+    text = " ".join(words)
     for pattern, right in _TYPED:
         text = re.sub(pattern, right, text, flags=FLAGS)
     return text
 
 
+def _is_name(word: str) -> bool:
+    return word != word.lower() and not word.isupper()
+
+
 def _mended_word(word: str) -> str:
     low = word.casefold()
-    is_name = word[1:] != low[1:] and not word.isupper()
-    if len(low) < 6 or not low.isalpha() or is_name or low in _KEYWORDS or low in _OTHER:
+    if len(low) < 6 or not low.isalpha() or low in _KEYWORDS or low in _OTHER:
         return word
     return next((known for known in _KEYWORDS if known[0] == low[0] and is_near(low, known)), word)
 

@@ -45,7 +45,7 @@ def trended(text: str, by: str, course: bool, since: str, nouns: Nouns) -> Reque
     """Return the request of a trend, or None. The text has lost its "by" and its "since"."""
     for pattern in _PATTERNS:
         found = re.fullmatch(pattern, text, FLAGS)
-        if found and _counts(found, course):
+        if found and _counts(found, course, since):
             return _made(f"{found['what']}{found.groupdict().get('who') or ''}", by, since, nouns)
     if not course:
         return None
@@ -57,10 +57,14 @@ def trended(text: str, by: str, course: bool, since: str, nouns: Nouns) -> Reque
     return None if _QUESTION.match(text) or _DOSE.search(text) else _made(text, by, since, nouns)
 
 
-def _counts(found: re.Match[str], course: bool) -> bool:
+def _counts(found: re.Match[str], course: bool, since: str) -> bool:
     """Return whether a change is one of numbers: the treatment of a disease can change, too."""
     verb = re.search(r"\b(?:chang|develop|evolv)\w*$", found[0], FLAGS)
-    return not verb or course or bool(re.match(_SHARE, found["what"], FLAGS))
+    if course or re.match(_SHARE, found["what"], FLAGS):
+        return True
+    return not verb and bool(
+        since or not re.search(r"\b(?:course|development|evolution) (?:of|in|for)\b", found[0], FLAGS)
+    )
 
 
 def _made(what: str, by: str, since: str, nouns: Nouns) -> Request | None:

@@ -28,6 +28,11 @@ _CONNECT = (
     r"(?:with|having|in|on|from|of|at|under|over|above|below|aged|between|living in|suffering from|treated with|"
     r"diagnosed with|admitted (?:with|for|to)|older than|younger than|given|taking|using|born|without|lacking)"
 )
+_TREATED = re.compile(
+    r"(?:treated|seen|admitted|referred|represented|advised|insured|employed|hired|infected|"
+    r"affected) (?:by|in|at|for|to)\s",
+    FLAGS,
+)
 _DROPPED = re.compile(
     r"(?:with|having|in(?! (?:[a-z]+ )?\d{4}\b)|on|from|of|at|about|suffering from|treated with|diagnosed with|"
     r"admitted (?:with|for|to)|given|taking|"
@@ -50,6 +55,7 @@ _VERBS = frozenset(
 _SEEN = re.compile(
     r"\s+(?:that |which |who |do |did |have |had ){0,2}(?:we|i) (?:(?:have|had) )?(?:seen|see|treated|have|had)$", FLAGS
 )
+_ADVERBS = frozenset("also ever still then later already usually often".split())
 _RELATIVE = frozenset("who that which whom whose and or but".split())
 _AFTER_PAST = frozenset("a an the their his her its with for of from in by to on against at after within early".split())
 _HELPERS = (
@@ -83,6 +89,8 @@ def statement(text: str, nouns: Nouns) -> Holding | None:
     rest = re.sub(r"^(?:are|were|have been|did we have|do we have|do i have)$", "", rest, flags=FLAGS)
     rest = _SEEN.sub("", rest)
     rest = re.sub(r"^(?:do|did) (?:we|i) (?:have|see|treat)\s+", "", rest, flags=FLAGS)
+    rest = re.sub(r"^(?:do|did|are|were|have) (?:we|i)\s+", "", rest, flags=FLAGS)
+    rest = re.sub(r"^in (?:the|my|our|this) (?:notes|documents|records|data|vault|corpus)\s+", "", rest, flags=FLAGS)
     qualifier, predicate = _split(rest)
     kept = " ".join(part for part in (before, found["noun"] if narrow or qualifier else "") if part)
     if kept and not qualifier and not predicate and (before or narrow):
@@ -103,7 +111,10 @@ def statement(text: str, nouns: Nouns) -> Holding | None:
 @lru_cache(32)
 def _head(nouns: Nouns) -> re.Pattern[str]:
     of_them = r"(?:all|the|of|my|our|your|these|those|different|distinct|every|any)"
-    word = rf"(?!{of_them}\b|(?:with|in|of|for|among|that|who|and|or|is|are|was|were|do|does|did|have|has|had)\b)[\w-]+"
+    no_mark = (
+        "with|in|of|for|among|that|who|and|or|per|each|by|to|from|as|than|is|are|was|were|do|does|did|have|has|had"
+    )
+    word = rf"(?!{of_them}\b|(?:{no_mark})\b)[\w-]+"
     return re.compile(
         rf"(?:{of_them}\s+)*(?P<mod>(?:{word}\s+){{0,2}}?)(?P<noun>{nouns.counted})\b(?![-'/]\w)(?P<rest>.*)", FLAGS
     )
@@ -113,14 +124,19 @@ def _split(rest: str) -> tuple[str, str]:
     """Return the part before the main verb, and the part from it on; each can be empty."""
     words = rest.split(" ")
     relative = words[0].casefold() in ("who", "that", "which", "whose")
-    if not relative and not re.match(rf"{_CONNECT}\b", rest, FLAGS):
+    treated = _TREATED.match(rest)
+    if not relative and not treated and not re.match(rf"{_CONNECT}\b", rest, FLAGS):
         return "", rest
-    start = 2
+    start = 1 if relative else 2
     if relative:
         while start < len(words) and re.fullmatch(_HELPERS, words[start], FLAGS):
             start += 1
         start += 1
     at = _main_verb(words, start)
+    if treated and not at:
+        return "", rest
+    while at > 1 and words[at - 1].casefold() in _ADVERBS:
+        at -= 1
     who = next((i for i, word in enumerate(words) if i > 1 and word.casefold() == "who"), 0)
     if not at and not relative and who:
         return " ".join(words[:who]), " ".join(words[who + 1 :])
