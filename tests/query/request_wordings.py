@@ -72,6 +72,13 @@ COUNTS: tuple[tuple[str, str, Request], ...] = (
     ("patient", "How many people in the data smoke?", Request("count", condition="smoke")),
     ("client", "How many clients are we suing?", Request("count", condition="suing")),
     ("patient", "Roughly how many patients on metformin have nausea?", Request("count", "metformin", "nausea")),
+    ("patient", "How many patients out of those with fever had chills?", Request("count", "fever", "chills")),
+    (
+        "patient",
+        "What's the number of notes with a mention of sepsis?",
+        Request("count", condition="mention of sepsis"),
+    ),
+    ("patient", "How many of the patients admitted in 2023 died?", Request("count", "admitted in 2023", "died")),
 )
 SHARES: tuple[tuple[str, str, Request], ...] = (
     (
@@ -141,6 +148,7 @@ SHARES: tuple[tuple[str, str, Request], ...] = (
         Request("share", "Winter Hand", "surgery"),
     ),
     ("patient", "How often does fever occur in Winter Hand?", Request("share", "Winter Hand", "fever")),
+    ("patient", "Share of women among patients with Winter Hand", Request("share", "Winter Hand", "women")),
 )
 LISTS: tuple[tuple[str, str, Request], ...] = (
     (
@@ -211,6 +219,16 @@ LISTS: tuple[tuple[str, str, Request], ...] = (
         Request("list", "ginger gloves", attribute="side effects"),
     ),
     ("patient", "Which symptoms are typical of Winter Hand?", Request("list", "Winter Hand", attribute="symptoms")),
+    (
+        "patient",
+        "What are the most frequent reasons for admission among patients over 80?",
+        Request("list", "over 80", attribute="reasons for admission"),
+    ),
+    (
+        "patient",
+        "List the drugs for Winter Hand with their frequencies",
+        Request("list", "Winter Hand", attribute="drugs"),
+    ),
 )
 COMPARISONS: tuple[tuple[str, str, Request], ...] = (
     (
@@ -309,6 +327,16 @@ COMPARISONS: tuple[tuple[str, str, Request], ...] = (
         "patient",
         "Who has fever more often, men or women?",
         Request("compare", condition="fever", groups=("men", "women")),
+    ),
+    (
+        "patient",
+        "Compare patients in ward 3 with patients in ward 5 in terms of length of stay",
+        Request("compare", attribute="length of stay", groups=("ward 3", "ward 5")),
+    ),
+    (
+        "patient",
+        "Do older patients fall more often than younger patients?",
+        Request("compare", condition="fall", groups=("older", "younger")),
     ),
 )
 TRENDS: tuple[tuple[str, str, Request], ...] = (

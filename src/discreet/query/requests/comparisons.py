@@ -21,7 +21,8 @@ _PATTERNS = (
     rf"how much {_MORE} (?:is|are|was|were) (?P<what>.+?) {_IN} (?P<a>.+?) than (?P<b>.+)",
     rf"who (?P<holds>.+?) {_OFTEN}\s?[:,;-]?\s(?P<groups>.+ or .+)",
     rf"(?:is|are|was|were|do|does|did|have|has) (?P<a>.+?) {_OFTEN}(?: to)? (?!than\b)(?P<holds>.+?) than (?P<b>.+)",
-    rf"(?:is|are|was|were|do|does|did|have|has) (?P<whose>.+?) (?:{_OFTEN}) than (?P<b>.+)",
+    rf"(?:is|are|was|were) (?P<whose>.+?) {_OFTEN} than (?P<b>.+)",
+    rf"(?:do|does|did|have|has) (?P<whose>.+?) (?P<does>{_OFTEN}) than (?P<b>.+)",
     r"compare (?P<measure>.+?) (?:between|among|across) (?P<groups>.+? (?:and|versus|vs\.?|with) .+)",
     r"compare (?P<measure>the .+?|\w+) (?:in|for) (?P<groups>.+? (?:and|versus|vs\.?|with) .+)",
     r"compare (?P<measure>the \w+) of (?P<groups>.+? (?:and|versus|vs\.?|with) .+)",
@@ -50,7 +51,7 @@ def compared(text: str, nouns: Nouns) -> Request | None:
 
 def _request(parts: dict[str, str], nouns: Nouns) -> Request | None:
     if "whose" in parts:
-        return _than(parts["whose"], parts["b"], nouns)
+        return _than(parts["whose"], parts["b"], "does" in parts, nouns)
     groups = _several(parts["groups"], nouns) if "groups" in parts else _two(parts["a"], parts["b"], nouns)
     if (
         len(groups) < 2
@@ -66,7 +67,7 @@ def _request(parts: dict[str, str], nouns: Nouns) -> Request | None:
     return Request("compare", attribute=phrase(parts.get("attribute", "")), groups=groups)
 
 
-def _of_what(what: str, groups: tuple[str, ...], is_attribute: bool, nouns: Nouns) -> Request:
+def _of_what(what: str, groups: tuple[str, ...], is_attribute: bool, nouns: Nouns) -> Request | None:
     """Return a comparison of a share or of an attribute: "share of fever", "treatment"."""
     measured = typical(what, nouns)
     if measured:
@@ -77,6 +78,8 @@ def _of_what(what: str, groups: tuple[str, ...], is_attribute: bool, nouns: Noun
     if shared:
         held = anything(what[shared.end() :], nouns)
         return Request("compare", condition=held.condition, groups=groups, negated=held.negated)
+    if re.fullmatch(nouns.counted, phrase(what), FLAGS):
+        return None
     if is_attribute:
         return Request("compare", attribute=phrase(what), groups=groups)
     return Request("compare", condition=phrase(what), groups=groups)
@@ -95,14 +98,14 @@ def _several(text: str, nouns: Nouns) -> tuple[str, ...]:
     return ()
 
 
-def _than(first: str, second: str, nouns: Nouns) -> Request | None:
+def _than(first: str, second: str, does: bool, nouns: Nouns) -> Request | None:
     """Return a comparison of two statements about units, or of two conditions."""
     left, right = statement(with_verb(first), nouns), statement(second, nouns)
     if left and left.said and left.population:
         return Request(
             "compare", condition=left.condition, groups=(left.population, group(second, nouns)), negated=left.negated
         )
-    if (left and left.said) or right:
+    if does or (left and left.said) or right:
         return None
     groups = _two(first, second, nouns)
     return Request("compare", groups=groups) if all(groups) else None

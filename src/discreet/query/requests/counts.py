@@ -65,9 +65,11 @@ def _of_units(kind: Kind, text: str, nouns: Nouns) -> Request | None:
     if causes:
         return Request(kind, whom(causes["who"], nouns), phrase(causes["what"]))
     held = statement(text, nouns)
-    if held is not None:
-        return _request(kind, _passive(held, text, nouns))
-    return _condition_first(kind, text, nouns) if kind == "share" or re.search(r"\bnumber of\b", text) else None
+    among = re.match(rf"{nouns.narrow} (?:among|amongst|in|of)\s", text, FLAGS)
+    first = _condition_first(kind, text, nouns) if among else None
+    if first or held is None:
+        return first or (_condition_first(kind, text, nouns) if kind == "share" else None)
+    return _request(kind, _passive(held, text, nouns))
 
 
 def _passive(held: Holding, text: str, nouns: Nouns) -> Holding:

@@ -1,6 +1,7 @@
 """Lists, such as "What are the most common symptoms of X?" and "Top 5 diagnoses"."""
 
 import re
+from dataclasses import replace
 
 from discreet.query.requests.counts import whom
 from discreet.query.requests.phrases import FLAGS, Nouns, phrase
@@ -17,7 +18,8 @@ _N = rf"(?P<n>\d{{1,4}}|{'|'.join(_NUMBERS)})"
 _COMMON = r"(?:most (?:common|frequent|often (?:named|mentioned|reported|prescribed|given)|frequently \w+|commonly \w+|"
 _COMMON += r"prevalent|typical|widespread)|commonest)"
 _FREQUENT = r"(?:most (?:often|frequently|commonly|common|frequent)|and how (?:often|frequently)|by frequency|"
-_FREQUENT += r"and how (?:common|frequent)(?= (?:is|are))|most)"
+_FREQUENT += r"with (?:their )?(?:frequency|frequencies|counts|numbers|shares)|and how (?:common|frequent)"
+_FREQUENT += r"(?= (?:is|are))|most)"
 _OF = r"(?:of|for|in|among|amongst|with|against|from|behind|at|by)"
 _SUMMARY = re.compile(r"(?:topic|theme|finding|trend|point|message|pattern)s?", FLAGS)
 
@@ -69,6 +71,12 @@ def _of(text: str, most: int, nouns: Nouns) -> Request | None:
     found = re.fullmatch(rf"(?P<what>.+?)(?: {_OF} (?P<who>.+))?", text, FLAGS)
     if not found:
         return None
+    for split in re.finditer(rf" {_OF} ", found["who"] or "", FLAGS):
+        who = found["who"][split.end() :]
+        if statement(who, nouns):  # such as "reasons for admission among patients over 80"
+            plain = _made(found["what"], who, most, nouns)
+            whole = f"{found['what']}{text[found.end('what') : found.start('who') + split.start()]}"
+            return plain and replace(plain, attribute=phrase(whole))
     return _made(found["what"], found["who"] or "", most, nouns)
 
 

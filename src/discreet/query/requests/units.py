@@ -57,6 +57,7 @@ _SEEN = re.compile(
 )
 _ADVERBS = frozenset("also ever still then later already usually often".split())
 _RELATIVE = frozenset("who that which whom whose and or but".split())
+_NO_VERB = _RELATIVE | frozenset("a an the no my our their his her of with".split())
 _AFTER_PAST = frozenset("a an the their his her its with for of from in by to on against at after within early".split())
 _HELPERS = (
     r"(?:have|has|had|do|does|did|is|are|was|were|be|been|being|can|could|will|would|may|might|to|ever|also|already|"
@@ -88,6 +89,7 @@ def statement(text: str, nouns: Nouns) -> Holding | None:
     rest = re.sub(r"^\s*(?:there\b|are there\b|were there\b|is there\b)\s*", " ", found["rest"], flags=FLAGS).strip()
     rest = re.sub(r"^(?:are|were|have been|did we have|do we have|do i have)$", "", rest, flags=FLAGS)
     rest = _SEEN.sub("", rest)
+    rest = re.sub(r"^(?:out of|of|among) (?:all )?(?:those|the ones)\s+", "", rest, flags=FLAGS)
     rest = re.sub(r"^(?:do|did) (?:we|i) (?:have|see|treat)\s+", "", rest, flags=FLAGS)
     rest = re.sub(r"^(?:do|did|are|were|have) (?:we|i)\s+", "", rest, flags=FLAGS)
     rest = re.sub(r"^in (?:the|my|our|this) (?:notes|documents|records|data|vault|corpus)\s+", "", rest, flags=FLAGS)
@@ -146,7 +148,7 @@ def _split(rest: str) -> tuple[str, str]:
 def _main_verb(words: list[str], start: int) -> int:
     """Return the index of the main verb, or 0."""
     low = [word.casefold().strip(",") for word in words]
-    free = [i for i in range(start, len(low)) if low[i - 1] not in _RELATIVE and not _is_name(words[i])]
+    free = [i for i in range(start, len(low)) if low[i - 1] not in _NO_VERB and not _is_name(words[i])]
     auxiliaries = [i for i in free if low[i] in _AUXILIARY]
     verbs = [i for i in free if low[i] in _VERBS]
     past = [i for i in free if low[i].endswith("ed") and (i + 1 == len(low) or low[i + 1] in _AFTER_PAST)]
