@@ -15,6 +15,12 @@ from discreet.algorithms.dp_vote_rag import DPVoteRAG
 from discreet.algorithms.murag import MuRAG
 from discreet.algorithms.murag_ada import MuRAGAda
 from discreet.algorithms.naive_multi_rag import NaiveMultiRAG
+from discreet.algorithms.statistics.compare import Compare
+from discreet.algorithms.statistics.count import Count
+from discreet.algorithms.statistics.list_values import ListValues
+from discreet.algorithms.statistics.share import Share
+from discreet.algorithms.statistics.trend import Trend
+from discreet.algorithms.statistics.typical import Typical
 from discreet.baselines.knn_lm import KnnLM
 from discreet.baselines.ksa import KSA
 from discreet.baselines.non_rag import NonRAG
@@ -44,6 +50,12 @@ BUILT_IN: dict[str, type[Algorithm]] = {
         MuRAGAda,
         ProjectionRAG,
         KnnLM,
+        Count,
+        Share,
+        Compare,
+        Trend,
+        Typical,
+        ListValues,
     )
 }
 """The algorithms of this package, by the names that the command line uses."""
@@ -134,16 +146,22 @@ __all__ = [
     "KSA",
     "RAG",
     "Adaptive",
+    "Compare",
     "Consensus",
+    "Count",
     "DPRAGPure",
     "DPSparseVoteRAG",
     "DPVoteRAG",
     "KnnLM",
+    "ListValues",
     "MuRAG",
     "MuRAGAda",
     "NaiveMultiRAG",
     "NonRAG",
     "ProjectionRAG",
+    "Share",
+    "Trend",
+    "Typical",
     "VoteRAG",
     "make_algorithm",
 ]

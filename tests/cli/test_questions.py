@@ -16,7 +16,7 @@ from discreet.query.answer_cache import Released
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
 
-COUNT = "How many patients have Zonkitis?"
+SUMMARY = "Summarise what the notes say about Zonkitis."
 KNOWN = {"What helps against Zonkitis?": "blerpox", "What helps against Snurflaxitis?": "flarglepox"}
 
 
@@ -43,10 +43,9 @@ def english(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("question", "kind"),
     [
-        (COUNT, "number"),
-        ("List the symptoms of Zonkitis.", "one thing at a time"),
+        ("How common is it?", "number"),
         ("And which symptoms does that disease have?", "whole question"),
-        ("Summarise what the notes say about Zonkitis.", "one fact"),
+        (SUMMARY, "one fact"),
         ("Welche Behandlung gibt es bei Snurflaxitis?", "English"),
         ("Which of my patients have been treated by Dr Keller?", "one individual"),
     ],
@@ -67,15 +66,15 @@ def test_model_that_may_read_other_languages_is_asked_in_them(known: Path) -> No
 
 
 def test_anyway_is_heard(known: Path) -> None:
-    Vault.open(known).history.add(Released(COUNT, "many", "end", "murag-ada", 1))
-    assert run("ask", known, COUNT).exit_code == 2
-    assert "many" in run("ask", known, COUNT, "--anyway").output
+    Vault.open(known).history.add(Released(SUMMARY, "many", "end", "murag-ada", 1))
+    assert run("ask", known, SUMMARY).exit_code == 2
+    assert "many" in run("ask", known, SUMMARY, "--anyway").output
 
 
 def test_several_questions_are_asked_one_by_one(known: Path) -> None:
-    result = run("ask", known, *KNOWN, COUNT, "--json")
+    result = run("ask", known, *KNOWN, SUMMARY, "--json")
     lines = [json.loads(line) for line in result.stdout.splitlines()]
-    assert [line["question"] for line in lines] == [*KNOWN, COUNT]
+    assert [line["question"] for line in lines] == [*KNOWN, SUMMARY]
     assert [line.get("answer", line.get("error")) for line in lines] == [*KNOWN.values(), "CannotAnswer"]
     assert result.exit_code == 2
     shown = run("ask", known, *KNOWN).output

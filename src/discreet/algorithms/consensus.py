@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 from discreet.algorithms.common.answer import GeneratedAnswer, Support
+from discreet.algorithms.common.consensus_checks import MOST_PROPOSED, check_parameters
 from discreet.algorithms.common.consensus_release import (
     ChoiceRelease,
     OpenRelease,
@@ -21,17 +22,18 @@ from discreet.algorithms.common.consensus_release import (
     voters_needed,
 )
 from discreet.algorithms.common.ensemble import RoundBudget, VoterEnsemble
-from discreet.algorithms.common.grounded_votes import NO, YES, vote
+from discreet.algorithms.common.grounded_votes import vote
 from discreet.algorithms.dp_ksa import DPKSA
 from discreet.algorithms.dp_sparse_vote_rag import DPSparseVoteRAG
 from discreet.algorithms.text.candidates import candidates_of, named_candidate
-from discreet.algorithms.text.normalize import canonical, check_choices, choice
+from discreet.algorithms.text.normalize import canonical, choice
 from discreet.algorithms.text.rephrase import phrase
 from discreet.algorithms.text.shared_words import shared_words
-from discreet.algorithms.text.yes_no_claim import claim_of
-from discreet.errors import UnknownName, UsageError
+from discreet.algorithms.text.yes_no_claim import claim_of, content
+from discreet.errors import UsageError
 from discreet.generation.capabilities import Capability
 from discreet.generation.model import LanguageModel
+from discreet.generation.voters import VoterBatch
 from discreet.privacy.change import Change
 from discreet.privacy.filter import Priced, PrivacyFilter
 from discreet.privacy.mechanisms.counted_answer import CountedAnswer
@@ -39,16 +41,17 @@ from discreet.privacy.mechanisms.leader_selection import MOST_CANDIDATES
 from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
 from discreet.privacy.private import Private
 from discreet.retrieval.documents import Passage
+from discreet.retrieval.sealed_corpus import SealedCorpus
 
-FALLBACKS = ("keywords", "sparse")
-MOST_CHOICES = 10_000
-MOST_PROPOSED = 100
 # The prompt lists at most so many choices. More would leave no room for the question.
 _NAMED_IN_PROMPT = 20
 # A budget is refused if even a unanimous answer would be released with a smaller probability.
 _HOPELESS = 0.01
 # The choice of a voter without documents, if votes come and go; and the number of no choice.
 _ABSENT, _ABSTAINS = "", -1
+
+Answers = tuple[Private[tuple[tuple[str, ...], str]], str]
+"""The answer of each voter with its texts, and the public answer."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +80,8 @@ class Consensus(VoterEnsemble):
         fallback_share: the part of epsilon for the fallback, in equal parts for its stages. Unused without a fallback.
         private_tokens: the number of private tokens that the stage "sparse" should afford.
         sentence: whether the public model puts the released answer into a sentence. This costs nothing.
+        readings: whether a voter's answer is what was read of its documents before (`discreet read`): the value of the
+            statement that fits the question best. No model is asked then, and the answer is in no sentence.
     """
 
     name: ClassVar[str] = "consensus"
@@ -94,6 +99,7 @@ class Consensus(VoterEnsemble):
     fallback_share: float = 0.5
     private_tokens: int = 4
     sentence: bool = True
+    readings: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -101,33 +107,7 @@ class Consensus(VoterEnsemble):
             if isinstance(getattr(self, name), str):
                 raise UsageError(f"{name} is a sequence of texts, not one text.")
             object.__setattr__(self, name, tuple(getattr(self, name)))
-        for stage in self.fallback:
-            if stage not in FALLBACKS:
-                raise UnknownName("fallback", stage, FALLBACKS)
-        if len(set(self.fallback)) < len(self.fallback):
-            raise UsageError(f"A fallback is named twice: {', '.join(self.fallback)}. Name each once.")
-        if not 0 < self.fallback_share < 1:
-            raise UsageError(f"fallback_share lies between 0 and 1, not {self.fallback_share}.")
-        if len(self.propose) > MOST_PROPOSED:
-            raise UsageError(f"{len(self.propose)} proposed answers are more than {MOST_PROPOSED}. Propose fewer.")
-        if self.choices:
-            if self.propose:
-                raise UsageError("With choices, no other answer can be released. Leave out `propose` or the choices.")
-            check_choices(self.choices)
-            if len(self.choices) > MOST_CHOICES:
-                raise UsageError(f"{len(self.choices)} choices are more than {MOST_CHOICES:,}.")
-            if self.fallback:
-                raise UsageError(
-                    "With choices, one of them is always released, so a fallback never runs. Leave out one of both."
-                )
-            if self.unsaid and self.unsaid not in self.choices:
-                raise UsageError(f"'{self.unsaid}' (unsaid) is not among the choices. Add it to them.")
-            if self.grounded and (not self.unsaid or set(self.choices) != {YES, NO, self.unsaid}):
-                raise UsageError(f"Grounded votes are '{YES}', '{NO}' and `unsaid`. Make these the choices.")
-        elif self.vote_shares or self.flip or self.unsaid:
-            raise UsageError(
-                "Shares of the vote, permute-and-flip and `unsaid` need public choices. Name at least two."
-            )
+        check_parameters(self)
 
     def failures(self, delta: float) -> float:
         """Return the part of a question's delta that the mechanisms may use.
@@ -230,8 +210,7 @@ class Consensus(VoterEnsemble):
         """Return the answer that most voters gave, if enough voters agree."""
         if self.grounded and self.choices:
             return self._choose(self._grounded(question, documents, model, known), model, privacy, rounds)
-        voters = self.start_voters(question, documents, model, known)
-        shares, public = voters.grounded()
+        voters, (shares, public) = self._ask(question, documents, model, known)
         answers = shares.map(lambda share: share[1])
         if self.choices:
             goes = comes_and_goes(shares.change)
@@ -254,10 +233,39 @@ class Consensus(VoterEnsemble):
             if isinstance(inner, DPKSA):
                 draft = inner.decide(question, answers, public, model, privacy, each, known)
             else:
+                assert voters is not None  # no fallback without a model
                 draft = inner.vote(voters, documents, model, privacy, each)
             if draft.stopped != "public":
                 break
         return draft
+
+    def look_up(
+        self, question: str, documents: Private[tuple[Passage, ...]], corpus: SealedCorpus
+    ) -> Private[tuple[Passage, ...]]:
+        """Return the documents, with their statements that fit the question if these are the answers."""
+        return corpus.stated(self.asked(question), documents, content) if self.readings else documents
+
+    def _ask(
+        self, question: str, documents: Private[tuple[Passage, ...]], model: LanguageModel, known: str
+    ) -> tuple[VoterBatch | None, Answers]:
+        """Return the voters, and their answers with their documents; without a model, what was read before."""
+        if not self.readings:
+            voters = self.start_voters(question, documents, model, known)
+            return voters, voters.grounded()
+        shares = documents.map(
+            lambda own: (tuple(one.text for one in own), next((one.stated for one in own if one.stated), ""))
+        )
+        return None, (shares, "")
+
+    @property
+    def needs_model(self) -> bool:
+        """Whether a model is asked: not if the documents were read before."""
+        return not self.readings
+
+    @property
+    def needs_readings(self) -> bool:
+        """Whether the answers were read before."""
+        return self.readings
 
     def hears_candidates(self, change: Change) -> bool:
         """Return whether public answers can be candidates of the vote if units change it like this."""
@@ -317,7 +325,7 @@ class Consensus(VoterEnsemble):
         """Return each voter's vote on the claim: yes, no, or None. The model is called only if the claim needs it."""
         claim = claim_of(question)
         if claim.open:
-            shares, _ = self.start_voters(question, documents, model, known).grounded()
+            _, (shares, _) = self._ask(question, documents, model, known)
         else:
             shares = documents.map(lambda own: (tuple(passage.text for passage in own), ""))
         goes = comes_and_goes(documents.change)
@@ -342,7 +350,8 @@ class Consensus(VoterEnsemble):
     def _said(
         self, question: str, winner: str, model: LanguageModel, public: str, votes: CountedAnswer | None
     ) -> GeneratedAnswer:
-        text = phrase(model, question, winner, self.prefix, self.max_tokens) if self.sentence else winner
+        in_sentence = self.sentence and not self.readings
+        text = phrase(model, question, winner, self.prefix, self.max_tokens) if in_sentence else winner
         support = Support(votes.count, votes.low, votes.high) if votes else None
         tokens = len(model.encode(text))
         return GeneratedAnswer(text, "end", tokens, released=(winner,), support=support, public_text=public)

@@ -24,7 +24,7 @@ def print_answer(answer: Answer, *, show_public: bool = False, verbose: bool = F
         out.print(f"  votes, with noise: {votes}", markup=False)
     elif answer.support:
         out.print(f"  released: {', '.join(answer.released)} ({_about(answer)})", markup=False)
-    elif answer.released and answer.released != (answer.text,):
+    elif answer.released and answer.released != (answer.text,) and not answer.table:  # its text has all numbers
         out.print(f"  released: {', '.join(answer.released)}", markup=False)
     print_receipt(answer, verbose=verbose)
     if answer.remaining is not None:

@@ -6,10 +6,12 @@ from typing import Annotated, Any
 
 import typer
 
+from discreet.algorithms.common.answer import Answer
 from discreet.cli.app import Json, VaultPath, app
+from discreet.cli.kinds import FACT, Chooser, print_plan
 from discreet.cli.output import explained
-from discreet.cli.parameters import Params, accept_parameters, choose_algorithm, parse_for_any
-from discreet.cli.questions import Shown, answerable, ask_each
+from discreet.cli.parameters import Params, accept_parameters, parse_for_any
+from discreet.cli.questions import Shown, ask_each
 from discreet.errors import UsageError
 from discreet.parameters import read_assignments
 from discreet.registry import ALGORITHMS
@@ -38,6 +40,10 @@ def ask(
     anew: Annotated[bool, typer.Option("--anew", help="Ask an earlier question again, and pay again.")] = False,
     reuse: Annotated[bool, typer.Option("--reuse/--no-reuse", hidden=True)] = True,
     public: Annotated[bool, typer.Option("--public/--no-public", hidden=True)] = True,
+    kind: Annotated[
+        str | None, typer.Option(metavar="KIND", help="The kind of the question: fact, count, share, list, ...")
+    ] = None,
+    show_plan: Annotated[bool, typer.Option("--plan", help="Print kind, price and expected error, and stop.")] = False,
     anyway: Annotated[bool, typer.Option("--anyway", help="Ask also unsupported kinds of questions.")] = False,
     quantum: Annotated[
         float,
@@ -73,18 +79,25 @@ def ask(
             opened.ask_corpus, corpus=corpus, max_tokens=free.get("max_tokens") or 32, prefix=free.get("prefix", "")
         )
         return ask_each(opened, question, read, shown=shown)
-    chosen = choose_algorithm(algorithm or opened.default_algorithm().name, param, given)
-    paid = partial(
-        opened.ask,
-        algorithm=chosen,
-        not_private=not_private,
-        reuse=reuse,
-        anew=anew,
-        public=public,
-        quantum=quantum,
-        propose=propose,
-    )
-    check = None if anyway or not_private else answerable(opened, tuple(choice or ()))
+    chooser = Chooser(opened, algorithm or "", param or (), given, kind or (FACT if propose or not_private else ""))
+    if show_plan:
+        for one in question:
+            print_plan(opened, one, chooser.choose(one), as_json=as_json)
+        return 0
+
+    def paid(asked: str) -> Answer:
+        return opened.ask(
+            asked,
+            chooser.choose(asked),
+            not_private=not_private,
+            reuse=reuse,
+            anew=anew,
+            public=public,
+            quantum=quantum,
+            propose=propose,
+        )
+
+    check = None if anyway or not_private else chooser.check(tuple(choice or ()))
     return ask_each(opened, question, paid, check, shown=shown)
 
 

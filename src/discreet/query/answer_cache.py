@@ -16,12 +16,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from threading import Lock
-from typing import BinaryIO, get_args
+from typing import Any, BinaryIO, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.algorithms.common.answer import Stopped, Support
+from discreet.algorithms.common.answer import Figure, Stopped, Support
 from discreet.errors import StoreError
 from discreet.retrieval.embedding import Embedder
 from discreet.system.essence import essence
@@ -45,10 +45,11 @@ class Released:
         stopped: the reason of its end.
         algorithm: the name of its algorithm.
         tokens: its number of tokens.
-        choices: the public choices of the answer.
+        choices: the public choices of the answer, or what else sets it apart (`Algorithm.set_apart`).
         released: the short answer or the keywords, if it was paid as a whole.
         shares: noisy numbers of votes for each choice, if they were paid.
         support: the noisy number of units that gave the answer, as plain data, if it was released with it.
+        table: the numbers of a statistic, as plain data.
         vector: the vector of the question, as `AnswerCache.add` writes it; empty for "no answer".
         public_text: the answer of the model without documents, if it is the same, or if there is "no answer".
         way: a hash of the algorithm and its parameters; empty in lines of version 1.
@@ -63,6 +64,7 @@ class Released:
     released: tuple[str, ...] = ()
     shares: dict[str, int] | None = None
     support: dict[str, int] | None = None
+    table: tuple[dict[str, Any], ...] = ()
     vector: str = field(default="", repr=False)
     public_text: str = ""
     way: str = ""
@@ -131,7 +133,8 @@ class AnswerCache:
 
     def add(self, released: Released) -> None:
         """Keep a release, durably. An answer is kept with its question's vector, which is then not computed again."""
-        vector = self._encoded(released.question) if released.is_answer else ""
+        # Numbers help no other question, and a statistic needs no embedder.
+        vector = self._encoded(released.question) if released.is_answer and not released.table else ""
         line = {"version": LINE} | asdict(released) | {"vector": vector}
         try:
             with self._path.open("a", encoding="utf-8") as file:
@@ -249,4 +252,6 @@ def _fits(found: Released) -> bool:
         and all(isinstance(each, list | tuple) and all(isinstance(one, str) for one in each) for each in several)
         and (found.shares is None or isinstance(found.shares, dict))
         and (found.support is None or Support.is_described(found.support))
+        and isinstance(found.table, list | tuple)
+        and all(map(Figure.is_described, found.table))
     )

@@ -9,6 +9,7 @@ from discreet.generation.model import LanguageModel
 from discreet.query.answer_cache import AnswerCache
 from discreet.query.public_context import PublicContext
 from discreet.retrieval.sealed_corpus import SealedCorpus
+from discreet.synthesis.readings import Readings
 
 if TYPE_CHECKING:
     from discreet.ledger.protocol import VaultLedger
@@ -48,6 +49,10 @@ class QueryComponents(Protocol):
     @property
     def public_context(self) -> PublicContext:
         """The corpus that the public prompt may read."""
+
+    @property
+    def readings(self) -> Readings:
+        """What the model read in the texts."""
 
     @property
     def flight_secret(self) -> bytes:

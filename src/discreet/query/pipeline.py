@@ -10,6 +10,7 @@ from discreet.algorithms.common.answer import Answer
 from discreet.algorithms.common.plan import ANY_VOCABULARY, Plan
 from discreet.baselines.rag import RAG
 from discreet.generation.model import LanguageModel
+from discreet.generation.no_model import NO_MODEL
 from discreet.planning.askable import check_askable
 from discreet.privacy.account import Payment
 from discreet.privacy.accounting import Budget, Spending
@@ -24,6 +25,7 @@ from discreet.query.odometer import Odometer, times, unit_cost
 from discreet.query.proposals import propose
 from discreet.query.recall import ALIKE, RELATED, find_released, keep_answer, public_record, repeat_answer
 from discreet.query.single_flight import alone_with
+from discreet.query.statistics import check_known
 from discreet.query.validation import (
     check_ceiling,
     check_declared,
@@ -151,7 +153,8 @@ class QueryPipeline:
 
     def simulate(self, question: str, algorithm: Algorithm, how: Simulation) -> Answer:
         """Answer a question without paying: see `Vault.simulate`."""
-        parts, model = self._parts, how.model or self._parts.model
+        parts = self._parts
+        model = (how.model or parts.model) if algorithm.needs_model else NO_MODEL
         question, unit, history = normalize_question(question), parts.settings.unit_field, how.history
         check_declared(algorithm)
         known = find_released(history, question, algorithm) if history else None
@@ -200,6 +203,7 @@ class QueryPipeline:
         algorithm = with_choices(algorithm, question)
         require_opt_in(algorithm, options.not_private)
         check_askable(parts.path, parts.settings, algorithm, parts.ledger.budget)
+        check_known(algorithm, parts.settings, read=parts.readings.complete)
         plan = algorithm.plan(parts.ledger.budget, ANY_VOCABULARY) if algorithm.private else None
         check_plan(algorithm, plan)
         return Request(question, algorithm, plan, options)
@@ -216,7 +220,7 @@ class QueryPipeline:
         if request.options.anew or not self._remembers(request):
             return self._pay(request, lambda: self._related(request, others=True) if self._remembers(request) else [])
         parts = self._parts
-        with alone_with(request.question, request.algorithm.public_choices, parts.flight_secret, parts.ledger):
+        with alone_with(request.question, request.algorithm.set_apart, parts.flight_secret, parts.ledger):
             # Another asker may have paid meanwhile.
             return self._recall(request) or self._pay(request, lambda: self._related(request))
 
@@ -225,20 +229,24 @@ class QueryPipeline:
         parts, algorithm = self._parts, request.algorithm
         check_ceiling(request.plan, request.options.ceiling)
         ceiling = self._admit(request)  # a refusal comes before the model is loaded
-        parts.load()
-        before = related()
-        texts = parts.public_context.texts if request.options.public and request.plan else None
+        if algorithm.needs_model:
+            parts.load()
+        before = related() if algorithm.needs_model else []
+        texts = (
+            parts.public_context.texts if request.options.public and request.plan and algorithm.needs_model else None
+        )
         query = Query(request.question, public_record(before, texts, request.question))
         by_unit, unit = parts.settings.payment == "unit", parts.settings.unit_field
-        algorithm.prepare(request.question, parts.model)
+        model = parts.model if algorithm.needs_model else NO_MODEL
+        algorithm.prepare(request.question, model)
         asked = algorithm
         if request.options.propose is not None and algorithm.hears_proposals:
-            found = propose(request.question, request.options.propose, before, algorithm, parts.model)
+            found = propose(request.question, request.options.propose, before, algorithm, model)
             asked = algorithm.with_proposals(found)
         execution = Execution(request.options.id or uuid.uuid4().hex, query, asked, ceiling, by_unit, unit)
         parts.ledger.begin(execution.id, algorithm.name, request.question, private=algorithm.private)
         parts.asked.append(execution.id)
-        answered = execution.answer(self._corpus(algorithm), parts.model, parts.ledger)
+        answered = execution.answer(self._corpus(algorithm), model, parts.ledger)
         parts.ledger.finish(execution.id, answered.stopped)
         if parts.settings.history and request.plan:
             answered = keep_answer(parts.history, request.question, _as_kept(request), answered)

@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 from hashlib import blake2b
 
 from discreet.algorithms.common.algorithm import Algorithm
-from discreet.algorithms.common.answer import Answer, GeneratedAnswer, Support
+from discreet.algorithms.common.answer import Answer, Figure, GeneratedAnswer, Support
 from discreet.errors import StoreError
 from discreet.privacy.filter import released_before
 from discreet.query.answer_cache import NOTHING, AnswerCache, Released, as_record
@@ -18,7 +18,7 @@ RELATED, ALIKE = 3, 0.5
 
 def find_released(history: AnswerCache, question: str, algorithm: Algorithm) -> Released | None:
     """Return the earlier release to the same question, an answer or "no answer"; None if it lacks required shares."""
-    known = history.same(question, algorithm.public_choices, fingerprint(algorithm))
+    known = history.same(question, algorithm.set_apart, fingerprint(algorithm))
     if known is None or not known.is_answer:
         return known
     return known if known.shares or not algorithm.releases_shares else None
@@ -63,6 +63,7 @@ def repeat_answer(known: Released, unit: str) -> Answer:
         released=tuple(known.released),
         shares=known.shares,
         support=Support(**known.support) if known.support else None,
+        table=tuple(Figure(**one) for one in known.table),
         public_text=known.public_text,
     )
     return Answer.of(generated, known.algorithm, released_before(unit))
@@ -75,10 +76,11 @@ def _as_released(question: str, algorithm: Algorithm, answer: Answer) -> Release
         answer.stopped,
         answer.algorithm,
         answer.tokens,
-        choices=algorithm.public_choices,
+        choices=algorithm.set_apart,
         released=answer.released,
         shares=answer.shares,
         support=asdict(answer.support) if answer.support else None,
+        table=tuple(asdict(one) for one in answer.table),
         public_text=answer.public_text,
         way=fingerprint(algorithm),
     )

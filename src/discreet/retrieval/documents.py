@@ -83,10 +83,17 @@ class StoredText:
 
 @dataclass(frozen=True)
 class Passage:
-    """The chunk of a unit's documents that is most similar to a question. Voters read passages."""
+    """The chunk of a unit's documents that is most similar to a question. Voters read passages.
+
+    Attributes:
+        unit: the unit.
+        text: the chunk.
+        stated: the value of the statement in it that fits the question best (`SealedCorpus.stated`).
+    """
 
     unit: str = field(repr=False)
     text: str = field(repr=False)
+    stated: str = field(default="", repr=False)
 
 
 _BREAK = re.compile(r"(?<=[.!?])\s+|\n+")

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 
 from discreet.privacy.change import Change
@@ -11,7 +12,9 @@ from discreet.privacy.private import Private
 from discreet.privacy.rows import Rows
 from discreet.retrieval.documents import Passage
 from discreet.retrieval.embedding import Embedder
+from discreet.retrieval.statement_fit import KindVectors, StatementFit, Words
 from discreet.retrieval.store import Hit, Scored, Store, Vector
+from discreet.retrieval.unit_records import UnitRecord, UnitRecords
 
 Found = Member[Hit]
 """A unit that a search found, with its key in the ledger. Its text is read when it is dealt to a voter."""
@@ -24,8 +27,12 @@ class SealedCorpus:
         secret: the key of the vault, from which the keys of units in the ledger are made.
     """
 
-    def __init__(self, store: Store, embedder: Embedder, secret: bytes = b"") -> None:
+    def __init__(
+        self, store: Store, embedder: Embedder, secret: bytes = b"", records: UnitRecords | None = None
+    ) -> None:
         self._store, self._embedder, self.secret = store, embedder, secret
+        self._records = records or UnitRecords(store)
+        self._kinds = KindVectors(embedder)
 
     def top_units(self, question: str, voters: int, units_per_voter: int = 1) -> Private[tuple[Passage, ...]]:
         """Return the passages of the nearest units, dealt to voters in a uniformly random partition, sealed.
@@ -73,6 +80,29 @@ class SealedCorpus:
         unit that was erased after the search leaves its row empty.
         """
         return partition_to_rows(found, rows, noise).map_batch(self._read)
+
+    def records(self) -> Private[Member[UnitRecord]]:
+        """Return what is known of each unit, sealed."""
+        records = self._records.all()
+        return Private([Member(unit_key(unit, self.secret), own) for unit, own in records.items()], ADD_REMOVE_ONE)
+
+    def stated(
+        self, question: str, documents: Private[tuple[Passage, ...]], words: Words
+    ) -> Private[tuple[Passage, ...]]:
+        """Return the passages, each with the value of its statement that fits the question best, sealed.
+
+        Args:
+            question: the question.
+            documents: the passages of each voter.
+            words: returns the words of a phrase that have a meaning.
+        """
+        kinds = self._kinds.of(*self._records.kinds())
+        fit = StatementFit(question, self._kinds.embed(question), kinds, words)
+
+        def read(own: tuple[Passage, ...]) -> tuple[Passage, ...]:
+            return tuple(replace(one, stated=fit.value(one.text, self._records.of(one.text))) for one in own)
+
+        return documents.map(read)
 
     def texts(self, found: Private[Hit]) -> Private[str]:
         """Return the text of each found unit, sealed; an empty text if the unit was erased after the search."""

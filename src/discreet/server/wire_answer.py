@@ -20,6 +20,7 @@ _LONGEST_WORD = 200
 _LONGEST_REASON = 10_000
 _MOST_CHARGES = 10_000
 _MOST_TOKENS = 10**6
+_MOST_VALUE = 1e300
 
 COST = mapping_of(
     optional(either(number(), text(_LONGEST_REASON))),
@@ -58,6 +59,11 @@ RECEIPT = record(
     may_lack=frozenset({"assumed"}),
 )
 
+FIGURE = record(
+    {"name": text(LONGEST_ANSWER), "kind": text(_LONGEST_WORD)}
+    | {name: number(-_MOST_VALUE, _MOST_VALUE) for name in ("value", "low", "high")}
+)
+
 ANSWER = record(
     {
         "schema": exactly(1),
@@ -73,10 +79,11 @@ ANSWER = record(
         "released": list_of(text(LONGEST_ANSWER), 1000),
         "shares": optional(mapping_of(whole(-(2**53), 2**53), 1000, text(LONGEST_ANSWER))),
         "support": optional(record({name: whole(-(2**53), 2**53) for name in ("count", "low", "high", "of")})),
+        "table": list_of(FIGURE, 10_000),
         "receipt": RECEIPT,
         "cost": optional(record({"epsilon": number(), "granted": number(), "uses": optional(whole(0, 10**9))})),
         "remaining": optional(number()),
         "kept": truth,
     },
-    may_lack=frozenset({"support"}),
+    may_lack=frozenset({"support", "table"}),
 )

@@ -34,17 +34,17 @@ class ExtractionCache:
     def of(self, texts: Sequence[str], on_progress: Callable[[int], None]) -> list[Any]:
         """Return the result of each text; call `on_progress` with the number of texts that are done."""
         known = self._known()
-        fresh = sorted({text for text in texts if _digest(text) not in known})
+        fresh = sorted({text for text in texts if digest(text) not in known})
         done = len(texts) - len(fresh)
         on_progress(done)
         for place, found in self._read(fresh):
-            digest = _digest(fresh[place])
-            line = json.dumps([*self._about, digest, found])
-            known[digest] = json.loads(line)[-1]
+            name = digest(fresh[place])
+            line = json.dumps([*self._about, name, found])
+            known[name] = json.loads(line)[-1]
             self._keep(line)
             done += 1
             on_progress(done)
-        return [known[_digest(text)] for text in texts]
+        return [known[digest(text)] for text in texts]
 
     def _keep(self, line: str) -> None:
         try:
@@ -61,11 +61,11 @@ class ExtractionCache:
         self._file.seek(0)
         for line in self._file.read().split("\n"):
             try:
-                *about, digest, value = json.loads(line)
+                *about, name, value = json.loads(line)
             except (ValueError, TypeError, RecursionError):
                 continue
-            if about == self._about and isinstance(digest, str):
-                found[digest] = value
+            if about == self._about and isinstance(name, str):
+                found[name] = value
         return found
 
 
@@ -99,5 +99,6 @@ def forget_extractions(folder: Path) -> None:
             ) from error
 
 
-def _digest(text: str) -> str:
+def digest(text: str) -> str:
+    """Return the name of a text's content."""
     return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).hexdigest()

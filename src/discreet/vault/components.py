@@ -9,6 +9,7 @@ VAULT/counter.json    the last entry of the ledger, to detect an older ledger (`
 VAULT/restored.json   the backup that the vault was restored from, if any (`operations.restore`)
 VAULT/public.jsonl    a copy of the public corpus, if one was named; its vectors in public.npz
 VAULT/synthesis/      the extractions for a synthetic corpus (`synthesis`); those of simulations in synthesis-simulated/
+VAULT/readings/       the statements that the model read in each text (`synthesis.readings`)
 VAULT/exports/        the unit of each row of exported vectors (`export`)
 VAULT/claims/         the data of baselines on projected vectors (`baselines.projected`)
 """
@@ -36,6 +37,9 @@ from discreet.retrieval.inventory import Inventory
 from discreet.retrieval.sealed_corpus import SealedCorpus, unit_key
 from discreet.retrieval.store import Store
 from discreet.retrieval.store_registry import count_units, open_store, stored_dimension
+from discreet.retrieval.unit_records import UnitRecords
+from discreet.synthesis.readings import FOLDER as READINGS
+from discreet.synthesis.readings import Readings
 from discreet.synthesis.runner import SynthesisRunner
 from discreet.vault.derived_data import CLAIMS, SIMULATED, SYNTHESIS, DerivedData
 
@@ -141,7 +145,12 @@ class VaultComponents:
     @cached_property
     def corpus(self) -> SealedCorpus:
         """The documents, sealed, as algorithms search them."""
-        return SealedCorpus(self.store, self.embedder, self.secret)
+        return SealedCorpus(self.store, self.embedder, self.secret, UnitRecords(self.store, self.readings))
+
+    @cached_property
+    def readings(self) -> Readings:
+        """What the model read in the texts."""
+        return Readings(self.path / READINGS)
 
     @cached_property
     def baseline_corpus(self) -> BaselineCorpus:

@@ -1,8 +1,9 @@
-"""Data that is derived from documents and kept outside the store. Each erasure removes all of it.
+"""Data that is derived from documents and kept outside the store. Each erasure removes it.
 
 VAULT/synthesis, VAULT/synthesis-simulated    the extractions of synthesis (`discreet.synthesis.checkpoint`)
 VAULT/claims                                  the datastores of knn-lm (`discreet.baselines.datastore`)
-VAULT/adding.*                                a mark, locked while documents are added; an unlocked one shows a crash
+VAULT/readings                                the statements of texts (`synthesis.readings`); those of other texts stay
+VAULT/adding.*                                a mark, locked while documents change; an unlocked one shows a crash
 """
 
 import fcntl
@@ -14,6 +15,8 @@ from pathlib import Path
 from discreet.baselines.datastore import forget as forget_datastores
 from discreet.retrieval.store import Store
 from discreet.synthesis.extraction_cache import forget_extractions
+from discreet.synthesis.readings import FOLDER as READINGS
+from discreet.synthesis.readings import Readings
 from discreet.vault.ingestion import Added
 
 SYNTHESIS, SIMULATED, CLAIMS = "synthesis", "synthesis-simulated", "claims"
@@ -27,7 +30,7 @@ class DerivedData:
         self._folder, self._store = folder, store
 
     def make_up(self) -> None:
-        """Remove the derived data if a process was killed while it added documents: it may have replaced some.
+        """Remove the derived data if a process was killed while it added or erased documents.
 
         Raises:
             StoreError: if a file could not be removed; the error names it.
@@ -38,7 +41,7 @@ class DerivedData:
                 mark.unlink(missing_ok=True)
 
     def forget(self) -> None:
-        """Remove all derived data.
+        """Remove all derived data; of the readings, those of texts that are no longer stored.
 
         Raises:
             StoreError: if a file could not be removed; the error names it.
@@ -46,6 +49,8 @@ class DerivedData:
         for name in (SYNTHESIS, SIMULATED):
             forget_extractions(self._folder / name)
         forget_datastores(self._folder / CLAIMS)
+        if (self._folder / READINGS).exists():
+            Readings(self._folder / READINGS).keep(stored.text for stored in self._store.texts())
 
     @contextmanager
     def erasing(self) -> Iterator[None]:
@@ -54,10 +59,11 @@ class DerivedData:
         After a crash in the block, none is left. A synthesis may read documents during the block.
         """
         self.forget()
-        try:
-            yield
-        finally:
-            self.forget()
+        with self._marked():
+            try:
+                yield
+            finally:
+                self.forget()
 
     def adding(self, add: Callable[[], Added]) -> Added:
         """Add documents. Remove the derived data if some were replaced, also after an interruption."""

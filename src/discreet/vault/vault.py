@@ -1,7 +1,7 @@
 """A vault: a folder with documents about individuals, and a ledger of the privacy loss of every release."""
 
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self, Unpack
@@ -25,6 +25,7 @@ from discreet.query.answer_cache import AnswerCache
 from discreet.query.latency import at_a_multiple
 from discreet.query.odometer import Odometer
 from discreet.query.pipeline import AskOptions, QueryPipeline, Simulation
+from discreet.query.statistics import build_statistic, statistic_asked
 from discreet.query.threshold_tuning import Tuning, release_threshold
 from discreet.reading.files import FoundFile
 from discreet.reading.intake import Intake
@@ -34,6 +35,7 @@ from discreet.retrieval.public import PublicTexts
 from discreet.retrieval.store import Store
 from discreet.synthesis.base import SynthesisAlgorithm
 from discreet.synthesis.dp_synrag.parameters import DPSynRAG
+from discreet.synthesis.readings import read_all
 from discreet.synthesis.runner import SynthesisRunner, Synthetic, Told, check_finished, make_corpus
 from discreet.system.progress import ignore_progress
 from discreet.system.turns import taking_turns
@@ -193,6 +195,18 @@ class Vault(VaultParts):
         """Erase an individual's documents; refuse later ones until `inventory.readmit`. Return the number erased."""
         return self.inventory.bury(unit)
 
+    def read(self, progress: Callable[[int, int], None] = lambda done, size: None, *, ray: str | None = None) -> int:
+        """Read the statements of all texts with the model, each text by itself. Return the number of texts.
+
+        Lists and statements about attributes need it. Nothing is released, so nothing is paid. Run it again after an
+        interruption, or after documents were added: what was read is not read again.
+
+        Args:
+            progress: called with the number of texts that are read, and that of all texts.
+            ray: the address of a Ray cluster on which the model runs.
+        """
+        return read_all(self.components.readings, self.store, self.components.model, progress, ray)
+
     def workshop(self, noise: Noise | None = None, ledger: UnitLedger | None = None) -> SynthesisRunner:
         """Return the runner that plans and makes synthetic corpora.
 
@@ -259,7 +273,7 @@ class Vault(VaultParts):
 
         Args:
             question: the question.
-            algorithm: the algorithm; `default_algorithm()` if None.
+            algorithm: the algorithm; `algorithm_for(question)` if None.
             not_private: must be true for baselines without a guarantee.
             reuse: whether released answers to this question and to related ones may be used.
             anew: whether to pay again for a question that was asked before.
@@ -275,7 +289,7 @@ class Vault(VaultParts):
                 released or charged.
             Interrupted: if Ctrl-C was pressed; charges stay.
         """
-        chosen = algorithm or self.default_algorithm()
+        chosen = algorithm or self.algorithm_for(question)
         if propose is not None and not chosen.hears_proposals:
             raise UsageError(
                 f"{chosen.name} hears no proposed answers with these parameters. Use murag-ada, or consensus with "
@@ -291,7 +305,7 @@ class Vault(VaultParts):
 
     def price(self, question: str, algorithm: Algorithm | None = None, *, reuse: bool = True) -> float:
         """Return the highest epsilon that a question may cost a unit: public. Load no model. Raise errors as `ask`."""
-        return self.pipeline.price(question, algorithm or self.default_algorithm(), AskOptions(reuse=reuse))
+        return self.pipeline.price(question, algorithm or self.algorithm_for(question), AskOptions(reuse=reuse))
 
     @property
     def pipeline(self) -> QueryPipeline:
@@ -335,9 +349,23 @@ class Vault(VaultParts):
         how = Simulation(noise, model, ledger, history, public, propose)
         return self.pipeline.simulate(question, algorithm, how)
 
+    def algorithm_for(self, question: str, **given: Any) -> Algorithm:
+        """Return the statistic that a question asks for, by public rules; `default_algorithm()` if it asks for none.
+
+        Args:
+            question: the question.
+            given: parameters of the statistic, such as `where` and `epsilon`.
+
+        Raises:
+            CannotAnswer: if it asks for a statistic that the vault cannot release.
+        """
+        request = statistic_asked(question, self.settings, self.components.language)
+        return build_statistic(request, self.settings, given) if request else self.default_algorithm()
+
     def default_algorithm(self) -> Algorithm:
-        """Return the algorithm of questions that name none."""
-        return MuRAGAda() if self.settings.payment == "unit" else Consensus()
+        """Return the algorithm of questions that name none: by what was read before, if the documents were read."""
+        consensus = Consensus(readings=self.components.readings.complete)
+        return MuRAGAda(inner=consensus) if self.settings.payment == "unit" else consensus
 
     def budget(self) -> BudgetReport:
         """Return the grant, its spent part and the rest: for the custodian."""

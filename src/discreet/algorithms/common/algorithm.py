@@ -118,6 +118,16 @@ class Algorithm(ABC):
         return self.requires
 
     @property
+    def needs_model(self) -> bool:
+        """Whether it asks a model. If not, none is loaded, and the answer depends on no earlier one."""
+        return True
+
+    @property
+    def needs_readings(self) -> bool:
+        """Whether it votes by what was read of the documents before (`discreet read`)."""
+        return False
+
+    @property
     def label(self) -> str:
         """The name, with the parameter that distinguishes two instances in a table."""
         return self.name
@@ -146,6 +156,11 @@ class Algorithm(ABC):
     def public_choices(self) -> tuple[str, ...]:
         """The public answers to choose from; empty if any answer can be released."""
         return ()
+
+    @property
+    def set_apart(self) -> tuple[str, ...]:
+        """What distinguishes two answers to one question, beside its words: an earlier answer must have the same."""
+        return self.public_choices
 
     @property
     def releases_shares(self) -> bool:

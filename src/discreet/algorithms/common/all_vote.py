@@ -160,6 +160,7 @@ class AllVoteRAG(PrivateRAG):
         rows = rounds.rule.rows(counted)
         documents = corpus.partition_to_rows(paying, rows, account.noise)
         inner = replace(rounds.inner, voters=rows.number)
+        documents = inner.look_up(query.text, documents, corpus)
         if self.by_support:
             rounds = price_by_support(rounds, math.floor(counted * rows.probability))
         draft = inner.respond(query.text, documents, model, paid, rounds, query.public)

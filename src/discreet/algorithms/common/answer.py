@@ -34,6 +34,32 @@ class Support:
 
 
 @dataclass(frozen=True)
+class Figure:
+    """A number of a statistic, with the interval that follows from the noise. It covers with probability 0.95.
+
+    Attributes:
+        name: its name: a value, a group, a period.
+        kind: "count" (of units), "share" (between 0 and 1), "difference" (of two shares) or "number".
+        value: the number.
+        low, high: the interval.
+    """
+
+    name: str
+    kind: str
+    value: float
+    low: float
+    high: float
+
+    @staticmethod
+    def is_described(value: object) -> bool:
+        """Return whether a value is the plain data of a figure (`dataclasses.asdict`)."""
+        if not isinstance(value, dict) or set(value) != {field.name for field in fields(Figure)}:
+            return False
+        texts, numbers = [value["name"], value["kind"]], [value["value"], value["low"], value["high"]]
+        return all(type(one) is str for one in texts) and all(type(one) in (int, float) for one in numbers)
+
+
+@dataclass(frozen=True)
 class GeneratedAnswer:
     """The output of an algorithm, before its receipt is attached.
 
@@ -47,6 +73,7 @@ class GeneratedAnswer:
         released: the values that were paid for as a whole: the short answer, or keywords in alphabetical order.
         shares: noisy numbers of votes for each public choice, if they were requested and paid for.
         support: the noisy number of units that gave the answer, if it was released with it.
+        table: the numbers of a statistic.
         public_text: the model's answer without documents, perhaps invented. Present if nothing was released, or if a
             consensus released the same answer.
     """
@@ -58,6 +85,7 @@ class GeneratedAnswer:
     released: tuple[str, ...] = ()
     shares: dict[str, int] | None = None
     support: Support | None = None
+    table: tuple[Figure, ...] = ()
     public_text: str = ""
 
     @classmethod
@@ -146,6 +174,7 @@ class Answer(GeneratedAnswer):
             "released": list(released),
             "shares": self.shares,
             "support": asdict(self.support) if self.support else None,
+            "table": [asdict(figure) for figure in self.table],
             "receipt": self.receipt.describe() if self.receipt else None,
             "cost": asdict(self.cost) if self.cost else None,
             "remaining": self.remaining,

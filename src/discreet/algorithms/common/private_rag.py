@@ -80,6 +80,7 @@ class PrivateRAG(Algorithm):
         """Answer `query` with a budget for each round."""
         paying, paid = self.retrieve(query, corpus, rounds, account)
         documents = corpus.partition_to_voters(paying, self.inner.voters, self.inner.units_per_voter)
+        documents = self.inner.look_up(query.text, documents, corpus)
         return self.inner.respond(query.text, documents, model, paid, rounds, query.public)
 
     @property
@@ -163,6 +164,16 @@ class PrivateRAG(Algorithm):
     def required(self) -> frozenset[Capability]:
         """The capabilities that the generation requires."""
         return self.inner.required
+
+    @property
+    def needs_model(self) -> bool:
+        """Whether the generation asks a model."""
+        return self.inner.needs_model
+
+    @property
+    def needs_readings(self) -> bool:
+        """Whether the generation votes by what was read before."""
+        return self.inner.needs_readings
 
     @property
     def label(self) -> str:

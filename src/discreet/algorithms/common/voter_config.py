@@ -8,6 +8,7 @@ from discreet.generation.prompts import DOCUMENT_TOKENS, layout
 from discreet.generation.voters import VoterBatch
 from discreet.privacy.private import Private
 from discreet.retrieval.documents import Passage
+from discreet.retrieval.sealed_corpus import SealedCorpus
 
 MOST_VOTERS = 1000
 MOST_PREFIX = 1000
@@ -54,6 +55,12 @@ class VoterConfig:
         tokens = (self.document_tokens or DOCUMENT_TOKENS) * self.units_per_voter
         asked = self.asked(question)
         layout(model, asked, prefix=self.prefix, document_tokens=tokens, max_tokens=self.max_tokens)
+
+    def look_up(
+        self, question: str, documents: Private[tuple[Passage, ...]], corpus: SealedCorpus
+    ) -> Private[tuple[Passage, ...]]:
+        """Return the documents of the voters with what the corpus knows of them; by default, unchanged."""
+        return documents
 
     def start_voters(
         self, question: str, documents: Private[tuple[Passage, ...]], model: LanguageModel, public: str = ""

@@ -1,5 +1,6 @@
 """The number of shares with each of several public values: a histogram with discrete Laplace noise."""
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,6 +30,11 @@ class NoisyHistogram:
     def calibrated(epsilon: float, values: int, change: Change) -> "NoisyHistogram":
         """Return the histogram that costs `epsilon` under `change`."""
         return NoisyHistogram(values, vote_range(change, 1.0) / epsilon)
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the noise of a count, or a little more."""
+        return math.sqrt(2) * self.scale
 
     def cost(self, change: Change) -> Cost:
         """Return a pure cost: a replaced share changes two counts by one; an added or removed share changes one."""

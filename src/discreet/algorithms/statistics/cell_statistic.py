@@ -1,0 +1,63 @@
+"""A statistic over public cells, each unit in one cell at most. Privacy-spec, part 11.
+
+1  every unit of the population that can pay, pays      `Statistic.admit`
+2  each of them is put into one public cell, or none    `cell`
+3  the cells are counted, with noise                    `choose_histogram`
+4  the answer follows from the noisy counts alone       `conclude`
+"""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+from discreet.algorithms.common.algorithm import Query
+from discreet.algorithms.common.answer import Figure, GeneratedAnswer
+from discreet.algorithms.common.plan import Plan
+from discreet.algorithms.statistics.counted import Counted
+from discreet.algorithms.statistics.noisy_cells import Histogram, choose_histogram, cost_of
+from discreet.algorithms.statistics.statistic import Statistic
+from discreet.generation.model import LanguageModel
+from discreet.privacy.account import Account
+from discreet.privacy.accounting import Budget
+from discreet.retrieval.sealed_corpus import SealedCorpus
+from discreet.retrieval.unit_records import UnitRecord
+
+OUTSIDE = -1
+"""The cell of a unit that is in none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellStatistic(Statistic):
+    """Parameters: see `Statistic`."""
+
+    def plan(self, budget: Budget, vocabulary: int) -> Plan:
+        """Return the cost of the statistic: that of one histogram."""
+        return self.price(budget).plan(cost_of(self.histogram(budget)))
+
+    def deviation(self, budget: Budget) -> float:
+        """Return the standard deviation of the noise of each count, in units."""
+        return self.histogram(budget).deviation
+
+    def histogram(self, budget: Budget) -> Histogram:
+        """Return the mechanism that counts the cells."""
+        return choose_histogram(self.price(budget), self.cells)
+
+    def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
+        """Charge the units of the population that can pay (1), count them by cell (2, 3), and conclude (4)."""
+        histogram = self.histogram(account.budget)
+        able, paid = self.admit(corpus, account)
+        counts = paid.release(histogram, able.read(lambda member: self.cell(member.value), otherwise=OUTSIDE))
+        text, table = self.conclude(Counted.by(histogram, counts))
+        return GeneratedAnswer(text, "end" if text else "public", 0, table=tuple(table))
+
+    @property
+    @abstractmethod
+    def cells(self) -> int:
+        """The number of public cells."""
+
+    @abstractmethod
+    def cell(self, record: UnitRecord) -> int:
+        """Return the cell of a unit, from its record alone; `OUTSIDE` if it is in none."""
+
+    @abstractmethod
+    def conclude(self, counted: Counted) -> tuple[str, list[Figure]]:
+        """Return the answer in words, and the numbers that it rests on; no words if they say nothing."""

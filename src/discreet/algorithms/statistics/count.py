@@ -1,0 +1,53 @@
+"""Count: how many units a condition holds of. Privacy-spec, part 11: one count, which one unit changes by one."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from discreet.algorithms.common.answer import Figure
+from discreet.algorithms.statistics.cell_statistic import CellStatistic
+from discreet.algorithms.statistics.counted import Counted, Reckon, whole
+from discreet.algorithms.statistics.population import Phrase, Population
+from discreet.retrieval.unit_records import UnitRecord
+
+
+@dataclass(frozen=True, kw_only=True)
+class Count(CellStatistic):
+    """Parameters: those of `Statistic`, and two more.
+
+    Attributes:
+        condition: what is counted, by a phrase; every unit of the population if empty.
+        negated: whether to count the units of which it does not hold.
+    """
+
+    name: ClassVar[str] = "count"
+
+    condition: str = ""
+    negated: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _ = self.counted
+
+    @property
+    def counted(self) -> Phrase:
+        """The condition."""
+        return Phrase(self.condition, self.negated and bool(self.condition))
+
+    @property
+    def members(self) -> Population:
+        """The units that are counted. No other unit has any influence, so no other one pays."""
+        return super().members.narrowed(self.counted)
+
+    @property
+    def cells(self) -> int:
+        """One cell: the units that are counted."""
+        return 1
+
+    def cell(self, record: UnitRecord) -> int:
+        """Return the only cell."""
+        return 0
+
+    def conclude(self, counted: Counted) -> tuple[str, list[Figure]]:
+        """Return the count."""
+        count = counted.figure("count", "count", Reckon([0]))
+        return f"{whole(count).capitalize()}.", [count]

@@ -1,0 +1,134 @@
+"""The noise of a statistic, by its price, and the intervals that follow from the noise alone.
+
+A unit is in one public cell at most, so a statistic costs the same for any number of cells. Public arithmetic chooses
+Laplace or Gaussian noise: the one with the smaller deviation at the price. A question by itself is cheaper with Laplace
+noise, and one of many with Gaussian noise.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.algorithms.common.plan import Plan
+from discreet.errors import UsageError
+from discreet.privacy.accounting import Budget, Spending, budget_of, largest
+from discreet.privacy.costs import Cost, Pure, Together, ZeroConcentrated
+from discreet.privacy.mechanisms.gaussian_histogram import GaussianHistogram
+from discreet.privacy.mechanisms.histogram import NoisyHistogram
+from discreet.privacy.mechanisms.keyword_counts import KeywordCounts
+from discreet.privacy.partition import ADD_REMOVE_ONE
+
+Histogram = NoisyHistogram | GaussianHistogram
+Cells = NDArray[np.float64]
+LEVEL = 0.95
+"""The probability with which an interval covers."""
+_DRAWS = 4000
+_SIZE_SHARE = 0.2
+"""The part of a list's price for the size of its population."""
+_LEAST, _MOST = 1e-9, 1e3
+
+
+@dataclass(frozen=True)
+class Price:
+    """What a statistic may cost a unit: a part of its whole budget, or an epsilon of its own.
+
+    Attributes:
+        budget: a unit's whole budget.
+        uses: the number of questions among which it is divided; 0 if `epsilon` is given.
+        epsilon: the epsilon of the question; 0 if `uses` is given.
+    """
+
+    budget: Budget
+    uses: int = 0
+    epsilon: float = 0.0
+
+    @property
+    def failures(self) -> float:
+        """The part of delta that the question's releases may use."""
+        return self.budget.failures / (self.uses or 1) * (1 - 1e-9)
+
+    def admits(self, cost: Cost) -> bool:
+        """Return whether the question may have this cost."""
+        spending = Spending.of(cost)
+        if self.uses:
+            return self.budget.admits(spending.times(self.uses))
+        return self.budget.admits(spending) and budget_of(cost, self.budget.delta).epsilon <= self.epsilon + 1e-8
+
+    def plan(self, cost: Cost) -> Plan:
+        """Return the plan of a question of this cost."""
+        return Plan(budget_of(cost, self.budget.delta), cost, 1)
+
+
+@lru_cache(maxsize=256)
+def choose_histogram(price: Price, values: int) -> Histogram:
+    """Return the histogram over `values` public cells with the least noise at a price.
+
+    Raises:
+        UsageError: if the price pays for none.
+    """
+    epsilon = largest(lambda one: price.admits(Pure(one)), _LEAST, _MOST)
+    rho = largest(lambda one: price.admits(ZeroConcentrated(one)), _LEAST, _MOST)
+    found: list[Histogram] = []
+    if price.admits(Pure(epsilon)):
+        found.append(NoisyHistogram.calibrated(epsilon * (1 - 1e-12), values, ADD_REMOVE_ONE))
+    if price.admits(ZeroConcentrated(rho)):
+        found.append(GaussianHistogram.calibrated(rho, values, ADD_REMOVE_ONE))
+    if not found:
+        raise UsageError("The price of the statistic is too small for any noise. Raise epsilon, or lower `uses`.")
+    return min(found, key=lambda one: one.deviation)
+
+
+@lru_cache(maxsize=256)
+def choose_counts(price: Price, each: int) -> tuple[GaussianHistogram, KeywordCounts]:
+    """Return the count of a population, and the counts of its values, of which a unit has at most `each`.
+
+    Raises:
+        UsageError: if the vault has no part of delta for them, or the price is too small.
+    """
+    if not price.failures:
+        raise UsageError("A list needs a delta above 0, since its values are not public. Ask about public values.")
+    delta = price.failures
+    rho = largest(lambda one: price.admits(ZeroConcentrated(one, delta)), _LEAST, _MOST)
+    if not price.admits(ZeroConcentrated(rho, delta)):
+        raise UsageError("The price of the list is too small for any noise. Raise epsilon, or lower `uses`.")
+    size = GaussianHistogram.calibrated(_SIZE_SHARE * rho, 1, ADD_REMOVE_ONE)
+    rest = (1 - _SIZE_SHARE) * rho * (1 - 1e-9)
+    return size, KeywordCounts.calibrated(rest, delta, each, ADD_REMOVE_ONE, "values")
+
+
+def cost_of(*mechanisms: Histogram | KeywordCounts) -> Cost:
+    """Return the cost of the mechanisms, one after the other."""
+    return Together(tuple(mechanism.cost(ADD_REMOVE_ONE) for mechanism in mechanisms))
+
+
+def interval(
+    counts: Sequence[int], deviations: Sequence[float], gaussian: bool, of: Callable[[Cells], Cells]
+) -> tuple[float, float]:
+    """Return the interval of a number that follows from counts, with the coverage `LEVEL`.
+
+    The true counts are the noisy ones minus the noise, whose law is public. So the interval comes from draws of that
+    law, and no document has any influence beside the released counts.
+
+    Args:
+        counts: the noisy counts, shape (cells,).
+        deviations: the standard deviation of the noise of each.
+        gaussian: whether the noise is Gaussian; else Laplace.
+        of: the function from counts, shape (draws, cells), to the number, shape (draws,). Single counts may be below 0:
+            to cut them before they are added up would make sums too large.
+    """
+    found = of(true_counts(tuple(counts), tuple(deviations), gaussian))
+    low, high = np.quantile(found, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(low), float(high)
+
+
+@lru_cache(maxsize=16)
+def true_counts(counts: tuple[int, ...], deviations: tuple[float, ...], gaussian: bool) -> Cells:
+    """Return draws of the true counts, given noisy ones: shape (draws, cells). The seed is fixed: public values."""
+    source = np.random.default_rng(0)
+    shape = (_DRAWS, len(counts))
+    noise = source.normal(size=shape) if gaussian else source.laplace(scale=np.sqrt(0.5), size=shape)
+    found: Cells = np.asarray(counts) - noise * np.asarray(deviations)
+    return found

@@ -1,0 +1,151 @@
+"""Which units a statistic is about, and what holds of one: by a phrase, or by declared fields. Privacy-spec, part 11.
+
+A test looks at the record of one unit alone. So one unit that comes or goes changes no other unit's result.
+"""
+
+import operator
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from discreet.algorithms.text.phrases import is_denied, sentences_of, spans_of
+from discreet.algorithms.text.yes_no_claim import NEGATIONS, content
+from discreet.errors import UsageError
+from discreet.retrieval.unit_records import UnitRecord, Value
+
+_RELATIONS: dict[str, Callable[[Value, Value], bool]] = {
+    "!=": operator.ne,
+    "<=": operator.le,
+    ">=": operator.ge,
+    "=": operator.eq,
+    "<": operator.lt,
+    ">": operator.gt,
+}
+_WHERE = re.compile(r"\s*([^=<>!]+?)\s*(!=|<=|>=|=|<|>)\s*(.*?)\s*", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class FieldTest:
+    """A test of a declared field, such as "ward=3" or "age>=60". A unit passes if one of its documents does.
+
+    Attributes:
+        name: the name of the field.
+        relation: =, !=, <, <=, > or >=. Dates and categories are compared as texts, without case.
+        value: what the field is compared with.
+    """
+
+    name: str
+    relation: str
+    value: str
+
+    @staticmethod
+    def parse(text: str) -> "FieldTest":
+        """Return the test that a text states.
+
+        Raises:
+            UsageError: if the text states none.
+        """
+        found = _WHERE.fullmatch(text)
+        if found is None or not found[3]:
+            raise UsageError(f"'{text}' is no test of a field. Write FIELD=VALUE, such as ward=3, or age>=60.")
+        return FieldTest(*found.groups())
+
+    def holds(self, record: UnitRecord) -> bool:
+        """Return whether one of the unit's values passes. A value of another type does not."""
+        return any(self._passes(value) for value in record.values(self.name))
+
+    def _passes(self, value: Value) -> bool:
+        wanted: Value = self.value.casefold()
+        if isinstance(value, str):
+            return _RELATIONS[self.relation](value.casefold(), wanted)
+        try:
+            return _RELATIONS[self.relation](value, float(self.value))
+        except ValueError:
+            return False
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """What holds of a unit if its own words say so: "Winter Hand", or "no fever".
+
+    Attributes:
+        text: the phrase; it holds of every unit if it is empty.
+        negated: whether it must not hold.
+    """
+
+    text: str
+    negated: bool = False
+
+    def __post_init__(self) -> None:
+        if self.text and not content(self.text):
+            raise UsageError(f"The phrase '{self.text}' has no word with a meaning of its own. Name a thing.")
+
+    def holds(self, record: UnitRecord) -> bool:
+        """Return whether it holds: the words stand close together in one of the unit's texts, and are not denied.
+
+        A declared category that consists of these words counts as well.
+        """
+        if not self.text:
+            return True
+        found = self._in_fields(record) or any(map(self._in_text, record.texts))
+        return found != (self.negated != self._begins_with_no)
+
+    def _in_fields(self, record: UnitRecord) -> bool:
+        words = content(self.text)
+        return any(
+            isinstance(value, str) and content(value) == words for fields in record.fields for value in fields.values()
+        )
+
+    def _in_text(self, text: str) -> bool:
+        words, plain = content(self.text), text.casefold()
+        if not all(word in plain for word in words):  # most texts; it saves their sentences
+            return False
+        spans = spans_of(sentences_of(text), words)
+        return any(not is_denied(*span, self._without) for span in spans)
+
+    @property
+    def _begins_with_no(self) -> bool:
+        """Whether it denies a thing: "no fever" holds of a unit that says nothing of a fever, too."""
+        return self.text.casefold().split()[0] in NEGATIONS
+
+    @property
+    def _without(self) -> bool:
+        """Whether the thing itself has a negation: "cuts that do not bleed"."""
+        return bool(NEGATIONS & set(self.text.casefold().split()[1:]))
+
+
+@dataclass(frozen=True)
+class Population:
+    """The units of which all tests hold; all units if there are none.
+
+    Attributes:
+        phrases: what their texts say.
+        fields: the tests of declared fields.
+    """
+
+    phrases: tuple[Phrase, ...] = ()
+    fields: tuple[FieldTest, ...] = ()
+
+    def holds(self, record: UnitRecord) -> bool:
+        """Return whether a unit is among them."""
+        tests: tuple[FieldTest | Phrase, ...] = (*self.fields, *self.phrases)
+        return all(test.holds(record) for test in tests)
+
+    def narrowed(self, phrase: Phrase) -> "Population":
+        """Return those of which a phrase holds as well."""
+        return Population((*self.phrases, phrase), self.fields)
+
+    def __str__(self) -> str:
+        said = [("not " if phrase.negated else "") + phrase.text for phrase in self.phrases if phrase.text]
+        return ", ".join([*said, *(f"{test.name}{test.relation}{test.value}" for test in self.fields)]) or "all"
+
+
+@lru_cache(maxsize=256)
+def population_of(phrase: str, where: Sequence[str] = ()) -> Population:
+    """Return the population that a phrase and tests of fields name.
+
+    Raises:
+        UsageError: if one of them names none.
+    """
+    return Population((Phrase(phrase),), tuple(map(FieldTest.parse, where)))

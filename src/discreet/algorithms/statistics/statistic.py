@@ -1,0 +1,97 @@
+"""What all statistics share: the population, the price, and the payment. Privacy-spec, part 11.
+
+A unit outside the population does not pay, since it has no influence. No model and no embedder is needed.
+"""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+from discreet.algorithms.common.algorithm import Algorithm, Guarantee
+from discreet.algorithms.common.ensemble import check_number
+from discreet.algorithms.common.plan import Plan
+from discreet.algorithms.statistics.noisy_cells import Price
+from discreet.algorithms.statistics.population import Population, population_of
+from discreet.errors import UsageError
+from discreet.privacy.account import Account, Payment
+from discreet.privacy.accounting import Budget
+from discreet.privacy.filter import PrivacyFilter
+from discreet.privacy.partition import Member
+from discreet.privacy.private import Private
+from discreet.retrieval.sealed_corpus import SealedCorpus
+from discreet.retrieval.unit_records import UnitRecord
+
+
+@dataclass(frozen=True, kw_only=True)
+class Statistic(Algorithm):
+    """Parameters of a statistic.
+
+    Attributes:
+        population: the units that it is about, by a phrase that their texts say: "Winter Hand". All units if empty.
+        where: tests of declared fields, such as "ward=3", that hold of these units as well.
+        epsilon: the epsilon that the question may cost a unit; if None, `uses` decides.
+        uses: the number of statistics in which each unit can take part. A unit's budget is divided among them.
+    """
+
+    guarantee: ClassVar[Guarantee] = Guarantee.DP
+    payment: ClassVar[Payment] = Payment.EACH_UNIT
+    usual_uses: ClassVar[int] = 200
+    """The number of such statistics among which a unit's grant is divided if neither `epsilon` nor `uses` is given."""
+
+    population: str = ""
+    where: tuple[str, ...] = ()
+    epsilon: float | None = None
+    uses: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "where", (self.where,) if isinstance(self.where, str) else tuple(self.where))
+        if self.uses is not None and self.uses < 1:
+            raise UsageError(f"A unit takes part in at least 1 question (uses), not {self.uses}.")
+        if self.epsilon is not None:
+            check_number("epsilon", self.epsilon)
+        _ = self.members
+
+    @property
+    def needs_model(self) -> bool:
+        """Whether it asks a model: no statistic does."""
+        return False
+
+    @property
+    def members(self) -> Population:
+        """The population."""
+        return population_of(self.population, self.where)
+
+    @property
+    def set_apart(self) -> tuple[str, ...]:
+        """What distinguishes two statistics with one question: all but the price."""
+        own = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("epsilon", "uses")}
+        return (self.name, *(f"{name}={value}" for name, value in own.items()))
+
+    @property
+    def fields_tested(self) -> tuple[str, ...]:
+        """The names of the declared fields that it reads."""
+        return tuple(test.name for test in self.members.fields)
+
+    def price(self, budget: Budget) -> Price:
+        """Return what the question may cost a unit."""
+        if self.epsilon is not None:
+            return Price(budget, epsilon=self.epsilon)
+        return Price(budget, uses=self.uses or self.usual_uses)
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes whose values it reads: declared fields, or statements that the model read."""
+        return ()
+
+    def admit(self, corpus: SealedCorpus, account: Account) -> tuple[Private[Member[UnitRecord]], PrivacyFilter]:
+        """Charge the units of the population that can pay. Return their records and the filter that spends it."""
+        members = corpus.records().keep(lambda member: self.members.holds(member.value))
+        return account.admit(members, self.plan(account.budget, 0).max_cost)
+
+    @abstractmethod
+    def deviation(self, budget: Budget) -> float:
+        """Return the standard deviation of the noise of each count, in units: public."""
+
+    @abstractmethod
+    def plan(self, budget: Budget, vocabulary: int) -> Plan:
+        """Return the cost of the statistic."""

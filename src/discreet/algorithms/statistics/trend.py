@@ -1,0 +1,90 @@
+"""Trend: how many units a condition holds of in each period. Privacy-spec, part 11: a histogram by period.
+
+A unit counts in one period: that of its earliest date between the first and the last one.
+"""
+
+from dataclasses import dataclass
+from datetime import date
+from typing import ClassVar
+
+from discreet.algorithms.common.answer import Figure
+from discreet.algorithms.statistics.cell_statistic import OUTSIDE
+from discreet.algorithms.statistics.count import Count
+from discreet.algorithms.statistics.counted import Counted, Reckon, whole
+from discreet.errors import UsageError
+from discreet.retrieval.unit_records import UnitRecord
+
+MONTHS = {"month": 1, "quarter": 3, "year": 12}
+MOST_PERIODS = 240
+USUAL_PERIODS = 12
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trend(Count):
+    """Parameters: those of `Count`, and more.
+
+    Attributes:
+        by: the length of a period: "month", "quarter" or "year".
+        date_field: the name of the declared field with the date.
+        since, until: the first and the last day, such as 2026-01-31, or a month or year. If `since` is empty, there are
+            twelve periods. If `until` is empty, it is today.
+    """
+
+    name: ClassVar[str] = "trend"
+
+    by: str = "month"
+    date_field: str = "date"
+    since: str = ""
+    until: str = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.by not in MONTHS:
+            raise UsageError(f"A trend is by {', '.join(MONTHS)}, not by '{self.by}'.")
+        if not 1 <= self.cells <= MOST_PERIODS:
+            raise UsageError(f"A trend has 1 to {MOST_PERIODS} periods, not {self.cells}. Change `since` or `until`.")
+
+    @property
+    def fields_tested(self) -> tuple[str, ...]:
+        """The names of the declared fields that it reads."""
+        return (*super().fields_tested, self.date_field)
+
+    @property
+    def _last(self) -> int:
+        return self._number(self.until or date.today().isoformat())
+
+    @property
+    def _first(self) -> int:
+        return self._number(self.since) if self.since else self._last - USUAL_PERIODS + 1
+
+    @property
+    def cells(self) -> int:
+        """The number of periods."""
+        return self._last - self._first + 1
+
+    def cell(self, record: UnitRecord) -> int:
+        """Return the period of the unit's earliest date."""
+        dates = sorted(value for value in record.values(self.date_field) if isinstance(value, str))
+        found = [place for place in (self._number(one) - self._first for one in dates) if 0 <= place < self.cells]
+        return found[0] if found else OUTSIDE
+
+    def conclude(self, counted: Counted) -> tuple[str, list[Figure]]:
+        """Return the count of each period."""
+        table = [counted.figure(self._name(place), "count", Reckon([place])) for place in range(self.cells)]
+        return "\n".join(f"{figure.name}: {whole(figure)}" for figure in table), table
+
+    def _number(self, day: str) -> int:
+        """Return the number of a day's period, counted from year 0."""
+        year, month, *_ = [*day.split("-"), "1"]
+        try:
+            date(int(year), int(month), 1)
+        except ValueError:
+            raise UsageError(f"'{day}' is no day. Write it as 2026-01-31, or a month, 2026-01, or a year.") from None
+        return (12 * int(year) + int(month) - 1) // MONTHS[self.by]
+
+    def _name(self, place: int) -> str:
+        months = (self._first + place) * MONTHS[self.by]
+        year, month = divmod(months, 12)
+        if self.by == "year":
+            return str(year)
+        return f"{year}-Q{month // 3 + 1}" if self.by == "quarter" else f"{year}-{month + 1:02}"

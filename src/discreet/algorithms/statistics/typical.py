@@ -1,0 +1,144 @@
+"""Typical: the median, the quartiles or the mean of a number. Privacy-spec, part 11.
+
+A unit's number falls into one of several bins of a public range, and the bins are counted with noise. Any quantile, and
+the mean, follow from the noisy counts. A unit with several numbers brings the middle one.
+"""
+
+import math
+import re
+from dataclasses import dataclass
+from statistics import median_low
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from discreet.algorithms.common.answer import Figure
+from discreet.algorithms.statistics.cell_statistic import OUTSIDE, CellStatistic
+from discreet.algorithms.statistics.counted import Counted, Reckon
+from discreet.algorithms.statistics.noisy_cells import Cells
+from discreet.algorithms.statistics.values import values_of
+from discreet.errors import UsageError
+from discreet.retrieval.unit_records import UnitRecord
+
+What = Literal["median", "mean", "quartiles"]
+QUANTILES = {"lower quartile": 0.25, "median": 0.5, "upper quartile": 0.75}
+RANGES = {"age": (0.0, 120.0)}
+"""Public ranges that need not be given."""
+_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Typical(CellStatistic):
+    """Parameters: those of `Statistic`, and more.
+
+    Attributes:
+        attribute: the number: a declared field, or the kind of a statement that the model read.
+        what: "median", "mean" or "quartiles".
+        low, high: the public range. Numbers outside count at its ends. It is known for an age.
+        bins: the number of bins. More bins are finer, and have more noise.
+    """
+
+    name: ClassVar[str] = "typical"
+
+    attribute: str = ""
+    what: What = "median"
+    low: float | None = None
+    high: float | None = None
+    bins: int = 30
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.attribute:
+            raise UsageError("A typical number needs an attribute: the number that is meant, such as age.")
+        if not 2 <= self.bins <= 1000:
+            raise UsageError(f"There are 2 to 1000 bins, not {self.bins}.")
+        low, high = self.range
+        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+            raise UsageError(f"The range goes from a smaller to a larger number, not from {low:g} to {high:g}.")
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The public range.
+
+        Raises:
+            UsageError: if it is not known.
+        """
+        usual = RANGES.get(self.attribute.casefold(), (None, None))
+        low, high = (
+            given if given is not None else known for given, known in zip((self.low, self.high), usual, strict=True)
+        )
+        if low is None or high is None:
+            raise UsageError(
+                f"The range of '{self.attribute}' must be public: a range taken from the documents would reveal the "
+                "extreme ones. Give it: --param low=0 --param high=100."
+            )
+        return low, high
+
+    @property
+    def cells(self) -> int:
+        """The number of bins."""
+        return self.bins
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """What is read of the units."""
+        return (self.attribute,)
+
+    def cell(self, record: UnitRecord) -> int:
+        """Return the bin of the unit's number."""
+        numbers = [number for value in values_of(record, self.attribute) if (number := _number(value)) is not None]
+        if not numbers:
+            return OUTSIDE
+        low, high = self.range
+        place = (median_low(numbers) - low) / (high - low) * self.bins
+        return min(self.bins - 1, max(0, math.floor(min(max(place, -1), self.bins))))
+
+    def conclude(self, counted: Counted) -> tuple[str, list[Figure]]:
+        """Return the number or numbers that are asked."""
+        wanted = QUANTILES if self.what == "quartiles" else {self.what: QUANTILES.get(self.what, math.nan)}
+        edges = np.linspace(*self.range, self.bins + 1)
+        table = [
+            counted.figure(name, "number", _Mean(edges) if math.isnan(part) else _Quantile(edges, part))
+            for name, part in wanted.items()
+        ]
+        table.append(counted.figure("units with a number", "count", Reckon(range(self.bins))))
+        if not table[-1].low:  # there may be no number at all
+            return "", []
+        said = "; ".join(f"{one.name} about {one.value:.3g} ({one.low:.3g} to {one.high:.3g})" for one in table[:-1])
+        return f"{said[:1].upper()}{said[1:]}.", table
+
+
+class _Quantile(Reckon):
+    """The number below which a part of the units lies; within a bin, they lie evenly."""
+
+    def __init__(self, edges: Cells, part: float) -> None:
+        self._edges, self._part = edges, part
+
+    def __call__(self, counts: Cells) -> Cells:
+        sums = np.concatenate([np.zeros((len(counts), 1)), np.cumsum(counts, axis=1)], axis=1)
+        below = np.maximum.accumulate(sums, axis=1)
+        wanted = self._part * np.maximum(sums[:, -1], 0.0)
+        rising = below + 1e-9 * np.arange(below.shape[1])
+        found = [np.interp(one, row, self._edges) for one, row in zip(wanted, rising, strict=True)]
+        return np.asarray(found)
+
+
+class _Mean(Reckon):
+    """The mean of the middles of the bins."""
+
+    def __init__(self, edges: Cells) -> None:
+        self._middles = (edges[1:] + edges[:-1]) / 2
+
+    def __call__(self, counts: Cells) -> Cells:
+        total = counts.sum(axis=1)
+        sums = counts @ self._middles
+        mean = np.divide(sums, total, out=np.full_like(total, self._middles.mean()), where=total > 0)
+        found: Cells = np.clip(mean, self._middles[0], self._middles[-1])
+        return found
+
+
+def _number(value: str | float) -> float | None:
+    if isinstance(value, float | int):
+        return float(value)
+    found = _NUMBER.search(value)
+    return float(found[0]) if found else None

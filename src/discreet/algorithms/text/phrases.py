@@ -1,0 +1,72 @@
+"""Phrases in a text: where the words of a phrase stand close together in one sentence, and whether it denies them."""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+
+from discreet.algorithms.text.keywords import STOP_WORDS
+from discreet.algorithms.text.yes_no_claim import NEGATIONS, stem
+
+_SPACES = frozenset(",|and|or|but".split("|"))
+_TOKEN = re.compile(r"\w+(?:['.&+]\w+)*|,")
+_SENTENCES = re.compile(r"[.!?;:()\[\]]+(?=\s|$)|[()\[\];]|\n")
+_BETWEEN = 3
+"""The most other words between the words of a phrase. A comma, or "and", counts as so many words."""
+
+Span = tuple[list[str], int, int]
+"""A sentence, and the start and end of a phrase in it."""
+
+
+def sentences_of(text: str) -> list[list[str]]:
+    """Return the words and commas of each sentence of a text, without case."""
+    plain = unicodedata.normalize("NFKC", text).replace("\u2019", "'").casefold()
+    return [_TOKEN.findall(part) for part in _SENTENCES.split(plain)]
+
+
+def spans_of(sentences: Sequence[list[str]], words: Sequence[str]) -> list[Span]:
+    """Return the spans in which the words stand close together: at most one in each sentence."""
+    found = ((sentence, _window(sentence, words)) for sentence in sentences)
+    return [(sentence, *window) for sentence, window in found if window]
+
+
+def _window(sentence: list[str], words: Sequence[str]) -> tuple[int, int] | None:
+    """Return the start and end of the words in a sentence, in any order; None if they are not close together.
+
+    On both sides of a comma, only the order of the phrase counts.
+    """
+    stems = [stem(word) for word in sentence]
+    for start, first in enumerate(stems):
+        missing, room = set(words), _BETWEEN
+        if first not in missing:
+            continue
+        for index in range(start, len(stems)):
+            if stems[index] in missing:
+                missing.discard(stems[index])
+            elif sentence[index] in _SPACES:
+                in_order = missing == set(words[len(words) - len(missing) :])
+                room -= _BETWEEN if in_order else _BETWEEN + 1
+            elif sentence[index] not in STOP_WORDS:
+                room -= 1
+            if not missing and room >= 0:
+                return start, index + 1
+            if room < 0:
+                break
+    return None
+
+
+def is_denied(sentence: list[str], start: int, end: int, without: bool) -> bool:
+    """Return whether a negation stands beside the span.
+
+    A negation within the span counts if the question has none there. If the question has one, its absence counts.
+    """
+    before = list(words_back(sentence[max(start - 3, 0) : start]))
+    beside = NEGATIONS & {*before, *sentence[end : end + 2]}
+    return bool(beside) or bool(NEGATIONS & set(sentence[start:end])) != without
+
+
+def words_back(words: list[str]) -> Iterator[str]:
+    """Yield the words from the last one back to a comma."""
+    for word in reversed(words):
+        if word == ",":
+            return
+        yield word

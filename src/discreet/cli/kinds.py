@@ -1,0 +1,116 @@
+"""The algorithm of each question of `discreet ask`: the one that is named, or a statistic that is asked for."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from discreet.algorithms.common.algorithm import Algorithm
+from discreet.algorithms.statistics.statistic import Statistic
+from discreet.cli.output import out, print_json
+from discreet.cli.parameters import choose_algorithm, parse_for_any
+from discreet.cli.questions import Check, answerable
+from discreet.errors import UnknownName, UsageError
+from discreet.parameters import read_assignments
+from discreet.query.requests import Kind
+from discreet.query.statistics import KINDS, build_statistic, check_known, statistic_asked
+from discreet.query.words import unit_word
+from discreet.vault import Vault
+
+_NEED_A_MODEL = {"readings", "inner", "prefix", "fallback", "units_per_voter", "document_tokens", "max_tokens"}
+"""Parameters that say how the model reads, or whether it does."""
+FACT = "fact"
+"""The kind of a question that voters answer."""
+
+
+@dataclass(frozen=True)
+class Chooser:
+    """The choice of an algorithm for each question of a command, from public values alone.
+
+    Attributes:
+        vault: the vault.
+        name: the algorithm that is named; "" for the usual one.
+        param: the parameters, in their written form.
+        given: the values of the command's own options.
+        kind: the kind that is named; "" to find it from the question.
+    """
+
+    vault: Vault
+    name: str
+    param: Sequence[str]
+    given: Mapping[str, Any]
+    kind: str = ""
+
+    def __post_init__(self) -> None:
+        if self.kind and self.kind not in (FACT, *KINDS):
+            raise UnknownName("kind of question", self.kind, (FACT, *KINDS))
+
+    def choose(self, question: str) -> Algorithm:
+        """Return the algorithm of a question.
+
+        Raises:
+            UsageError: if it has no such parameter, or the vault cannot release such a statistic.
+        """
+        found = self._statistic(question)
+        if found is not None:
+            return found
+        usual, given = self.vault.default_algorithm(), dict(self.given)
+        if not self.name and usual.needs_readings and not _NEED_A_MODEL & read_assignments(self.param).keys():
+            given["readings"] = True
+        algorithm: Algorithm = choose_algorithm(self.name or usual.name, self.param, given)
+        return algorithm
+
+    def check(self, choices: Sequence[str]) -> Check:
+        """Return a function that raises an error for a question of an unsupported kind."""
+        usual = answerable(self.vault, choices)
+
+        def check(question: str) -> None:
+            found = self._statistic(question)
+            if found is None:
+                usual(question)
+            else:
+                check_known(found, self.vault.settings, read=self.vault.components.readings.complete)
+
+        return check
+
+    def _statistic(self, question: str) -> Statistic | None:
+        if self.name or self.kind == FACT or self.given.get("choices"):
+            return None
+        settings = self.vault.settings
+        request = statistic_asked(question, settings, self.vault.components.language)
+        if self.kind and request is None:
+            raise UsageError(
+                f"The question asks for no statistic that the rules know, so its parts for {self.kind} are unknown. "
+                f"Name them: --algorithm {self.kind} --population ... --condition ..."
+            )
+        if request is None:
+            return None
+        own = {name: value for name, value in self.given.items() if value is not None and name == "epsilon"}
+        asked = replace(request, kind=cast(Kind, self.kind)) if self.kind else request
+        return build_statistic(asked, settings, _parsed(self.param) | own)
+
+
+def _parsed(param: Sequence[str]) -> dict[str, Any]:
+    """Return the parameters of a statistic. Other parameters are refused."""
+    return parse_for_any(list(KINDS), param) if read_assignments(param) else {}
+
+
+def print_plan(vault: Vault, question: str, algorithm: Algorithm, *, as_json: bool) -> None:
+    """Print what a question would cost, of what kind it is, and how far off a number may be. Nothing is paid."""
+    price, grant = vault.price(question, algorithm), vault.ledger.budget
+    unit = unit_word(vault.settings.unit_field)
+    about: dict[str, Any] = {"kind": FACT, "algorithm": algorithm.name, "epsilon": price, "granted": grant.epsilon}
+    if isinstance(algorithm, Statistic):
+        about |= {"kind": algorithm.name, "set": str(algorithm.members), "deviation": algorithm.deviation(grant)}
+    if as_json:
+        print_json(about)
+        return
+    out.print(f"Kind: {about['kind']}, by {algorithm.name}.", markup=False)
+    if isinstance(algorithm, Statistic):
+        out.print(f"Set: {about['set']}. Only {unit}s in it pay.", markup=False)
+        out.print(f"Noise of each count: a standard deviation of {about['deviation']:.3g} {unit}s.", markup=False)
+    if not price:
+        out.print("Price: nothing, since its answer was released before.")
+        return
+    out.print(
+        f"Price: at most epsilon {price:.4g} of {grant.epsilon:g} for each {unit}. Nothing is paid yet.", markup=False
+    )

@@ -1,0 +1,152 @@
+"""Questions for a statistic: the algorithm that answers one, by rules, from its public text alone.
+
+A count, a share, a list, a comparison, a trend and a typical number are about many units, and need no voters. The route
+depends on the question, on the names of the declared fields, and on whether the custodian had the documents read: all
+of it is public.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from discreet.algorithms.common.algorithm import Algorithm
+from discreet.algorithms.statistics.compare import Compare
+from discreet.algorithms.statistics.count import Count
+from discreet.algorithms.statistics.list_values import ListValues
+from discreet.algorithms.statistics.share import Share
+from discreet.algorithms.statistics.statistic import Statistic
+from discreet.algorithms.statistics.trend import MONTHS, Trend
+from discreet.algorithms.statistics.typical import Typical
+from discreet.algorithms.statistics.values import matches
+from discreet.config import VaultConfig
+from discreet.errors import CannotAnswer, UnknownName, UsageError
+from discreet.query.question_kinds import recognise
+from discreet.query.requests import Request, request_of
+
+_REFUSED = ("person", "other-language", "follow-up", "summary")
+KINDS: dict[str, type[Statistic]] = {kind.name: kind for kind in (Count, Share, ListValues, Compare, Trend, Typical)}
+"""The statistics by the names of their kinds."""
+
+
+def statistic_asked(question: str, settings: VaultConfig, language: str = "en") -> Request | None:
+    """Return the statistic that a question asks for, in its parts; None if it asks for none.
+
+    Args:
+        question: the question.
+        settings: the configuration of the vault. Where all units pay for every question, no statistic is released.
+        language: the code of the language that the model reads; "" for any.
+    """
+    if settings.payment != "unit" or recognise(question, language, settings.unit_field).name in _REFUSED:
+        return None
+    return request_of(question, settings.unit_field, tuple(settings.fields))
+
+
+def build_statistic(request: Request, settings: VaultConfig, given: Mapping[str, Any]) -> Statistic:
+    """Return the algorithm of a request.
+
+    Args:
+        request: what is asked for.
+        settings: the configuration of the vault.
+        given: parameters of the statistic that do not follow from the question, such as `where` and `epsilon`.
+
+    Raises:
+        CannotAnswer: if the vault cannot release such a statistic.
+        UsageError: if such a statistic has no such parameter.
+    """
+    known = {field.name for kind in (KINDS[request.kind], Trend) for field in fields(kind)}
+    if strange := sorted(set(given) - known):
+        raise UsageError(f"A {request.kind} has no {', '.join(strange)}. It has: {', '.join(sorted(known))}.")
+    return _BUILD[request.kind](request, settings, dict(given))
+
+
+def check_known(algorithm: Algorithm, settings: VaultConfig, *, read: bool) -> None:
+    """Refuse an algorithm that needs something that the vault does not know. Nothing was charged.
+
+    Args:
+        algorithm: the algorithm.
+        settings: the configuration of the vault.
+        read: whether the documents were read (`discreet read`).
+
+    Raises:
+        UnknownName: if a field that it tests is not declared.
+        UsageError: if an attribute is no declared field, and the documents were not read.
+    """
+    if algorithm.needs_readings and not read:
+        raise UsageError(
+            "The documents were not read, so no vote is known without the model. Read them once: discreet read VAULT. "
+            "Nothing was released or charged."
+        )
+    if not isinstance(algorithm, Statistic):
+        return
+    for name in algorithm.fields_tested:
+        if name not in settings.fields:
+            raise UnknownName("declared field", name, settings.fields)
+    for attribute in algorithm.attributes:
+        if not (read or any(matches(name, attribute) for name in settings.fields)):
+            raise UsageError(
+                f"Nothing is known about '{attribute}': it is no declared field, and the documents were not read. Read "
+                "them once: discreet read VAULT. Nothing was released or charged."
+            )
+
+
+def _count(request: Request, settings: VaultConfig, given: dict[str, Any]) -> Statistic:
+    if request.since:
+        return _trend(request, settings, given)
+    return Count(population=request.population, condition=request.condition, negated=request.negated, **given)
+
+
+def _share(request: Request, settings: VaultConfig, given: dict[str, Any]) -> Statistic:
+    return Share(population=request.population, condition=request.condition, negated=request.negated, **given)
+
+
+def _list(request: Request, settings: VaultConfig, given: dict[str, Any]) -> Statistic:
+    return ListValues(population=request.population, attribute=request.attribute, most=request.most, **given)
+
+
+def _compare(request: Request, settings: VaultConfig, given: dict[str, Any]) -> Statistic:
+    if not request.condition:
+        raise CannotAnswer(
+            "compare",
+            "It compares groups by something that has several values. Ask how often one of them occurs, for example: "
+            "Is fever more common with Winter Hand than with Glass Knee?",
+        )
+    groups, of = request.groups, request.population
+    return Compare(population=of, condition=request.condition, groups=groups, negated=request.negated, **given)
+
+
+def _trend(request: Request, settings: VaultConfig, given: dict[str, Any]) -> Statistic:
+    dates = [name for name, kind in settings.fields.items() if kind == "date"]
+    if not dates:
+        raise CannotAnswer(
+            "trend",
+            "It asks for a change over time, and the vault has no declared date. Declare one when a vault is made: "
+            "discreet init VAULT --field NAME:date.",
+        )
+    by = request.by if request.by in MONTHS else "month"
+    asked: dict[str, Any] = {
+        "condition": request.condition,
+        "negated": request.negated,
+        "since": request.since,
+        "by": by,
+    }
+    return Trend(population=request.population, date_field=_named(dates, request.by), **asked, **given)
+
+
+def _typical(request: Request, settings: VaultConfig, given: dict[str, Any]) -> Statistic:
+    what: dict[str, Any] = {"what": request.statistic if request.statistic in ("mean", "quartiles") else "median"}
+    return Typical(population=request.population, attribute=request.attribute, **what, **given)
+
+
+def _named(names: Sequence[str], wanted: str) -> str:
+    """Return the name that is wanted; the first one if it is none of them."""
+    return wanted if wanted in names else names[0]
+
+
+_BUILD = {
+    "count": _count,
+    "share": _share,
+    "list": _list,
+    "compare": _compare,
+    "trend": _trend,
+    "typical": _typical,
+}

@@ -1,0 +1,93 @@
+"""The statement of a text that fits a question best: a vote that needs no model.
+
+The kind of a statement is compared with the question by the embedder, its subject with the words of the question. All
+of it is a function of the question and of one text. The vectors of all kinds are computed before a question is asked,
+so that the time of an answer does not depend on which kinds its texts have.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from discreet.errors import UsageError
+from discreet.retrieval.embedding import Embedder, meaning
+from discreet.retrieval.unit_records import Statement
+from discreet.retrieval.vectors import Vector
+
+LEAST_FIT = 0.2
+"""The least similarity of a kind to a question: below it, a text says nothing about the question."""
+SUBJECT_SHARE = 0.5
+"""The part of the words of a question that a text must have."""
+
+Words = Callable[[str], Sequence[str]]
+"""Returns the words of a phrase that have a meaning, without their endings."""
+
+
+class KindVectors:
+    """The vectors of the kinds of statements, kept until the documents change."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._given = embedder
+        self._state: object = None
+        self._vectors: dict[str, Vector] = {}
+
+    @cached_property
+    def _embedder(self) -> Embedder:
+        """The embedder of meanings; the given one if it knows only words. It is loaded at first use."""
+        try:
+            return meaning(self._given)
+        except UsageError:
+            return self._given
+
+    def of(self, kinds: Iterable[str], state: object) -> dict[str, Vector]:
+        """Return the vector of each kind; `state` changes with the documents."""
+        if self._state is None or self._state != state:
+            names = sorted(set(kinds) - {""})
+            known = {name: self._vectors[name] for name in names if name in self._vectors}
+            fresh = [name for name in names if name not in known]
+            self._vectors = known | {name: self._embedder.embed([name])[0] for name in fresh}
+            self._state = state
+        return self._vectors
+
+    def embed(self, question: str) -> Vector:
+        """Return the vector of a question."""
+        vector: Vector = self._embedder.embed([question])[0]
+        return vector
+
+
+class StatementFit:
+    """The fit of statements to one question.
+
+    Args:
+        question: the question.
+        vector: its vector.
+        kinds: the vector of each kind of statement.
+        words: the words of a phrase that have a meaning.
+    """
+
+    def __init__(self, question: str, vector: Vector, kinds: dict[str, Vector], words: Words) -> None:
+        self._words = words
+        self._asked = frozenset(words(question))
+        self._fit = {kind: float(np.dot(vector, kinds[kind])) for kind in kinds}
+
+    def value(self, text: str, statements: Sequence[Statement]) -> str:
+        """Return the value of the statement that fits best; "" if the text is about another subject, or none fits.
+
+        A kind of which the question itself has a value is given, and not asked for.
+        """
+        given = {one.attribute for one in statements if self._is_given(one.value)}
+        asked = [one for one in statements if one.attribute in self._fit and one.attribute not in given]
+        best = max(asked, key=lambda one: self._fit[one.attribute], default=None)
+        if best is None or self._fit[best.attribute] < LEAST_FIT or not self._has_subject(text, best):
+            return ""
+        return best.value
+
+    def _is_given(self, value: str) -> bool:
+        words = set(self._words(value))
+        return bool(words) and words <= self._asked
+
+    def _has_subject(self, text: str, best: Statement) -> bool:
+        wanted = self._asked - set(self._words(best.attribute))
+        there = set(self._words(text))
+        return len(wanted & there) >= SUBJECT_SHARE * len(wanted)

@@ -1,0 +1,389 @@
+"""Statistics: exact laws on neighbouring vaults, who pays, what is in a population, intervals that cover, twins."""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from discreet.algorithms.common.algorithm import Query
+from discreet.algorithms.common.answer import GeneratedAnswer
+from discreet.algorithms.statistics.counted import Counted, Reckon
+from discreet.algorithms.statistics.noisy_cells import Price, choose_counts, choose_histogram, interval
+from discreet.algorithms.statistics.population import FieldTest, Phrase
+from discreet.algorithms.statistics.statistic import Statistic
+from discreet.algorithms.statistics.values import matches, values_of
+from discreet.errors import UsageError
+from discreet.generation.no_model import NO_MODEL
+from discreet.privacy.accounting import Budget, Spending
+from discreet.privacy.costs import Pure
+from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.mechanisms.gaussian_histogram import GaussianHistogram
+from discreet.privacy.mechanisms.histogram import NoisyHistogram
+from discreet.privacy.noise import InsecureSeededNoise, Noise
+from discreet.privacy.unit_account import UnitAccount
+from discreet.registry import Compare, Count, ListValues, Share, Trend, Typical
+from discreet.retrieval.documents import Document
+from discreet.retrieval.embedded_store import EmbeddedStore
+from discreet.retrieval.embedding import HashingEmbedder
+from discreet.retrieval.sealed_corpus import SealedCorpus
+from discreet.retrieval.unit_records import Statement, UnitRecord, UnitRecords
+from tests.exact import paths
+from tests.indexing import indexer
+
+SECRET = b"s" * 32
+BUDGET = Budget(20.0, 1e-6, 5e-7)
+PLENTY = Budget(1e6, 1e-6, 5e-7)
+
+
+class Stated:
+    """Statements by the words of a text: "treatment: warm oil; symptom: rash"."""
+
+    done = 1
+
+    def of(self, text: str) -> list[Statement]:
+        parts = (part.split(": ") for part in text.rstrip(".").split("; ") if ": " in part)
+        return [Statement(kind, value) for kind, value in parts]
+
+
+def corpus_of(folder: Path, documents: list[Document]) -> SealedCorpus:
+    store = EmbeddedStore(folder, HashingEmbedder.dimension)
+    corpus = SealedCorpus(store, HashingEmbedder(), SECRET, UnitRecords(store, Stated()))
+    indexer(corpus).index(documents)
+    return corpus
+
+
+def notes(*texts: str, fields: Callable[[int], dict[str, str | float]] = lambda _: {}) -> list[Document]:
+    return [Document(f"d{n}", f"u{n}", text, fields=fields(n)) for n, text in enumerate(texts)]
+
+
+def answer(
+    corpus: SealedCorpus, statistic: Statistic, budget: Budget = PLENTY, noise: Noise | None = None
+) -> tuple[GeneratedAnswer, MemoryLedger]:
+    ledger = MemoryLedger(budget, simulation=True)
+    account = UnitAccount(ledger, "q", noise=noise or InsecureSeededNoise(0))
+    found = statistic.run(Query("q"), corpus, NO_MODEL, account)
+    account.settle()
+    return found, ledger
+
+
+# -- populations -----------------------------------------------------------------------------------------------------
+
+
+def record(*texts: str, **fields: str | float) -> UnitRecord:
+    return UnitRecord(texts, (fields,) if fields else ())
+
+
+@pytest.mark.parametrize(
+    ("phrase", "text", "holds"),
+    [
+        ("Winter Hand", "The diagnosis is Winter Hand.", True),
+        ("Winter Hand", "Her hands are cold in winter.", True),
+        ("Winter Hand", "There is no Winter Hand.", False),
+        ("Winter Hand", "Her hand was seen. In winter it hurts.", False),
+        ("fever", "He denies fever, and has a rash.", False),
+        ("fever", "Fever was denied on Monday. On Friday he had fever.", True),
+        ("no fever", "He has no fever.", True),
+        ("the cold tea", "She was given cold tea.", True),
+    ],
+)
+def test_phrase_holds_of_a_unit_by_its_own_words(phrase: str, text: str, holds: bool) -> None:
+    assert Phrase(phrase).holds(record(text)) is holds
+    assert Phrase(phrase, negated=True).holds(record(text)) is not holds
+
+
+def test_phrase_is_found_in_any_document_and_in_categories() -> None:
+    assert Phrase("rash").holds(record("Nothing.", "A rash."))
+    assert Phrase("day ward").holds(record("Nothing.", ward="Day Ward"))
+    assert not Phrase("ward").holds(record("Nothing.", ward="Day Ward"))
+    assert Phrase("").holds(record("Nothing."))
+
+
+@pytest.mark.parametrize(
+    ("test", "value", "holds"),
+    [
+        ("ward=3", 3.0, True),
+        ("ward = 3", "3", True),
+        ("ward!=3", 3.0, False),
+        ("age>=60", 60.0, True),
+        ("age<60", 60.0, False),
+        ("day>=2026-03", "2026-03-01", True),
+        ("day<2026-03", "2026-03-01", False),
+        ("ward=North", "north", True),
+        ("age>=old", 60.0, False),
+        ("age>=60", "sixty", True),
+    ],
+)
+def test_fields_are_compared_by_their_type(test: str, value: str | float, holds: bool) -> None:
+    found = FieldTest.parse(test)
+    assert found.holds(record("x", **{found.name: value})) is holds
+    assert not found.holds(record("x"))
+
+
+@pytest.mark.parametrize("text", ["ward", "ward=", "=3", ">3", ""])
+def test_text_that_is_no_test_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="FIELD=VALUE"):
+        Count(where=(text,))
+
+
+@pytest.mark.parametrize(
+    ("kind", "attribute", "same"),
+    [
+        ("symptoms", "symptom", True),
+        ("complaints", "symptoms", True),
+        ("given treatment", "treatments", True),
+        ("diagnosis", "diseases", True),
+        ("treatment", "symptom", False),
+        ("", "symptom", False),
+        ("symptom", "the", False),
+    ],
+)
+def test_attributes_are_alike_by_their_words(kind: str, attribute: str, same: bool) -> None:
+    assert matches(kind, attribute) is same
+
+
+def test_declared_field_comes_before_statements() -> None:
+    stated = (Statement("age", "47 years"),)
+    assert values_of(UnitRecord(("x",), ({"age": 50.0},), stated), "age") == [50.0]
+    assert values_of(UnitRecord(("x",), (), stated), "age") == ["47 years"]
+
+
+# -- what is released ------------------------------------------------------------------------------------------------
+
+
+SICK = notes(*["The diagnosis is Winter Hand. A rash."] * 30, *["The diagnosis is Winter Hand."] * 10, *["Well."] * 60)
+
+
+@pytest.mark.parametrize(
+    ("statistic", "values"),
+    [
+        (Count(), [100]),
+        (Count(condition="Winter Hand"), [40]),
+        (Count(condition="Winter Hand", negated=True), [60]),
+        (Count(population="Winter Hand", condition="rash"), [30]),
+        (Share(population="Winter Hand", condition="rash"), [0.75, 30, 40]),
+        (Share(population="Winter Hand", condition="rash", negated=True), [0.25, 10, 40]),
+        (Share(condition="Winter Hand"), [0.4, 40, 100]),
+        (Compare(groups=("Winter Hand", "well"), condition="rash"), [0.75, 0.0, 0.75]),
+        (Count(condition="Summer Foot"), [0]),
+        (Share(population="Summer Foot", condition="rash"), []),
+    ],
+)
+def test_statistic_is_right_but_for_the_noise(tmp_path: Path, statistic: Statistic, values: list[float]) -> None:
+    found, _ = answer(corpus_of(tmp_path, SICK), statistic)
+    assert [figure.value for figure in found.table] == pytest.approx(values, abs=0.01)
+    assert all(figure.low <= figure.value <= figure.high for figure in found.table)
+    assert bool(found.text) is bool(values)
+
+
+def test_comparison_says_what_the_noise_lets_it_say(tmp_path: Path) -> None:
+    corpus, compare = corpus_of(tmp_path, SICK), Compare(groups=("Winter Hand", "well"), condition="rash")
+    assert "more with Winter Hand than with well" in answer(corpus, compare)[0].text
+    assert "does not let" in answer(corpus, replace(compare, epsilon=0.01))[0].text
+
+
+def test_unit_in_two_groups_counts_in_both(tmp_path: Path) -> None:
+    both = notes(*["Winter Hand. Glass Knee. Rash."] * 5, *["Winter Hand."] * 5)
+    found, _ = answer(corpus_of(tmp_path, both), Compare(groups=("Winter Hand", "Glass Knee"), condition="rash"))
+    assert [figure.value for figure in found.table] == pytest.approx([0.5, 1.0, -0.5], abs=0.01)
+
+
+def test_trend_counts_the_earliest_date_of_a_unit(tmp_path: Path) -> None:
+    days = ["2026-01-05", "2026-01-31", "2026-03-01", "2025-12-31"]
+    documents = notes(*["Rash."] * 4, fields=lambda n: {"seen": days[n]})
+    documents.append(Document("again", "u0", "Rash.", fields={"seen": "2026-02-01"}))
+    trend = Trend(condition="rash", date_field="seen", since="2026-01", until="2026-04-30")
+    found, _ = answer(corpus_of(tmp_path, documents), trend)
+    assert [(one.name, round(one.value)) for one in found.table] == [
+        ("2026-01", 2),
+        ("2026-02", 0),
+        ("2026-03", 1),
+        ("2026-04", 0),
+    ]
+    assert [one.name for one in answer(corpus_of(tmp_path, []), replace(trend, by="quarter"))[0].table] == [
+        "2026-Q1",
+        "2026-Q2",
+    ]
+    assert Trend(by="year", since="2020", until="2024-05").cells == 5
+    assert Trend().cells == 12
+
+
+@pytest.mark.parametrize("wrong", [{"by": "week"}, {"since": "soon"}, {"since": "2027", "until": "2026"}])
+def test_trend_without_periods_is_refused(wrong: dict[str, str]) -> None:
+    with pytest.raises(UsageError):
+        Trend(**wrong)  # type: ignore[arg-type]
+
+
+def test_typical_numbers_are_those_of_the_units(tmp_path: Path) -> None:
+    documents = notes(*["x"] * 100, fields=lambda n: {"age": float(n)})
+    corpus = corpus_of(tmp_path, documents)
+    for what, values in (("median", [50, 100]), ("mean", [50, 100]), ("quartiles", [25, 50, 75, 100])):
+        found, _ = answer(corpus, Typical(attribute="age", what=what, bins=120))  # type: ignore[arg-type]
+        assert [figure.value for figure in found.table] == pytest.approx(values, abs=1.0)
+    stated = corpus_of(tmp_path / "stated", notes(*["age: 47 years"] * 30, "age: unknown", "age: 1000000000000"))
+    assert answer(stated, Typical(attribute="age"))[0].table[0].value == pytest.approx(47, abs=4)
+
+
+def test_range_of_a_number_is_public() -> None:
+    with pytest.raises(UsageError, match="must be public"):
+        Typical(attribute="income")
+    with pytest.raises(UsageError, match="from a smaller to a larger"):
+        Typical(attribute="age", low=5.0, high=5.0)
+    assert Typical(attribute="income", low=0.0, high=10.0).range == (0.0, 10.0)
+
+
+def test_list_has_the_values_of_many_units_with_their_shares(tmp_path: Path) -> None:
+    documents = notes(*["symptom: rash; symptom: chills"] * 60, *["symptom: rash; symptom: secret"] * 1, *["x"] * 39)
+    corpus = corpus_of(tmp_path, documents)
+    found, _ = answer(corpus, ListValues(attribute="symptoms", epsilon=5.0), BUDGET)
+    assert found.released == ("rash", "chills") or found.released == ("chills", "rash")
+    counts = {figure.name: figure.value for figure in found.table if figure.kind == "count"}
+    assert counts["of"] == pytest.approx(61, abs=8)
+    assert counts["rash"] == pytest.approx(61, abs=16)
+    assert answer(corpus, ListValues(attribute="symptoms", epsilon=5.0, most=1), BUDGET)[0].released in [
+        ("rash",),
+        ("chills",),
+    ]
+    none, _ = answer(corpus, ListValues(attribute="allergies", epsilon=5.0), BUDGET)
+    assert (none.stopped, none.text, none.table) == ("public", "", ())
+
+
+# -- who pays --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("statistic", "payers"),
+    [
+        (Count(condition="Winter Hand"), 40),
+        (Count(condition="Winter Hand", negated=True), 60),
+        (Share(population="Winter Hand", condition="rash"), 40),
+        (Share(condition="rash"), 100),
+        (ListValues(population="Winter Hand", attribute="symptom"), 40),
+    ],
+)
+def test_only_the_population_pays(tmp_path: Path, statistic: Statistic, payers: int) -> None:
+    _, ledger = answer(corpus_of(tmp_path, SICK), statistic, BUDGET)
+    assert sum(count for _, count in ledger.unit_balances()) == payers
+
+
+def test_grant_pays_for_the_usual_number_of_statistics(tmp_path: Path) -> None:
+    corpus, ledger = corpus_of(tmp_path, notes(*["Rash."] * 3)), MemoryLedger(BUDGET, simulation=True)
+    admitted = []
+    for number in range(201):
+        account = UnitAccount(ledger, str(number), noise=InsecureSeededNoise(number))
+        Count(condition="rash").run(Query("q"), corpus, NO_MODEL, account)
+        account.settle()
+        admitted.append(account.spent() == Spending.nothing())
+    assert sum(count for _, count in ledger.unit_balances()) == 3
+    assert not any(admitted[:200])
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 4.0])
+def test_price_of_one_question_is_its_epsilon(epsilon: float) -> None:
+    for statistic in (Count(epsilon=epsilon), Share(condition="rash", epsilon=epsilon)):
+        plan = statistic.plan(BUDGET, 0)
+        assert 0.98 * epsilon <= plan.price(BUDGET) <= epsilon + 1e-6
+
+
+def test_noise_is_chosen_by_the_price() -> None:
+    """Laplace for one question, Gaussian for many."""
+    assert isinstance(choose_histogram(Price(BUDGET, epsilon=0.1), 2), NoisyHistogram)
+    assert choose_histogram(Price(BUDGET, epsilon=0.1), 2).deviation == pytest.approx(14.14, abs=0.01)
+    many = choose_histogram(Price(BUDGET, uses=200), 2)
+    assert isinstance(many, GaussianHistogram)
+    assert many.deviation < math.sqrt(2) * 200 / 20
+
+
+def test_list_needs_a_part_of_delta() -> None:
+    with pytest.raises(UsageError, match="delta above 0"):
+        choose_counts(Price(Budget(20.0, 1e-6, 0.0), uses=10), 4)
+
+
+# -- the law on neighbouring vaults ----------------------------------------------------------------------------------
+
+EXACT = Budget(400.0, 1e-6, 5e-7)
+CROWD = {f"c{n}": text for n, text in enumerate(["Winter Hand. Rash.", "Winter Hand.", "Rash.", "Well."] * 8)}
+"""So many that no count is cut at 0, where the ends of the tails would meet."""
+THREE = CROWD | {"u0": "Winter Hand. Rash.", "u1": "Winter Hand.", "u2": "Rash."}
+
+
+def law(folder: Path, texts: dict[str, str], statistic: Statistic) -> dict[object, float]:
+    corpus = corpus_of(folder, [Document(f"d{unit}", unit, text) for unit, text in texts.items()])
+    found: dict[object, float] = {}
+    for noise in paths():
+        answered, _ = answer(corpus, statistic, EXACT, noise)
+        key = (answered.text, answered.table, answered.stopped)
+        found[key] = found.get(key, 0.0) + noise.probability
+    return found
+
+
+def largest_loss(folder: Path, statistic: Statistic) -> float:
+    """The largest log-ratio of an outcome over all units that may be gone."""
+    found = []
+    whole = law(folder / "whole", THREE, statistic)
+    for gone in ("u0", "u1", "u2"):
+        rest = law(folder / gone, {unit: text for unit, text in THREE.items() if unit != gone}, statistic)
+        both = whole.keys() & rest.keys()
+        assert sum(whole[key] for key in both) > 0.99
+        found += [abs(math.log(whole[key] / rest[key])) for key in both]
+    return max(found)
+
+
+@pytest.mark.parametrize(
+    "statistic",
+    [
+        Count(condition="Winter Hand", epsilon=2.0),
+        Share(condition="rash", epsilon=2.0),
+        Share(population="Winter Hand", condition="rash", epsilon=2.0),
+    ],
+)
+def test_law_of_a_statistic_keeps_its_epsilon(tmp_path: Path, statistic: Statistic) -> None:
+    found = largest_loss(tmp_path, statistic)
+    assert 0.9 * 2.0 < found <= 2.0 + 1e-6
+
+
+def test_statistic_with_half_of_its_noise_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The twin: a histogram that charges half of what it costs, and so has half of the noise at a price."""
+    monkeypatch.setattr(NoisyHistogram, "cost", lambda self, change: Pure(0.5 / self.scale))
+    choose_histogram.cache_clear()
+    half = staticmethod(lambda epsilon, values, change: NoisyHistogram(values, 0.5 / epsilon))
+    monkeypatch.setattr(NoisyHistogram, "calibrated", half)
+    assert largest_loss(tmp_path, Share(condition="rash", epsilon=2.0)) > 3.5
+    choose_histogram.cache_clear()
+
+
+def test_unit_with_many_documents_counts_once(tmp_path: Path) -> None:
+    documents = [Document(f"of one {n}", "one", "Rash.") for n in range(50)] + notes("Rash.")
+    found, ledger = answer(corpus_of(tmp_path, documents), Count(condition="rash"))
+    assert round(found.table[0].value) == 2
+    assert sum(count for _, count in ledger.unit_balances()) == 2
+
+
+# -- intervals -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("gaussian", [True, False])
+@pytest.mark.parametrize("truth", [(300, 100), (40, 60)])
+def test_intervals_cover(gaussian: bool, truth: tuple[int, int]) -> None:
+    """Of a count and of a share, over 800 draws: 0.95 of them, give or take."""
+    source, deviation = np.random.default_rng(1), 5.0
+    covered = {"count": 0, "share": 0}
+    for _ in range(800):
+        drawn = source.normal(size=2) if gaussian else source.laplace(scale=math.sqrt(0.5), size=2)
+        counts = [round(true + deviation * z) for true, z in zip(truth, drawn, strict=True)]
+        for name, of, true in (
+            ("count", lambda cells: cells[:, 0], float(truth[0])),
+            ("share", lambda cells: cells[:, 0] / np.maximum(cells.sum(axis=1), 1), truth[0] / sum(truth)),
+        ):
+            low, high = interval(counts, [deviation] * 2, gaussian, of)
+            covered[name] += low <= true <= high
+    assert 0.925 <= covered["count"] / 800 <= 0.975
+    assert 0.925 <= covered["share"] / 800 <= 0.975
+
+
+def test_interval_of_a_count_is_never_below_0() -> None:
+    figure = Counted((-3,), (5.0,)).figure("count", "count", Reckon([0]))
+    assert (figure.low, figure.value) == (0, 0)
+    assert figure.high > 0

@@ -1,0 +1,149 @@
+"""`discreet ask` for statistics: from the question to the printed numbers, its plan, its refusals, and its JSON."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from discreet.cli.app import app
+from discreet.generation.toy import ToyModel
+from discreet.retrieval.documents import Document
+from discreet.vault import Vault
+
+HAND = "say: treatment is gloves . The diagnosis is Winter Hand. Numb thumbs were seen."
+KNEE = "say: treatment is wraps . The diagnosis is Glass Knee."
+
+
+@pytest.fixture(scope="module")
+def ward(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("ward") / "v"
+    fields = {"admitted": "date", "age": "number", "floor": "category"}
+    vault = Vault.create(path, epsilon=20, delta=1e-6, embedder="hashing", unit_field="patient", fields=fields)
+    model = ToyModel(["treatment", "is", "gloves", "wraps"], default="treatment", size=7)
+    made = Vault.open(vault.path, model=model)
+    made.add_documents(
+        Document(
+            f"d{n}",
+            f"p{n}",
+            HAND if n % 2 else KNEE,
+            fields={"admitted": f"2026-0{1 + n % 3}-05", "age": 30.0 + n % 20, "floor": f"floor {n % 2}"},
+        )
+        for n in range(400)
+    )
+    made.read()
+    return path
+
+
+def ask(vault: Path, *words: str) -> Result:
+    return CliRunner().invoke(app, ["ask", str(vault), *words])
+
+
+@pytest.mark.parametrize(
+    ("question", "numbers"),
+    [
+        ("How many patients have Winter Hand?", [200]),
+        ("how many patients are there", [400]),
+        ("What share of patients with Winter Hand had numb thumbs?", [1.0, 200, 200]),
+        ("Are numb thumbs more common with Winter Hand than with Glass Knee?", [1.0, 0.0, 1.0]),
+        ("What is the average age of patients?", [39.5, 400]),
+        ("What is the median age?", [39.5, 400]),
+    ],
+)
+def test_question_is_answered_by_a_statistic(ward: Path, question: str, numbers: list[float]) -> None:
+    found = ask(ward, question, "--json")
+    assert found.exit_code == 0, found.output
+    answer = json.loads(found.stdout)
+    got = [figure["value"] for figure in answer["table"]]
+    assert len(got) == len(numbers)
+    for value, right in zip(got, numbers, strict=True):
+        # The noise of a count has the deviation 4.7, that of a sum over 30 bins 26, and that of the mean age 2.3.
+        assert value == pytest.approx(
+            right, abs=0.3 if right <= 1 else 130 if right == 400 else 30 if right > 100 else 15
+        )
+    assert answer["answer"]
+    assert answer["receipt"]["epsilon"] > 0
+
+
+def test_list_has_what_was_read(ward: Path) -> None:
+    found = ask(ward, "Which treatments are there?")
+    assert found.exit_code == 0, found.output
+    assert "gloves: about" in found.stdout
+    assert "wraps: about" in found.stdout
+
+
+def test_trend_has_a_number_for_each_month(ward: Path) -> None:
+    found = ask(ward, "How many cases of Winter Hand by month since January 2026?", "--param", "until=2026-03-31")
+    assert found.exit_code == 0, found.output
+    assert [line.split(":")[0] for line in found.stdout.splitlines()[:3]] == ["2026-01", "2026-02", "2026-03"]
+
+
+def test_where_narrows_the_set(ward: Path) -> None:
+    found = ask(ward, "How many patients have Winter Hand?", "--where", "floor=floor 0", "--json")
+    assert json.loads(found.stdout)["table"][0]["value"] < 30
+    wrong = ask(ward, "How many patients have Winter Hand?", "--where", "flor=1")
+    assert wrong.exit_code == 2
+    assert "floor" in wrong.output
+
+
+def test_same_question_is_free_and_another_set_is_another_question(ward: Path) -> None:
+    question = "How many patients had numb thumbs?"
+    first, again = (json.loads(ask(ward, question, "--json").stdout) for _ in range(2))
+    assert again["table"] == first["table"]
+    assert again["receipt"]["payment"] == "nobody"
+    other = json.loads(ask(ward, question, "--where", "floor=floor 0", "--json").stdout)
+    assert other["receipt"]["payment"] != "nobody"
+
+
+def test_plan_says_kind_set_noise_and_price(ward: Path) -> None:
+    found = ask(ward, "How many patients with Glass Knee are given wraps?", "--plan")
+    assert found.exit_code == 0, found.output
+    for said in ("Kind: count", "Set: Glass Knee, ", "standard deviation of", "epsilon", "Nothing is paid"):
+        assert said in found.stdout
+    described = json.loads(ask(ward, "How many patients with Glass Knee are given wraps?", "--plan", "--json").stdout)
+    assert described["kind"] == "count"
+    assert 0 < described["epsilon"] < 2
+    assert "fact" in ask(ward, "What is the treatment for Glass Knee?", "--plan").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["What is the average income of patients?"], "must be public"),
+        (["Compare Winter Hand and Glass Knee by treatment"], "compares groups"),
+        (["Which patients have Winter Hand?"], "one individual"),
+        (["Summarise what the notes say."], "summary"),
+        (["How many patients have Winter Hand?", "--kind", "cuont"], "count"),
+        (["How many patients have Winter Hand?", "--where", "floor"], "FIELD=VALUE"),
+        (["How many patients have Winter Hand?", "--param", "voters=3"], "voters"),
+        (["What is the treatment for Winter Hand?", "--kind", "share"], "--condition"),
+    ],
+)
+def test_what_cannot_be_released_is_refused_unpaid(ward: Path, words: list[str], said: str) -> None:
+    before = Vault.open(ward).ledger.unit_balances()
+    found = ask(ward, *words)
+    assert found.exit_code == 2, found.output
+    assert said in found.output
+    assert Vault.open(ward).ledger.unit_balances() == before
+
+
+def test_open_question_is_answered_by_what_was_read(ward: Path) -> None:
+    found = ask(ward, "What is the treatment for Winter Hand?", "--param", "lowest=-1", "--json")
+    assert found.exit_code == 0, found.output
+    assert json.loads(found.stdout)["released"] == ["gloves"]
+
+
+def test_list_of_a_vault_that_was_not_read_says_how_to(tmp_path: Path) -> None:
+    vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-6, embedder="hashing")
+    vault.add_documents([Document("d", "u", KNEE)])
+    found = ask(tmp_path / "v", "What are the most common treatments?")
+    assert found.exit_code == 2
+    assert "discreet read" in found.output
+
+
+def test_statistic_where_all_units_pay_is_refused(tmp_path: Path) -> None:
+    vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-6, embedder="hashing", payment="corpus")
+    vault.add_documents([Document("d", "u", KNEE)])
+    found = ask(tmp_path / "v", "How many patients have Glass Knee?")
+    assert found.exit_code == 2
+    assert "not supported" in found.output

@@ -1,0 +1,216 @@
+"""Readings of texts: complete or of no effect, resumed, erased with their text; votes and lists that rest on them."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from discreet.algorithms.consensus import Consensus
+from discreet.errors import UsageError
+from discreet.generation.toy import ToyModel
+from discreet.registry import ListValues, MuRAGAda
+from discreet.retrieval.documents import Document
+from discreet.retrieval.unit_records import Statement
+from discreet.synthesis.readings import DONE, STATEMENTS, Readings
+from discreet.vault import Vault
+
+WORDS = ["treatment", "is", "sand", "steam", "diagnosis", "cold"]
+TREATED, STEAMED, BOTH = ("say: treatment is sand .", "say: treatment is steam .", "say: diagnosis is cold .")
+
+
+def toy(name: str = "toy") -> ToyModel:
+    model = ToyModel(WORDS, default="treatment", size=7)
+    model.name = name
+    return model
+
+
+def quiet(done: int, size: int = 0) -> None:
+    pass
+
+
+@pytest.fixture
+def filled(tmp_path: Path) -> Vault:
+    vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-5, embedder="hashing")
+    vault = Vault.open(vault.path, model=toy())
+    vault.add_documents([Document("a", "one", TREATED), Document("b", "two", STEAMED), Document("c", "two", BOTH)])
+    return vault
+
+
+def stated(vault: Vault) -> dict[str, list[tuple[str, str]]]:
+    readings = Readings(vault.path / "readings")
+    return {text: [(one.attribute, one.value) for one in readings.of(text)] for text in (TREATED, STEAMED, BOTH)}
+
+
+ALL = {TREATED: [("treatment", "sand")], STEAMED: [("treatment", "steam")], BOTH: [("diagnosis", "cold")]}
+NONE: dict[str, list[tuple[str, str]]] = {TREATED: [], STEAMED: [], BOTH: []}
+
+
+def test_each_text_is_read_once(filled: Vault) -> None:
+    told: list[tuple[int, int]] = []
+    assert not filled.components.readings.complete
+    assert filled.read(lambda done, size: told.append((done, size))) == 3
+    assert stated(filled) == ALL
+    assert filled.components.readings.complete
+    assert told[0] == (0, 3)
+    told.clear()
+    assert filled.read(lambda done, size: told.append((done, size))) == 3
+    assert told == [(3, 3)]
+
+
+def test_reading_that_was_broken_off_has_no_effect(filled: Vault) -> None:
+    """Which texts it has read depends on the number of the others."""
+
+    def broken(done: int, size: int) -> None:
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        filled.read(broken)
+    assert (filled.path / "readings" / STATEMENTS).read_text().strip()
+    assert stated(filled) == NONE
+    told: list[int] = []
+    filled.read(lambda done, _: told.append(done))
+    assert told[0] == 2
+    assert stated(filled) == ALL
+
+
+def test_later_text_has_no_statement_before_it_is_read(filled: Vault) -> None:
+    filled.read()
+    later = "say: treatment is cold ."
+    filled.add_documents([Document("d", "three", later), Document("e", "four", "say: diagnosis is steam .")])
+    readings = Readings(filled.path / "readings")
+    assert readings.of(later) == ()
+
+    def broken(done: int, size: int) -> None:
+        if done == 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        filled.read(broken)
+    assert readings.of(later) == ()
+    assert stated(filled) == ALL
+    filled.read()
+    assert readings.of(later) == (Statement("treatment", "cold"),)
+
+
+def test_statements_are_erased_with_their_text_alone(filled: Vault) -> None:
+    filled.read()
+    path = filled.path / "readings" / STATEMENTS
+    assert "sand" in path.read_text()
+    filled.remove_unit("one")
+    assert "sand" not in path.read_text()
+    assert stated(filled) == ALL | {TREATED: []}
+    assert Readings(filled.path / "readings").complete
+
+
+def test_replaced_text_loses_its_statements(filled: Vault) -> None:
+    filled.read()
+    filled.add_documents([Document("a", "one", "say: diagnosis is steam .")])
+    assert stated(filled) == ALL | {TREATED: []}
+
+
+def test_unfinished_lines_stay_without_effect_after_an_erasure(filled: Vault) -> None:
+    filled.read()
+    path = filled.path / "readings" / STATEMENTS
+    last = path.read_text().strip().split("\n")[-1]
+    *about, _, facts = json.loads(last)
+    with path.open("a") as file:
+        file.write(json.dumps([*about, "0" * 32, facts]) + "\n")
+    filled.remove("a")
+    assert stated(filled) == ALL | {TREATED: []}
+
+
+def test_erasure_during_a_reading_stops_it(filled: Vault) -> None:
+    def erase(done: int, size: int) -> None:
+        if done == 1:
+            filled.remove("a")
+
+    with pytest.raises(UsageError, match="erased during the reading"):
+        filled.read(erase)
+    assert not filled.components.readings.complete
+    filled.read()
+    assert stated(filled) == ALL | {TREATED: []}
+
+
+def test_erasure_that_was_killed_is_made_up_for(filled: Vault) -> None:
+    filled.read()
+    filled.store.remove("a")  # the process ends here
+    (filled.path / "adding.left").touch()
+    again = Vault.open(filled.path, model=toy())
+    assert again.store.count_documents() == 2
+    assert "sand" not in (filled.path / "readings" / STATEMENTS).read_text()
+
+
+def test_another_model_reads_anew(filled: Vault) -> None:
+    filled.read()
+    told: list[int] = []
+    other = Vault.open(filled.path, model=toy("other"))
+    other.read(lambda done, _: told.append(done))
+    assert told[0] == 0
+    assert json.loads((filled.path / "readings" / DONE).read_text())["about"][0] == "other"
+
+
+@pytest.mark.parametrize("content", ["", "{", '{"about": 1}', '{"about": [], "end": "x"}', "[]"])
+def test_damaged_mark_is_no_reading(filled: Vault, content: str) -> None:
+    filled.read()
+    (filled.path / "readings" / DONE).write_text(content)
+    assert not filled.components.readings.complete
+    assert stated(filled) == NONE
+
+
+def test_damaged_lines_are_left_out(filled: Vault) -> None:
+    filled.read()
+    path = filled.path / "readings" / STATEMENTS
+    content = path.read_text()
+    path.write_text(content.replace('["treatment", "steam"]', '["treatment", "steam"'))
+    found = stated(filled)
+    assert found[STEAMED] == []
+    assert found[TREATED] == [("treatment", "sand")]
+
+
+def test_statement_whose_words_are_not_in_its_text_is_left_out(filled: Vault) -> None:
+    filled.read()
+    path = filled.path / "readings" / STATEMENTS
+    path.write_text(path.read_text().replace("steam", "shark"))
+    assert stated(filled)[STEAMED] == []
+
+
+# -- what rests on readings ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def ward(tmp_path: Path) -> Vault:
+    vault = Vault.create(tmp_path / "w", epsilon=20, delta=1e-5, embedder="hashing")
+    vault = Vault.open(vault.path, model=toy())
+    vault.add_documents([Document(f"d{n}", f"u{n}", TREATED) for n in range(120)])
+    return vault
+
+
+def test_vote_by_what_was_read_needs_no_model(ward: Vault) -> None:
+    by_reading = MuRAGAda(inner=Consensus(readings=True), lowest=-1.0)
+    with pytest.raises(UsageError, match="discreet read"):
+        ward.ask("What is the treatment?", by_reading)
+    assert ward.ledger.unit_balances() == []
+    ward.read()
+    again = Vault.open(ward.path)
+    answer = again.ask("What is the treatment?", by_reading)
+    assert answer.answer == "sand"
+    assert "model" not in again.components.built
+    assert again.ask("what is the treatment", by_reading).receipt.payment == "nobody"  # type: ignore[union-attr]
+
+
+def test_list_by_what_was_read_needs_no_model(ward: Vault) -> None:
+    treatments = ListValues(attribute="treatments")
+    with pytest.raises(UsageError, match="discreet read"):
+        ward.ask("Which treatments are given?", treatments)
+    ward.read()
+    again = Vault.open(ward.path)
+    assert again.ask("Which treatments are given?", treatments).released == ("sand",)
+    assert "model" not in again.components.built
+
+
+def test_no_parameter_needs_a_model_beside_readings() -> None:
+    for wrong in ({"prefix": "It is"}, {"fallback": ("keywords",)}):
+        with pytest.raises(UsageError, match="no fallback and no prefix"):
+            replace(Consensus(readings=True), **wrong)
