@@ -128,6 +128,7 @@ def ask_beyond_caps(server: CanaryServer, secret: str) -> None:
         server.ask(capped, f"{QUESTION} {name} second")
     server.ask(secret, "word " * 5000)
     server.ask(secret, f"How many patients have numb thumbs {ASKED}?")
+    server.ask(secret, f"Summarise what patients say of numb thumbs {ASKED}.")
 
 
 def fail_in_the_keeper(server: CanaryServer) -> None:

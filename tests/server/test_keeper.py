@@ -73,7 +73,7 @@ def test_id_that_was_paid_is_refused_with_what_it_paid(keeper: Keeper) -> None:
     [
         (ask("   "), "invalid_request"),
         (ask("x " * 5000), "question_too_long"),
-        (ask("How many patients have numb thumbs?"), "cannot_answer"),
+        (ask("Summarise what the patients say."), "cannot_answer"),
         (ask(model="nonsense"), "model_not_found"),
         (ask(model="rag"), "model_not_found"),
         (ask(model="non-rag"), "model_not_found"),
@@ -178,12 +178,20 @@ def test_keeper_closes_on_hostile_bytes_and_goes_on(keeper: Keeper, sent: bytes)
     assert exchange(keeper.config, Ready()) == Readied(loaded=True, ledger_writable=True)
 
 
+def test_statistic_is_asked_of_the_default_model(keeper: Keeper) -> None:
+    answered = exchange(keeper.config, ask("How many patients have numb thumbs?"))
+    assert isinstance(answered, Answered)
+    assert answered.answer["algorithm"] == "count"
+    assert [figure["kind"] for figure in answered.answer["table"]] == ["count"]
+    assert answered.spent.epsilon > 0
+
+
 def test_sockets_are_for_the_keepers_user_alone(keeper: Keeper) -> None:
     assert stat.S_IMODE(os.stat(keeper.config.ask_socket).st_mode) == 0o600
 
 
 def test_log_has_ids_and_types_alone(keeper: Keeper) -> None:
-    question = ask("How many patients have zebras?")
+    question = ask("Summarise what patients say about zebras.")
     exchange(keeper.config, question)
     lines = keeper.errors.read_text()
     assert f"refused {question.id} CannotAnswer" in lines

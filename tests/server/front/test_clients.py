@@ -92,7 +92,7 @@ def test_free_model_costs_nothing(server: Server) -> None:
     [
         ({"model": "nowhere"}, openai.NotFoundError, "model_not_found"),
         ({"n": 2}, openai.BadRequestError, "invalid_request"),
-        ({"messages": asked("How many patients have numb thumbs?")}, openai.BadRequestError, "cannot_answer"),
+        ({"messages": asked("Summarise what the patients say.")}, openai.BadRequestError, "cannot_answer"),
         ({"extra_body": {"discreet": {"epsilon": 15}}}, openai.APIStatusError, "key_budget_exhausted"),
     ],
 )

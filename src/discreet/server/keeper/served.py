@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from discreet.algorithms.common.answer import Answer
+from discreet.algorithms.statistics.statistic import Statistic
 from discreet.baselines.non_rag import NonRAG
 from discreet.baselines.rag import RAG
 from discreet.errors import DiscreetError, UsageError
 from discreet.privacy.accounting import Spending
 from discreet.query.pipeline import AskOptions
 from discreet.query.question_kinds import check_answerable
+from discreet.query.statistics import build_statistic, statistic_asked
 from discreet.server.config import ServeConfig, ServedVault
 from discreet.server.keeper.condensing import condense
 from discreet.server.keeper.presets import PUBLIC, Preset, Presets
@@ -149,6 +151,10 @@ class Served:
         return "" if question.model == self.name else question.model
 
     def _checked(self, preset: Preset, question: Question) -> Any:
+        found = self._statistic(preset, question)
+        if found is not None:
+            self.presets.check(found)
+            return found
         algorithm = preset.build(question)
         self.presets.check(algorithm)
         if preset.algorithm != NonRAG.name:
@@ -159,6 +165,15 @@ class Served:
                 choices=algorithm.public_choices,
             )
         return algorithm
+
+    def _statistic(self, preset: Preset, question: Question) -> Statistic | None:
+        """Return the statistic that a question asks the vault's default model for; None if it asks for none."""
+        settings = self.vault.settings
+        if preset.name or question.choices:
+            return None
+        request = statistic_asked(question.question, settings, self.vault.components.language)
+        given = {} if question.epsilon is None else {"epsilon": question.epsilon}
+        return build_statistic(request, settings, given) if request else None
 
     def _check_public(self, question: Question) -> None:
         if question.choices:
