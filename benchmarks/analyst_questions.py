@@ -27,6 +27,8 @@ from typing import Any
 from discreet.vault import Vault
 
 TREATMENT, SYMPTOM = "disease-to-treatment", "disease-to-symptoms"
+COUNT, SHARE = "count", "share"
+"""A number of patients with a disease, or their share: it is right if the interval holds the true one."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +54,8 @@ QUESTIONS = (
     Question("What is the treatment for Snurflaxitis?", "Snurflaxitis", TREATMENT),
     Question(f"Is Snurflaxitis treated with {AB[0]} or with {AB[1]}?", "Snurflaxitis", TREATMENT, choices=AB),
     Question("Is Flarglepox Discombobulation used to treat Snurflaxitis?", right="yes"),
-    Question("How many patients have Zonkitis?"),
-    Question("List the symptoms of Zonkitis."),
+    Question("How many patients have Zonkitis?", "Zonkitis", COUNT),
+    Question("List the symptoms of Zonkitis.", "Zonkitis", SYMPTOM),
     Question("Summarise what the notes say about Flibberflamius Extremus."),
     Question("What is the capital of France?"),
     Question("And which symptoms does that disease have?"),
@@ -76,8 +78,8 @@ QUESTIONS = (
     Question("Is Zonkitis contagious?", right="not said"),
     Question("What dose of Blergonade Shots is given?"),
     Question("In which year was Flumplenaxosis discovered?"),
-    Question("How common is Schnitzelploxia?"),
-    Question("Which symptoms does Snurflesickness have?"),
+    Question("How common is Schnitzelploxia?", "Schnitzelploxia", SHARE),
+    Question("Which symptoms does Snurflesickness have?", "Snurflesickness", SYMPTOM),
     Question("Who suffers from Burpdynia?"),
     Question("Quel est le traitement du Burpdynia ?"),
     Question("What about Flumplenookitis?"),
@@ -86,6 +88,8 @@ QUESTIONS = (
 
 def right_answers(folder: Path, question: Question) -> list[str]:
     """What the answer should hold one of."""
+    if question.right in (COUNT, SHARE):
+        return []
     if question.right not in (TREATMENT, SYMPTOM):
         return [question.right] if question.right else []
     lines = (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines()
@@ -97,8 +101,21 @@ def right_answers(folder: Path, question: Question) -> list[str]:
     )
 
 
-def verdict(said: dict[str, Any], right: Sequence[str]) -> str:
+def true_number(folder: Path, question: Question) -> float | None:
+    """The true count or share that a question asks for; None if it asks for none."""
+    if question.right not in (COUNT, SHARE):
+        return None
+    lines = (folder / "documents.jsonl").read_text(encoding="utf-8").splitlines()
+    diseases = [json.loads(line)["meta"]["disease"] for line in lines]
+    found = diseases.count(question.disease)
+    return found / len(diseases) if question.right == SHARE else float(found)
+
+
+def verdict(said: dict[str, Any], right: Sequence[str], number: float | None = None) -> str:
     """What an answer is worth, as `discreet ask --json` says it."""
+    if number is not None and said.get("table"):
+        first = said["table"][0]
+        return "useful" if first["low"] <= number <= first["high"] else "wrong"
     if "error" in said:
         return "refused" if said["error"] == "CannotAnswer" else str(said["error"])
     if said["answer"] is None:
@@ -156,7 +173,7 @@ def main() -> None:
         vault = prepared(given.vault or Path(made) / "v", given.data)
         print("| | question | verdict | epsilon | said |\n| --- | --- | --- | --- | --- |")
         for number, question, said in zip(numbers, chosen, asked(vault, chosen), strict=True):
-            found = verdict(said, right_answers(given.data, question))
+            found = verdict(said, right_answers(given.data, question), true_number(given.data, question))
             counts[found] += 1
             paid = (said.get("receipt") or {}).get("epsilon", 0.0)
             text = said.get("message") or said.get("answer") or ""
