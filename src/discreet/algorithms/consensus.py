@@ -7,6 +7,7 @@ tokens. With public choices the selection is among these choices, and it never f
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 from discreet.algorithms.common.answer import GeneratedAnswer, Support
@@ -25,6 +26,7 @@ from discreet.algorithms.common.ensemble import RoundBudget, VoterEnsemble
 from discreet.algorithms.common.grounded_votes import vote
 from discreet.algorithms.dp_ksa import DPKSA
 from discreet.algorithms.dp_sparse_vote_rag import DPSparseVoteRAG
+from discreet.algorithms.text.attributes import attribute_asked, matches
 from discreet.algorithms.text.candidates import candidates_of, named_candidate
 from discreet.algorithms.text.normalize import canonical, choice
 from discreet.algorithms.text.rephrase import phrase
@@ -243,7 +245,11 @@ class Consensus(VoterEnsemble):
         self, question: str, documents: Private[tuple[Passage, ...]], corpus: SealedCorpus
     ) -> Private[tuple[Passage, ...]]:
         """Return the documents, with their statements that fit the question if these are the answers."""
-        return corpus.stated(self.asked(question), documents, content) if self.readings else documents
+        if not self.readings:
+            return documents
+        asked = self.asked(question)
+        attribute = attribute_asked(asked)
+        return corpus.stated(asked, documents, content, partial(matches, attribute=attribute) if attribute else None)
 
     def _ask(
         self, question: str, documents: Private[tuple[Passage, ...]], model: LanguageModel, known: str

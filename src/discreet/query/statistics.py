@@ -17,7 +17,7 @@ from discreet.algorithms.statistics.share import Share
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.algorithms.statistics.trend import MONTHS, Trend
 from discreet.algorithms.statistics.typical import Typical
-from discreet.algorithms.statistics.values import matches
+from discreet.algorithms.text.attributes import matches
 from discreet.config import VaultConfig
 from discreet.errors import CannotAnswer, UnknownName, UsageError
 from discreet.query.question_kinds import recognise

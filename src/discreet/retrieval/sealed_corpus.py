@@ -12,7 +12,7 @@ from discreet.privacy.private import Private
 from discreet.privacy.rows import Rows
 from discreet.retrieval.documents import Passage
 from discreet.retrieval.embedding import Embedder
-from discreet.retrieval.statement_fit import KindVectors, StatementFit, Words
+from discreet.retrieval.statement_fit import Asked, KindVectors, StatementFit, Words
 from discreet.retrieval.store import Hit, Scored, Store, Vector
 from discreet.retrieval.unit_records import UnitRecord, UnitRecords
 
@@ -87,7 +87,11 @@ class SealedCorpus:
         return Private([Member(unit_key(unit, self.secret), own) for unit, own in records.items()], ADD_REMOVE_ONE)
 
     def stated(
-        self, question: str, documents: Private[tuple[Passage, ...]], words: Words
+        self,
+        question: str,
+        documents: Private[tuple[Passage, ...]],
+        words: Words,
+        is_asked: Asked | None = None,
     ) -> Private[tuple[Passage, ...]]:
         """Return the passages, each with the value of its statement that fits the question best, sealed.
 
@@ -95,9 +99,10 @@ class SealedCorpus:
             question: the question.
             documents: the passages of each voter.
             words: returns the words of a phrase that have a meaning.
+            is_asked: returns whether a kind is the attribute that the question names; None if it names none.
         """
         kinds = self._kinds.of(*self._records.kinds())
-        fit = StatementFit(question, self._kinds.embed(question), kinds, words)
+        fit = StatementFit(question, self._kinds.embed(question), kinds, words, is_asked)
 
         def read(own: tuple[Passage, ...]) -> tuple[Passage, ...]:
             return tuple(replace(one, stated=fit.value(one.text, self._records.of(one.text))) for one in own)

@@ -22,6 +22,7 @@ SUBJECT_SHARE = 0.5
 
 Words = Callable[[str], Sequence[str]]
 """Returns the words of a phrase that have a meaning, without their endings."""
+Asked = Callable[[str], bool]
 
 
 class KindVectors:
@@ -64,22 +65,29 @@ class StatementFit:
         vector: its vector.
         kinds: the vector of each kind of statement.
         words: the words of a phrase that have a meaning.
+        is_asked: whether a kind is the attribute that the question names; None if it names none.
     """
 
-    def __init__(self, question: str, vector: Vector, kinds: dict[str, Vector], words: Words) -> None:
+    def __init__(
+        self, question: str, vector: Vector, kinds: dict[str, Vector], words: Words, is_asked: Asked | None = None
+    ) -> None:
         self._words = words
+        self._is_asked = is_asked
         self._asked = frozenset(words(question))
         self._fit = {kind: float(np.dot(vector, kinds[kind])) for kind in kinds}
 
     def value(self, text: str, statements: Sequence[Statement]) -> str:
         """Return the value of the statement that fits best; "" if the text is about another subject, or none fits.
 
-        A kind of which the question itself has a value is given, and not asked for.
+        A kind of which the question itself has a value is given, and not asked for. Such a text has the subject.
         """
         given = {one.attribute for one in statements if self._is_given(one.value)}
         asked = [one for one in statements if one.attribute in self._fit and one.attribute not in given]
-        best = max(asked, key=lambda one: self._fit[one.attribute], default=None)
-        if best is None or self._fit[best.attribute] < LEAST_FIT or not self._has_subject(text, best):
+        best = next((one for one in asked if self._is_asked and self._is_asked(one.attribute)), None)
+        if self._is_asked is None:
+            best = max(asked, key=lambda one: self._fit[one.attribute], default=None)
+            best = best if best and self._fit[best.attribute] >= LEAST_FIT else None
+        if best is None or not (given or self._has_subject(text, best)):
             return ""
         return best.value
 

@@ -14,7 +14,8 @@ from discreet.algorithms.statistics.counted import Counted, Reckon
 from discreet.algorithms.statistics.noisy_cells import Price, choose_counts, choose_histogram, interval
 from discreet.algorithms.statistics.population import FieldTest, Phrase
 from discreet.algorithms.statistics.statistic import Statistic
-from discreet.algorithms.statistics.values import matches, values_of
+from discreet.algorithms.statistics.values import values_of
+from discreet.algorithms.text.attributes import attribute_asked, matches
 from discreet.errors import UsageError
 from discreet.generation.no_model import NO_MODEL
 from discreet.privacy.accounting import Budget, Spending
@@ -142,6 +143,26 @@ def test_text_that_is_no_test_is_refused(text: str) -> None:
 )
 def test_attributes_are_alike_by_their_words(kind: str, attribute: str, same: bool) -> None:
     assert matches(kind, attribute) is same
+
+
+@pytest.mark.parametrize(
+    ("question", "attribute"),
+    [
+        ("What is the treatment for Winter Hand?", "treatment"),
+        ("How is Winter Hand treated?", "treatment"),
+        ("What helps against Winter Hand?", "treatment"),
+        ("A patient has itchy eyes. What should the doctor prescribe?", "treatment"),
+        ("What is the therapy for the disease Winter Hand?", "treatment"),
+        ("Which disease has the symptoms itchy eyes and a rash?", "diagnosis"),
+        ("A patient has the symptoms rash and chills: what is the diagnosis?", "diagnosis"),
+        ("What do patients with Winter Hand complain about?", "symptom"),
+        ("Name a symptom of the disease Winter Hand.", "symptom"),
+        ("Who sang the song?", ""),
+        ("", ""),
+    ],
+)
+def test_question_asks_for_an_attribute(question: str, attribute: str) -> None:
+    assert attribute_asked(question) == attribute
 
 
 def test_declared_field_comes_before_statements() -> None:
