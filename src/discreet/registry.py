@@ -19,6 +19,7 @@ from discreet.algorithms.statistics.compare import Compare
 from discreet.algorithms.statistics.count import Count
 from discreet.algorithms.statistics.list_values import ListValues
 from discreet.algorithms.statistics.share import Share
+from discreet.algorithms.statistics.summary import Summary
 from discreet.algorithms.statistics.trend import Trend
 from discreet.algorithms.statistics.typical import Typical
 from discreet.baselines.knn_lm import KnnLM
@@ -56,6 +57,7 @@ BUILT_IN: dict[str, type[Algorithm]] = {
         Trend,
         Typical,
         ListValues,
+        Summary,
     )
 }
 """The algorithms of this package, by the names that the command line uses."""
@@ -160,6 +162,7 @@ __all__ = [
     "NonRAG",
     "ProjectionRAG",
     "Share",
+    "Summary",
     "Trend",
     "Typical",
     "VoteRAG",

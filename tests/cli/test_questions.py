@@ -45,7 +45,7 @@ def english(tmp_path: Path) -> Path:
     [
         ("How common is it?", "number"),
         ("And which symptoms does that disease have?", "whole question"),
-        (SUMMARY, "one fact"),
+        (SUMMARY, "discreet read"),
         ("Welche Behandlung gibt es bei Snurflaxitis?", "English"),
         ("Which of my patients have been treated by Dr Keller?", "one individual"),
     ],

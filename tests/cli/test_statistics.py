@@ -72,6 +72,15 @@ def test_list_has_what_was_read(ward: Path) -> None:
     assert "wraps: about" in found.stdout
 
 
+def test_summary_has_what_many_state_by_kind(ward: Path) -> None:
+    found = ask(ward, "Summarise what the notes say about Winter Hand.", "--json")
+    assert found.exit_code == 0, found.output
+    answer = json.loads(found.stdout)
+    assert answer["released"] == ["treatment: gloves"]
+    assert answer["answer"].startswith("Treatment: gloves (about ")
+    assert "treatment: wraps" in json.loads(ask(ward, "Give me an overview of the notes", "--json").stdout)["released"]
+
+
 def test_trend_has_a_number_for_each_month(ward: Path) -> None:
     found = ask(ward, "How many cases of Winter Hand by month since January 2026?", "--param", "until=2026-03-31")
     assert found.exit_code == 0, found.output
@@ -112,7 +121,9 @@ def test_plan_says_kind_set_noise_and_price(ward: Path) -> None:
         (["What is the average income of patients?"], "must be public"),
         (["Compare Winter Hand and Glass Knee by treatment"], "compares groups"),
         (["Which patients have Winter Hand?"], "one individual"),
-        (["Summarise what the notes say."], "summary"),
+        (["How many patients over 60 have Winter Hand?"], "--where"),
+        (["How many patients had numb thumbs in March 2026?"], "--where"),
+        (["What are the main topics?"], "summary"),
         (["How many patients have Winter Hand?", "--kind", "cuont"], "count"),
         (["How many patients have Winter Hand?", "--where", "floor"], "FIELD=VALUE"),
         (["How many patients have Winter Hand?", "--param", "voters=3"], "voters"),

@@ -189,6 +189,6 @@ HELD_OUT: tuple[tuple[str, str, Request | None], ...] = (
     (CUSTOMERS, "Is there a fee for closing an account?", None),
     (CUSTOMERS, "What is the difference between a debit card and a credit card?", None),
     (CLIENTS, "How many days does a client have for an appeal?", None),
-    (CLIENTS, "Summarise the letters about arbitration.", None),
+    (CLIENTS, "Summarise the letters about arbitration.", Request("summary", "arbitration")),
     (CLIENTS, "Who are the clients with an appeal?", None),
 )

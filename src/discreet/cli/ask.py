@@ -79,7 +79,8 @@ def ask(
             opened.ask_corpus, corpus=corpus, max_tokens=free.get("max_tokens") or 32, prefix=free.get("prefix", "")
         )
         return ask_each(opened, question, read, shown=shown)
-    chooser = Chooser(opened, algorithm or "", param or (), given, kind or (FACT if propose or not_private else ""))
+    kind = kind or (FACT if propose or not_private or anyway else "")
+    chooser = Chooser(opened, algorithm or "", param or (), given, kind)
     if show_plan:
         for one in question:
             print_plan(opened, one, chooser.choose(one), as_json=as_json)

@@ -5,6 +5,7 @@ depends on the question, on the names of the declared fields, and on whether the
 of it is public.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
@@ -15,6 +16,7 @@ from discreet.algorithms.statistics.count import Count
 from discreet.algorithms.statistics.list_values import ListValues
 from discreet.algorithms.statistics.share import Share
 from discreet.algorithms.statistics.statistic import Statistic
+from discreet.algorithms.statistics.summary import Summary
 from discreet.algorithms.statistics.trend import MONTHS, Trend
 from discreet.algorithms.statistics.typical import Typical
 from discreet.algorithms.text.attributes import matches
@@ -23,9 +25,17 @@ from discreet.errors import CannotAnswer, UnknownName, UsageError
 from discreet.query.question_kinds import recognise
 from discreet.query.requests import Request, request_of
 
-_REFUSED = ("person", "other-language", "follow-up", "summary")
-KINDS: dict[str, type[Statistic]] = {kind.name: kind for kind in (Count, Share, ListValues, Compare, Trend, Typical)}
+_REFUSED = ("person", "other-language", "follow-up")
+KINDS: dict[str, type[Statistic]] = {
+    kind.name: kind for kind in (Count, Share, ListValues, Compare, Trend, Typical, Summary)
+}
 """The statistics by the names of their kinds."""
+_MEASURED = re.compile(
+    r"\b(?:over|under|above|below|older|younger|before|after|until|between|more than|less than|at (?:least|most))\b.*\d"
+    r"|\b(?:in|during|from|of) (?:\w+ )?(?:19|20)\d\d\b",
+    re.IGNORECASE,
+)
+"""A comparison with a number or a date: no phrase of a text."""
 
 
 def statistic_asked(question: str, settings: VaultConfig, language: str = "en") -> Request | None:
@@ -56,6 +66,13 @@ def build_statistic(request: Request, settings: VaultConfig, given: Mapping[str,
     known = {field.name for kind in (KINDS[request.kind], Trend) for field in fields(kind)}
     if strange := sorted(set(given) - known):
         raise UsageError(f"A {request.kind} has no {', '.join(strange)}. It has: {', '.join(sorted(known))}.")
+    for part in (request.population, request.condition, *request.groups):
+        if _MEASURED.search(part):
+            raise CannotAnswer(
+                request.kind,
+                f"Texts do not say '{part}' in these words. Leave out the number or the date, and test a declared "
+                "field: --where 'age>=60'.",
+            )
     return _BUILD[request.kind](request, settings, dict(given))
 
 
@@ -69,13 +86,10 @@ def check_known(algorithm: Algorithm, settings: VaultConfig, *, read: bool) -> N
 
     Raises:
         UnknownName: if a field that it tests is not declared.
-        UsageError: if an attribute is no declared field, and the documents were not read.
+        CannotAnswer: if what it reads is no declared field, and the documents were not read.
     """
     if algorithm.needs_readings and not read:
-        raise UsageError(
-            "The documents were not read, so no vote is known without the model. Read them once: discreet read VAULT. "
-            "Nothing was released or charged."
-        )
+        raise CannotAnswer(algorithm.name, "The documents were not read. Read them once: discreet read VAULT.")
     if not isinstance(algorithm, Statistic):
         return
     for name in algorithm.fields_tested:
@@ -83,9 +97,10 @@ def check_known(algorithm: Algorithm, settings: VaultConfig, *, read: bool) -> N
             raise UnknownName("declared field", name, settings.fields)
     for attribute in algorithm.attributes:
         if not (read or any(matches(name, attribute) for name in settings.fields)):
-            raise UsageError(
+            raise CannotAnswer(
+                algorithm.name,
                 f"Nothing is known about '{attribute}': it is no declared field, and the documents were not read. Read "
-                "them once: discreet read VAULT. Nothing was released or charged."
+                "them once: discreet read VAULT.",
             )
 
 
@@ -137,6 +152,10 @@ def _typical(request: Request, settings: VaultConfig, given: dict[str, Any]) -> 
     return Typical(population=request.population, attribute=request.attribute, **what, **given)
 
 
+def _summary(request: Request, settings: VaultConfig, given: dict[str, Any]) -> Statistic:
+    return Summary(population=request.population, **given)
+
+
 def _named(names: Sequence[str], wanted: str) -> str:
     """Return the name that is wanted; the first one if it is none of them."""
     return wanted if wanted in names else names[0]
@@ -149,4 +168,5 @@ _BUILD = {
     "compare": _compare,
     "trend": _trend,
     "typical": _typical,
+    "summary": _summary,
 }

@@ -1,97 +1,36 @@
-"""List: the values of an attribute that many units share, each with its noisy count. Privacy-spec, parts 10.3 and 11.
+"""List: the values of an attribute that many units share, each with its noisy count."""
 
-The values are not public, so a value is released only above a threshold that one unit passes with delta at most. A unit
-has at most `each` values: one unit changes as many counts by one, a distance of sqrt(each).
-"""
-
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from discreet.algorithms.common.algorithm import Query
-from discreet.algorithms.common.answer import Figure, GeneratedAnswer
-from discreet.algorithms.common.plan import Plan
-from discreet.algorithms.statistics.cell_statistic import OUTSIDE
-from discreet.algorithms.statistics.counted import Counted, Reckon, percent, whole
-from discreet.algorithms.statistics.noisy_cells import choose_counts, cost_of
-from discreet.algorithms.statistics.statistic import Statistic
+from discreet.algorithms.statistics.value_counts import ValueCounts
 from discreet.algorithms.statistics.values import values_of
 from discreet.errors import UsageError
-from discreet.generation.model import LanguageModel
-from discreet.privacy.account import Account
-from discreet.privacy.accounting import Budget
-from discreet.privacy.mechanisms.gaussian_histogram import GaussianHistogram
-from discreet.retrieval.sealed_corpus import SealedCorpus
 from discreet.retrieval.unit_records import UnitRecord
-
-USUAL_MOST = 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class ListValues(Statistic):
-    """Parameters: those of `Statistic`, and more.
+class ListValues(ValueCounts):
+    """Parameters: those of `ValueCounts`, and one more.
 
     Attributes:
         attribute: what is listed: a declared field, or the kind of statements that the model read: "symptoms".
-        each: the number of values of a unit that count (K): the first ones in alphabetical order.
-        most: the number of values that are shown, those of most units first; 0 for ten.
     """
 
     name: ClassVar[str] = "list"
-    usual_uses: ClassVar[int] = 40
 
     attribute: str = ""
-    each: int = 6
-    most: int = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.attribute:
             raise UsageError("A list needs an attribute: what is listed, such as symptoms.")
-        if not 1 <= self.each <= 100 or self.most < 0:
-            raise UsageError(f"A unit has 1 to 100 values that count, not {self.each}; `most` is at least 0.")
 
     @property
     def attributes(self) -> tuple[str, ...]:
         """What is read of the units."""
         return (self.attribute,)
 
-    def plan(self, budget: Budget, vocabulary: int) -> Plan:
-        """Return the cost of the count of the population, and of the counts of the values."""
-        price = self.price(budget)
-        return price.plan(cost_of(*choose_counts(price, self.each)))
-
-    def deviation(self, budget: Budget) -> float:
-        """Return the standard deviation of the noise of each value's count, in units."""
-        return choose_counts(self.price(budget), self.each)[1].sigma
-
-    def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
-        """Charge the units of the population that can pay, count them, and count their values."""
-        size, values = choose_counts(self.price(account.budget), self.each)
-        able, paid = self.admit(corpus, account)
-        nothing: tuple[str, ...] = ()
-        brought = able.read(lambda member: self._values(member.value), otherwise=nothing)
-        of = paid.release(size, brought.map(lambda own: 0 if own else OUTSIDE))[0]
-        found = paid.release(values, brought)
-        order = sorted(found, key=lambda value: (-found[value], value))[: self.most or USUAL_MOST]
-        if not order:
-            return GeneratedAnswer.unreleased("", 0)
-        table = self._table([(value, found[value]) for value in order], of, size, values.sigma)
-        return GeneratedAnswer(_said(table), "end", 0, released=tuple(order), table=tuple(table))
-
-    def _values(self, record: UnitRecord) -> tuple[str, ...]:
+    def values(self, record: UnitRecord) -> tuple[str, ...]:
+        """Return the values of the attribute that a unit has."""
         return tuple(str(value) for value in values_of(record, self.attribute))
-
-    def _table(self, found: list[tuple[str, int]], of: int, size: GaussianHistogram, sigma: float) -> list[Figure]:
-        """Return the share and the count of each value, and the size of the population."""
-        table: list[Figure] = []
-        for value, count in found:
-            both = Counted((count, of), (sigma, size.sigma))
-            table += [both.figure(value, "count", Reckon([0])), both.figure(value, "share", Reckon([0], [1]))]
-        return [*table, Counted((of,), (size.sigma,)).figure("of", "count", Reckon([0]))]
-
-
-def _said(table: Sequence[Figure]) -> str:
-    """Return the list in words."""
-    pairs = zip(table[:-1:2], table[1:-1:2], strict=True)
-    return "\n".join(f"{count.name}: {whole(count)}, {percent(share)}" for count, share in pairs)

@@ -15,12 +15,13 @@ from discreet.query.requests.dates import since, split_by
 from discreet.query.requests.lists import listed
 from discreet.query.requests.phrases import Nouns, nouns_of, points_back, sentence_of
 from discreet.query.requests.request import KINDS, Kind, Request, Statistic
+from discreet.query.requests.summaries import summarised
 from discreet.query.requests.trends import trended
 from discreet.query.requests.typical import typical
 
 __all__ = ["KINDS", "Kind", "Request", "Statistic", "request_of"]
 
-_OTHERS = frozenset(("person", "summary", "follow-up", "other-language"))
+_OTHERS = frozenset(("person", "follow-up", "other-language"))
 _SECOND = (
     r"\b(?:how (?:many|often|much|common|old|long)|what (?:is|are|share|percentage)|which of)\b|"
     r"\b(?:versus|vs)\b|^(?:when|if|because|while|that)\b|"
@@ -40,9 +41,11 @@ def request_of(question: str, unit: str = "", fields: Sequence[str] = ()) -> Req
         fields: the names of declared fields.
     """
     text = sentence_of(question) if len(question) <= _LONGEST else ""
-    if not text or {recognise(question, unit=unit).name, recognise(text, unit=unit).name} & _OTHERS:
+    kinds = {recognise(question, unit=unit).name, recognise(text, unit=unit).name}
+    if not text or kinds & _OTHERS:
         return None
-    request = _parsed(text, nouns_of(unit, fields))
+    nouns = nouns_of(unit, fields)
+    request = summarised(text, nouns) if "summary" in kinds else _parsed(text, nouns)
     return None if request is None or _is_vague(request, fields) else request
 
 

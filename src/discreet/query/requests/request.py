@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-Kind = Literal["count", "share", "list", "compare", "trend", "typical"]
+Kind = Literal["count", "share", "list", "compare", "trend", "typical", "summary"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 Statistic = Literal["", "median", "mean", "quartiles", "range"]
 

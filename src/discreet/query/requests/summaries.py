@@ -1,0 +1,33 @@
+"""Summaries: "Summarise what the notes say about X", "Give me an overview of patients with X"."""
+
+import re
+
+from discreet.query.requests.phrases import FLAGS, Nouns
+from discreet.query.requests.request import Request
+from discreet.query.requests.units import group
+
+_DOCUMENTS = (
+    r"(?:the |my |our |these |all )?(?:notes|documents|records|letters|e?-?mails|files|reports|texts|vault|data)"
+)
+_SAY = r"(?:say|state|tell|report|contain|have|show)"
+_PATTERNS = (
+    rf"(?:summari[sz]e|sum up) (?:what )?{_DOCUMENTS} (?:{_SAY} )?(?:about|on|of) (?P<who>.+)",
+    rf"what (?:do|does|can be found in) {_DOCUMENTS} {_SAY} (?:about|on|of) (?P<who>.+)",
+    r"(?:give|write|show)?(?: me| us)?(?:an?|the|a short|a brief) (?:overview|summary) (?:of|about|on) (?P<who>.+)",
+    r"(?:summari[sz]e|sum up) (?:the )?(?P<who>.+)",
+)
+_COMPLAIN = re.compile(r"what (?:.+ )?(?:complains?|complained) (?:of|about)(?: most(?: often)?)?", FLAGS)
+_ALL = re.compile(rf"(?:what )?{_DOCUMENTS}(?: {_SAY})?", FLAGS)
+
+
+def summarised(text: str, nouns: Nouns) -> Request | None:
+    """Return the request for a summary that a sentence makes; of what people complain of, it is a list."""
+    for pattern in _PATTERNS:
+        found = re.fullmatch(pattern, text, FLAGS)
+        if found is None:
+            continue
+        who = found["who"].strip()
+        if _COMPLAIN.fullmatch(who):
+            return Request("list", attribute="complaints")
+        return Request("summary", population="" if _ALL.fullmatch(who) else group(who, nouns))
+    return None
