@@ -7,6 +7,7 @@ state of the store. A record is a function of the documents of one unit alone.
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from threading import Lock
 from typing import Protocol
 
@@ -42,6 +43,11 @@ class UnitRecord:
     texts: tuple[str, ...] = field(repr=False)
     fields: tuple[dict[str, Value], ...] = field(default=(), repr=False)
     statements: tuple[Statement, ...] = field(default=(), repr=False)
+
+    @cached_property
+    def plain(self) -> tuple[str, ...]:
+        """The texts without case, for a first look at all of them."""
+        return tuple(text.casefold() for text in self.texts)
 
     def values(self, name: str) -> list[Value]:
         """Return the values of a declared field."""

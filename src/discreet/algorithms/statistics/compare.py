@@ -5,6 +5,7 @@ one cell. The share of a group is a sum over cells.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -38,8 +39,11 @@ class Compare(Share):
         super().__post_init__()
         if not 2 <= len(set(self.groups)) == len(self.groups) <= MOST_GROUPS:
             raise UsageError(f"A comparison has 2 to {MOST_GROUPS} different groups, not {len(set(self.groups))}.")
-        for group in self.groups:
-            Phrase(group)
+        _ = self._phrases
+
+    @cached_property
+    def _phrases(self) -> tuple[Phrase, ...]:
+        return tuple(map(Phrase, self.groups))
 
     @property
     def cells(self) -> int:
@@ -48,7 +52,7 @@ class Compare(Share):
 
     def cell(self, record: UnitRecord) -> int:
         """Return the number of the unit's groups and of whether the condition holds of it."""
-        inside = sum(1 << place for place, group in enumerate(self.groups) if Phrase(group).holds(record))
+        inside = sum(1 << place for place, group in enumerate(self._phrases) if group.holds(record))
         held = super().cell(record)
         return 2 * (inside - 1) + held if inside else OUTSIDE
 

@@ -1,6 +1,7 @@
 """Count: how many units a condition holds of. Privacy-spec, part 11: one count, which one unit changes by one."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 from discreet.algorithms.common.answer import Figure
@@ -33,7 +34,7 @@ class Count(CellStatistic):
         """The condition."""
         return Phrase(self.condition, self.negated and bool(self.condition))
 
-    @property
+    @cached_property
     def members(self) -> Population:
         """The units that are counted. No other unit has any influence, so no other one pays."""
         return super().members.narrowed(self.counted)

@@ -7,7 +7,7 @@ import operator
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from discreet.algorithms.text.phrases import is_denied, sentences_of, spans_of
 from discreet.algorithms.text.yes_no_claim import NEGATIONS, content
@@ -88,28 +88,29 @@ class Phrase:
         """
         if not self.text:
             return True
-        found = self._in_fields(record) or any(map(self._in_text, record.texts))
+        found = self._in_fields(record) or any(map(self._in_text, record.texts, record.plain))
         return found != (self.negated != self._begins_with_no)
 
-    def _in_fields(self, record: UnitRecord) -> bool:
-        words = content(self.text)
-        return any(
-            isinstance(value, str) and content(value) == words for fields in record.fields for value in fields.values()
-        )
+    @cached_property
+    def _words(self) -> tuple[str, ...]:
+        return content(self.text)
 
-    def _in_text(self, text: str) -> bool:
-        words, plain = content(self.text), text.casefold()
-        if not all(word in plain for word in words):  # most texts; it saves their sentences
+    def _in_fields(self, record: UnitRecord) -> bool:
+        values = (value for fields in record.fields for value in fields.values() if isinstance(value, str))
+        return any(content(value) == self._words for value in values)
+
+    def _in_text(self, text: str, plain: str) -> bool:
+        if not all(word in plain for word in self._words):  # most texts; it saves their sentences
             return False
-        spans = spans_of(sentences_of(text), words)
+        spans = spans_of(sentences_of(text), self._words)
         return any(not is_denied(*span, self._without) for span in spans)
 
-    @property
+    @cached_property
     def _begins_with_no(self) -> bool:
         """Whether it denies a thing: "no fever" holds of a unit that says nothing of a fever, too."""
         return self.text.casefold().split()[0] in NEGATIONS
 
-    @property
+    @cached_property
     def _without(self) -> bool:
         """Whether the thing itself has a negation: "cuts that do not bleed"."""
         return bool(NEGATIONS & set(self.text.casefold().split()[1:]))

@@ -4,6 +4,7 @@ Privacy-spec, part 11: two counts, yes and no, of which one unit changes one.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 from discreet.algorithms.common.answer import Figure
@@ -34,7 +35,7 @@ class Share(CellStatistic):
         super().__post_init__()
         if not self.condition:
             raise UsageError("A share needs a condition: what holds of some of the units. Give --param condition=...")
-        _ = Phrase(self.condition)
+        _ = self._condition
 
     @property
     def cells(self) -> int:
@@ -43,7 +44,11 @@ class Share(CellStatistic):
 
     def cell(self, record: UnitRecord) -> int:
         """Return whether the condition holds of the unit."""
-        return YES if Phrase(self.condition, self.negated).holds(record) else NO
+        return YES if self._condition.holds(record) else NO
+
+    @cached_property
+    def _condition(self) -> Phrase:
+        return Phrase(self.condition, self.negated)
 
     def conclude(self, counted: Counted) -> tuple[str, list[Figure]]:
         """Return the share, and both counts."""

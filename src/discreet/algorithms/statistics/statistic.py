@@ -5,6 +5,7 @@ A unit outside the population does not pay, since it has no influence. No model 
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 from discreet.algorithms.common.algorithm import Algorithm, Guarantee
@@ -56,7 +57,7 @@ class Statistic(Algorithm):
         """Whether it asks a model: no statistic does."""
         return False
 
-    @property
+    @cached_property
     def members(self) -> Population:
         """The population."""
         return population_of(self.population, self.where)
