@@ -158,3 +158,22 @@ def test_statistic_where_all_units_pay_is_refused(tmp_path: Path) -> None:
     found = ask(tmp_path / "v", "How many patients have Glass Knee?")
     assert found.exit_code == 2
     assert "not supported" in found.output
+
+
+def test_numbers_are_written_as_a_table_and_drawn(ward: Path, tmp_path: Path) -> None:
+    files = tmp_path / "n.csv", tmp_path / "n.svg"
+    found = ask(ward, "Which treatments are there?", "--csv", str(files[0]), "--plot", str(files[1]))
+    assert found.exit_code == 0, found.output
+    lines = files[0].read_text().splitlines()
+    assert lines[0] == "name,kind,value,low,high"
+    assert {line.split(",")[0] for line in lines[1:]} == {"gloves", "wraps", "of"}
+    assert "gloves" in files[1].read_text()
+
+
+def test_file_of_no_use_is_refused_before_anything_is_paid(ward: Path, tmp_path: Path) -> None:
+    two = ask(ward, "How many patients have Glass Knee?", "How many patients are there?", "--csv", str(tmp_path / "n"))
+    assert two.exit_code == 2
+    assert "one question" in two.output
+    wrong = ask(ward, "How many patients have Glass Knee?", "--plot", str(tmp_path / "n.gif"))
+    assert wrong.exit_code == 2
+    assert ".svg" in wrong.output

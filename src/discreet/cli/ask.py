@@ -12,6 +12,7 @@ from discreet.cli.kinds import FACT, Chooser, print_plan
 from discreet.cli.output import explained
 from discreet.cli.parameters import Params, accept_parameters, parse_for_any
 from discreet.cli.questions import Shown, ask_each
+from discreet.cli.tables import TableFiles
 from discreet.errors import UsageError
 from discreet.parameters import read_assignments
 from discreet.registry import ALGORITHMS
@@ -42,6 +43,10 @@ def ask(
     public: Annotated[bool, typer.Option("--public/--no-public", hidden=True)] = True,
     kind: Annotated[
         str | None, typer.Option(metavar="KIND", help="The kind of the question: fact, count, share, list, ...")
+    ] = None,
+    table: Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write the numbers as CSV.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the numbers: .svg, .png or .pdf. Needs matplotlib.")
     ] = None,
     show_plan: Annotated[bool, typer.Option("--plan", help="Print kind, price and expected error, and stop.")] = False,
     anyway: Annotated[bool, typer.Option("--anyway", help="Ask also unsupported kinds of questions.")] = False,
@@ -86,8 +91,11 @@ def ask(
             print_plan(opened, one, chooser.choose(one), as_json=as_json)
         return 0
 
+    files = TableFiles(table, plot)
+    files.check(len(question), vault)
+
     def paid(asked: str) -> Answer:
-        return opened.ask(
+        answer = opened.ask(
             asked,
             chooser.choose(asked),
             not_private=not_private,
@@ -97,6 +105,8 @@ def ask(
             quantum=quantum,
             propose=propose,
         )
+        files.write(answer)
+        return answer
 
     check = None if anyway or not_private else chooser.check(tuple(choice or ()))
     return ask_each(opened, question, paid, check, shown=shown)
