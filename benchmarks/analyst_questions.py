@@ -3,8 +3,8 @@
     .venv/bin/python -m benchmarks.analyst_questions DATA/medical_synth_small [--vault FOLDER] [--only 1 5 12]
 
 Makes a vault of 1,000 notes with the default embedder, model and algorithm and epsilon 20, in a folder that is removed
-at the end (or kept in --vault, and asked again), and asks as an analyst does: `discreet ask --json`. The first ten
-are those of the first analyst who tried it. What is right is taken from the data set's own questions.
+at the end (or kept in --vault, and asked again), reads it, and asks as an analyst does: `discreet ask --json`. The
+first ten are those of the first analyst who tried it. What is right is taken from the data set's own questions.
 
 useful     the answer holds what is right
 refused    said from the question alone that it cannot be answered yet; nothing was paid
@@ -56,7 +56,7 @@ QUESTIONS = (
     Question("Is Flarglepox Discombobulation used to treat Snurflaxitis?", right="yes"),
     Question("How many patients have Zonkitis?", "Zonkitis", COUNT),
     Question("List the symptoms of Zonkitis.", "Zonkitis", SYMPTOM),
-    Question("Summarise what the notes say about Flibberflamius Extremus."),
+    Question("Summarise what the notes say about Flibberflamius Extremus.", "Flibberflamius Extremus", TREATMENT),
     Question("What is the capital of France?"),
     Question("And which symptoms does that disease have?"),
     Question("Welche Behandlung gibt es bei Snurflaxitis?"),
@@ -156,6 +156,7 @@ def prepared(folder: Path, data: Path) -> Path:
     """The vault, made if it is not there."""
     if not folder.exists():
         Vault.create(folder, epsilon=20, delta=1e-6).add(data / "documents.jsonl")
+        Vault.open(folder).read()
     return folder
 
 
