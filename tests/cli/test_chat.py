@@ -13,6 +13,7 @@ from discreet.algorithms.common.algorithm import Query
 from discreet.algorithms.common.answer import GeneratedAnswer
 from discreet.cli.app import app
 from discreet.cli.chat import Conversation
+from discreet.cli.kinds import Chooser
 from discreet.errors import BudgetExhausted, Interrupted
 from discreet.generation.model import LanguageModel
 from discreet.generation.toy import ToyModel
@@ -36,7 +37,8 @@ def vault(tmp_path: Path) -> Vault:
 def talk(vault: Vault, *replies: str, agreed: bool = False) -> Conversation:
     """A conversation in which these replies are typed when it asks."""
     left: Iterator[str] = iter(replies)
-    return Conversation(vault, FEW, agreed, typed=lambda _: next(left, None))
+    chooser = Chooser(vault, FEW.name, ("voters=25", "max_tokens=4"), {})
+    return Conversation(vault, chooser, agreed, typed=lambda _: next(left, None))
 
 
 def test_price_is_what_an_answer_may_cost_at_most(vault: Vault) -> None:
@@ -88,12 +90,19 @@ class Broken(MuRAGAda):
         raise KeyboardInterrupt
 
 
-def test_ctrl_c_in_an_answer_says_what_was_paid(vault: Vault) -> None:
+def test_ctrl_c_in_an_answer_says_what_was_paid(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     conversation = talk(vault, agreed=True)
-    conversation.algorithm = Broken(inner=Consensus(voters=25, max_tokens=4))
+    monkeypatch.setattr(Chooser, "choose", lambda *_: Broken(inner=Consensus(voters=25, max_tokens=4)))
     with pytest.raises(Interrupted, match="charge stays: epsilon") as ended:
         conversation.hear(ASKED)
     assert 0 < ended.value.epsilon <= vault.price(ASKED, FEW)
+
+
+def test_statistic_is_asked_for_its_own_price(vault: Vault, capsys: pytest.CaptureFixture[str]) -> None:
+    conversation = Conversation(vault, Chooser(vault, "", (), {}), True)
+    conversation.hear("How many patients have numb thumbs?")
+    assert "About" in capsys.readouterr().out
+    assert 0 < conversation.spent < 1
 
 
 def test_it_is_a_command(vault: Vault) -> None:

@@ -8,13 +8,13 @@ from typing import Annotated
 
 import typer
 
-from discreet.algorithms.common.algorithm import Algorithm
 from discreet.algorithms.common.answer import Answer
 from discreet.cli.answers import print_answer
 from discreet.cli.app import VaultPath, app
+from discreet.cli.kinds import Chooser
 from discreet.cli.output import err, explained, out, print_error
-from discreet.cli.parameters import Params, accept_parameters, choose_algorithm
-from discreet.cli.questions import answerable, answered
+from discreet.cli.parameters import Params, accept_parameters
+from discreet.cli.questions import answered
 from discreet.errors import CannotAnswer, DiscreetError, Interrupted
 from discreet.query.words import unit_word
 from discreet.registry import ALGORITHMS
@@ -44,8 +44,9 @@ def chat(
     Parameters of an algorithm: discreet algorithms show NAME.
     """
     opened = Vault.open(vault)
-    named = algorithm or opened.default_algorithm().name
-    talk = Conversation(opened, choose_algorithm(named, param, {"epsilon": epsilon}), agreed=yes)
+    chooser = Chooser(opened, algorithm or "", param or (), {"epsilon": epsilon})
+    chooser.usual()  # a wrong parameter is said before the first question
+    talk = Conversation(opened, chooser, agreed=yes)
     try:
         err.print("Ask a question, or :help.")
         while (line := _typed("? ")) is not None:
@@ -63,7 +64,7 @@ class Conversation:
 
     Attributes:
         vault: the vault.
-        algorithm: the algorithm that answers.
+        chooser: chooses the algorithm of each question.
         agreed: whether prices are paid without confirmation.
         spent: the most that the questions so far have cost any one unit: epsilon, public.
         paying: whether a question is being answered, so that a payment is possible.
@@ -71,7 +72,7 @@ class Conversation:
     """
 
     vault: Vault
-    algorithm: Algorithm
+    chooser: Chooser
     agreed: bool = False
     spent: float = field(default=0.0, init=False)
     paying: bool = field(default=False, init=False)
@@ -102,10 +103,11 @@ class Conversation:
         """Show the price of a question, and ask it after confirmation; print errors of the question."""
         try:
             if not anyway:
-                answerable(self.vault)(question)
-            if self.agrees(self.vault.price(question, self.algorithm)):
+                self.chooser.check()(question)
+            algorithm = self.chooser.usual() if anyway else self.chooser.choose(question)
+            if self.agrees(self.vault.price(question, algorithm)):
                 self.paying = True
-                answer = answered(self.vault, question, partial(self.vault.ask, algorithm=self.algorithm))
+                answer = answered(self.vault, question, partial(self.vault.ask, algorithm=algorithm))
                 self.paying = False
                 self.show(answer)
         except Interrupted:

@@ -50,16 +50,21 @@ class Chooser:
         Raises:
             UsageError: if it has no such parameter, or the vault cannot release such a statistic.
         """
-        found = self._statistic(question)
-        if found is not None:
-            return found
+        return self._statistic(question) or self.usual()
+
+    def usual(self) -> Algorithm:
+        """Return the algorithm of a question that asks for no statistic.
+
+        Raises:
+            UsageError: if it has no such parameter.
+        """
         usual, given = self.vault.default_algorithm(), dict(self.given)
         if not self.name and usual.needs_readings and not _NEED_A_MODEL & read_assignments(self.param).keys():
             given["readings"] = True
         algorithm: Algorithm = choose_algorithm(self.name or usual.name, self.param, given)
         return algorithm
 
-    def check(self, choices: Sequence[str]) -> Check:
+    def check(self, choices: Sequence[str] = ()) -> Check:
         """Return a function that raises an error for a question of an unsupported kind."""
         usual = answerable(self.vault, choices)
 
