@@ -100,6 +100,8 @@ def test_same_question_is_free_and_another_set_is_another_question(ward: Path) -
     first, again = (json.loads(ask(ward, question, "--json").stdout) for _ in range(2))
     assert again["table"] == first["table"]
     assert again["receipt"]["payment"] == "nobody"
+    reworded = json.loads(ask(ward, "Count the patients with numb thumbs.", "--json").stdout)
+    assert (reworded["table"], reworded["receipt"]["payment"]) == (first["table"], "nobody")
     other = json.loads(ask(ward, question, "--where", "floor=floor 0", "--json").stdout)
     assert other["receipt"]["payment"] != "nobody"
 

@@ -161,6 +161,13 @@ class AnswerCache:
         answers, nothings = (one for one in found if one.is_answer), (one for one in found if _is_nothing(one, way))
         return next(answers, None) or next(nothings, None)
 
+    def apart(self, parts: Sequence[str]) -> Released | None:
+        """Return the latest statistic of the same parts, in any words."""
+        lines = reversed(self._look().lines)
+        return next(
+            (one.released for one in lines if one.released.table and list(one.released.choices) == list(parts)), None
+        )
+
     def related(self, question: str, count: int, similarity: float, *, others: bool = False) -> list[Released]:
         """Return the answers to the nearest questions above a similarity, nearest first, one for each question.
 

@@ -6,6 +6,7 @@ from hashlib import blake2b
 
 from discreet.algorithms.common.algorithm import Algorithm
 from discreet.algorithms.common.answer import Answer, Figure, GeneratedAnswer, Support
+from discreet.algorithms.statistics.statistic import Statistic
 from discreet.errors import StoreError
 from discreet.privacy.filter import released_before
 from discreet.query.answer_cache import NOTHING, AnswerCache, Released, as_record
@@ -17,7 +18,12 @@ RELATED, ALIKE = 3, 0.5
 
 
 def find_released(history: AnswerCache, question: str, algorithm: Algorithm) -> Released | None:
-    """Return the earlier release to the same question, an answer or "no answer"; None if it lacks required shares."""
+    """Return the earlier release to the same question, an answer or "no answer"; None if it lacks required shares.
+
+    A statistic is the same if its parts are, in other words of the question, too.
+    """
+    if isinstance(algorithm, Statistic) and (found := history.apart(algorithm.set_apart)):
+        return found
     known = history.same(question, algorithm.set_apart, fingerprint(algorithm))
     if known is None or not known.is_answer:
         return known

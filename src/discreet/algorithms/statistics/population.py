@@ -91,6 +91,12 @@ class Phrase:
         found = self._in_fields(record) or any(map(self._in_text, record.texts, record.plain))
         return found != (self.negated != self._begins_with_no)
 
+    @property
+    def essence(self) -> str:
+        """The same text for two phrases that hold of the same units."""
+        denied = "no " * self._begins_with_no + "without " * self._without
+        return denied + " ".join(self._words)
+
     @cached_property
     def _words(self) -> tuple[str, ...]:
         return content(self.text)

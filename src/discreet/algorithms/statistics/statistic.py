@@ -12,7 +12,7 @@ from discreet.algorithms.common.algorithm import Algorithm, Guarantee
 from discreet.algorithms.common.ensemble import check_number
 from discreet.algorithms.common.plan import Plan
 from discreet.algorithms.statistics.noisy_cells import Price
-from discreet.algorithms.statistics.population import Population, population_of
+from discreet.algorithms.statistics.population import Phrase, Population, population_of
 from discreet.errors import UsageError
 from discreet.privacy.account import Account, Payment
 from discreet.privacy.accounting import Budget
@@ -64,9 +64,9 @@ class Statistic(Algorithm):
 
     @property
     def set_apart(self) -> tuple[str, ...]:
-        """What distinguishes two statistics with one question: all but the price."""
+        """What distinguishes two statistics: their parts, without the price, and phrases without empty words."""
         own = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("epsilon", "uses")}
-        return (self.name, *(f"{name}={value}" for name, value in own.items()))
+        return (self.name, *(f"{name}={_plain(name, value)}" for name, value in own.items()))
 
     @property
     def fields_tested(self) -> tuple[str, ...]:
@@ -96,3 +96,15 @@ class Statistic(Algorithm):
     @abstractmethod
     def plan(self, budget: Budget, vocabulary: int) -> Plan:
         """Return the cost of the statistic."""
+
+
+_PHRASES = ("population", "condition", "groups")
+
+
+def _plain(name: str, value: object) -> object:
+    """Return a phrase as the words that decide of which units it holds; another value unchanged."""
+    if name not in _PHRASES:
+        return value
+    phrases = (value,) if isinstance(value, str) else value
+    assert isinstance(phrases, tuple)
+    return " | ".join(Phrase(one).essence if one else "" for one in phrases)
