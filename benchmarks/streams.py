@@ -148,6 +148,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("documents", type=Path)
     parser.add_argument("questions", type=Path)
+    parser.add_argument("--asked", type=int, default=0, help="so many questions: the file's are asked again in turn")
     parser.add_argument("--vault", type=Path)
     parser.add_argument("--embedder", default="minilm+words")
     parser.add_argument("--limit", type=int, default=100)
@@ -180,6 +181,9 @@ def main() -> None:
     add_csv_option(parser)
     given = parser.parse_args()
     questions = questions_of(given.questions, given.limit)
+    if given.asked:
+        turns = range(given.asked)
+        questions = [replace(questions[turn % len(questions)], id=f"{turn}") for turn in turns]
     common: dict[str, Any] = {
         name: getattr(given, name) for name in ("voters", "max_tokens", "document_tokens", "prefix")
     }
