@@ -21,6 +21,7 @@ from discreet.privacy.mechanisms.aggregated_logits import ONE, AggregatedLogits
 from discreet.privacy.mechanisms.counting import GaussianCount, NoisyCount
 from discreet.privacy.mechanisms.exponential import ExponentialMechanism, PermuteAndFlip, vote_scale
 from discreet.privacy.mechanisms.gap_choice import GapChoice
+from discreet.privacy.mechanisms.gaussian_histogram import GaussianHistogram
 from discreet.privacy.mechanisms.histogram import NoisyHistogram
 from discreet.privacy.mechanisms.keyword_counts import KeywordCounts
 from discreet.privacy.mechanisms.limited_domain import LimitedDomain, ObservedSelection
@@ -217,6 +218,12 @@ def _histogram(epsilon: float, change: Change) -> Pairs:
     yield "one more for the second value", made, first, second, near(second.count(0), 3)
 
 
+def _gaussian_histogram(epsilon: float, change: Change) -> Pairs:
+    first, second = _votes(6, 3, change)
+    made = GaussianHistogram.calibrated(rho_of(epsilon), 2, change)
+    yield "one more for the second value", made, first, second, near(second.count(0), 3)
+
+
 def _keywords(epsilon: float, change: Change) -> Pairs:
     made = KeywordCounts.calibrated(rho_of(epsilon), FAILURE, 2, change)
     many = [("a", "b")] * math.ceil(made.threshold + 8 * made.sigma)
@@ -321,6 +328,7 @@ MECHANISMS: dict[str, Callable[[float, Change], Pairs]] = {
     "noisy-count": _count,
     "gaussian-count": _gaussian_count,
     "noisy-histogram": _histogram,
+    "gaussian-histogram": _gaussian_histogram,
     "keyword-counts": _keywords,
     "stable-set": _stable,
     "noisy-sum": _sum,
