@@ -86,15 +86,22 @@ def check_known(algorithm: Algorithm, settings: VaultConfig, *, read: bool) -> N
 
     Raises:
         UnknownName: if a field that it tests is not declared.
+        UsageError: if a field has another type.
         CannotAnswer: if what it reads is no declared field, and the documents were not read.
     """
     if algorithm.needs_readings and not read:
         raise CannotAnswer(algorithm.name, "The documents were not read. Read them once: discreet read VAULT.")
     if not isinstance(algorithm, Statistic):
         return
-    for name in algorithm.fields_tested:
+    for name in (*algorithm.fields_tested, *algorithm.dates_read):
         if name not in settings.fields:
             raise UnknownName("declared field", name, settings.fields)
+    for name in algorithm.dates_read:
+        if settings.fields[name] != "date":
+            raise UsageError(f"The field '{name}' is a {settings.fields[name]}, and a trend needs a date.")
+    for test in algorithm.members.fields:
+        if settings.fields[test.name] == "number" and not test.is_number():
+            raise UsageError(f"The field '{test.name}' is a number, and '{test.value}' is none. Write {test.name}>=60.")
     for attribute in algorithm.attributes:
         if not (read or any(matches(name, attribute) for name in settings.fields)):
             raise CannotAnswer(

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -59,8 +60,9 @@ def _checked(name: str, value: object) -> str | float:
     """Return the value of a declared field; an integer becomes a floating-point number."""
     if isinstance(value, str):
         return value
-    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
-        return float(value)
+    with suppress(OverflowError):  # a whole number of hundreds of digits
+        if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+            return float(value)
     raise UsageError(f"The field {name!a} of a document is neither a text nor a finite number. Correct or drop it.")
 
 

@@ -202,7 +202,8 @@ def test_statistic_is_right_but_for_the_noise(tmp_path: Path, statistic: Statist
 def test_comparison_says_what_the_noise_lets_it_say(tmp_path: Path) -> None:
     corpus, compare = corpus_of(tmp_path, SICK), Compare(groups=("Winter Hand", "well"), condition="rash")
     assert "more with Winter Hand than with well" in answer(corpus, compare)[0].text
-    assert "does not let" in answer(corpus, replace(compare, epsilon=0.01))[0].text
+    alike = replace(compare, groups=("Winter Hand", "rash"), epsilon=0.3)
+    assert "does not let" in answer(corpus, alike)[0].text
 
 
 def test_unit_in_two_groups_counts_in_both(tmp_path: Path) -> None:

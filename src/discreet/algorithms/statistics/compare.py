@@ -35,10 +35,14 @@ class Compare(Share):
     groups: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "groups", tuple(self.groups))
+        object.__setattr__(self, "groups", (self.groups,) if isinstance(self.groups, str) else tuple(self.groups))
         super().__post_init__()
-        if not 2 <= len(set(self.groups)) == len(self.groups) <= MOST_GROUPS:
-            raise UsageError(f"A comparison has 2 to {MOST_GROUPS} different groups, not {len(set(self.groups))}.")
+        different = {Phrase(group).essence for group in self.groups if group}
+        if not 2 <= len(different) == len(self.groups) <= MOST_GROUPS:
+            raise UsageError(
+                f"A comparison has 2 to {MOST_GROUPS} different groups, not {len(different)} in {len(self.groups)}. "
+                "Give each once: --groups A --groups B."
+            )
         _ = self._phrases
 
     @cached_property
@@ -58,6 +62,9 @@ class Compare(Share):
 
     def conclude(self, counted: Counted) -> tuple[str, list[Figure]]:
         """Return the share of each group and, of two groups, their difference."""
+        sizes = (counted.figure(group, "count", self._size(place)) for place, group in enumerate(self.groups))
+        if not all(size.low for size in sizes):  # there may be no unit in a group at all
+            return "", []
         shares = [counted.figure(group, "share", self._share(place)) for place, group in enumerate(self.groups)]
         said = "; ".join(f"{figure.name}: {percent(figure)}" for figure in shares)
         if len(shares) > 2:
@@ -66,8 +73,18 @@ class Compare(Share):
         return f"{said}. {_which(difference, self.groups)}", [*shares, difference]
 
     def _share(self, place: int) -> Reckon:
-        cells = [2 * (groups - 1) for groups in range(1, 2 ** len(self.groups)) if groups >> place & 1]
-        return Reckon(cells, [*cells, *(cell + 1 for cell in cells)])
+        return Reckon(self._held(place), self._inside(place))
+
+    def _size(self, place: int) -> Reckon:
+        return Reckon(self._inside(place))
+
+    def _held(self, place: int) -> list[int]:
+        """Return the cells of a group of which the condition holds."""
+        return [2 * (groups - 1) for groups in range(1, 1 << len(self.groups)) if groups >> place & 1]
+
+    def _inside(self, place: int) -> list[int]:
+        """Return all cells of a group."""
+        return [cell + more for cell in self._held(place) for more in (0, 1)]
 
 
 class _Difference(Reckon):

@@ -3,6 +3,7 @@
 A test looks at the record of one unit alone. So one unit that comes or goes changes no other unit's result.
 """
 
+import math
 import operator
 import re
 from collections.abc import Callable, Sequence
@@ -47,9 +48,17 @@ class FieldTest:
             UsageError: if the text states none.
         """
         found = _WHERE.fullmatch(text)
-        if found is None or not found[3]:
+        value = found[3].strip("'\"") if found else ""
+        if found is None or not value or value[0] in "=<>!":
             raise UsageError(f"'{text}' is no test of a field. Write FIELD=VALUE, such as ward=3, or age>=60.")
-        return FieldTest(*found.groups())
+        return FieldTest(found[1], found[2], value)
+
+    def is_number(self) -> bool:
+        """Return whether the value is a finite number."""
+        try:
+            return math.isfinite(float(self.value))
+        except ValueError:
+            return False
 
     def holds(self, record: UnitRecord) -> bool:
         """Return whether one of the unit's values passes. A value of another type does not."""

@@ -22,6 +22,9 @@ from discreet.privacy.private import Private
 from discreet.retrieval.sealed_corpus import SealedCorpus
 from discreet.retrieval.unit_records import UnitRecord
 
+LEAST_EPSILON = 1e-4
+"""At a smaller price, the noise is more than the population of any vault."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Statistic(Algorithm):
@@ -50,6 +53,8 @@ class Statistic(Algorithm):
             raise UsageError(f"A unit takes part in at least 1 question (uses), not {self.uses}.")
         if self.epsilon is not None:
             check_number("epsilon", self.epsilon)
+            if self.epsilon < LEAST_EPSILON:
+                raise UsageError(f"Epsilon is at least {LEAST_EPSILON:g} for a statistic, not {self.epsilon:g}.")
         _ = self.members
 
     @property
@@ -76,8 +81,15 @@ class Statistic(Algorithm):
     def price(self, budget: Budget) -> Price:
         """Return what the question may cost a unit."""
         if self.epsilon is not None:
+            if self.epsilon > budget.epsilon:
+                raise UsageError(f"Epsilon {self.epsilon:g} is above the grant of {budget.epsilon:g}. Ask for less.")
             return Price(budget, epsilon=self.epsilon)
         return Price(budget, uses=self.uses or self.usual_uses)
+
+    @property
+    def dates_read(self) -> tuple[str, ...]:
+        """The names of the declared dates that it reads."""
+        return ()
 
     @property
     def attributes(self) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 A unit counts in one period: that of its earliest date between the first and the last one.
 """
 
+import re
 from dataclasses import dataclass
 from datetime import date
 from typing import ClassVar
@@ -16,6 +17,8 @@ from discreet.retrieval.unit_records import UnitRecord
 
 MONTHS = {"month": 1, "quarter": 3, "year": 12}
 MOST_PERIODS = 240
+_PART = re.compile(r"\d{4}(-\d{2})?", re.ASCII)
+"""A year, or a month."""
 USUAL_PERIODS = 12
 
 
@@ -45,9 +48,9 @@ class Trend(Count):
             raise UsageError(f"A trend has 1 to {MOST_PERIODS} periods, not {self.cells}. Change `since` or `until`.")
 
     @property
-    def fields_tested(self) -> tuple[str, ...]:
-        """The names of the declared fields that it reads."""
-        return (*super().fields_tested, self.date_field)
+    def dates_read(self) -> tuple[str, ...]:
+        """The names of the declared dates that it reads."""
+        return (self.date_field,)
 
     @property
     def _last(self) -> int:
@@ -75,12 +78,11 @@ class Trend(Count):
 
     def _number(self, day: str) -> int:
         """Return the number of a day's period, counted from year 0."""
-        year, month, *_ = [*day.split("-"), "1"]
         try:
-            date(int(year), int(month), 1)
+            found = date.fromisoformat((day + "-01-01")[:10] if _PART.fullmatch(day) else day)
         except ValueError:
             raise UsageError(f"'{day}' is no day. Write it as 2026-01-31, or a month, 2026-01, or a year.") from None
-        return (12 * int(year) + int(month) - 1) // MONTHS[self.by]
+        return (12 * found.year + found.month - 1) // MONTHS[self.by]
 
     def _name(self, place: int) -> str:
         months = (self._first + place) * MONTHS[self.by]

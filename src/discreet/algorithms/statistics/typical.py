@@ -53,8 +53,11 @@ class Typical(CellStatistic):
         if not 2 <= self.bins <= 1000:
             raise UsageError(f"There are 2 to 1000 bins, not {self.bins}.")
         low, high = self.range
-        if not (math.isfinite(low) and math.isfinite(high) and low < high):
-            raise UsageError(f"The range goes from a smaller to a larger number, not from {low:g} to {high:g}.")
+        if not (math.isfinite(high - low) and low < low + (high - low) / self.bins):
+            raise UsageError(
+                f"The range goes from a smaller to a larger finite number, in {self.bins} bins, not from {low!r} to "
+                f"{high!r}."
+            )
 
     @property
     def range(self) -> tuple[float, float]:

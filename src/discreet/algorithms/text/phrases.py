@@ -9,7 +9,8 @@ from discreet.algorithms.text.yes_no_claim import NEGATIONS, stem
 
 _SPACES = frozenset(",|and|or|but".split("|"))
 _TOKEN = re.compile(r"\w+(?:['.&+]\w+)*|,")
-_SENTENCES = re.compile(r"[.!?;:()\[\]]+(?=\s|$)|[()\[\];]|\n")
+# A run of marks is looked at once, from its start: a text of marks alone takes linear time.
+_SENTENCES = re.compile(r"(?<![.!?;:()\[\]])[.!?;:()\[\]]++(?=\s|$)|[()\[\];]|\n")
 _BETWEEN = 3
 """The most other words between the words of a phrase. A comma, or "and", counts as so many words."""
 
