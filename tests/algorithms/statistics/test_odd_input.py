@@ -49,7 +49,7 @@ def test_range_without_bins_is_refused(low: float, high: float) -> None:
 
 @pytest.mark.parametrize(
     "groups",
-    [(), ("a",), ("Rash", "rash"), ("rash", "a rash"), ("rash", ""), "rash", tuple(f"g{n}" for n in range(1000))],
+    [(), ("rash",), ("Rash", "rash"), ("rash", "a rash"), ("rash", ""), "rash", tuple(f"g{n}" for n in range(1000))],
 )
 def test_groups_of_no_use_are_refused(groups: Any) -> None:
     with pytest.raises(UsageError, match="2 to 6 different groups"):
@@ -84,7 +84,7 @@ def test_no_uses_are_refused(uses: int) -> None:
 
 @pytest.mark.parametrize(
     "day",
-    ["2026-02-31", "2026-01-xx", "2026-1-5", " 2026-01 ", "31.01.2026", "Jan 2026", "01/31/2026", "20260131T", ""],
+    ["2026-02-31", "2026-01-xx", "2026-1-5", " 2026-01 ", "31.01.2026", "Jan 2026", "01/31/2026", "20260131T"],
 )
 def test_day_in_another_form_is_refused(day: str) -> None:
     with pytest.raises(UsageError, match="no day"):
