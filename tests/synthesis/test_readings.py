@@ -12,7 +12,7 @@ from discreet.generation.toy import ToyModel
 from discreet.registry import ListValues, MuRAGAda
 from discreet.retrieval.documents import Document
 from discreet.retrieval.unit_records import Statement
-from discreet.synthesis.readings import DONE, STATEMENTS, Readings
+from discreet.synthesis.readings import DONE, Readings
 from discreet.vault import Vault
 
 WORDS = ["treatment", "is", "sand", "steam", "diagnosis", "cold"]
@@ -38,8 +38,15 @@ def filled(tmp_path: Path) -> Vault:
 
 
 def stated(vault: Vault) -> dict[str, list[tuple[str, str]]]:
-    readings = Readings(vault.path / "readings")
-    return {text: [(one.attribute, one.value) for one in readings.of(text)] for text in (TREATED, STEAMED, BOTH)}
+    read = Readings(vault.path / "readings").load()
+    owned = (("one", TREATED), ("two", STEAMED), ("two", BOTH))
+    return {text: [(one.attribute, one.value) for one in read.of(unit, text)] for unit, text in owned}
+
+
+def kept(vault: Vault) -> Path:
+    """The file with the statements: the only one."""
+    (path,) = (vault.path / "readings").glob("statements-*.jsonl")
+    return path
 
 
 ALL = {TREATED: [("treatment", "sand")], STEAMED: [("treatment", "steam")], BOTH: [("diagnosis", "cold")]}
@@ -67,7 +74,7 @@ def test_reading_that_was_broken_off_has_no_effect(filled: Vault) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         filled.read(broken)
-    assert (filled.path / "readings" / STATEMENTS).read_text().strip()
+    assert kept(filled).read_text().strip()
     assert stated(filled) == NONE
     told: list[int] = []
     filled.read(lambda done, _: told.append(done))
@@ -80,7 +87,7 @@ def test_later_text_has_no_statement_before_it_is_read(filled: Vault) -> None:
     later = "say: treatment is cold ."
     filled.add_documents([Document("d", "three", later), Document("e", "four", "say: diagnosis is steam .")])
     readings = Readings(filled.path / "readings")
-    assert readings.of(later) == ()
+    assert readings.load().of("three", later) == ()
 
     def broken(done: int, size: int) -> None:
         if done == 4:
@@ -88,18 +95,19 @@ def test_later_text_has_no_statement_before_it_is_read(filled: Vault) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         filled.read(broken)
-    assert readings.of(later) == ()
+    assert readings.load().of("three", later) == ()
     assert stated(filled) == ALL
     filled.read()
-    assert readings.of(later) == (Statement("treatment", "cold"),)
+    assert readings.load().of("three", later) == (Statement("treatment", "cold"),)
 
 
 def test_statements_are_erased_with_their_text_alone(filled: Vault) -> None:
     filled.read()
-    path = filled.path / "readings" / STATEMENTS
+    path = kept(filled)
     assert "sand" in path.read_text()
     filled.remove_unit("one")
-    assert "sand" not in path.read_text()
+    assert not path.exists()
+    assert "sand" not in kept(filled).read_text()
     assert stated(filled) == ALL | {TREATED: []}
     assert Readings(filled.path / "readings").complete
 
@@ -112,13 +120,55 @@ def test_replaced_text_loses_its_statements(filled: Vault) -> None:
 
 def test_unfinished_lines_stay_without_effect_after_an_erasure(filled: Vault) -> None:
     filled.read()
-    path = filled.path / "readings" / STATEMENTS
+    path = kept(filled)
     last = path.read_text().strip().split("\n")[-1]
     *about, _, facts = json.loads(last)
     with path.open("a") as file:
         file.write(json.dumps([*about, "0" * 32, facts]) + "\n")
     filled.remove("a")
     assert stated(filled) == ALL | {TREATED: []}
+
+
+def test_same_text_of_a_later_unit_has_no_statement_before_it_is_read(filled: Vault) -> None:
+    """Otherwise the unit that came first would decide what the later one states."""
+    filled.read()
+    filled.add_documents([Document("copy", "later", TREATED)])
+    read = filled.components.readings.load()
+    assert read.of("later", TREATED) == ()
+    assert read.of("one", TREATED) == (Statement("treatment", "sand"),)
+    records = filled.corpus._records.now().records
+    assert (len(records["one"].statements), len(records["later"].statements)) == (1, 0)
+    told: list[int] = []
+    filled.read(lambda done, _: told.append(done))
+    assert told == [3]  # no text is read twice
+    assert filled.components.readings.load().of("later", TREATED) == (Statement("treatment", "sand"),)
+    filled.remove_unit("one")
+    assert filled.components.readings.load().of("later", TREATED) == (Statement("treatment", "sand"),)
+    assert filled.components.readings.load().of("one", TREATED) == ()
+
+
+def test_texts_are_listed_after_the_file_is_opened(filled: Vault) -> None:
+    """A text that was erased before could otherwise be written into the file of a later moment."""
+    readings, seen = filled.components.readings, list[bool]()
+
+    def owned() -> list[tuple[str, str]]:
+        seen.append(kept(filled).exists())
+        return [("one", TREATED)]
+
+    readings.read(filled.model, owned, quiet)  # type: ignore[arg-type]
+    assert seen == [True]
+
+
+def test_erasure_puts_one_reading_in_the_place_of_another_at_one_moment(filled: Vault) -> None:
+    """A reader that looked at the former one reads the later one, and never none."""
+    filled.read()
+    readings = filled.components.readings
+    before, old = readings.done, kept(filled)
+    filled.remove("a")
+    assert not old.exists()
+    assert readings.done.file != before.file
+    assert readings.complete
+    assert readings.load().of("two", STEAMED) == (Statement("treatment", "steam"),)
 
 
 def test_erasure_during_a_reading_stops_it(filled: Vault) -> None:
@@ -139,7 +189,7 @@ def test_erasure_that_was_killed_is_made_up_for(filled: Vault) -> None:
     (filled.path / "adding.left").touch()
     again = Vault.open(filled.path, model=toy())
     assert again.store.count_documents() == 2
-    assert "sand" not in (filled.path / "readings" / STATEMENTS).read_text()
+    assert "sand" not in kept(filled).read_text()
 
 
 def test_another_model_reads_anew(filled: Vault) -> None:
@@ -161,7 +211,7 @@ def test_damaged_mark_is_no_reading(filled: Vault, content: str) -> None:
 
 def test_damaged_lines_are_left_out(filled: Vault) -> None:
     filled.read()
-    path = filled.path / "readings" / STATEMENTS
+    path = kept(filled)
     content = path.read_text()
     path.write_text(content.replace('["treatment", "steam"]', '["treatment", "steam"'))
     found = stated(filled)
@@ -171,7 +221,7 @@ def test_damaged_lines_are_left_out(filled: Vault) -> None:
 
 def test_statement_whose_words_are_not_in_its_text_is_left_out(filled: Vault) -> None:
     filled.read()
-    path = filled.path / "readings" / STATEMENTS
+    path = kept(filled)
     path.write_text(path.read_text().replace("steam", "shark"))
     assert stated(filled)[STEAMED] == []
 

@@ -83,7 +83,7 @@ class SealedCorpus:
 
     def records(self) -> Private[Member[UnitRecord]]:
         """Return what is known of each unit, sealed."""
-        records = self._records.all()
+        records = self._records.now().records
         return Private([Member(unit_key(unit, self.secret), own) for unit, own in records.items()], ADD_REMOVE_ONE)
 
     def stated(
@@ -101,11 +101,12 @@ class SealedCorpus:
             words: returns the words of a phrase that have a meaning.
             is_asked: returns whether a kind is the attribute that the question names; None if it names none.
         """
-        kinds = self._kinds.of(*self._records.kinds())
+        built = self._records.now()
+        kinds = self._kinds.of(built.kinds, built.state)
         fit = StatementFit(question, self._kinds.embed(question), kinds, words, is_asked)
 
         def read(own: tuple[Passage, ...]) -> tuple[Passage, ...]:
-            return tuple(replace(one, stated=fit.value(one.text, self._records.of(one.text))) for one in own)
+            return tuple(replace(one, stated=fit.value(one.text, built.of(one.unit, one.text))) for one in own)
 
         return documents.map(read)
 

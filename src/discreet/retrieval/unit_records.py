@@ -54,58 +54,78 @@ class UnitRecord:
         return [of_one[name] for of_one in self.fields if name in of_one]
 
 
+class Lookup(Protocol):
+    """The statements that a model read, at one moment."""
+
+    def of(self, unit: str, text: str) -> Sequence[Statement]:
+        """Return the statements of a unit's text; none if it was not read."""
+
+
 class Statements(Protocol):
     """The statements that a model read in texts."""
 
-    def of(self, text: str) -> Sequence[Statement]:
-        """Return the statements of a text; none if it was not read."""
-
     @property
-    def done(self) -> object:
-        """A value that changes with each reading."""
+    def version(self) -> object:
+        """A value that changes with each reading and each erasure."""
+
+    def load(self) -> Lookup:
+        """Return the statements of this moment."""
+
+
+@dataclass(frozen=True)
+class Built:
+    """The records of one moment.
+
+    Attributes:
+        state: a value that differs for other documents or statements.
+        records: the record of each unit, by its name.
+        lookup: the statements.
+    """
+
+    state: object
+    records: dict[str, UnitRecord] = field(repr=False)
+    lookup: Lookup | None = field(repr=False)
+
+    @cached_property
+    def kinds(self) -> frozenset[str]:
+        """The kinds of all statements."""
+        return frozenset(one.attribute for record in self.records.values() for one in record.statements)
+
+    def of(self, unit: str, text: str) -> Sequence[Statement]:
+        """Return the statements of a unit's text."""
+        return self.lookup.of(unit, text) if self.lookup else ()
 
 
 class UnitRecords:
-    """The records of all units of a store, kept until the documents change."""
+    """The records of all units of a store, kept until the documents or the statements change."""
 
     def __init__(self, store: Store, statements: Statements | None = None) -> None:
         self._store, self._statements = store, statements
-        self._state: object = None
-        self._records: dict[str, UnitRecord] = {}
-        self._kinds: tuple[frozenset[str], object] | None = None
+        self._built: Built | None = None
         self._building = Lock()
 
-    def all(self) -> dict[str, UnitRecord]:
-        """Return the record of each unit, by its name."""
+    def now(self) -> Built:
+        """Return the records of this moment."""
         with self._building:
             # Before the documents are listed: a change meanwhile is seen the next time.
-            state = (self._store.state(), self._statements and self._statements.done)
-            if self._state is None or self._state != state:
-                self._records, self._state = self._build(), state
-            return self._records
+            state = (self._store.state(), self._statements.version if self._statements else None)
+            if self._built is None or self._built.state != state:
+                self._built = self._build(state)
+            return self._built
 
-    def of(self, text: str) -> Sequence[Statement]:
-        """Return the statements that were read in a text."""
-        return self._statements.of(text) if self._statements else ()
-
-    def kinds(self) -> tuple[frozenset[str], object]:
-        """Return the kinds of all statements, and a value that changes with them."""
-        kinds = (one.attribute for record in self.all().values() for one in record.statements)
-        with self._building:
-            if self._kinds is None or self._kinds[1] != self._state:
-                self._kinds = (frozenset(kinds), self._state)
-            return self._kinds
-
-    def _build(self) -> dict[str, UnitRecord]:
+    def _build(self, state: object) -> Built:
+        lookup = self._statements.load() if self._statements else None
         texts: dict[str, list[str]] = defaultdict(list)
         fields: dict[str, list[dict[str, Value]]] = defaultdict(list)
         for stored in self._store.texts():
             texts[stored.unit].append(stored.text)
         for entry in self._store.catalog.list_documents() if self._store.catalog else ():
             fields[entry.unit].append(entry.fields)
-        return {unit: self._record(own, fields[unit]) for unit, own in texts.items()}
+        records = {unit: _record(unit, own, fields[unit], lookup) for unit, own in texts.items()}
+        return Built(state, records, lookup)
 
-    def _record(self, texts: Sequence[str], fields: Sequence[dict[str, Value]]) -> UnitRecord:
-        ordered = sorted(texts)
-        read = dict.fromkeys(one for text in ordered for one in self.of(text))
-        return UnitRecord(tuple(ordered), tuple(fields), tuple(read))
+
+def _record(unit: str, texts: Sequence[str], fields: Sequence[dict[str, Value]], lookup: Lookup | None) -> UnitRecord:
+    ordered = sorted(texts)
+    read = dict.fromkeys(one for text in ordered for one in (lookup.of(unit, text) if lookup else ()))
+    return UnitRecord(tuple(ordered), tuple(fields), tuple(read))

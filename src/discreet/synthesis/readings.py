@@ -1,21 +1,26 @@
 """What the model read in each text, once: the statements of all texts of a vault, kept beside the texts.
 
-VAULT/readings/statements.jsonl   the statements of each text, by its content; a text that is erased loses its line
-VAULT/readings/done.json          how the texts were read, and how many bytes of the file are complete readings
+VAULT/readings/done.json             which file is current, how its texts were read, and which units' texts were read
+VAULT/readings/statements-*.jsonl    the statements of each text, by its content; a text that is erased loses its line
 
-A text is read by itself, so its statements are a function of this text alone. Two things would let one unit change the
-statements of another. A reading that was broken off has read some texts and not others, and their number decides
-which. So what it read does not count before a reading of all texts is complete. And a machine of another kind may round
-in another way. So the statements of one reading are those of one kind of machine.
+A text is read by itself, so its statements are a function of this text alone. Three things would let one unit change
+the statements of another, and are excluded:
+
+- A reading that was broken off has read some texts and not others, and their number decides which. So what it read does
+  not count before a reading of all texts is complete.
+- A machine of another kind may round in another way. So the statements of one reading are those of one kind of machine.
+- A text that comes later may be the same as one that was read. It has no statements before the next reading, which
+  names the units whose texts it covers.
 
 All of it is private, like the vault.
 """
 
 import json
 import os
+import secrets
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -31,22 +36,66 @@ from discreet.synthesis.extraction_cache import ExtractionCache, digest
 from discreet.synthesis.fact_extraction import PARSED, found_in, stated
 from discreet.system.atomic_write import replace_file
 
-FOLDER, STATEMENTS, DONE = "readings", "statements.jsonl", "done.json"
+FOLDER, DONE = "readings", "done.json"
 TOKENS = 64
 """The number of tokens in which the model writes the statements of a text, at most."""
+
+Owned = tuple[str, str]
+"""A unit, and one of its texts."""
 
 
 @dataclass(frozen=True)
 class Done:
-    """A complete reading.
+    """The last complete reading.
 
     Attributes:
-        about: the model, the machine and the other conditions of the reading.
+        file: the name of the file with the statements.
+        about: the model, the machine and the other conditions of the reading; empty if there is none.
         end: the number of bytes of the file that count.
+        covered: the names of the units' texts that it covers.
     """
 
+    file: str = "statements-0.jsonl"
     about: tuple[Any, ...] = ()
     end: int = 0
+    covered: frozenset[str] = field(default=frozenset(), repr=False)
+
+    @staticmethod
+    def parse(text: str) -> "Done":
+        """Return the reading that a file names; an empty one if it is damaged."""
+        try:
+            found = json.loads(text)
+            name = str(found["file"])
+            sound = name == Path(name).name and name.startswith("statements-")
+            return (
+                Done(name, tuple(found["about"]), int(found["end"]), frozenset(found["covered"])) if sound else Done()
+            )
+        except (ValueError, KeyError, TypeError, RecursionError):
+            return Done()
+
+    def describe(self) -> str:
+        """Return the content of the file."""
+        about = {"file": self.file, "about": list(self.about), "end": self.end}
+        return json.dumps(about | {"covered": sorted(self.covered)})
+
+
+@dataclass(frozen=True)
+class Read:
+    """The statements of one moment, by the name of a text.
+
+    Attributes:
+        done: the reading.
+        statements: the statements of each text.
+    """
+
+    done: Done
+    statements: dict[str, tuple[Statement, ...]] = field(repr=False)
+
+    def of(self, unit: str, text: str) -> tuple[Statement, ...]:
+        """Return the statements of a unit's text; none if the reading does not cover it."""
+        if _name(unit, text) not in self.done.covered:
+            return ()
+        return tuple(one for one in self.statements.get(digest(text), ()) if _grounded(one, text))
 
 
 class Readings:
@@ -58,15 +107,13 @@ class Readings:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._known: tuple[Done, dict[str, tuple[Statement, ...]]] = (Done(), {})
 
     @property
     def done(self) -> Done:
         """The last complete reading; an empty one if there is none."""
         try:
-            found = json.loads((self._folder / DONE).read_text(encoding="utf-8"))
-            return Done(tuple(found["about"]), int(found["end"]))
-        except (OSError, ValueError, KeyError, TypeError):
+            return Done.parse((self._folder / DONE).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
             return Done()
 
     @property
@@ -74,52 +121,82 @@ class Readings:
         """Whether the texts were read: public, since the custodian decides it."""
         return bool(self.done.about)
 
-    def of(self, text: str) -> tuple[Statement, ...]:
-        """Return the statements of a text; none if it was not read."""
-        done = self.done
-        if self._known[0] != done:
-            self._known = (done, self._load(done))
-        return tuple(one for one in self._known[1].get(digest(text), ()) if _grounded(one, text))
+    @property
+    def version(self) -> object:
+        """A value that changes with each reading and each erasure."""
+        with suppress(OSError):
+            found = (self._folder / DONE).stat()
+            return found.st_ino, found.st_mtime_ns, found.st_size
+        return None
 
-    def read(self, model: ScoringModel, texts: Sequence[str], told: Callable[[int], None]) -> int:
-        """Read the texts that were not read yet. Return the number of all texts.
+    def load(self) -> Read:
+        """Return the statements of this moment."""
+        while True:
+            done = self.done
+            if not done.about:
+                return Read(done, {})
+            with suppress(FileNotFoundError):
+                return Read(done, self._load(done))
+            if self.done == done:  # no erasure has put another file in its place: it is lost
+                return Read(Done(), {})
+
+    def read(self, model: ScoringModel, owned: Callable[[], Sequence[Owned]], told: Callable[[int, int], None]) -> int:
+        """Read the texts that were not read yet. Return the number of different texts.
 
         Run it again after an interruption: it goes on where it stopped.
+
+        Args:
+            model: the model.
+            owned: returns the units and their texts; called after the file was opened, so that no erased text is
+                written into the file of a later moment.
+            told: called with the number of texts that are read, and that of all texts.
 
         Raises:
             StoreError: if there is no room for what was read.
             UsageError: if documents were erased meanwhile.
         """
         self._folder.mkdir(exist_ok=True)
-        about = [model.name, probe(model), TOKENS, DOCUMENT_TOKENS, PARSED, REWRITING]
-        path = self._folder / STATEMENTS
+        about = (model.name, probe(model), TOKENS, DOCUMENT_TOKENS, PARSED, REWRITING)
+        before = self.done
+        path = self._folder / before.file
         with path.open("a+", encoding="ascii", errors="replace") as file:
+            pairs = owned()
+            texts = sorted({text for _, text in pairs})
             cache = ExtractionCache(file, about, lambda fresh: stated(model, fresh, TOKENS, DOCUMENT_TOKENS))
-            cache.of(texts, told)
+            cache.of(texts, lambda done: told(done, len(texts)))
             file.flush()
-            if not (path.exists() and path.stat().st_ino == _inode(file)):
+            if not (self.done.file == before.file and path.exists() and path.stat().st_ino == _inode(file)):
                 raise UsageError("Documents were erased during the reading. Run it again: the others are kept.")
-            replace_file(self._folder / DONE, json.dumps({"about": about, "end": path.stat().st_size}))
+            covered = frozenset(_name(unit, text) for unit, text in pairs)
+            replace_file(self._folder / DONE, Done(before.file, about, path.stat().st_size, covered).describe())
         return len(texts)
 
-    def keep(self, texts: Iterable[str]) -> None:
+    def keep(self, owned: Iterable[Owned]) -> None:
         """Remove what was read of all other texts, because documents were erased or replaced.
+
+        The kept lines go into another file, which takes the place of the former one at one moment.
 
         Raises:
             StoreError: if a file cannot be written; the error names it.
         """
-        path, done = self._folder / STATEMENTS, self.done
+        done, pairs = self.done, list(owned)
+        path = self._folder / done.file
         if not path.exists():
+            for lost in self._folder.glob("statements-*.jsonl"):  # no reading names them
+                lost.unlink(missing_ok=True)
             return
-        kept = {digest(text) for text in texts}
+        texts = {digest(text) for _, text in pairs}
         content = path.read_bytes()
-        parts = [_lines_of(part, kept) for part in (content[: done.end], content[done.end :])]
+        parts = [_lines_of(part, texts) for part in (content[: done.end], content[done.end :])]
+        other = self._folder / f"statements-{secrets.token_hex(4)}.jsonl"
+        covered = done.covered & {_name(unit, text) for unit, text in pairs}
         try:
-            (self._folder / DONE).unlink(missing_ok=True)  # until the file has the right length
-            replace_file(path, "".join(parts))
-            if done.about:
-                end = len(parts[0].encode())
-                replace_file(self._folder / DONE, json.dumps({"about": done.about, "end": end}))
+            replace_file(other, "".join(parts))
+            end = len(parts[0].encode()) if done.about else 0
+            replace_file(self._folder / DONE, Done(other.name, done.about, end, covered).describe())
+            for former in self._folder.glob("statements-*.jsonl"):
+                if former != other:
+                    former.unlink(missing_ok=True)
         except OSError as error:
             raise StoreError(
                 f"{path} holds words of documents and cannot be replaced: {error.strerror}. Make room, and erase again."
@@ -127,25 +204,31 @@ class Readings:
 
     def _load(self, done: Done) -> dict[str, tuple[Statement, ...]]:
         found: dict[str, tuple[Statement, ...]] = {}
-        if not done.about:
-            return found
-        with suppress(OSError):
-            content = (self._folder / STATEMENTS).read_bytes()[: done.end]
-            for line in content.decode("ascii", errors="replace").split("\n"):
-                with suppress(ValueError, TypeError, RecursionError):
-                    *about, name, facts = json.loads(line)
-                    if about == list(done.about) and isinstance(name, str):
-                        found[name] = tuple(Statement(str(kind), str(value)) for kind, value in facts)
+        content = (self._folder / done.file).read_bytes()[: done.end]
+        for line in content.decode("ascii", errors="replace").split("\n"):
+            with suppress(ValueError, TypeError, RecursionError):
+                *about, name, facts = json.loads(line)
+                if about == list(done.about) and isinstance(name, str):
+                    found[name] = tuple(Statement(str(kind), str(value)) for kind, value in facts)
         return found
 
 
 def read_all(
-    readings: Readings, store: Store, model: Completer, progress: Callable[[int, int], None], ray: str | None = None
+    readings: Readings, store: Store, model: Completer, told: Callable[[int, int], None], ray: str | None = None
 ) -> int:
-    """Read all texts of a store, on a Ray cluster if one is named. Return their number."""
-    texts = sorted({stored.text for stored in store.texts()})
+    """Read all texts of a store, on a Ray cluster if one is named. Return the number of different texts."""
     with use_ray(require_scores(model, "read"), ray) as reader:
-        return readings.read(reader, texts, lambda done: progress(done, len(texts)))
+        return readings.read(reader, lambda: owned_texts(store), told)
+
+
+def owned_texts(store: Store) -> list[Owned]:
+    """Return the units and their texts."""
+    return [(stored.unit, stored.text) for stored in store.texts()]
+
+
+def _name(unit: str, text: str) -> str:
+    """Return the name of a unit's text."""
+    return digest(f"{len(unit)} {unit} {text}")
 
 
 def _grounded(statement: Statement, text: str) -> bool:

@@ -16,7 +16,7 @@ from discreet.baselines.datastore import forget as forget_datastores
 from discreet.retrieval.store import Store
 from discreet.synthesis.extraction_cache import forget_extractions
 from discreet.synthesis.readings import FOLDER as READINGS
-from discreet.synthesis.readings import Readings
+from discreet.synthesis.readings import Readings, owned_texts
 from discreet.vault.ingestion import Added
 
 SYNTHESIS, SIMULATED, CLAIMS = "synthesis", "synthesis-simulated", "claims"
@@ -50,7 +50,7 @@ class DerivedData:
             forget_extractions(self._folder / name)
         forget_datastores(self._folder / CLAIMS)
         if (self._folder / READINGS).exists():
-            Readings(self._folder / READINGS).keep(stored.text for stored in self._store.texts())
+            Readings(self._folder / READINGS).keep(owned_texts(self._store))
 
     @contextmanager
     def erasing(self) -> Iterator[None]:

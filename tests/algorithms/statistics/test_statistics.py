@@ -42,9 +42,12 @@ PLENTY = Budget(1e6, 1e-6, 5e-7)
 class Stated:
     """Statements by the words of a text: "treatment: warm oil; symptom: rash"."""
 
-    done = 1
+    version = 1
 
-    def of(self, text: str) -> list[Statement]:
+    def load(self) -> "Stated":
+        return self
+
+    def of(self, unit: str, text: str) -> list[Statement]:
         parts = (part.split(": ") for part in text.rstrip(".").split("; ") if ": " in part)
         return [Statement(kind, value) for kind, value in parts]
 
