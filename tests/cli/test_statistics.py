@@ -48,6 +48,7 @@ def ask(vault: Path, *words: str) -> Result:
         ("Are numb thumbs more common with Winter Hand than with Glass Knee?", [1.0, 0.0, 1.0]),
         ("What is the average age of patients?", [39.5, 400]),
         ("What is the median age?", [39.5, 400]),
+        ("In which range is the age of patients?", [35, 40, 45, 400]),
     ],
 )
 def test_question_is_answered_by_a_statistic(ward: Path, question: str, numbers: list[float]) -> None:
@@ -124,6 +125,11 @@ def test_plan_says_kind_set_noise_and_price(ward: Path) -> None:
         (["Compare Winter Hand and Glass Knee by treatment"], "compares groups"),
         (["Which patients have Winter Hand?"], "one individual"),
         (["How many patients over 60 have Winter Hand?"], "--where"),
+        (["What share of patients with Winter Hand have numb thumbs since 2026-01?"], "since 2026-01"),
+        (["What are the most common treatments since 2026-01?"], "since 2026-01"),
+        (["What is the average age by month?"], "by month"),
+        (["What share of patients have numb thumbs by floor?"], "by 'floor'"),
+        (["How many patients have Winter Hand?", "--param", "low=3"], "low"),
         (["How many patients had numb thumbs in March 2026?"], "--where"),
         (["What are the main topics?"], "summary"),
         (["How many patients have Winter Hand?", "--kind", "cuont"], "count"),

@@ -173,7 +173,8 @@ class AnswerCache:
 
         "No answer" helps no other question, and is left out. With `others`, answers to the same question are left out.
         """
-        latest = {line.asked: line.released for line in self._look().lines if line.released.is_answer}
+        answers = (line for line in self._look().lines if line.released.is_answer and not line.released.table)
+        latest = {line.asked: line.released for line in answers}
         if others:
             latest.pop(essence(question), None)
         found = [(one, vector) for one in latest.values() if (vector := self._vector(one)) is not None]

@@ -7,7 +7,7 @@ of it is public.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 from discreet.algorithms.common.algorithm import Algorithm
@@ -63,9 +63,6 @@ def build_statistic(request: Request, settings: VaultConfig, given: Mapping[str,
         CannotAnswer: if the vault cannot release such a statistic.
         UsageError: if such a statistic has no such parameter.
     """
-    known = {field.name for kind in (KINDS[request.kind], Trend) for field in fields(kind)}
-    if strange := sorted(set(given) - known):
-        raise UsageError(f"A {request.kind} has no {', '.join(strange)}. It has: {', '.join(sorted(known))}.")
     for part in (request.population, request.condition, *request.groups):
         if _MEASURED.search(part):
             raise CannotAnswer(
@@ -73,7 +70,14 @@ def build_statistic(request: Request, settings: VaultConfig, given: Mapping[str,
                 f"Texts do not say '{part}' in these words. Leave out the number or the date, and test a declared "
                 "field: --where 'age>=60'.",
             )
-    return _BUILD[request.kind](request, settings, dict(given))
+    if request.statistic == "range":
+        request = replace(request, statistic="quartiles")
+    kind, own = _BUILD[request.kind](request, settings)
+    _refuse_lost(request, kind)
+    known = {field.name for field in fields(kind)}
+    if strange := sorted(set(given) - known):
+        raise UsageError(f"A {kind.name} has no {', '.join(strange)}. It has: {', '.join(sorted(known))}.")
+    return kind(**(own | dict(given)))
 
 
 def check_known(algorithm: Algorithm, settings: VaultConfig, *, read: bool) -> None:
@@ -111,32 +115,49 @@ def check_known(algorithm: Algorithm, settings: VaultConfig, *, read: bool) -> N
             )
 
 
-def _count(request: Request, settings: VaultConfig, given: dict[str, Any]) -> Statistic:
-    if request.since:
-        return _trend(request, settings, given)
-    return Count(population=request.population, condition=request.condition, negated=request.negated, **given)
+Built = tuple[type[Statistic], dict[str, Any]]
+"""A statistic, and the parameters that follow from the question."""
 
 
-def _share(request: Request, settings: VaultConfig, given: dict[str, Any]) -> Statistic:
-    return Share(population=request.population, condition=request.condition, negated=request.negated, **given)
+def _refuse_lost(request: Request, kind: type[Statistic]) -> None:
+    """Refuse a request of which a part would be lost: the answer would be that of another question."""
+    lost = [part for part in (request.since and f"since {request.since}", request.by and f"by {request.by}") if part]
+    if lost and kind is not Trend:
+        raise CannotAnswer(
+            request.kind,
+            f"It asks for '{', '.join(lost)}', and a {kind.name} is about all times and places. Ask for a count by "
+            "month, or test a declared field: --where 'day>=2026-03'.",
+        )
 
 
-def _list(request: Request, settings: VaultConfig, given: dict[str, Any]) -> Statistic:
-    return ListValues(population=request.population, attribute=request.attribute, most=request.most, **given)
+def _of(request: Request) -> dict[str, Any]:
+    """Return the population and the condition."""
+    return {"population": request.population, "condition": request.condition, "negated": request.negated}
 
 
-def _compare(request: Request, settings: VaultConfig, given: dict[str, Any]) -> Statistic:
+def _count(request: Request, settings: VaultConfig) -> Built:
+    return _trend(request, settings) if request.since else (Count, _of(request))
+
+
+def _share(request: Request, settings: VaultConfig) -> Built:
+    return Share, _of(request)
+
+
+def _list(request: Request, settings: VaultConfig) -> Built:
+    return ListValues, {"population": request.population, "attribute": request.attribute, "most": request.most}
+
+
+def _compare(request: Request, settings: VaultConfig) -> Built:
     if not request.condition:
         raise CannotAnswer(
             "compare",
             "It compares groups by something that has several values. Ask how often one of them occurs, for example: "
             "Is fever more common with Winter Hand than with Glass Knee?",
         )
-    groups, of = request.groups, request.population
-    return Compare(population=of, condition=request.condition, groups=groups, negated=request.negated, **given)
+    return Compare, _of(request) | {"groups": request.groups}
 
 
-def _trend(request: Request, settings: VaultConfig, given: dict[str, Any]) -> Statistic:
+def _trend(request: Request, settings: VaultConfig) -> Built:
     dates = [name for name, kind in settings.fields.items() if kind == "date"]
     if not dates:
         raise CannotAnswer(
@@ -144,23 +165,21 @@ def _trend(request: Request, settings: VaultConfig, given: dict[str, Any]) -> St
             "It asks for a change over time, and the vault has no declared date. Declare one when a vault is made: "
             "discreet init VAULT --field NAME:date.",
         )
+    if request.attribute or request.by not in ("", *MONTHS, *dates):
+        raise CannotAnswer(
+            "trend", f"It asks for values by '{request.by or request.attribute}'. Counts are by month, quarter or year."
+        )
     by = request.by if request.by in MONTHS else "month"
-    asked: dict[str, Any] = {
-        "condition": request.condition,
-        "negated": request.negated,
-        "since": request.since,
-        "by": by,
-    }
-    return Trend(population=request.population, date_field=_named(dates, request.by), **asked, **given)
+    return Trend, _of(request) | {"date_field": _named(dates, request.by), "since": request.since, "by": by}
 
 
-def _typical(request: Request, settings: VaultConfig, given: dict[str, Any]) -> Statistic:
-    what: dict[str, Any] = {"what": request.statistic if request.statistic in ("mean", "quartiles") else "median"}
-    return Typical(population=request.population, attribute=request.attribute, **what, **given)
+def _typical(request: Request, settings: VaultConfig) -> Built:
+    what = request.statistic if request.statistic in ("mean", "quartiles") else "median"
+    return Typical, {"population": request.population, "attribute": request.attribute, "what": what}
 
 
-def _summary(request: Request, settings: VaultConfig, given: dict[str, Any]) -> Statistic:
-    return Summary(population=request.population, **given)
+def _summary(request: Request, settings: VaultConfig) -> Built:
+    return Summary, {"population": request.population}
 
 
 def _named(names: Sequence[str], wanted: str) -> str:

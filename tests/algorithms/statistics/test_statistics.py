@@ -233,6 +233,9 @@ def test_trend_counts_the_earliest_date_of_a_unit(tmp_path: Path) -> None:
     ]
     assert Trend(by="year", since="2020", until="2024-05").cells == 5
     assert Trend().cells == 12
+    assert all((Trend().until, Trend().since))  # concrete: the answer is kept
+    assert Trend(until="2026-02") == Trend(since="2025-03", until="2026-02")
+    assert Trend(by="quarter", until="2026-02").since == "2023-04"
 
 
 @pytest.mark.parametrize("wrong", [{"by": "week"}, {"since": "soon"}, {"since": "2027", "until": "2026"}])
@@ -319,6 +322,11 @@ def test_noise_is_chosen_by_the_price() -> None:
     many = choose_histogram(Price(BUDGET, uses=200), 2)
     assert isinstance(many, GaussianHistogram)
     assert many.deviation < math.sqrt(2) * 200 / 20
+
+
+def test_list_at_a_price_leaves_failures_for_others() -> None:
+    _, values = choose_counts(Price(BUDGET, epsilon=1.0), 4)
+    assert values.delta <= BUDGET.failures / 39
 
 
 def test_list_needs_a_part_of_delta() -> None:

@@ -25,6 +25,8 @@ Histogram = NoisyHistogram | GaussianHistogram
 Cells = NDArray[np.float64]
 LEVEL = 0.95
 """The probability with which an interval covers."""
+LISTS = 40
+"""The number of lists among which a grant is divided by default."""
 _DRAWS = 4000
 _SIZE_SHARE = 0.2
 """The part of a list's price for the size of its population."""
@@ -47,8 +49,11 @@ class Price:
 
     @property
     def failures(self) -> float:
-        """The part of delta that the question's releases may use."""
-        return self.budget.failures / (self.uses or 1) * (1 - 1e-9)
+        """The part of delta that the question's releases may use.
+
+        A price in epsilon says nothing of delta, so it takes the part of one list of the usual number.
+        """
+        return self.budget.failures / (self.uses or LISTS) * (1 - 1e-9)
 
     def admits(self, cost: Cost) -> bool:
         """Return whether the question may have this cost."""

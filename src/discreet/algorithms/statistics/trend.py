@@ -30,7 +30,7 @@ class Trend(Count):
         by: the length of a period: "month", "quarter" or "year".
         date_field: the name of the declared field with the date.
         since, until: the first and the last day, such as 2026-01-31, or a month or year. If `since` is empty, there are
-            twelve periods. If `until` is empty, it is today.
+            twelve periods. If `until` is empty, it is the month of today.
     """
 
     name: ClassVar[str] = "trend"
@@ -44,6 +44,10 @@ class Trend(Count):
         super().__post_init__()
         if self.by not in MONTHS:
             raise UsageError(f"A trend is by {', '.join(MONTHS)}, not by '{self.by}'.")
+        # Fixed now: the answer is kept, and a month may turn while it is made.
+        object.__setattr__(self, "until", self.until or date.today().isoformat()[:7])
+        first = self._number(self.until) - USUAL_PERIODS + 1
+        object.__setattr__(self, "since", self.since or self._start(first))
         if not 1 <= self.cells <= MOST_PERIODS:
             raise UsageError(f"A trend has 1 to {MOST_PERIODS} periods, not {self.cells}. Change `since` or `until`.")
 
@@ -53,17 +57,13 @@ class Trend(Count):
         return (self.date_field,)
 
     @property
-    def _last(self) -> int:
-        return self._number(self.until or date.today().isoformat())
-
-    @property
     def _first(self) -> int:
-        return self._number(self.since) if self.since else self._last - USUAL_PERIODS + 1
+        return self._number(self.since)
 
     @property
     def cells(self) -> int:
         """The number of periods."""
-        return self._last - self._first + 1
+        return self._number(self.until) - self._first + 1
 
     def cell(self, record: UnitRecord) -> int:
         """Return the period of the unit's earliest date."""
@@ -83,6 +83,11 @@ class Trend(Count):
         except ValueError:
             raise UsageError(f"'{day}' is no day. Write it as 2026-01-31, or a month, 2026-01, or a year.") from None
         return (12 * found.year + found.month - 1) // MONTHS[self.by]
+
+    def _start(self, number: int) -> str:
+        """Return the first month of a period."""
+        year, month = divmod(number * MONTHS[self.by], 12)
+        return f"{year:04}-{month + 1:02}"
 
     def _name(self, place: int) -> str:
         months = (self._first + place) * MONTHS[self.by]

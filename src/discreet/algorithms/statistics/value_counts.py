@@ -14,7 +14,7 @@ from discreet.algorithms.common.answer import Figure, GeneratedAnswer
 from discreet.algorithms.common.plan import Plan
 from discreet.algorithms.statistics.cell_statistic import OUTSIDE
 from discreet.algorithms.statistics.counted import Counted, Reckon, percent, whole
-from discreet.algorithms.statistics.noisy_cells import choose_counts, cost_of
+from discreet.algorithms.statistics.noisy_cells import LISTS, choose_counts, cost_of
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.errors import UsageError
 from discreet.generation.model import LanguageModel
@@ -36,7 +36,7 @@ class ValueCounts(Statistic):
         most: the number of values that are shown, those of most units first; 0 for ten.
     """
 
-    usual_uses: ClassVar[int] = 40
+    usual_uses: ClassVar[int] = LISTS
 
     each: int = 6
     most: int = 0
@@ -79,7 +79,7 @@ class ValueCounts(Statistic):
         return "\n".join(f"{count.name}: {whole(count)}, {percent(share)}" for count, share in pairs)
 
     def _table(self, found: list[tuple[str, int]], of: int, size: GaussianHistogram, sigma: float) -> list[Figure]:
-        """Return the share and the count of each value, and the size of the population."""
+        """Return the share and the count of each value, and the number of units that have one."""
         table: list[Figure] = []
         for value, count in found:
             both = Counted((count, of), (sigma, size.sigma))
