@@ -260,6 +260,14 @@ def test_list_by_what_was_read_needs_no_model(ward: Vault) -> None:
     assert "model" not in again.components.built
 
 
+def test_default_algorithm_votes_by_what_was_read(ward: Vault) -> None:
+    assert not ward.default_algorithm().needs_readings
+    ward.read()
+    assert ward.default_algorithm().needs_readings
+    assert not Consensus(prefix="It is").with_readings().needs_readings
+    assert MuRAGAda().with_readings().needs_readings
+
+
 def test_no_parameter_needs_a_model_beside_readings() -> None:
     for wrong in ({"prefix": "It is"}, {"fallback": ("keywords",)}):
         with pytest.raises(UsageError, match="no fallback and no prefix"):

@@ -273,6 +273,10 @@ class Consensus(VoterEnsemble):
         """Whether the answers were read before."""
         return self.readings
 
+    def with_readings(self) -> Self:
+        """Return the consensus that votes by what was read before; itself if it has a prefix or a fallback."""
+        return self if self.fallback or self.prefix else replace(self, readings=True)
+
     def hears_candidates(self, change: Change) -> bool:
         """Return whether public answers can be candidates of the vote if units change it like this."""
         return not self.choices and self._open.hears_candidates(change)

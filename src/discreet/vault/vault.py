@@ -364,8 +364,8 @@ class Vault(VaultParts):
 
     def default_algorithm(self) -> Algorithm:
         """Return the algorithm of questions that name none: by what was read before, if the documents were read."""
-        consensus = Consensus(readings=self.components.readings.complete)
-        return MuRAGAda(inner=consensus) if self.settings.payment == "unit" else consensus
+        usual: Algorithm = MuRAGAda() if self.settings.payment == "unit" else Consensus()
+        return usual.with_readings() if self.components.readings.complete else usual
 
     def budget(self) -> BudgetReport:
         """Return the grant, its spent part and the rest: for the custodian."""

@@ -176,6 +176,10 @@ class Algorithm(ABC):
         """
         return self
 
+    def with_readings(self) -> Self:
+        """Return the algorithm that votes by what was read of the documents before; itself if it cannot."""
+        return self
+
     @property
     def hears_proposals(self) -> bool:
         """Whether public answers can be candidates of the vote (`with_proposals`)."""

@@ -147,6 +147,10 @@ class PrivateRAG(Algorithm):
         """Return the algorithm with a generation that chooses among `choices`, if it can."""
         return replace(self, inner=self.inner.with_choices(choices, unsaid))
 
+    def with_readings(self) -> Self:
+        """Return the algorithm whose generation votes by what was read before, if it can."""
+        return replace(self, inner=self.inner.with_readings())
+
     @property
     def hears_proposals(self) -> bool:
         """Whether public answers can be candidates of the vote of the generation."""

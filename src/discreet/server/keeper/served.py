@@ -156,6 +156,8 @@ class Served:
             self.presets.check(found)
             return found
         algorithm = preset.build(question)
+        if not preset.name and self.vault.components.readings.complete:
+            algorithm = algorithm.with_readings()
         self.presets.check(algorithm)
         if preset.algorithm != NonRAG.name:
             check_answerable(
