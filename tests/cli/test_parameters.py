@@ -63,7 +63,8 @@ def plugin(monkeypatch: pytest.MonkeyPatch) -> str:
 
 def test_chat_takes_parameters_of_a_plugin(vault: Vault, plugin: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[Algorithm] = []
-    monkeypatch.setattr("discreet.cli.chat.Conversation", lambda _, algorithm, agreed: found.append(algorithm))
+    made = "discreet.cli.chat.Conversation"
+    monkeypatch.setattr(made, lambda _, chooser, agreed: found.append(chooser.usual()))
     monkeypatch.setattr("discreet.cli.chat._typed", lambda _: None)
     result = run("chat", vault.path, "--algorithm", plugin, "--param", "candles=5")
     assert result.exit_code == 0, result.output

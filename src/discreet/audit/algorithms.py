@@ -18,6 +18,7 @@ from discreet.algorithms.naive_multi_rag import NaiveMultiRAG
 from discreet.attacks.bounds import Key
 from discreet.audit.case import DELTA, FAILURE, ProgressCallback
 from discreet.audit.pairs import Pair
+from discreet.audit.statistics import CROWD, audited_statistics
 from discreet.errors import BudgetExhausted
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget
@@ -241,7 +242,8 @@ def settings(epsilon: float) -> dict[str, Setting]:
             replacing=False,
         ),
     }
-    return found
+    counted = {name: Setting(one, failing, CROWD, replacing=False) for name, one in audited_statistics().items()}
+    return found | counted
 
 
 def _all_voting(epsilon: float, similarity: float, candidates: tuple[str, ...] = ()) -> Setting:

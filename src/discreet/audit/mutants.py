@@ -34,12 +34,11 @@ from discreet.privacy.mechanisms.sparse_vector import SparseVector
 from discreet.privacy.mechanisms.stable_set import StableSet, gap_to_pass
 from discreet.privacy.noise import Noise
 from discreet.privacy.partition import REPLACE_ONE, Member, together
-from discreet.privacy.private import Private, unseal
+from discreet.privacy.private import Private
 from discreet.privacy.rows import Rows
 from discreet.registry import Consensus, MuRAG
 from discreet.retrieval.documents import Passage
 from discreet.retrieval.sealed_corpus import Found, SealedCorpus
-from discreet.retrieval.store import Hit
 from discreet.synthesis.dp_facts import DPFacts
 from discreet.synthesis.dp_facts import Plan as FactsPlan
 
@@ -251,14 +250,9 @@ class BrokenCoins(SealedCorpus):
     """BROKEN: the coin of a row follows from the unit's name, so that it is the same in every question."""
 
     def partition_to_rows(self, found: Private[Found], rows: Rows, noise: Noise) -> Private[tuple[Passage, ...]]:
-        """Give a row to each unit whose name says so, if all of them have rows."""
-
-        def seated(members: Sequence[Found]) -> list[tuple[Hit, ...]]:
-            taking = [(member.value,) for member in members if _coin_of(member.value.unit) < rows.weight]
-            fits = len(members) <= rows.units and len(taking) <= rows.number
-            return [*(taking if fits else ()), *[()] * (rows.number - len(taking) * fits)]
-
-        return Private(unseal(found, seated), found.change).map_batch(self._read)
+        """Give a row to each unit whose name says so, if all of these have rows."""
+        taking = found.keep(lambda member: _coin_of(member.value.unit) < rows.weight)
+        return super().partition_to_rows(taking, Rows(rows.number, rows.number), noise)
 
 
 def _coin_of(unit: str) -> int:

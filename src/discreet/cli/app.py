@@ -47,7 +47,7 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
         "desk-link": ("desk_link", "Print a link that logs the custodian in once, within an hour."),
     },
     "Other releases": {
-        "read": ("read", "Read what each document states, once, for lists."),
+        "read": ("read", "Read what each document states, once."),
         "synthesize": ("synthesize", "Make a synthetic corpus, paid for once."),
         "export-vectors": ("export", "Write one projected vector with noise for each unit."),
         "tune": ("budget", "Release a private suggestion for murag's threshold."),

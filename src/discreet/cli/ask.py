@@ -41,14 +41,14 @@ def ask(
     anew: Annotated[bool, typer.Option("--anew", help="Ask an earlier question again, and pay again.")] = False,
     reuse: Annotated[bool, typer.Option("--reuse/--no-reuse", hidden=True)] = True,
     public: Annotated[bool, typer.Option("--public/--no-public", hidden=True)] = True,
-    kind: Annotated[
-        str | None, typer.Option(metavar="KIND", help="The kind of the question: fact, count, share, list, ...")
+    kind: Annotated[str | None, typer.Option(metavar="KIND", help="fact, count, share, list, ...")] = None,
+    table: Annotated[
+        Path | None, typer.Option("--csv", metavar="FILE", help="Write the numbers as CSV.", hidden=True)
     ] = None,
-    table: Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write the numbers as CSV.")] = None,
     plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw the numbers: .svg, .png or .pdf. Needs matplotlib.")
+        Path | None, typer.Option(metavar="FILE", help="Draw the numbers: .svg, .png or .pdf.", hidden=True)
     ] = None,
-    show_plan: Annotated[bool, typer.Option("--plan", help="Print kind, price and expected error, and stop.")] = False,
+    show_plan: Annotated[bool, typer.Option("--plan", help="Print kind and price, and stop.")] = False,
     anyway: Annotated[bool, typer.Option("--anyway", help="Ask also unsupported kinds of questions.")] = False,
     quantum: Annotated[
         float,

@@ -19,10 +19,10 @@ def read(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Read what each document states, once, so that questions can list and count it.
+    """Read what each document states, once.
 
-    The model reads each text by itself. Nothing is released, and nothing is charged. Run the command again after an
-    interruption or after new documents: what was read is kept.
+    Lists and fast answers need it. The model reads each text by itself. Nothing is released, and nothing is charged.
+    Run the command again after an interruption or after new documents: what was read is kept.
     """
     opened = Vault.open(vault)
     with doing_steps("Reading the documents") as told:

@@ -38,7 +38,7 @@ class Counted:
 
 
 class Reckon:
-    """A function from counts, shape (draws, cells), to a number, shape (draws,): a quotient of two sums of cells."""
+    """A function from counts, shape (points, cells), to a number, shape (points,): a quotient of two sums of cells."""
 
     def __init__(self, cells: Sequence[int], of: Sequence[int] = ()) -> None:
         self._cells, self._of = list(cells), list(of)

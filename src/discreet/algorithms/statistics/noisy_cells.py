@@ -5,9 +5,11 @@ Laplace or Gaussian noise: the one with the smaller deviation at the price. A qu
 noise, and one of many with Gaussian noise.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +29,7 @@ LEVEL = 0.95
 """The probability with which an interval covers."""
 LISTS = 40
 """The number of lists among which a grant is divided by default."""
-_DRAWS = 4000
+_POINTS = 4000
 _SIZE_SHARE = 0.2
 """The part of a list's price for the size of its population."""
 _LEAST, _MOST = 1e-9, 1e3
@@ -114,15 +116,15 @@ def interval(
 ) -> tuple[float, float]:
     """Return the interval of a number that follows from counts, with the coverage `LEVEL`.
 
-    The true counts are the noisy ones minus the noise, whose law is public. So the interval comes from draws of that
+    The true counts are the noisy ones minus the noise, whose law is public. So the interval comes from points of that
     law, and no document has any influence beside the released counts.
 
     Args:
         counts: the noisy counts, shape (cells,).
         deviations: the standard deviation of the noise of each.
         gaussian: whether the noise is Gaussian; else Laplace.
-        of: the function from counts, shape (draws, cells), to the number, shape (draws,). Single counts may be below 0:
-            to cut them before they are added up would make sums too large.
+        of: the function from counts, shape (points, cells), to the number, shape (points,). Single counts may be below
+            0: to cut them before they are added up would make sums too large.
     """
     found = of(true_counts(tuple(counts), tuple(deviations), gaussian))
     low, high = np.quantile(found, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
@@ -131,9 +133,38 @@ def interval(
 
 @lru_cache(maxsize=16)
 def true_counts(counts: tuple[int, ...], deviations: tuple[float, ...], gaussian: bool) -> Cells:
-    """Return draws of the true counts, given noisy ones: shape (draws, cells). The seed is fixed: public values."""
-    source = np.random.default_rng(0)
-    shape = (_DRAWS, len(counts))
-    noise = source.normal(size=shape) if gaussian else source.laplace(scale=np.sqrt(0.5), size=shape)
-    found: Cells = np.asarray(counts) - noise * np.asarray(deviations)
+    """Return evenly spread values of the true counts, given noisy ones: shape (points, cells). No chance is in them."""
+    quantiles = _quantiles(gaussian)
+    places = np.floor(_spread(len(counts)) * _POINTS).astype(np.int64)
+    found: Cells = np.asarray(counts) - quantiles[places] * np.asarray(deviations)
+    return found
+
+
+@lru_cache(maxsize=2)
+def _quantiles(gaussian: bool) -> Cells:
+    """Return the quantiles of noise of deviation 1, at the middles of as many equal parts as there are points."""
+    middles = (np.arange(_POINTS) + 0.5) / _POINTS
+    if gaussian:
+        return np.asarray([NormalDist().inv_cdf(middle) for middle in middles])
+    tail = 1 - np.abs(2 * middles - 1)
+    found: Cells = -np.sign(middles - 0.5) * np.log(tail) * math.sqrt(0.5)
+    return found
+
+
+@lru_cache(maxsize=16)
+def _spread(cells: int) -> Cells:
+    """Return points that fill the unit cube evenly, shape (points, cells): multiples of the roots of primes."""
+    roots = np.sqrt(np.asarray(_primes(cells), dtype=np.float64))
+    found: Cells = np.outer(np.arange(1, _POINTS + 1), roots) % 1.0
+    return found
+
+
+def _primes(number: int) -> list[int]:
+    """Return the first primes."""
+    found: list[int] = []
+    candidate = 2
+    while len(found) < number:
+        if all(candidate % prime for prime in found):
+            found.append(candidate)
+        candidate += 1
     return found
