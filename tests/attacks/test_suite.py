@@ -18,7 +18,7 @@ from discreet.attacks.canaries import Canary
 from discreet.attacks.membership import Suspect
 from discreet.attacks.simulation import copied, documents_of, private_folder
 from discreet.attacks.suite import AGAIN, Findings, run_attack
-from discreet.attacks.targets import ROWS, Target, finder, read_all
+from discreet.attacks.targets import ANSWERING, ROWS, Target, finder, read_all
 from discreet.attacks.trial import choose_people
 from discreet.attacks.verdict import exceeded, most_shown
 from discreet.errors import BadData, UnknownName, UsageError
@@ -270,7 +270,7 @@ def test_canary_with_the_name_of_another_unit_is_refused(notes: Vault) -> None:
         run_attack(notes, Attack(targets=("rag",), canaries=CANARIES))
 
 
-PRIVATE = [name for name, kind in ALGORITHMS.items() if kind.private]
+PRIVATE = [name for name in ANSWERING if ALGORITHMS[name].private]
 
 
 def test_every_private_algorithm_is_a_target(notes: Vault) -> None:
@@ -359,3 +359,8 @@ def test_questions_that_are_answered_together_are_answered_alike(notes: Vault) -
     alone = [notes.simulate(question, RAG(max_tokens=5, prefix="So:")).text for question in asked]
     assert read_all(notes.model, RAG(max_tokens=5, prefix="So:"), asked, finder(notes)) == alone
     assert len(set(alone)) > ROWS
+
+
+def test_statistic_is_no_target(notes: Vault) -> None:
+    with pytest.raises(UnknownName, match="count"):
+        run_attack(notes, Attack(targets=("count",), members=2, questions=1))

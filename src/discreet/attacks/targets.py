@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.algorithms.common.algorithm import Algorithm
+from discreet.algorithms.statistics.statistic import Statistic
 from discreet.errors import BadData, UnknownName
 from discreet.evaluation.datasets import Question
 from discreet.evaluation.experiment import run_answers
@@ -20,7 +21,9 @@ from discreet.synthesis.runner import METHODS, Told, make_corpus
 from discreet.vault import Vault
 
 REDACTED, CORPUS = "redacted", "corpus"
-NAMES = (*ALGORITHMS, REDACTED, *METHODS, CORPUS)
+ANSWERING = tuple(name for name, kind in ALGORITHMS.items() if not issubclass(kind, Statistic))
+"""The algorithms that answer in the words of documents. A statistic says no words that an attack could compare."""
+NAMES = (*ANSWERING, REDACTED, *METHODS, CORPUS)
 """The targets: algorithms; plain RAG over redacted documents; methods of synthesis; an existing synthetic corpus."""
 ROWS = 16
 """The number of questions to plain RAG in a batch."""
