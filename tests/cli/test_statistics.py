@@ -185,3 +185,10 @@ def test_file_of_no_use_is_refused_before_anything_is_paid(ward: Path, tmp_path:
     wrong = ask(ward, "How many patients have Glass Knee?", "--plot", str(tmp_path / "n.gif"))
     assert wrong.exit_code == 2
     assert ".svg" in wrong.output
+
+
+def test_value_that_stands_in_the_question_is_an_answer(ward: Path) -> None:
+    """A rule calls a text that repeats the question useless. It is for texts, and not for numbers."""
+    listed = ask(ward, "gloves or wraps", "--algorithm", "list", "--attribute", "treatment", "--json")
+    assert json.loads(listed.stdout)["useless"] is False
+    assert "for the whole answer" in ask(ward, "How many patients have Glass Knee?", "--verbose", "--anew").stdout

@@ -240,8 +240,9 @@ def test_backup_omits_unfinished_synthesis_and_extractions(make: Make, tmp_path:
     for name in ("run.jsonl", "keywords.jsonl", "done.json"):
         (vault.path / "synthesis").mkdir(exist_ok=True)
         (vault.path / "synthesis" / name).write_text("{}")
-    (vault.path / "claims").mkdir()
-    (vault.path / "claims" / "datastore").write_text("x")
+    for folder, name in (("claims", "datastore"), ("readings", "statements-0.jsonl")):
+        (vault.path / folder).mkdir()
+        (vault.path / folder / name).write_text("x")
     (vault.path / "link").symlink_to("/etc/passwd")
     made = back_up(vault.path, tmp_path / "copy")
     assert made.run_left_out

@@ -1,6 +1,7 @@
 """Readings of texts: complete or of no effect, resumed, erased with their text; votes and lists that rest on them."""
 
 import json
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -181,6 +182,24 @@ def test_erasure_during_a_reading_stops_it(filled: Vault) -> None:
     assert not filled.components.readings.complete
     filled.read()
     assert stated(filled) == ALL | {TREATED: []}
+
+
+def test_reading_and_erasure_do_not_end_at_the_same_moment(filled: Vault) -> None:
+    """The erasure waits until the reading has named its file, and so replaces it."""
+    filled.read()
+    readings, order = filled.components.readings, list[str]()
+
+    def erase() -> None:
+        readings.keep([("two", STEAMED)])
+        order.append("erased")
+
+    with readings._alone():
+        erasing = threading.Thread(target=erase)
+        erasing.start()
+        erasing.join(0.3)
+        order.append("read")
+    erasing.join()
+    assert order == ["read", "erased"]
 
 
 def test_erasure_that_was_killed_is_made_up_for(filled: Vault) -> None:

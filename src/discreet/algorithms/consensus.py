@@ -7,7 +7,6 @@ tokens. With public choices the selection is among these choices, and it never f
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, ClassVar, Self
 
 from discreet.algorithms.common.answer import GeneratedAnswer, Support
@@ -24,14 +23,14 @@ from discreet.algorithms.common.consensus_release import (
 )
 from discreet.algorithms.common.ensemble import RoundBudget, VoterEnsemble
 from discreet.algorithms.common.grounded_votes import vote
+from discreet.algorithms.common.read_votes import Answers, look_up_statements, stated_answers
 from discreet.algorithms.dp_ksa import DPKSA
 from discreet.algorithms.dp_sparse_vote_rag import DPSparseVoteRAG
-from discreet.algorithms.text.attributes import attribute_asked, matches
 from discreet.algorithms.text.candidates import candidates_of, named_candidate
 from discreet.algorithms.text.normalize import canonical, choice
 from discreet.algorithms.text.rephrase import phrase
 from discreet.algorithms.text.shared_words import shared_words
-from discreet.algorithms.text.yes_no_claim import claim_of, content
+from discreet.algorithms.text.yes_no_claim import claim_of
 from discreet.errors import UsageError
 from discreet.generation.capabilities import Capability
 from discreet.generation.model import LanguageModel
@@ -51,9 +50,6 @@ _NAMED_IN_PROMPT = 20
 _HOPELESS = 0.01
 # The choice of a voter without documents, if votes come and go; and the number of no choice.
 _ABSENT, _ABSTAINS = "", -1
-
-Answers = tuple[Private[tuple[tuple[str, ...], str]], str]
-"""The answer of each voter with its texts, and the public answer."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -245,23 +241,16 @@ class Consensus(VoterEnsemble):
         self, question: str, documents: Private[tuple[Passage, ...]], corpus: SealedCorpus
     ) -> Private[tuple[Passage, ...]]:
         """Return the documents, with their statements that fit the question if these are the answers."""
-        if not self.readings:
-            return documents
-        asked = self.asked(question)
-        attribute = attribute_asked(asked)
-        return corpus.stated(asked, documents, content, partial(matches, attribute=attribute) if attribute else None)
+        return look_up_statements(self.asked(question), documents, corpus) if self.readings else documents
 
     def _ask(
         self, question: str, documents: Private[tuple[Passage, ...]], model: LanguageModel, known: str
     ) -> tuple[VoterBatch | None, Answers]:
         """Return the voters, and their answers with their documents; without a model, what was read before."""
-        if not self.readings:
-            voters = self.start_voters(question, documents, model, known)
-            return voters, voters.grounded()
-        shares = documents.map(
-            lambda own: (tuple(one.text for one in own), next((one.stated for one in own if one.stated), ""))
-        )
-        return None, (shares, "")
+        if self.readings:
+            return None, stated_answers(documents)
+        voters = self.start_voters(question, documents, model, known)
+        return voters, voters.grounded()
 
     @property
     def needs_model(self) -> bool:

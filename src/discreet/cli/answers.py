@@ -106,7 +106,7 @@ def _print_ledger(answer: Answer) -> None:
 
 
 def _for_what(answer: Answer) -> str:
-    if answer.released:
+    if answer.released or answer.table:
         return "for the whole answer"
     if answer.stopped == "public":
         return "for asking the voters"

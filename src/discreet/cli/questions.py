@@ -94,7 +94,7 @@ def answered(vault: Vault, question: str, ask: Ask, check: Check | None = None) 
     if check:
         check(question)
     try:
-        with doing("Asking the voters"):
+        with doing("Answering"):
             return ask(question)
     except KeyboardInterrupt:
         if "model" in vault.components.built:

@@ -3,8 +3,10 @@
 The order matters. Releases (the history, the counter) are copied first, then the store, and the ledger last. So the
 ledger in the copy has the payment of each answer in the copy.
 
-The copy omits an unfinished synthesis, the model's extractions for it, and the datastores of baselines. A run that
-continued in two vaults would draw twice for one payment. The other files are made again when they are needed.
+The copy omits an unfinished synthesis, the model's extractions for it, what the model read, and the datastores of
+baselines. A run that continued in two vaults would draw twice for one payment. Readings are copied at another moment
+than the store, so they could hold words of an individual whom an erasure in between removed. The other files are made
+again when they are needed.
 """
 
 import shutil
@@ -22,7 +24,7 @@ from discreet.retrieval.sqlite_errors import explained as store_explained
 
 STORE, RUN = "store", Path("synthesis/run.jsonl")
 _KEPT_OF_SYNTHESIS = Path("synthesis/done.json")
-_LEFT_OUT = ("synthesis", "synthesis-simulated", "claims", STORE)
+_LEFT_OUT = ("synthesis", "synthesis-simulated", "claims", "readings", STORE)
 _TEMPORARY = (f"{LEDGER}*", "vault.json.new", "*.part", ".*", "adding.*", "flight.*")
 
 

@@ -50,7 +50,8 @@ def keep_answer(history: AnswerCache, question: str, algorithm: Algorithm, answe
 
     "No answer" is also kept. A useless answer is not kept, since it would be repeated for ever.
     """
-    why = useless(question, answer.text, answer.released, algorithm.public_choices) if answer.stopped != NOTHING else ""
+    said = answer.stopped != NOTHING and not answer.table  # a number always says something
+    why = useless(question, answer.text, answer.released, algorithm.public_choices) if said else ""
     if why:
         return replace(answer, useless=why)
     try:

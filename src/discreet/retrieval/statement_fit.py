@@ -1,8 +1,8 @@
 """The statement of a text that fits a question best: a vote that needs no model.
 
 The kind of a statement is compared with the question by the embedder, its subject with the words of the question. All
-of it is a function of the question and of one text. The vectors of all kinds are computed before a question is asked,
-so that the time of an answer does not depend on which kinds its texts have.
+of it is a function of the question and of one text. The vectors of all kinds in the vault are computed together, at the
+first question after a change of the documents, and not for the texts of one question.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -23,6 +23,7 @@ SUBJECT_SHARE = 0.5
 Words = Callable[[str], Sequence[str]]
 """Returns the words of a phrase that have a meaning, without their endings."""
 Asked = Callable[[str], bool]
+"""Returns whether a kind of statement is the attribute that a question names."""
 
 
 class KindVectors:

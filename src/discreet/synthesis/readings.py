@@ -15,11 +15,12 @@ the statements of another, and are excluded:
 All of it is private, like the vault.
 """
 
+import fcntl
 import json
 import os
 import secrets
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
@@ -165,10 +166,11 @@ class Readings:
             cache = ExtractionCache(file, about, lambda fresh: stated(model, fresh, TOKENS, DOCUMENT_TOKENS))
             cache.of(texts, lambda done: told(done, len(texts)))
             file.flush()
-            if not (self.done.file == before.file and path.exists() and path.stat().st_ino == _inode(file)):
-                raise UsageError("Documents were erased during the reading. Run it again: the others are kept.")
             covered = frozenset(_name(unit, text) for unit, text in pairs)
-            replace_file(self._folder / DONE, Done(before.file, about, path.stat().st_size, covered).describe())
+            with self._alone():
+                if not (self.done.file == before.file and path.exists() and path.stat().st_ino == _inode(file)):
+                    raise UsageError("Documents were erased during the reading. Run it again: the others are kept.")
+                replace_file(self._folder / DONE, Done(before.file, about, path.stat().st_size, covered).describe())
         return len(texts)
 
     def keep(self, owned: Iterable[Owned]) -> None:
@@ -179,7 +181,19 @@ class Readings:
         Raises:
             StoreError: if a file cannot be written; the error names it.
         """
-        done, pairs = self.done, list(owned)
+        pairs = list(owned)
+        with self._alone():
+            self._keep(pairs)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep a reading and an erasure from ending at the same moment: the later one would undo the earlier one."""
+        with (self._folder / "lock").open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+    def _keep(self, pairs: Sequence[Owned]) -> None:
+        done = self.done
         path = self._folder / done.file
         if not path.exists():
             for lost in self._folder.glob("statements-*.jsonl"):  # no reading names them

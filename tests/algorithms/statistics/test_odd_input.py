@@ -122,7 +122,7 @@ def test_field_of_another_type_is_refused(tmp_path: Path, statistic: Statistic, 
 
 
 def test_contradictory_documents_of_one_unit_count_once(tmp_path: Path) -> None:
-    """One says that there is a fever, and one that there is none: one of its documents says so."""
+    """A fever is in one of its documents and denied in the other: the condition holds of the unit."""
     documents = [
         Document("a", "one", "Fever was seen.", fields={"age": 30.0, "day": "2026-01-05"}),
         Document("b", "one", "No fever was seen.", fields={"age": 90.0, "day": "2026-03-05"}),

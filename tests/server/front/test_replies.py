@@ -124,3 +124,9 @@ def test_outcome_survives_being_kept() -> None:
         restored(json.loads(json.dumps(stored_error(FrontError("interrupted", paid=True)))))
     with pytest.raises(FrontError, match="interrupted"):
         restored({"outcome": "something else"})
+
+
+def test_reply_has_the_numbers_of_a_statistic() -> None:
+    figure = {"name": "count", "kind": "count", "value": 41.0, "low": 38.0, "high": 44.0}
+    assert reply(answer(table=[figure])).receipt()["table"] == [figure]
+    assert "table" not in reply(answer(table=[])).receipt()

@@ -31,7 +31,7 @@ LISTS = 40
 """The number of lists among which a grant is divided by default."""
 _POINTS = 4000
 _SIZE_SHARE = 0.2
-"""The part of a list's price for the size of its population."""
+"""The part of a list's price for the number of units that have a value."""
 _LEAST, _MOST = 1e-9, 1e3
 
 
@@ -90,7 +90,7 @@ def choose_histogram(price: Price, values: int) -> Histogram:
 
 @lru_cache(maxsize=256)
 def choose_counts(price: Price, each: int) -> tuple[GaussianHistogram, KeywordCounts]:
-    """Return the count of a population, and the counts of its values, of which a unit has at most `each`.
+    """Return the count of the units with a value, and the counts of values, of which a unit has at most `each`.
 
     Raises:
         UsageError: if the vault has no part of delta for them, or the price is too small.

@@ -47,7 +47,7 @@ class ValueCounts(Statistic):
             raise UsageError(f"A unit has 1 to 100 values that count, not {self.each}; `most` is at least 0.")
 
     def plan(self, budget: Budget, vocabulary: int) -> Plan:
-        """Return the cost of the count of the population, and of the counts of the values."""
+        """Return the cost of the count of the units with a value, and of the counts of the values."""
         price = self.price(budget)
         return price.plan(cost_of(*choose_counts(price, self.each)))
 
@@ -56,7 +56,7 @@ class ValueCounts(Statistic):
         return choose_counts(self.price(budget), self.each)[1].sigma
 
     def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
-        """Charge the units of the population that can pay, count them, and count their values."""
+        """Charge the units of the population that can pay, count those with a value, and count the values."""
         size, values = choose_counts(self.price(account.budget), self.each)
         able, paid = self.admit(corpus, account)
         nothing: tuple[str, ...] = ()

@@ -74,10 +74,12 @@ class Reply:
         outcome, answer = self.outcome, self.outcome.answer
         described = {name: answer[name] for name in ("private", "algorithm", "released", "shares", "useless")}
         supported = {"support": answer["support"]} if answer.get("support") else {}
+        numbers = {"table": answer["table"]} if answer.get("table") else {}
         rewritten = {} if outcome.asked is None else {"asked": outcome.asked}
         return {
             **described,
             **supported,
+            **numbers,
             **rewritten,
             "question_id": outcome.question_id,
             "stopped": outcome.stopped,

@@ -1,0 +1,33 @@
+"""Votes by what was read before (`discreet read`): a voter's answer is a statement of its own documents.
+
+The statement is that which fits the question best. No model is asked. A vote is a function of the question and of one
+voter's documents alone.
+"""
+
+from functools import partial
+
+from discreet.algorithms.text.attributes import attribute_asked, matches
+from discreet.algorithms.text.yes_no_claim import content
+from discreet.privacy.private import Private
+from discreet.retrieval.documents import Passage
+from discreet.retrieval.sealed_corpus import SealedCorpus
+
+Answers = tuple[Private[tuple[tuple[str, ...], str]], str]
+"""The answer of each voter with its texts, and the public answer."""
+
+
+def look_up_statements(
+    question: str, documents: Private[tuple[Passage, ...]], corpus: SealedCorpus
+) -> Private[tuple[Passage, ...]]:
+    """Return the documents of the voters, each with its statement that fits the question best."""
+    attribute = attribute_asked(question)
+    return corpus.stated(question, documents, content, partial(matches, attribute=attribute) if attribute else None)
+
+
+def stated_answers(documents: Private[tuple[Passage, ...]]) -> Answers:
+    """Return the first statement of each voter that fits, with its texts. There is no public answer without a model."""
+
+    def answer(own: tuple[Passage, ...]) -> tuple[tuple[str, ...], str]:
+        return tuple(one.text for one in own), next((one.stated for one in own if one.stated), "")
+
+    return documents.map(answer), ""
