@@ -14,6 +14,7 @@ from discreet.algorithms.statistics.counted import Counted, Reckon
 from discreet.algorithms.statistics.noisy_cells import Price, choose_counts, choose_histogram, interval
 from discreet.algorithms.statistics.population import FieldTest, Phrase
 from discreet.algorithms.statistics.statistic import Statistic
+from discreet.algorithms.statistics.typical import What
 from discreet.algorithms.statistics.values import values_of
 from discreet.algorithms.text.attributes import attribute_asked, matches
 from discreet.errors import UsageError
@@ -101,6 +102,9 @@ def test_phrase_holds_of_a_unit_by_its_own_words(phrase: str, text: str, holds: 
 def test_phrase_is_found_in_any_document_and_in_categories() -> None:
     assert Phrase("rash").holds(record("Nothing.", "A rash."))
     assert Phrase("day ward").holds(record("Nothing.", ward="Day Ward"))
+    assert Phrase("the north ward").holds(record("Nothing.", ward="north"))
+    assert Phrase("ward north").holds(record("Nothing.", ward="north"))
+    assert not Phrase("north clinic").holds(record("Nothing.", ward="north"))
     assert not Phrase("ward").holds(record("Nothing.", ward="Day Ward"))
     assert Phrase("").holds(record("Nothing."))
 
@@ -252,6 +256,22 @@ def test_typical_numbers_are_those_of_the_units(tmp_path: Path) -> None:
         assert [figure.value for figure in found.table] == pytest.approx(values, abs=1.0)
     stated = corpus_of(tmp_path / "stated", notes(*["age: 47 years"] * 30, "age: unknown", "age: 1000000000000"))
     assert answer(stated, Typical(attribute="age"))[0].table[0].value == pytest.approx(47, abs=4)
+
+
+@pytest.mark.parametrize(("what", "part"), [("quartiles", 0.25), ("median", 0.5)])
+def test_interval_of_a_typical_number_covers_it(what: What, part: float) -> None:
+    noise, covered, errors = np.random.default_rng(7), 0, []
+    statistic = Typical(attribute="age", what=what)
+    for _ in range(60):
+        ages = noise.uniform(20, 80, 160)
+        counts = np.histogram(ages, np.linspace(0, 120, 31))[0] + noise.normal(0, 4.7, 30)
+        figure = statistic.conclude(Counted(tuple(counts.round().astype(int).tolist()), (4.7,) * 30))[1][0]
+        errors.append(figure.value - float(np.quantile(ages, part)))
+        covered += int(
+            figure.low - 2 <= np.quantile(ages, part) <= figure.high + 2
+        )  # half a bin: units lie evenly in it
+    assert covered >= 55
+    assert abs(np.mean(errors)) < 5  # a little more than a bin
 
 
 def test_range_of_a_number_is_public() -> None:
@@ -414,6 +434,17 @@ def test_intervals_cover(gaussian: bool, truth: tuple[int, int]) -> None:
             covered[name] += low <= true <= high
     assert 0.925 <= covered["count"] / 800 <= 0.975
     assert 0.925 <= covered["share"] / 800 <= 0.975
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.3, 0.5, 0.8, 1.0, 1.5, 2.0, 3.0])
+def test_interval_of_a_count_covers_with_whole_noise(epsilon: float) -> None:
+    """Exactly, for the discrete Laplace noise of a count at a price: 0.95 or more, by a whole number at most."""
+    low, high = interval([1000], [math.sqrt(2) / epsilon], False, lambda cells: cells[:, 0])
+    ratio = math.exp(-epsilon)
+    most = min(math.floor(1000 - low + 1e-9), math.floor(high - 1000 + 1e-9))
+    beyond = 2 * ratio ** (most + 1) / (1 + ratio)  # the chance of noise further from 0 than `most`
+    assert 1 - beyond >= 0.95
+    assert beyond / ratio >= 0.025  # one whole number less, and a tail is as large as is left out
 
 
 def test_interval_of_a_count_is_never_below_0() -> None:

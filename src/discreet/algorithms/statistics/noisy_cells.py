@@ -133,10 +133,13 @@ def interval(
 
 @lru_cache(maxsize=16)
 def true_counts(counts: tuple[int, ...], deviations: tuple[float, ...], gaussian: bool) -> Cells:
-    """Return evenly spread values of the true counts, given noisy ones: shape (points, cells). No chance is in them."""
+    """Return evenly spread values of the true counts, given noisy ones: shape (points, cells). No chance is in them.
+
+    The noise is a whole number, so they are, too: between whole numbers, small noise would be covered too rarely.
+    """
     quantiles = _quantiles(gaussian)
     places = np.floor(_spread(len(counts)) * _POINTS).astype(np.int64)
-    found: Cells = np.asarray(counts) - quantiles[places] * np.asarray(deviations)
+    found: Cells = np.asarray(counts) - np.rint(quantiles[places] * np.asarray(deviations))
     return found
 
 

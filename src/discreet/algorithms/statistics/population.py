@@ -93,7 +93,7 @@ class Phrase:
     def holds(self, record: UnitRecord) -> bool:
         """Return whether it holds: the words stand close together in one of the unit's texts, and are not denied.
 
-        A declared category that consists of these words counts as well.
+        A declared category that consists of these words counts as well, alone or with the name of its field.
         """
         if not self.text:
             return True
@@ -111,8 +111,12 @@ class Phrase:
         return content(self.text)
 
     def _in_fields(self, record: UnitRecord) -> bool:
-        values = (value for fields in record.fields for value in fields.values() if isinstance(value, str))
-        return any(content(value) == self._words for value in values)
+        fields = (field for fields in record.fields for field in fields.items())
+        return any(self._says(name, value) for name, value in fields if isinstance(value, str))
+
+    def _says(self, name: str, value: str) -> bool:
+        """Return whether a category consists of these words: "north", "north ward" or "ward north"."""
+        return self._words in (content(value), content(f"{value} {name}"), content(f"{name} {value}"))
 
     def _in_text(self, text: str, plain: str) -> bool:
         if not all(word in plain for word in self._words):  # most texts; it saves their sentences
