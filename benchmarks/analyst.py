@@ -7,6 +7,7 @@ from the sentence that all notes have: diagnosis, treatment and symptoms. A ques
 from its text on. Nothing is paid, and noise is seeded.
 
 understood     the questions whose kind, set and condition the rules found
+released       the part of them that got numbers: none are given of a set that may be empty, or of a list's rare values
 5 %            the answers within 5 % of the set and 1.96 standard deviations of the noise
 covered        the intervals that hold the truth
 of the table   the intervals that hold the number that the same mechanism would have without noise: what phrases lose
@@ -151,7 +152,8 @@ def measure(vault: Vault, notes: Sequence[Note], kind: str, price: float | None,
     """One row: a kind at a price."""
     given: dict[str, Any] = {"uses": STREAM_USES} if price is None else {"epsilon": price}
     budget = STREAM if price is None else ALONE
-    errors, near, covered, of_table, recall, seconds, understood = [], 0, 0, 0, list[float](), list[float](), 0
+    errors, near, covered, of_table, recall, seconds = [], 0, 0, 0, list[float](), list[float]()
+    understood, released = 0, 0
     for place, asked in enumerate(questions(notes, kind, number)):
         statistic = statistic_for(vault, asked, kind, given)
         if statistic is None:
@@ -160,6 +162,7 @@ def measure(vault: Vault, notes: Sequence[Note], kind: str, price: float | None,
         started = time.perf_counter()
         answer = vault.simulate(asked.text, statistic, noise=InsecureSeededNoise(place), ledger=_ledger(budget))
         seconds.append(time.perf_counter() - started)
+        released += bool(answer.table)
         if kind == "list":
             wanted, got = {content(one) for one in asked.values}, {content(one) for one in answer.released}
             recall += [len(wanted & got) / len(wanted)] if wanted else []
@@ -185,6 +188,7 @@ def measure(vault: Vault, notes: Sequence[Note], kind: str, price: float | None,
         kind,
         "stream" if price is None else f"{price:g}",
         f"{understood / number:.2f}",
+        f"{released / max(1, understood):.2f}",
         *numbers,
         f"{1000 * median:.0f}",
     ]
@@ -214,7 +218,7 @@ def main() -> None:
                 vault.add_documents(documents())
             else:
                 vault.add(given.documents)
-        columns = ["kind", "epsilon", "understood", "median error", "5 %", "covered", "of the table", "recall", "ms"]
+        columns = "kind,epsilon,understood,released,median error,5 %,covered,of the table,recall,ms".split(",")
         table = TableWriter(columns, given.csv)
         for kind in WORDINGS:
             if kind == "list" and not vault.components.readings.complete:
