@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from discreet.retrieval.embedding import Embedder
+from discreet.retrieval.embedding import Embedder, Vectors
 
 TEXT = "Ada Lind has white hands and a weak grip."
 SHORT, LONG = ["No.", ""], ["word " * 100, "worse " * 300]
@@ -42,23 +42,23 @@ class EmbedderSuite:
 
     def test_vector_depends_on_its_text_alone(self, embedder: Embedder) -> None:
         """Check that the bits of a vector do not depend on the other texts of the batch."""
-        alone = embedder.embed([TEXT])[0].tobytes()
+        alone = embedder.embed([TEXT])[0].copy()
         for others in (SHORT, LONG, [TEXT.replace("Ada", "Bela")] * 9):
             for place in range(len(others) + 1):
                 batch = [*others[:place], TEXT, *others[place:]]
-                assert embedder.embed(batch)[place].tobytes() == alone
+                assert _are_same_bits(embedder.embed(batch)[place], alone)
 
     def test_vectors_have_no_memory(self, embedder: Embedder) -> None:
         """Check that the bits of a vector do not depend on earlier calls."""
-        before = embedder.embed([TEXT]).tobytes()
+        before = embedder.embed([TEXT]).copy()
         embedder.embed([*LONG, *SHORT])
-        assert embedder.embed([TEXT]).tobytes() == before
+        assert _are_same_bits(embedder.embed([TEXT]), before)
 
     def test_vectors_have_the_order_of_the_texts(self, embedder: Embedder) -> None:
         """Row i belongs to text i."""
         texts = [*LONG, TEXT, *SHORT]
         forth, back = embedder.embed(texts), embedder.embed(texts[::-1])
-        assert forth.tobytes() == back[::-1].tobytes()
+        assert _are_same_bits(forth, back[::-1])
 
     def test_progress_adds_up(self, embedder: Embedder) -> None:
         """Check that the callback gets numbers of texts that add up to all of them."""
@@ -70,3 +70,11 @@ class EmbedderSuite:
         """Check that two texts of the same words are nearer than two texts of different words."""
         vectors = embedder.embed(["numb thumbs and white hands", "white hands, numb thumbs", "the price of copper"])
         assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2] + 0.1
+
+
+def _are_same_bits(one: Vectors, other: Vectors) -> bool:
+    """Return whether two arrays are equal in every bit.
+
+    pytest must not see the bytes: where `CI` is set, it explains how they differ, and takes minutes for a few thousand.
+    """
+    return one.tobytes() == other.tobytes()
