@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from hashlib import blake2b
 
 from discreet.algorithms.common.algorithm import Algorithm
@@ -10,6 +11,7 @@ from discreet.algorithms.statistics.statistic import Statistic
 from discreet.errors import StoreError
 from discreet.privacy.filter import released_before
 from discreet.query.answer_cache import NOTHING, AnswerCache, Released, as_record
+from discreet.query.derived import derive
 from discreet.query.useless import useless
 from discreet.retrieval.public import PublicTexts
 
@@ -20,10 +22,12 @@ RELATED, ALIKE = 3, 0.5
 def find_released(history: AnswerCache, question: str, algorithm: Algorithm) -> Released | None:
     """Return the earlier release to the same question, an answer or "no answer"; None if it lacks required shares.
 
-    A statistic is the same if its parts are, in other words of the question, too.
+    A statistic is the same if its parts are, in other words of the question, too. Or it follows from other ones.
     """
-    if isinstance(algorithm, Statistic) and (found := history.apart(algorithm.set_apart)):
-        return found
+    if isinstance(algorithm, Statistic):
+        found = history.apart(algorithm.set_apart) or derive(history.all(), question, algorithm)
+        if found is not None:
+            return found
     known = history.same(question, algorithm.set_apart, fingerprint(algorithm))
     if known is None or not known.is_answer:
         return known
@@ -73,7 +77,8 @@ def repeat_answer(known: Released, unit: str) -> Answer:
         table=tuple(Figure(**one) for one in known.table),
         public_text=known.public_text,
     )
-    return Answer.of(generated, known.algorithm, released_before(unit))
+    receipt = replace(released_before(unit), reused=max(1, len(known.moments)))
+    return replace(Answer.of(generated, known.algorithm, receipt), released_at=known.moments)
 
 
 def _as_released(question: str, algorithm: Algorithm, answer: Answer) -> Released:
@@ -90,4 +95,8 @@ def _as_released(question: str, algorithm: Algorithm, answer: Answer) -> Release
         table=tuple(asdict(one) for one in answer.table),
         public_text=answer.public_text,
         way=fingerprint(algorithm),
+        counts=asdict(answer.counts) if answer.counts else None,
+        parts=algorithm.parts if isinstance(algorithm, Statistic) else None,
+        time=datetime.now(UTC).isoformat(timespec="seconds"),
+        epsilon=answer.receipt.epsilon if answer.receipt else None,
     )
