@@ -7,19 +7,22 @@ and on the releases alone. So it reveals nothing of the documents, not even whet
 numbers of different days are about the documents of these days, and the answer names them.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 
+from discreet.algorithms.common.algorithm import Algorithm
 from discreet.algorithms.common.answer import Figure
 from discreet.algorithms.statistics.compare import Compare, say_shares
 from discreet.algorithms.statistics.count import Count, say_count
 from discreet.algorithms.statistics.counted import Counted
 from discreet.algorithms.statistics.difference import Difference, say_difference
-from discreet.algorithms.statistics.population import Phrase
+from discreet.algorithms.statistics.labelled import LabelledSample
+from discreet.algorithms.statistics.population import Phrase, Population
 from discreet.algorithms.statistics.regions import Region, region_of
 from discreet.algorithms.statistics.share import Share, say_share
 from discreet.algorithms.statistics.statistic import Statistic
-from discreet.errors import DiscreetError
+from discreet.algorithms.statistics.widened import Key, Widened, key_of, minus
+from discreet.errors import DiscreetError, UsageError
 from discreet.query.answer_cache import Released
 from discreet.query.statistics import KINDS
 
@@ -50,6 +53,30 @@ def derive(releases: Iterable[Released], question: str, statistic: Statistic) ->
     return _Releases(releases).answer(question, statistic)
 
 
+def widened(
+    releases: Iterable[Released], question: str, statistic: Statistic, sample: LabelledSample
+) -> Derived | None:
+    """Return the answer that follows from releases, with intervals that cover what phrases get wrong as well."""
+    return _Releases(releases).answer(question, statistic, sample)
+
+
+def check_sample(statistic: Algorithm, sample: LabelledSample) -> None:
+    """Refuse a sample that says too little of a statistic, before anything is paid.
+
+    Raises:
+        UsageError: if it does, or if no sample helps such a statistic.
+    """
+    asked = asked_of(statistic) if isinstance(statistic, Statistic) else []
+    if not isinstance(statistic, Statistic) or not asked:
+        raise UsageError(
+            f"A labelled sample widens the intervals of counts, differences, shares and comparisons, not of a "
+            f"'{statistic.name}'. Ask without --labelled."
+        )
+    sums = [{number: 1} for number in range(len(asked))]
+    for _, phrases in _checked(statistic, asked, sums):
+        sample.check(phrases)
+
+
 def statistic_of(released: Released) -> Statistic | None:
     """Return the statistic that was released; None if its parts are not known."""
     try:
@@ -75,17 +102,21 @@ class _Releases:
             for region, cells in statistic.known.items():  # a later release takes the place of an earlier one
                 self._direct[region] = {(number, cell): weight for cell, weight in cells.items()}
 
-    def answer(self, question: str, statistic: Statistic) -> Derived | None:
-        """Return the answer to a statistic."""
-        regions = _asked(statistic)
-        sums = [self._sum(region) for region in regions]
+    def answer(self, question: str, statistic: Statistic, sample: LabelledSample | None = None) -> Derived | None:
+        """Return the answer to a statistic; with a sample, its intervals cover what phrases get wrong, too."""
+        asked = asked_of(statistic)
+        tests = Population((), statistic.members.fields)
+        sums = [self._sum(region_of(tests, *phrases)) for phrases in asked]
         found = [one for one in sums if one is not None]
-        if not regions or len(found) != len(sums):
+        if not asked or len(found) != len(sums):
             return None
         cells = sorted({cell for one in found for cell in one})
         place = {cell: number for number, cell in enumerate(cells)}
         weights = [{place[cell]: weight for cell, weight in one.items()} for one in found]
         counted = self._joined(cells)
+        if sample is not None:
+            checked = {key: sample.check(phrases) for key, phrases in _checked(statistic, asked, weights)}
+            counted = Widened(counted.counts, counted.deviations, counted.gaussian, checked)
         text, table = _say(statistic, counted, weights)
         of = tuple(self._counted[number][0] for number in sorted({number for number, _ in cells}))
         return Derived(question, text, "end", statistic.name, 0, table=tuple(map(asdict, table)), of=of)
@@ -134,21 +165,35 @@ def _plus(one: Sum, other: Sum, sign: int) -> Sum:
     return {cell: weight for cell, weight in found.items() if weight}
 
 
-def _asked(statistic: Statistic) -> list[Region]:
-    """Return the regions whose numbers answer a statistic, in the order in which `_say` reads them; none if none do."""
+Phrases = tuple[Phrase, ...]
+
+
+def asked_of(statistic: Statistic) -> list[Phrases]:
+    """Return the sets whose numbers answer a statistic, in the order in which `_say` reads them; none if none do.
+
+    A set of units is named by its phrases. The tests of declared fields are those of the statistic.
+    """
+    base = (Phrase(statistic.population),) if statistic.population else ()
     if type(statistic) is Count:
-        return [region_of(statistic.members)]
-    if isinstance(statistic, Compare):
-        held = Phrase(statistic.condition, statistic.negated)
-        groups = [Phrase(group) for group in statistic.groups]
-        more = [(group, held)[:number] for group in groups for number in (2, 1)]
-        return [region_of(statistic.members, *phrases) for phrases in more]
-    if isinstance(statistic, Share):
-        held = Phrase(statistic.condition, statistic.negated)
-        return [region_of(statistic.members, held), region_of(statistic.members)]
+        return [(*base, statistic.counted) if statistic.condition else base]
     if isinstance(statistic, Difference):
-        return [region_of(replace(statistic.members, either=()), Phrase(group)) for group in statistic.groups]
-    return []
+        return [(*base, Phrase(group)) for group in statistic.groups]
+    if not isinstance(statistic, Share):
+        return []
+    held = Phrase(statistic.condition, statistic.negated)
+    sets = [(*base, Phrase(group)) for group in statistic.groups] if isinstance(statistic, Compare) else [base]
+    return [phrases for one in sets for phrases in ((*one, held), one)]
+
+
+def _checked(
+    statistic: Statistic, asked: Sequence[Phrases], sums: Sequence[Mapping[int, int]]
+) -> Iterator[tuple[Key, Phrases]]:
+    """Yield each sum of counts of an answer with the phrases of its units. Of a share, that of the rest is one, too."""
+    yield from ((key_of(weights), phrases) for weights, phrases in zip(sums, asked, strict=True))
+    if isinstance(statistic, Share):
+        for held, of, phrases in zip(sums[::2], sums[1::2], asked[::2], strict=True):
+            rest = (*phrases[:-1], Phrase(phrases[-1].text, not phrases[-1].negated))
+            yield key_of(minus(of, held)), rest
 
 
 def _say(statistic: Statistic, counted: Counted, sums: list[dict[int, int]]) -> tuple[str, list[Figure]]:

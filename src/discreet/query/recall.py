@@ -7,11 +7,12 @@ from hashlib import blake2b
 
 from discreet.algorithms.common.algorithm import Algorithm
 from discreet.algorithms.common.answer import Answer, Figure, GeneratedAnswer, Support
+from discreet.algorithms.statistics.labelled import LabelledSample
 from discreet.algorithms.statistics.statistic import Statistic
-from discreet.errors import StoreError
+from discreet.errors import StoreError, UsageError
 from discreet.privacy.filter import released_before
 from discreet.query.answer_cache import NOTHING, AnswerCache, Released, as_record
-from discreet.query.derived import derive
+from discreet.query.derived import derive, widened
 from discreet.query.useless import useless
 from discreet.retrieval.public import PublicTexts
 
@@ -79,6 +80,21 @@ def repeat_answer(known: Released, unit: str) -> Answer:
     )
     receipt = replace(released_before(unit), reused=max(1, len(known.moments)))
     return replace(Answer.of(generated, known.algorithm, receipt), released_at=known.moments)
+
+
+def widen_answer(
+    history: AnswerCache, question: str, statistic: Statistic, answer: Answer, sample: LabelledSample
+) -> Answer:
+    """Return a statistic with intervals that cover what phrases get wrong as well. The sample is public: it is free.
+
+    Raises:
+        UsageError: if an earlier release has no counts.
+    """
+    own = _as_released(question, statistic, answer) if answer.counts else history.apart(statistic.set_apart)
+    found = widened([own] if own else history.all(), question, statistic, sample)
+    if found is None:
+        raise UsageError("This was released by an older version, which kept no counts. Ask anew, and pay: --anew.")
+    return replace(answer, text=found.answer, table=tuple(Figure(**one) for one in found.table))
 
 
 def _as_released(question: str, algorithm: Algorithm, answer: Answer) -> Released:

@@ -7,7 +7,6 @@ from typing import ClassVar
 from discreet.algorithms.common.answer import Figure
 from discreet.algorithms.statistics.cell_statistic import CellStatistic
 from discreet.algorithms.statistics.counted import Counted, Reckon, Weights, whole
-from discreet.algorithms.statistics.noisy_cells import LEVEL
 from discreet.algorithms.statistics.population import Phrase, Population
 from discreet.algorithms.statistics.regions import Known, region_of
 from discreet.retrieval.unit_records import UnitRecord
@@ -60,7 +59,7 @@ class Count(CellStatistic):
         return say_count(counted, [0])
 
 
-def say_count(counted: Counted, held: Weights, level: float = LEVEL) -> tuple[str, list[Figure]]:
+def say_count(counted: Counted, held: Weights) -> tuple[str, list[Figure]]:
     """Return a count, which is a sum of cells."""
-    count = counted.figure("count", "count", Reckon(held), level)
+    count = counted.figure("count", "count", Reckon(held))
     return f"{whole(count).capitalize()}.", [count]

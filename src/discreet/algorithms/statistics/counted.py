@@ -46,7 +46,7 @@ class Reckon:
     """A function from counts, shape (points, cells), to a number, shape (points,): a quotient of two sums of cells."""
 
     def __init__(self, cells: Weights, of: Weights = ()) -> None:
-        self._cells, self._of = cells, of
+        self.cells, self.whole = cells, of
 
     def __call__(self, counts: Cells) -> Cells:
         """Return the sum of the cells, or its share of the sum of other cells."""
@@ -61,10 +61,10 @@ class Reckon:
         return self._number(counts, 1.0)
 
     def _number(self, counts: Cells, none: float) -> Cells:
-        total = added(counts, self._cells)
-        if not self._of:
+        total = added(counts, self.cells)
+        if not self.whole:
             return np.maximum(total, 0.0)
-        whole = added(counts, self._of)
+        whole = added(counts, self.whole)
         share: Cells = np.clip(np.divide(total, whole, out=np.full_like(total, none), where=whole > 0), 0.0, 1.0)
         return share
 
@@ -73,7 +73,8 @@ class Difference(Reckon):
     """The first number minus the second one."""
 
     def __init__(self, one: Reckon, other: Reckon) -> None:
-        self._one, self._other = one, other
+        super().__init__(())
+        self.parts = self._one, self._other = one, other
 
     def __call__(self, counts: Cells) -> Cells:
         """Return the difference."""

@@ -93,7 +93,7 @@ class _Signed(Reckon):
     """A sum of cells that may be below 0: cut before it is subtracted, it would make the difference too large."""
 
     def _number(self, counts: Cells, none: float) -> Cells:
-        return added(counts, self._cells)
+        return added(counts, self.cells)
 
 
 def _which(difference: Figure, groups: Sequence[str]) -> str:

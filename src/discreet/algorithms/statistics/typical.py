@@ -115,6 +115,7 @@ class _Middle(Reckon):
     """A number of the range that follows from the counts of bins. If there may be no unit, it may be any."""
 
     def __init__(self, of: Callable[[Cells], Cells], edges: Cells) -> None:
+        super().__init__(())
         self._of_bins, self._edges = of, edges
 
     def _number(self, counts: Cells, none: float) -> Cells:
