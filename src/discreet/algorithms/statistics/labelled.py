@@ -95,6 +95,15 @@ class LabelledSample:
         known = self._known.items()
         return [frozenset(one for one, phrase in known if phrase.holds(unit.record)) for unit in self._units]
 
+    @cached_property
+    def _named(self) -> dict[Essence, list[int]]:
+        """The units of which each known phrase is true, or holds by rule."""
+        named: dict[Essence, list[int]] = {}
+        for place, (unit, by_rule) in enumerate(zip(self._units, self._found, strict=True)):
+            for essence in {*unit.true, *by_rule}:
+                named.setdefault(essence, []).append(place)
+        return named
+
     def __len__(self) -> int:
         return len(self._units)
 
@@ -146,12 +155,18 @@ class LabelledSample:
 
     def _check(self, facts: Sequence[Fact]) -> Checked:
         found = wrong = true = missed = 0
-        for unit, by_rule in zip(self._units, self._found, strict=True):
+        for place in self._places(facts):
+            unit, by_rule = self._units[place], self._found[place]
             is_true = all((fact.essence in unit.true) == fact.holds for fact in facts)
             is_found = all((fact.essence in by_rule) == fact.holds for fact in facts)
             found, wrong = found + is_found, wrong + (is_found and not is_true)
             true, missed = true + is_true, missed + (is_true and not is_found)
         return Checked(found, wrong, true, missed)
+
+    def _places(self, facts: Sequence[Fact]) -> Sequence[int]:
+        """Return the units that can count: of the others, one of the facts neither holds nor is found."""
+        said = [self._named.get(fact.essence, []) for fact in facts if fact.holds]
+        return min(said, key=len) if said else range(len(self._units))
 
     def _pooled(self, signs: tuple[bool, ...]) -> Checked:
         """Return the sum over all conditions of as many phrases that occur together, with these signs."""
