@@ -7,7 +7,7 @@ from the sentence that all notes have: diagnosis, treatment and symptoms. A ques
 from its text on. Nothing is paid, and noise is seeded.
 
 understood     the questions whose kind, set and condition the rules found
-released       the part of them that got numbers: none are given of a set that may be empty, or of a list's rare values
+released       the part of them that got numbers: none are given of the rare values of a list
 5 %            the answers within 5 % of the set and 1.96 standard deviations of the noise
 covered        the intervals that hold the truth
 of the table   the intervals that hold the number that the same mechanism would have without noise: what phrases lose
@@ -217,7 +217,7 @@ def main() -> None:
             if given.documents == "demo":
                 vault.add_documents(documents())
             else:
-                vault.add(given.documents)
+                vault.add(given.documents, unit_field="unit")
         columns = "kind,epsilon,understood,released,median error,5 %,covered,of the table,recall,ms".split(",")
         table = TableWriter(columns, given.csv)
         for kind in WORDINGS:

@@ -17,6 +17,7 @@ from discreet.algorithms.murag_ada import MuRAGAda
 from discreet.algorithms.naive_multi_rag import NaiveMultiRAG
 from discreet.algorithms.statistics.compare import Compare
 from discreet.algorithms.statistics.count import Count
+from discreet.algorithms.statistics.difference import Difference
 from discreet.algorithms.statistics.list_values import ListValues
 from discreet.algorithms.statistics.share import Share
 from discreet.algorithms.statistics.summary import Summary
@@ -54,6 +55,7 @@ BUILT_IN: dict[str, type[Algorithm]] = {
         Count,
         Share,
         Compare,
+        Difference,
         Trend,
         Typical,
         ListValues,
@@ -154,6 +156,7 @@ __all__ = [
     "DPRAGPure",
     "DPSparseVoteRAG",
     "DPVoteRAG",
+    "Difference",
     "KnnLM",
     "ListValues",
     "MuRAG",

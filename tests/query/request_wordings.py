@@ -491,3 +491,83 @@ FACTS = (
     "",
     "?",
 )
+
+
+DIFFERENCES: tuple[tuple[str, str, Request], ...] = (
+    ("patient", "How many more patients have fever than chills?", Request("difference", groups=("fever", "chills"))),
+    (
+        "patient",
+        "How many more patients have Winter Hand than have Glass Knee?",
+        Request("difference", groups=("Winter Hand", "Glass Knee")),
+    ),
+    (
+        "patient",
+        "How many more patients with Winter Hand have numb thumbs than a weak grip?",
+        Request("difference", "Winter Hand", groups=("numb thumbs", "weak grip")),
+    ),
+    (
+        "patient",
+        "How many fewer patients have Winter Hand than Glass Knee?",
+        Request("difference", groups=("Glass Knee", "Winter Hand")),
+    ),
+    (
+        "patient",
+        "How many more patients with Winter Hand than with Glass Knee are there?",
+        Request("difference", groups=("Winter Hand", "Glass Knee")),
+    ),
+    (
+        "patient",
+        "How many more cases of Winter Hand are there than cases of Glass Knee?",
+        Request("difference", groups=("Winter Hand", "Glass Knee")),
+    ),
+    (
+        "patient",
+        "Are there more patients with Winter Hand than with Glass Knee?",
+        Request("difference", groups=("Winter Hand", "Glass Knee")),
+    ),
+    (
+        "patient",
+        "Do more patients have Winter Hand than Glass Knee?",
+        Request("difference", groups=("Winter Hand", "Glass Knee")),
+    ),
+    (
+        "patient",
+        "What is the difference between the number of patients with Winter Hand and the number of patients with fever?",
+        Request("difference", groups=("Winter Hand", "fever")),
+    ),
+    (
+        "patient",
+        "What's the difference in the number of patients with Winter Hand and Glass Knee?",
+        Request("difference", groups=("Winter Hand", "Glass Knee")),
+    ),
+    ("", "how many mroe patients have fever than chills ?!", Request("difference", groups=("fever", "chills"))),
+    (
+        "customer",
+        "How many more customers have a loan than a savings account?",
+        Request("difference", groups=("loan", "savings account")),
+    ),
+    ("client", "How many more letters mention rent than wages?", Request("difference", groups=("rent", "wages"))),
+    (
+        "patient",
+        "How many more patients were treated with warm oil than with cold tea?",
+        Request("difference", groups=("warm oil", "cold tea")),
+    ),
+)
+
+NEGATIONS: tuple[tuple[str, str, Request], ...] = (
+    (
+        "patient",
+        "How many patients with Winter Hand do NOT have numb thumbs?",
+        Request("count", "Winter Hand", "numb thumbs", negated=True),
+    ),
+    (
+        "patient",
+        "How many of the patients with Winter Hand lack numb thumbs?",
+        Request("count", "Winter Hand", "numb thumbs", negated=True),
+    ),
+    (
+        "patient",
+        "What percentage of patients with Winter Hand are without numb thumbs?",
+        Request("share", "Winter Hand", "numb thumbs", negated=True),
+    ),
+)

@@ -10,10 +10,21 @@ from hypothesis import strategies as st
 
 from discreet.query.requests import KINDS, Request, request_of
 from tests.query import request_wordings_held_out as held_out
-from tests.query.request_wordings import COMPARISONS, COUNTS, FACTS, FIELDS, LISTS, SHARES, TRENDS, TYPICAL
+from tests.query.request_wordings import (
+    COMPARISONS,
+    COUNTS,
+    DIFFERENCES,
+    FACTS,
+    FIELDS,
+    LISTS,
+    NEGATIONS,
+    SHARES,
+    TRENDS,
+    TYPICAL,
+)
 from tests.query.test_question_kinds import EXAMPLES
 
-WORDINGS = (*COUNTS, *SHARES, *LISTS, *COMPARISONS, *TRENDS, *TYPICAL)
+WORDINGS = (*COUNTS, *SHARES, *LISTS, *COMPARISONS, *TRENDS, *TYPICAL, *DIFFERENCES, *NEGATIONS)
 REFUSED_TODAY = {
     "How many patients have Zonkitis?": "count",
     "How many of my patients have Zonkitis?": "count",
@@ -81,7 +92,8 @@ def test_analyst_questions_hold_five_requests() -> None:
     "question",
     [
         "How many patients have Zonkitis, and how many have Burpdynia?",
-        "How many more patients have fever than chills?",
+        "How many more patients do not have fever than chills?",
+        "How many more patients with Marsh Fever have chills than patients with Zonkitis?",
         "How many patients had fever by month and ward?",
         "What is the median age by ward of patients with Zonkitis?",
         "Average age and fee of patients",

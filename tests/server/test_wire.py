@@ -258,6 +258,9 @@ def test_answer_passes_the_wall_with_these_fields_alone(tmp_path: Path) -> None:
     schema = json.loads((files("discreet") / "schemas" / "answer.json").read_text())
     assert found.keys() == {*schema["required"], "text"}
     assert decode(encode(Answered(found, Charge.nothing()))) == Answered(found, Charge.nothing())
+    again = describe(vault.ask("Which disease makes thumbs numb?"))  # free, and of the moment of its release
+    assert again.keys() == {*schema["required"], "text", "released_at"}
+    assert decode(encode(Answered(again, Charge.nothing()))) == Answered(again, Charge.nothing())
     for wrong in WRONG_ANSWERS:
         with pytest.raises(WireError):
             encode(Answered(merged(found, wrong), Charge.nothing()))

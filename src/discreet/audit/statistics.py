@@ -1,7 +1,7 @@
 """The statistics of an audit, with parameters for its vaults: documents that say "fever cough say: x ."."""
 
 from discreet.algorithms.statistics.statistic import Statistic
-from discreet.registry import Compare, Count, Share
+from discreet.registry import Compare, Count, Difference, Share
 
 USES = 3
 """The number of statistics among which the grant of an audit is divided."""
@@ -18,5 +18,6 @@ def audited_statistics() -> dict[str, Statistic]:
         Count(condition="cough", uses=USES),
         Share(condition="cough", uses=USES),
         Compare(groups=("fever", "say"), condition="cough", uses=USES),
+        Difference(groups=("fever", "cough"), uses=USES),
     )
     return {statistic.name: statistic for statistic in found}

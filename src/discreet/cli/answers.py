@@ -63,12 +63,7 @@ def print_receipt(answer: Answer, *, verbose: bool = False) -> None:
             out.print(f"  a claim, not a guarantee: {receipt.caveat}", markup=False)
         return
     if receipt.payment == "nobody":
-        why = (
-            "this answer was released before (--anew asks and charges again)"
-            if receipt.reused
-            else "the answer comes from public texts"
-        )
-        out.print(f"  receipt: nothing was charged; {why}")
+        out.print(f"  receipt: nothing was charged; {_why_free(answer)}")
         return
     if receipt.reused:
         out.print(f"  uses {counted(receipt.reused, 'earlier answer')}")
@@ -80,6 +75,17 @@ def print_receipt(answer: Answer, *, verbose: bool = False) -> None:
         _print_cost(answer)
     if verbose or answer.cost is None:
         _print_ledger(answer)
+
+
+def _why_free(answer: Answer) -> str:
+    """Return why an answer cost nothing, with the days of the releases that it repeats or follows from."""
+    if answer.receipt is None or not answer.receipt.reused:
+        return "the answer comes from public texts"
+    days = sorted({moment[:10] for moment in answer.released_at})
+    when = f" on {' and '.join(days)}" if days else ""
+    if answer.table and when:
+        return f"it follows from what was released{when} (--anew asks again and charges)"
+    return f"this answer was released before{when} (--anew asks and charges again)"
 
 
 def _print_cost(answer: Answer) -> None:

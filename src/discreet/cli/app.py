@@ -28,6 +28,7 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
         "algorithms": ("algorithms", "List the algorithms that answer questions, or show the parameters of one."),
     },
     "Look after a vault": {
+        "ledger": ("ledger", "Show what was released about what, when, and at which price."),
         "list": ("listing", "List the units, documents or batches of a vault."),
         "undo": ("undo", "Erase the documents of one `add`."),
         "remove": ("remove", "Erase a document, an individual, a file or a batch."),

@@ -48,6 +48,10 @@ def ask(
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the numbers: .svg, .png or .pdf.", hidden=True)
     ] = None,
+    labelled: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Public texts with their truth: intervals cover errors.", hidden=True),
+    ] = None,
     show_plan: Annotated[bool, typer.Option("--plan", help="Print kind and price, and stop.")] = False,
     anyway: Annotated[bool, typer.Option("--anyway", help="Ask also unsupported kinds of questions.")] = False,
     quantum: Annotated[
@@ -76,6 +80,7 @@ def ask(
             "no_public": not public,
             "latency_step": quantum,
             "propose": propose,
+            "labelled": labelled,
         }
         free = parse_for_any(["non-rag"], [text for text in param or () if _is_free(text)], {"max_tokens": max_tokens})
         others = {name: True for name in read_assignments(param or ()) if not _is_free(name)}
@@ -104,6 +109,7 @@ def ask(
             public=public,
             quantum=quantum,
             propose=propose,
+            labelled=labelled,
         )
         files.write(answer)
         return answer

@@ -21,7 +21,7 @@ from typing import Any, BinaryIO, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.algorithms.common.answer import Figure, Stopped, Support
+from discreet.algorithms.common.answer import Figure, NoisyCounts, Stopped, Support
 from discreet.errors import StoreError
 from discreet.retrieval.embedding import Embedder
 from discreet.system.essence import essence
@@ -53,6 +53,10 @@ class Released:
         vector: the vector of the question, as `AnswerCache.add` writes it; empty for "no answer".
         public_text: the answer of the model without documents, if it is the same, or if there is "no answer".
         way: a hash of the algorithm and its parameters; empty in lines of version 1.
+        counts: the noisy counts of a statistic, as plain data.
+        parts: the parameters of a statistic that say what it is about.
+        time: the moment of the release, UTC; empty if it is not known.
+        epsilon: what the release cost any one unit at most; None if it is not known.
     """
 
     question: str
@@ -68,6 +72,15 @@ class Released:
     vector: str = field(default="", repr=False)
     public_text: str = ""
     way: str = ""
+    counts: dict[str, Any] | None = None
+    parts: dict[str, Any] | None = None
+    time: str = ""
+    epsilon: float | None = None
+
+    @property
+    def moments(self) -> tuple[str, ...]:
+        """The moment of the release, if it is known."""
+        return (self.time,) if self.time else ()
 
     @property
     def is_answer(self) -> bool:
@@ -251,7 +264,8 @@ def _parsed(line: str) -> Released | None:
 
 def _fits(found: Released) -> bool:
     """Return whether the values in a line have the right types. A damaged file may hold valid JSON."""
-    texts = (found.question, found.answer, found.stopped, found.algorithm, found.vector, found.public_text, found.way)
+    about = (found.question, found.answer, found.stopped, found.algorithm)
+    texts = (*about, found.vector, found.public_text, found.way, found.time)
     several = (found.choices, found.released)
     return (
         all(isinstance(one, str) for one in texts)
@@ -262,4 +276,7 @@ def _fits(found: Released) -> bool:
         and (found.support is None or Support.is_described(found.support))
         and isinstance(found.table, list | tuple)
         and all(map(Figure.is_described, found.table))
+        and (found.counts is None or NoisyCounts.is_described(found.counts))
+        and (found.parts is None or isinstance(found.parts, dict))
+        and (found.epsilon is None or type(found.epsilon) in (int, float))
     )

@@ -2,14 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from hashlib import blake2b
 
 from discreet.algorithms.common.algorithm import Algorithm
 from discreet.algorithms.common.answer import Answer, Figure, GeneratedAnswer, Support
+from discreet.algorithms.statistics.labelled import LabelledSample
 from discreet.algorithms.statistics.statistic import Statistic
-from discreet.errors import StoreError
+from discreet.errors import StoreError, UsageError
 from discreet.privacy.filter import released_before
 from discreet.query.answer_cache import NOTHING, AnswerCache, Released, as_record
+from discreet.query.derived import derive, widened
 from discreet.query.useless import useless
 from discreet.retrieval.public import PublicTexts
 
@@ -20,10 +23,12 @@ RELATED, ALIKE = 3, 0.5
 def find_released(history: AnswerCache, question: str, algorithm: Algorithm) -> Released | None:
     """Return the earlier release to the same question, an answer or "no answer"; None if it lacks required shares.
 
-    A statistic is the same if its parts are, in other words of the question, too.
+    A statistic is the same if its parts are, in other words of the question, too. Or it follows from other ones.
     """
-    if isinstance(algorithm, Statistic) and (found := history.apart(algorithm.set_apart)):
-        return found
+    if isinstance(algorithm, Statistic):
+        found = history.apart(algorithm.set_apart) or derive(history.all(), question, algorithm)
+        if found is not None:
+            return found
     known = history.same(question, algorithm.set_apart, fingerprint(algorithm))
     if known is None or not known.is_answer:
         return known
@@ -73,7 +78,23 @@ def repeat_answer(known: Released, unit: str) -> Answer:
         table=tuple(Figure(**one) for one in known.table),
         public_text=known.public_text,
     )
-    return Answer.of(generated, known.algorithm, released_before(unit))
+    receipt = replace(released_before(unit), reused=max(1, len(known.moments)))
+    return replace(Answer.of(generated, known.algorithm, receipt), released_at=known.moments)
+
+
+def widen_answer(
+    history: AnswerCache, question: str, statistic: Statistic, answer: Answer, sample: LabelledSample
+) -> Answer:
+    """Return a statistic with intervals that cover what phrases get wrong as well. The sample is public: it is free.
+
+    Raises:
+        UsageError: if an earlier release has no counts.
+    """
+    own = _as_released(question, statistic, answer) if answer.counts else history.apart(statistic.set_apart)
+    found = widened([own] if own else history.all(), question, statistic, sample)
+    if found is None:
+        raise UsageError("This was released by an older version, which kept no counts. Ask anew, and pay: --anew.")
+    return replace(answer, text=found.answer, table=tuple(Figure(**one) for one in found.table))
 
 
 def _as_released(question: str, algorithm: Algorithm, answer: Answer) -> Released:
@@ -90,4 +111,8 @@ def _as_released(question: str, algorithm: Algorithm, answer: Answer) -> Release
         table=tuple(asdict(one) for one in answer.table),
         public_text=answer.public_text,
         way=fingerprint(algorithm),
+        counts=asdict(answer.counts) if answer.counts else None,
+        parts=algorithm.parts if isinstance(algorithm, Statistic) else None,
+        time=datetime.now(UTC).isoformat(timespec="seconds"),
+        epsilon=answer.receipt.epsilon if answer.receipt else None,
     )

@@ -13,6 +13,7 @@ from typing import Any
 from discreet.algorithms.common.algorithm import Algorithm
 from discreet.algorithms.statistics.compare import Compare
 from discreet.algorithms.statistics.count import Count
+from discreet.algorithms.statistics.difference import Difference
 from discreet.algorithms.statistics.list_values import ListValues
 from discreet.algorithms.statistics.share import Share
 from discreet.algorithms.statistics.statistic import Statistic
@@ -27,7 +28,7 @@ from discreet.query.requests import Request, request_of
 
 _REFUSED = ("person", "other-language", "follow-up")
 KINDS: dict[str, type[Statistic]] = {
-    kind.name: kind for kind in (Count, Share, ListValues, Compare, Trend, Typical, Summary)
+    kind.name: kind for kind in (Count, Share, Difference, ListValues, Compare, Trend, Typical, Summary)
 }
 """The statistics by the names of their kinds."""
 _MEASURED = re.compile(
@@ -157,6 +158,10 @@ def _compare(request: Request, settings: VaultConfig) -> Built:
     return Compare, _of(request) | {"groups": request.groups}
 
 
+def _difference(request: Request, settings: VaultConfig) -> Built:
+    return Difference, {"population": request.population, "groups": request.groups}
+
+
 def _trend(request: Request, settings: VaultConfig) -> Built:
     dates = [name for name, kind in settings.fields.items() if kind == "date"]
     if not dates:
@@ -190,6 +195,7 @@ def _named(names: Sequence[str], wanted: str) -> str:
 _BUILD = {
     "count": _count,
     "share": _share,
+    "difference": _difference,
     "list": _list,
     "compare": _compare,
     "trend": _trend,

@@ -84,6 +84,7 @@ ANSWER = record(
         "cost": optional(record({"epsilon": number(), "granted": number(), "uses": optional(whole(0, 10**9))})),
         "remaining": optional(number()),
         "kept": truth,
+        "released_at": list_of(text(_LONGEST_WORD), 1000),
     },
-    may_lack=frozenset({"support", "table"}),
+    may_lack=frozenset({"support", "table", "released_at"}),
 )

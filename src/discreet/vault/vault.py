@@ -10,6 +10,8 @@ from discreet.algorithms.common.algorithm import Algorithm
 from discreet.algorithms.common.answer import Answer
 from discreet.algorithms.consensus import Consensus
 from discreet.algorithms.murag_ada import MuRAGAda
+from discreet.algorithms.statistics.labelled import LabelledSample
+from discreet.algorithms.statistics.statistic import Statistic
 from discreet.baselines.rag import RAG
 from discreet.config import DEFAULT_STORE, VERSION, VaultConfig, converted, read_config, write_config
 from discreet.errors import UsageError
@@ -22,9 +24,11 @@ from discreet.privacy.filter import Receipt
 from discreet.privacy.ledger import UnitLedger
 from discreet.privacy.noise import Noise
 from discreet.query.answer_cache import AnswerCache
+from discreet.query.derived import check_sample
 from discreet.query.latency import at_a_multiple
 from discreet.query.odometer import Odometer
 from discreet.query.pipeline import AskOptions, QueryPipeline, Simulation
+from discreet.query.recall import widen_answer
 from discreet.query.statistics import build_statistic, statistic_asked
 from discreet.query.threshold_tuning import Tuning, release_threshold
 from discreet.reading.files import FoundFile
@@ -265,6 +269,7 @@ class Vault(VaultParts):
         quantum: float = 0.0,
         question_id: str = "",
         propose: str | Path | None = None,
+        labelled: str | Path | None = None,
     ) -> Answer:
         """Answer a question, and charge it. A question that was asked before costs nothing.
 
@@ -282,6 +287,7 @@ class Vault(VaultParts):
             question_id: the question's id in the ledger, of 32 hexadecimal digits; a new one if empty.
             propose: a public corpus, such as a synthetic one. Its answers are candidates of a consensus, alone or in
                 `murag-ada`, which then needs fewer votes for them (`Consensus.propose`). The price is the same.
+            labelled: public texts with their truth: the intervals of a statistic cover what phrases get wrong as well.
 
         Raises:
             UsageError, BadData, BudgetExhausted: if the question is empty or too long, if a baseline lacks
@@ -298,7 +304,13 @@ class Vault(VaultParts):
         with at_a_multiple(quantum):
             texts = PublicTexts.read(Path(propose), self.embedder) if propose is not None else None
             options = AskOptions(not_private, reuse, anew, public, question_id, propose=texts)
-            return self._ask(question, chosen, options)
+            sample = LabelledSample.read(Path(labelled)) if labelled is not None else None
+            if sample is not None:
+                check_sample(chosen, sample)
+            answer = self._ask(question, chosen, options)
+            if sample is None or not isinstance(chosen, Statistic):
+                return answer
+            return widen_answer(self.history, question, chosen, answer, sample)
 
     def _ask(self, question: str, algorithm: Algorithm | None, options: AskOptions) -> Answer:
         return self.pipeline.run(question, algorithm or self.default_algorithm(), options)

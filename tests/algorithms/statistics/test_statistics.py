@@ -26,7 +26,7 @@ from discreet.privacy.mechanisms.gaussian_histogram import GaussianHistogram
 from discreet.privacy.mechanisms.histogram import NoisyHistogram
 from discreet.privacy.noise import InsecureSeededNoise, Noise
 from discreet.privacy.unit_account import UnitAccount
-from discreet.registry import Compare, Count, ListValues, Share, Trend, Typical
+from discreet.registry import Compare, Count, Difference, ListValues, Share, Trend, Typical
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.embedding import HashingEmbedder
@@ -196,14 +196,17 @@ SICK = notes(*["The diagnosis is Winter Hand. A rash."] * 30, *["The diagnosis i
         (Share(condition="Winter Hand"), [0.4, 40, 100]),
         (Compare(groups=("Winter Hand", "well"), condition="rash"), [0.75, 0.0, 0.75]),
         (Count(condition="Summer Foot"), [0]),
-        (Share(population="Summer Foot", condition="rash"), []),
+        (Share(population="Summer Foot", condition="rash"), [0, 0, 0]),
+        (Difference(groups=("Winter Hand", "rash")), [40, 30, 10]),
+        (Difference(groups=("rash", "Winter Hand")), [30, 40, -10]),
+        (Difference(population="Winter Hand", groups=("rash", "cough")), [30, 0, 30]),
     ],
 )
 def test_statistic_is_right_but_for_the_noise(tmp_path: Path, statistic: Statistic, values: list[float]) -> None:
     found, _ = answer(corpus_of(tmp_path, SICK), statistic)
     assert [figure.value for figure in found.table] == pytest.approx(values, abs=0.01)
     assert all(figure.low <= figure.value <= figure.high for figure in found.table)
-    assert bool(found.text) is bool(values)
+    assert found.text
 
 
 def test_comparison_says_what_the_noise_lets_it_say(tmp_path: Path) -> None:
@@ -309,6 +312,8 @@ def test_list_has_the_values_of_many_units_with_their_shares(tmp_path: Path) -> 
         (Share(population="Winter Hand", condition="rash"), 40),
         (Share(condition="rash"), 100),
         (ListValues(population="Winter Hand", attribute="symptom"), 40),
+        (Difference(groups=("Winter Hand", "rash")), 40),
+        (Difference(population="Winter Hand", groups=("rash", "cough")), 30),
     ],
 )
 def test_only_the_population_pays(tmp_path: Path, statistic: Statistic, payers: int) -> None:
@@ -367,7 +372,7 @@ def law(folder: Path, texts: dict[str, str], statistic: Statistic) -> dict[objec
     found: dict[object, float] = {}
     for noise in paths():
         answered, _ = answer(corpus, statistic, EXACT, noise)
-        key = (answered.text, answered.table, answered.stopped)
+        key = (answered.text, answered.table, answered.counts, answered.stopped)
         found[key] = found.get(key, 0.0) + noise.probability
     return found
 
@@ -390,6 +395,7 @@ def largest_loss(folder: Path, statistic: Statistic) -> float:
         Count(condition="Winter Hand", epsilon=2.0),
         Share(condition="rash", epsilon=2.0),
         Share(population="Winter Hand", condition="rash", epsilon=2.0),
+        Difference(groups=("Winter Hand", "rash"), epsilon=2.0),
     ],
 )
 def test_law_of_a_statistic_keeps_its_epsilon(tmp_path: Path, statistic: Statistic) -> None:
@@ -451,3 +457,14 @@ def test_interval_of_a_count_is_never_below_0() -> None:
     figure = Counted((-3,), (5.0,)).figure("count", "count", Reckon([0]))
     assert (figure.low, figure.value) == (0, 0)
     assert figure.high > 0
+
+
+@pytest.mark.parametrize("truth", [(0, 0), (2, 1), (6, 6), (30, 10)])
+def test_interval_of_a_share_covers_in_small_groups(truth: tuple[int, int]) -> None:
+    """Over all draws: whether the noise made the group seem large, or empty."""
+    source, covered = np.random.default_rng(2), 0
+    for _ in range(400):
+        counts = tuple(round(true + 5 * z) for true, z in zip(truth, source.normal(size=2), strict=True))
+        figure = Counted(counts, (5.0, 5.0)).figure("share", "share", Reckon([0], [0, 1]))
+        covered += not sum(truth) or figure.low <= truth[0] / sum(truth) <= figure.high
+    assert covered / 400 >= 0.93

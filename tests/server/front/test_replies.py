@@ -130,3 +130,9 @@ def test_reply_has_the_numbers_of_a_statistic() -> None:
     figure = {"name": "count", "kind": "count", "value": 41.0, "low": 38.0, "high": 44.0}
     assert reply(answer(table=[figure])).receipt()["table"] == [figure]
     assert "table" not in reply(answer(table=[])).receipt()
+
+
+def test_reply_names_the_moments_of_earlier_releases() -> None:
+    moments = ["2026-03-01T10:00:00+00:00"]
+    assert reply(answer(released_at=moments)).receipt()["released_at"] == moments
+    assert "released_at" not in reply(answer()).receipt()

@@ -1,5 +1,6 @@
 """The text that an algorithm generates, and the analyst's answer with its receipt."""
 
+import math
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
@@ -39,7 +40,7 @@ class Figure:
 
     Attributes:
         name: its name: a value, a group, a period.
-        kind: "count" (of units), "share" (between 0 and 1), "difference" (of two shares) or "number".
+        kind: "count" (of units), "share" (between 0 and 1), "difference" (of two shares, or of two counts) or "number".
         value: the number.
         low, high: the interval.
     """
@@ -60,6 +61,43 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class NoisyCounts:
+    """Noisy counts of disjoint sets of units, with the public law of their noise. Each has its own, independent noise.
+
+    Attributes:
+        counts: the counts.
+        deviations: the standard deviation of the noise of each.
+        gaussian: whether the noise is Gaussian, of all or of each; else Laplace.
+    """
+
+    counts: tuple[int, ...]
+    deviations: tuple[float, ...]
+    gaussian: bool | tuple[bool, ...] = True
+
+    @property
+    def laws(self) -> tuple[bool, ...]:
+        """Whether the noise of each count is Gaussian."""
+        return (self.gaussian,) * len(self.counts) if isinstance(self.gaussian, bool) else self.gaussian
+
+    @staticmethod
+    def is_described(value: object) -> bool:
+        """Return whether a value is the plain data of noisy counts (`dataclasses.asdict`, or JSON of it)."""
+        if not isinstance(value, dict) or set(value) != {field.name for field in fields(NoisyCounts)}:
+            return False
+        counts, deviations, laws = value["counts"], value["deviations"], value["gaussian"]
+        several = all(isinstance(one, list | tuple) for one in (counts, deviations))
+        if not several or not 0 < len(counts) == len(deviations):
+            return False
+        numbers = all(type(one) is int for one in counts) and all(
+            type(one) in (int, float) and 0 <= one < math.inf for one in deviations
+        )
+        return numbers and (
+            isinstance(laws, bool)
+            or (isinstance(laws, list | tuple) and len(laws) == len(counts) and all(type(one) is bool for one in laws))
+        )
+
+
+@dataclass(frozen=True)
 class GeneratedAnswer:
     """The output of an algorithm, before its receipt is attached.
 
@@ -74,6 +112,7 @@ class GeneratedAnswer:
         shares: noisy numbers of votes for each public choice, if they were requested and paid for.
         support: the noisy number of units that gave the answer, if it was released with it.
         table: the numbers of a statistic.
+        counts: the noisy counts from which the numbers of a statistic follow, if they do.
         public_text: the model's answer without documents, perhaps invented. Present if nothing was released, or if a
             consensus released the same answer.
     """
@@ -86,6 +125,7 @@ class GeneratedAnswer:
     shares: dict[str, int] | None = None
     support: Support | None = None
     table: tuple[Figure, ...] = ()
+    counts: NoisyCounts | None = None
     public_text: str = ""
 
     @classmethod
@@ -132,6 +172,7 @@ class Answer(GeneratedAnswer):
         cost: the largest cost of the answer for any one unit. None if no grant is known.
         useless: the reason, by public rules, why the released answer has no content; empty otherwise.
         kept: false if the answer could not be stored for free repetition.
+        released_at: the moments of the earlier releases that the answer repeats or follows from, if it was free.
     """
 
     algorithm: str = ""
@@ -140,6 +181,7 @@ class Answer(GeneratedAnswer):
     cost: UnitCost | None = None
     useless: str = ""
     kept: bool = True
+    released_at: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -180,4 +222,6 @@ class Answer(GeneratedAnswer):
             "remaining": self.remaining,
             "kept": self.kept,
         }
+        if self.released_at:
+            described["released_at"] = list(self.released_at)
         return described | ({"public_answer": self.public_text or None} if show_public else {})

@@ -14,6 +14,7 @@ from discreet.algorithms.common.answer import Figure, GeneratedAnswer
 from discreet.algorithms.common.plan import Plan
 from discreet.algorithms.statistics.counted import Counted
 from discreet.algorithms.statistics.noisy_cells import Histogram, choose_histogram, cost_of
+from discreet.algorithms.statistics.regions import Known
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.generation.model import LanguageModel
 from discreet.privacy.account import Account
@@ -46,13 +47,19 @@ class CellStatistic(Statistic):
         histogram = self.histogram(account.budget)
         able, paid = self.admit(corpus, account)
         counts = paid.release(histogram, able.read(lambda member: self.cell(member.value), otherwise=OUTSIDE))
-        text, table = self.conclude(Counted.by(histogram, counts))
-        return GeneratedAnswer(text, "end" if text else "public", 0, table=tuple(table))
+        counted = Counted.by(histogram, counts)
+        text, table = self.conclude(counted)
+        return GeneratedAnswer(text, "end", 0, table=tuple(table), counts=counted)
 
     @property
     @abstractmethod
     def cells(self) -> int:
         """The number of public cells."""
+
+    @property
+    def known(self) -> Known:
+        """The regions whose units it counts, for other questions; none if its cells are no such regions."""
+        return {}
 
     @abstractmethod
     def cell(self, record: UnitRecord) -> int:
@@ -60,4 +67,4 @@ class CellStatistic(Statistic):
 
     @abstractmethod
     def conclude(self, counted: Counted) -> tuple[str, list[Figure]]:
-        """Return the answer in words, and the numbers that it rests on; no words if they say nothing."""
+        """Return the answer in words, and the numbers that it rests on."""

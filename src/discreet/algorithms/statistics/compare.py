@@ -4,17 +4,16 @@ A unit may be in several groups. Its cell is the set of its groups, and whether 
 one cell. The share of a group is a sum over cells.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-import numpy as np
-
 from discreet.algorithms.common.answer import Figure
 from discreet.algorithms.statistics.cell_statistic import OUTSIDE
-from discreet.algorithms.statistics.counted import Counted, Reckon, percent
-from discreet.algorithms.statistics.noisy_cells import Cells
+from discreet.algorithms.statistics.counted import Counted, Difference, Reckon, Weights, percent
 from discreet.algorithms.statistics.population import Phrase
+from discreet.algorithms.statistics.regions import Known, Region, region_of
 from discreet.algorithms.statistics.share import Share
 from discreet.errors import UsageError
 from discreet.retrieval.unit_records import UnitRecord
@@ -60,23 +59,22 @@ class Compare(Share):
         held = super().cell(record)
         return 2 * (inside - 1) + held if inside else OUTSIDE
 
+    @property
+    def known(self) -> Known:
+        """Each group, with those of it of which the condition holds and does not hold."""
+        held, other = (Phrase(self.condition, negated) for negated in (self.negated, not self.negated))
+        found: dict[Region, dict[int, int]] = {}
+        for place, group in enumerate(self._phrases):
+            inside, yes = self._inside(place), self._held(place)
+            found[region_of(self.members, group, held)] = dict.fromkeys(yes, 1)
+            found[region_of(self.members, group, other)] = dict.fromkeys([one for one in inside if one not in yes], 1)
+            found[region_of(self.members, group)] = dict.fromkeys(inside, 1)
+        return found
+
     def conclude(self, counted: Counted) -> tuple[str, list[Figure]]:
         """Return the share of each group and, of two groups, their difference."""
-        sizes = (counted.figure(group, "count", self._size(place)) for place, group in enumerate(self.groups))
-        if not all(size.low for size in sizes):  # there may be no unit in a group at all
-            return "", []
-        shares = [counted.figure(group, "share", self._share(place)) for place, group in enumerate(self.groups)]
-        said = "; ".join(f"{figure.name}: {percent(figure)}" for figure in shares)
-        if len(shares) > 2:
-            return f"{said}.", shares
-        difference = counted.figure("difference", "difference", _Difference(self._share(0), self._share(1)))
-        return f"{said}. {_which(difference, self.groups)}", [*shares, difference]
-
-    def _share(self, place: int) -> Reckon:
-        return Reckon(self._held(place), self._inside(place))
-
-    def _size(self, place: int) -> Reckon:
-        return Reckon(self._inside(place))
+        parts = [(self._held(place), self._inside(place)) for place in range(len(self.groups))]
+        return say_shares(counted, self.groups, parts)
 
     def _held(self, place: int) -> list[int]:
         """Return the cells of a group of which the condition holds."""
@@ -87,18 +85,23 @@ class Compare(Share):
         return [cell + more for cell in self._held(place) for more in (0, 1)]
 
 
-class _Difference(Reckon):
-    """The first share minus the second one."""
+def say_shares(
+    counted: Counted, groups: Sequence[str], parts: Sequence[tuple[Weights, Weights]]
+) -> tuple[str, list[Figure]]:
+    """Return the share of each group, a quotient of two sums of cells, and the difference of two groups."""
+    reckons = [Reckon(held, of) for held, of in parts]
+    shares = [counted.figure(group, "share", share) for group, share in zip(groups, reckons, strict=True)]
+    sizes = [counted.figure(group, "count", Reckon(of)) for group, (_, of) in zip(groups, parts, strict=True)]
+    said = "; ".join(f"{figure.name}: {percent(figure)}" for figure in shares) + "."
+    if not all(size.low for size in sizes):
+        said += " The noise does not tell whether there is any in each group."
+    if len(shares) > 2:
+        return said, shares
+    difference = counted.figure("difference", "difference", Difference(*reckons))
+    return f"{said} {_which(difference, groups)}", [*shares, difference]
 
-    def __init__(self, one: Reckon, other: Reckon) -> None:
-        self._one, self._other = one, other
 
-    def __call__(self, counts: Cells) -> Cells:
-        found: Cells = np.subtract(self._one(counts), self._other(counts))
-        return found
-
-
-def _which(difference: Figure, groups: tuple[str, ...]) -> str:
+def _which(difference: Figure, groups: Sequence[str]) -> str:
     """Return what the difference says: nothing, if its interval holds 0."""
     if difference.low <= 0 <= difference.high:
         return "The noise does not let them be told apart."

@@ -6,8 +6,9 @@ from typing import ClassVar
 
 from discreet.algorithms.common.answer import Figure
 from discreet.algorithms.statistics.cell_statistic import CellStatistic
-from discreet.algorithms.statistics.counted import Counted, Reckon, whole
+from discreet.algorithms.statistics.counted import Counted, Reckon, Weights, whole
 from discreet.algorithms.statistics.population import Phrase, Population
+from discreet.algorithms.statistics.regions import Known, region_of
 from discreet.retrieval.unit_records import UnitRecord
 
 
@@ -48,7 +49,17 @@ class Count(CellStatistic):
         """Return the only cell."""
         return 0
 
+    @property
+    def known(self) -> Known:
+        """The units that are counted."""
+        return {region_of(self.members): {0: 1}}
+
     def conclude(self, counted: Counted) -> tuple[str, list[Figure]]:
         """Return the count."""
-        count = counted.figure("count", "count", Reckon([0]))
-        return f"{whole(count).capitalize()}.", [count]
+        return say_count(counted, [0])
+
+
+def say_count(counted: Counted, held: Weights) -> tuple[str, list[Figure]]:
+    """Return a count, which is a sum of cells."""
+    count = counted.figure("count", "count", Reckon(held))
+    return f"{whole(count).capitalize()}.", [count]

@@ -1,28 +1,25 @@
 """Numbers that follow from the noisy counts of public cells, with their intervals and in words."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from discreet.algorithms.common.answer import Figure
-from discreet.algorithms.statistics.noisy_cells import Cells, Histogram, interval
+from discreet.algorithms.common.answer import Figure, NoisyCounts
+from discreet.algorithms.statistics.noisy_cells import LEVEL, Cells, Histogram, interval
 from discreet.privacy.mechanisms.gaussian_histogram import GaussianHistogram
+
+Weights = Sequence[int] | Mapping[int, int]
+"""A sum of cells: their numbers, or the weight of each by its number."""
+
+MAY_BE_NONE = "The noise does not tell whether there is any."
+"""A note to a share or a typical number of units of which there may be none."""
 
 
 @dataclass(frozen=True)
-class Counted:
-    """Noisy counts of public cells.
-
-    Attributes:
-        counts: the counts.
-        deviations: the standard deviation of the noise of each.
-        gaussian: whether the noise is Gaussian; else Laplace.
-    """
-
-    counts: tuple[int, ...]
-    deviations: tuple[float, ...]
-    gaussian: bool = True
+class Counted(NoisyCounts):
+    """Noisy counts of public cells, and the numbers that follow from them."""
 
     @staticmethod
     def by(histogram: Histogram, counts: tuple[int, ...]) -> "Counted":
@@ -30,9 +27,17 @@ class Counted:
         gaussian = isinstance(histogram, GaussianHistogram)
         return Counted(counts, (histogram.deviation,) * len(counts), gaussian)
 
-    def figure(self, name: str, kind: str, of: "Reckon") -> Figure:
+    @staticmethod
+    def described(value: Mapping[str, Any]) -> "Counted":
+        """Return the counts of plain data (`NoisyCounts.is_described`)."""
+        laws = value["gaussian"]
+        counts, deviations = tuple(value["counts"]), tuple(map(float, value["deviations"]))
+        return Counted(counts, deviations, laws if isinstance(laws, bool) else tuple(laws))
+
+    def figure(self, name: str, kind: str, of: "Reckon", level: float = LEVEL) -> Figure:
         """Return a number that follows from the counts, with its interval."""
-        low, high = interval(self.counts, self.deviations, self.gaussian, of.__call__)
+        low, _ = interval(self.counts, self.deviations, self.gaussian, of.least, level)
+        _, high = interval(self.counts, self.deviations, self.gaussian, of.most, level)
         value = float(of(np.asarray([self.counts], dtype=np.float64))[0])
         return Figure(name, kind, value, min(low, value), max(high, value))
 
@@ -40,17 +45,59 @@ class Counted:
 class Reckon:
     """A function from counts, shape (points, cells), to a number, shape (points,): a quotient of two sums of cells."""
 
-    def __init__(self, cells: Sequence[int], of: Sequence[int] = ()) -> None:
-        self._cells, self._of = list(cells), list(of)
+    def __init__(self, cells: Weights, of: Weights = ()) -> None:
+        self.cells, self.whole = cells, of
 
     def __call__(self, counts: Cells) -> Cells:
         """Return the sum of the cells, or its share of the sum of other cells."""
-        total: Cells = counts[:, self._cells].sum(axis=1)
-        if not self._of:
+        return self._number(counts, 0.0)
+
+    def least(self, counts: Cells) -> Cells:
+        """Return the least number that the counts allow: any share, if there is no unit of which it could be one."""
+        return self._number(counts, 0.0)
+
+    def most(self, counts: Cells) -> Cells:
+        """Return the largest number that the counts allow."""
+        return self._number(counts, 1.0)
+
+    def _number(self, counts: Cells, none: float) -> Cells:
+        total = added(counts, self.cells)
+        if not self.whole:
             return np.maximum(total, 0.0)
-        whole = counts[:, self._of].sum(axis=1)
-        share: Cells = np.clip(np.divide(total, whole, out=np.zeros_like(total), where=whole > 0), 0.0, 1.0)
+        whole = added(counts, self.whole)
+        share: Cells = np.clip(np.divide(total, whole, out=np.full_like(total, none), where=whole > 0), 0.0, 1.0)
         return share
+
+
+class Difference(Reckon):
+    """The first number minus the second one."""
+
+    def __init__(self, one: Reckon, other: Reckon) -> None:
+        super().__init__(())
+        self.parts = self._one, self._other = one, other
+
+    def __call__(self, counts: Cells) -> Cells:
+        """Return the difference."""
+        found: Cells = np.subtract(self._one(counts), self._other(counts))
+        return found
+
+    def least(self, counts: Cells) -> Cells:
+        """Return the least difference that the counts allow."""
+        found: Cells = np.subtract(self._one.least(counts), self._other.most(counts))
+        return found
+
+    def most(self, counts: Cells) -> Cells:
+        """Return the largest difference that the counts allow."""
+        found: Cells = np.subtract(self._one.most(counts), self._other.least(counts))
+        return found
+
+
+def added(counts: Cells, weights: Weights) -> Cells:
+    """Return a sum of cells, shape (points,)."""
+    total: Cells = counts[:, list(weights)] @ np.asarray(
+        [*weights.values()] if isinstance(weights, Mapping) else [1] * len(weights), dtype=np.float64
+    )
+    return total
 
 
 def whole(figure: Figure) -> str:

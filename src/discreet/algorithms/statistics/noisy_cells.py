@@ -112,9 +112,13 @@ def cost_of(*mechanisms: Histogram | KeywordCounts) -> Cost:
 
 
 def interval(
-    counts: Sequence[int], deviations: Sequence[float], gaussian: bool, of: Callable[[Cells], Cells]
+    counts: Sequence[int],
+    deviations: Sequence[float],
+    gaussian: bool | tuple[bool, ...],
+    of: Callable[[Cells], Cells],
+    level: float = LEVEL,
 ) -> tuple[float, float]:
-    """Return the interval of a number that follows from counts, with the coverage `LEVEL`.
+    """Return the interval of a number that follows from counts, with the coverage `level`.
 
     The true counts are the noisy ones minus the noise, whose law is public. So the interval comes from points of that
     law, and no document has any influence beside the released counts.
@@ -122,24 +126,26 @@ def interval(
     Args:
         counts: the noisy counts, shape (cells,).
         deviations: the standard deviation of the noise of each.
-        gaussian: whether the noise is Gaussian; else Laplace.
+        gaussian: whether the noise is Gaussian, of all or of each; else Laplace.
         of: the function from counts, shape (points, cells), to the number, shape (points,). Single counts may be below
             0: to cut them before they are added up would make sums too large.
+        level: the probability with which the interval covers.
     """
     found = of(true_counts(tuple(counts), tuple(deviations), gaussian))
-    low, high = np.quantile(found, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    low, high = np.quantile(found, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 
 
 @lru_cache(maxsize=16)
-def true_counts(counts: tuple[int, ...], deviations: tuple[float, ...], gaussian: bool) -> Cells:
+def true_counts(counts: tuple[int, ...], deviations: tuple[float, ...], gaussian: bool | tuple[bool, ...]) -> Cells:
     """Return evenly spread values of the true counts, given noisy ones: shape (points, cells). No chance is in them.
 
     The noise is a whole number, so they are, too: between whole numbers, small noise would be covered too rarely.
     """
-    quantiles = _quantiles(gaussian)
+    laws = (gaussian,) * len(counts) if isinstance(gaussian, bool) else gaussian
     places = np.floor(_spread(len(counts)) * _POINTS).astype(np.int64)
-    found: Cells = np.asarray(counts) - np.rint(quantiles[places] * np.asarray(deviations))
+    noise = np.stack([_quantiles(law)[places[:, cell]] for cell, law in enumerate(laws)], axis=1)
+    found: Cells = np.asarray(counts) - np.rint(noise * np.asarray(deviations))
     return found
 
 

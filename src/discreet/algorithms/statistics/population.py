@@ -7,7 +7,7 @@ import math
 import operator
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from discreet.algorithms.text.phrases import is_denied, sentences_of, spans_of
@@ -98,16 +98,17 @@ class Phrase:
         if not self.text:
             return True
         found = self._in_fields(record) or any(map(self._in_text, record.texts, record.plain))
-        return found != (self.negated != self._begins_with_no)
+        return found != (self.negated != self.denies)
 
     @property
     def essence(self) -> str:
         """The same text for two phrases that hold of the same units."""
-        denied = "no " * self._begins_with_no + "without " * self._without
-        return denied + " ".join(self._words)
+        denied = "no " * self.denies + "without " * self.has_negation
+        return denied + " ".join(self.words)
 
     @cached_property
-    def _words(self) -> tuple[str, ...]:
+    def words(self) -> tuple[str, ...]:
+        """Its words with a meaning of their own, without their endings."""
         return content(self.text)
 
     def _in_fields(self, record: UnitRecord) -> bool:
@@ -116,21 +117,21 @@ class Phrase:
 
     def _says(self, name: str, value: str) -> bool:
         """Return whether a category consists of these words: "north", "north ward" or "ward north"."""
-        return self._words in (content(value), content(f"{value} {name}"), content(f"{name} {value}"))
+        return self.words in (content(value), content(f"{value} {name}"), content(f"{name} {value}"))
 
     def _in_text(self, text: str, plain: str) -> bool:
-        if not all(word in plain for word in self._words):  # most texts; it saves their sentences
+        if not all(word in plain for word in self.words):  # most texts; it saves their sentences
             return False
-        spans = spans_of(sentences_of(text), self._words)
-        return any(not is_denied(*span, self._without) for span in spans)
+        spans = spans_of(sentences_of(text), self.words)
+        return any(not is_denied(*span, self.has_negation) for span in spans)
 
     @cached_property
-    def _begins_with_no(self) -> bool:
+    def denies(self) -> bool:
         """Whether it denies a thing: "no fever" holds of a unit that says nothing of a fever, too."""
         return self.text.casefold().split()[0] in NEGATIONS
 
     @cached_property
-    def _without(self) -> bool:
+    def has_negation(self) -> bool:
         """Whether the thing itself has a negation: "cuts that do not bleed"."""
         return bool(NEGATIONS & set(self.text.casefold().split()[1:]))
 
@@ -142,23 +143,32 @@ class Population:
     Attributes:
         phrases: what their texts say.
         fields: the tests of declared fields.
+        either: phrases of which at least one holds; empty for no such test.
     """
 
     phrases: tuple[Phrase, ...] = ()
     fields: tuple[FieldTest, ...] = ()
+    either: tuple[Phrase, ...] = ()
 
     def holds(self, record: UnitRecord) -> bool:
         """Return whether a unit is among them."""
         tests: tuple[FieldTest | Phrase, ...] = (*self.fields, *self.phrases)
-        return all(test.holds(record) for test in tests)
+        one = not self.either or any(phrase.holds(record) for phrase in self.either)
+        return one and all(test.holds(record) for test in tests)
 
     def narrowed(self, phrase: Phrase) -> "Population":
         """Return those of which a phrase holds as well."""
-        return Population((*self.phrases, phrase), self.fields)
+        return replace(self, phrases=(*self.phrases, phrase))
+
+    def of_any(self, phrases: Sequence[Phrase]) -> "Population":
+        """Return those of which one of the phrases holds as well."""
+        return replace(self, either=tuple(phrases))
 
     def __str__(self) -> str:
         said = [("not " if phrase.negated else "") + phrase.text for phrase in self.phrases if phrase.text]
-        return ", ".join([*said, *(f"{test.name}{test.relation}{test.value}" for test in self.fields)]) or "all"
+        either = [" or ".join(phrase.text for phrase in self.either)] if self.either else []
+        tests = [f"{test.name}{test.relation}{test.value}" for test in self.fields]
+        return ", ".join([*said, *either, *tests]) or "all"
 
 
 @lru_cache(maxsize=256)

@@ -9,8 +9,9 @@ from typing import ClassVar
 
 from discreet.algorithms.common.answer import Figure
 from discreet.algorithms.statistics.cell_statistic import CellStatistic
-from discreet.algorithms.statistics.counted import Counted, Reckon, percent, whole
+from discreet.algorithms.statistics.counted import MAY_BE_NONE, Counted, Reckon, Weights, percent, whole
 from discreet.algorithms.statistics.population import Phrase
+from discreet.algorithms.statistics.regions import Known, region_of
 from discreet.errors import UsageError
 from discreet.retrieval.unit_records import UnitRecord
 
@@ -50,11 +51,24 @@ class Share(CellStatistic):
     def _condition(self) -> Phrase:
         return Phrase(self.condition, self.negated)
 
+    @property
+    def known(self) -> Known:
+        """The units of which it holds, those of which it does not hold, and all of the population."""
+        held, other = (Phrase(self.condition, negated) for negated in (self.negated, not self.negated))
+        return {
+            region_of(self.members, held): {YES: 1},
+            region_of(self.members, other): {NO: 1},
+            region_of(self.members): {YES: 1, NO: 1},
+        }
+
     def conclude(self, counted: Counted) -> tuple[str, list[Figure]]:
         """Return the share, and both counts."""
-        share = counted.figure("share", "share", Reckon([YES], [YES, NO]))
-        held = counted.figure("it holds of", "count", Reckon([YES]))
-        of = counted.figure("of", "count", Reckon([YES, NO]))
-        if not of.low:  # there may be no unit at all
-            return "", []
-        return f"{percent(share).capitalize()}: {whole(held)} of {whole(of)}.", [share, held, of]
+        return say_share(counted, [YES], [YES, NO])
+
+
+def say_share(counted: Counted, held: Weights, of: Weights) -> tuple[str, list[Figure]]:
+    """Return a share of two sums of cells, and both counts. There may be no unit at all, and then it is any share."""
+    share = counted.figure("share", "share", Reckon(held, of))
+    parts = counted.figure("it holds of", "count", Reckon(held)), counted.figure("of", "count", Reckon(of))
+    note = "" if parts[1].low else f" {MAY_BE_NONE}"
+    return f"{percent(share).capitalize()}: {whole(parts[0])} of {whole(parts[1])}.{note}", [share, *parts]

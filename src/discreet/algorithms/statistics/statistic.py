@@ -4,9 +4,9 @@ A unit outside the population does not pay, since it has no influence. No model 
 """
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from discreet.algorithms.common.algorithm import Algorithm, Guarantee
 from discreet.algorithms.common.ensemble import check_number
@@ -66,6 +66,11 @@ class Statistic(Algorithm):
     def members(self) -> Population:
         """The population."""
         return population_of(self.population, self.where)
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """What it is about: its parameters without the price."""
+        return {one.name: getattr(self, one.name) for one in fields(self) if one.name not in ("epsilon", "uses")}
 
     @property
     def set_apart(self) -> tuple[str, ...]:

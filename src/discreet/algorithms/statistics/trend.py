@@ -12,6 +12,7 @@ from discreet.algorithms.common.answer import Figure
 from discreet.algorithms.statistics.cell_statistic import OUTSIDE
 from discreet.algorithms.statistics.count import Count
 from discreet.algorithms.statistics.counted import Counted, Reckon, whole
+from discreet.algorithms.statistics.regions import Known
 from discreet.errors import UsageError
 from discreet.retrieval.unit_records import UnitRecord
 
@@ -64,6 +65,11 @@ class Trend(Count):
     def cells(self) -> int:
         """The number of periods."""
         return self._number(self.until) - self._first + 1
+
+    @property
+    def known(self) -> Known:
+        """None: a unit without a date is in no period."""
+        return {}
 
     def cell(self, record: UnitRecord) -> int:
         """Return the period of the unit's earliest date."""

@@ -6,6 +6,7 @@ the mean, follow from the noisy counts. A unit with several numbers brings the m
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median_low
 from typing import ClassVar, Literal
@@ -14,7 +15,7 @@ import numpy as np
 
 from discreet.algorithms.common.answer import Figure
 from discreet.algorithms.statistics.cell_statistic import OUTSIDE, CellStatistic
-from discreet.algorithms.statistics.counted import Counted, Reckon
+from discreet.algorithms.statistics.counted import MAY_BE_NONE, Counted, Reckon
 from discreet.algorithms.statistics.noisy_cells import Cells
 from discreet.algorithms.statistics.values import values_of
 from discreet.errors import UsageError
@@ -101,23 +102,36 @@ class Typical(CellStatistic):
         wanted = QUANTILES if self.what == "quartiles" else {self.what: QUANTILES.get(self.what, math.nan)}
         edges = np.linspace(*self.range, self.bins + 1)
         table = [
-            counted.figure(name, "number", _Mean(edges) if math.isnan(part) else _Quantile(edges, part))
+            counted.figure(name, "number", _Middle(_Mean(edges) if math.isnan(part) else _Quantile(edges, part), edges))
             for name, part in wanted.items()
         ]
         table.append(counted.figure("units with a number", "count", Reckon(range(self.bins))))
-        if not table[-1].low:  # there may be no number at all
-            return "", []
+        note = "" if table[-1].low else f" {MAY_BE_NONE}"
         said = "; ".join(f"{one.name} about {one.value:.3g} ({one.low:.3g} to {one.high:.3g})" for one in table[:-1])
-        return f"{said[:1].upper()}{said[1:]}.", table
+        return f"{said[:1].upper()}{said[1:]}.{note}", table
 
 
-class _Quantile(Reckon):
+class _Middle(Reckon):
+    """A number of the range that follows from the counts of bins. If there may be no unit, it may be any."""
+
+    def __init__(self, of: Callable[[Cells], Cells], edges: Cells) -> None:
+        super().__init__(())
+        self._of_bins, self._edges = of, edges
+
+    def _number(self, counts: Cells, none: float) -> Cells:
+        there = counts.sum(axis=1) > 0
+        found: Cells = np.where(there, self._of_bins(counts), self._edges[-1] if none else self._edges[0])
+        return found
+
+
+class _Quantile:
     """The number below which a part of the units lies; within a bin, they lie evenly."""
 
     def __init__(self, edges: Cells, part: float) -> None:
         self._edges, self._part = edges, part
 
     def __call__(self, counts: Cells) -> Cells:
+        """Return the number, shape (points,)."""
         sums = np.concatenate([np.zeros((len(counts), 1)), np.cumsum(counts, axis=1)], axis=1)
         below = np.maximum.accumulate(sums, axis=1)
         wanted = self._part * np.maximum(sums[:, -1], 0.0)
@@ -126,13 +140,14 @@ class _Quantile(Reckon):
         return np.asarray(found)
 
 
-class _Mean(Reckon):
+class _Mean:
     """The mean of the middles of the bins."""
 
     def __init__(self, edges: Cells) -> None:
         self._middles = (edges[1:] + edges[:-1]) / 2
 
     def __call__(self, counts: Cells) -> Cells:
+        """Return the mean, shape (points,)."""
         total = counts.sum(axis=1)
         sums = counts @ self._middles
         mean = np.divide(sums, total, out=np.full_like(total, self._middles.mean()), where=total > 0)

@@ -12,6 +12,7 @@ from discreet.query.question_kinds import recognise
 from discreet.query.requests.comparisons import COMPARES, compared
 from discreet.query.requests.counts import counted
 from discreet.query.requests.dates import since, split_by
+from discreet.query.requests.differences import differs
 from discreet.query.requests.lists import listed
 from discreet.query.requests.phrases import Nouns, nouns_of, points_back, sentence_of
 from discreet.query.requests.request import KINDS, Kind, Request, Statistic
@@ -58,6 +59,9 @@ def _parsed(text: str, nouns: Nouns) -> Request | None:
     trend = None if COMPARES.match(text) else trended(core, by, course, date, nouns)
     if trend:
         return trend
+    difference = differs(text, nouns)
+    if difference:
+        return replace(difference, by=by, since=date)
     compares = compared(text, nouns)
     if compares:
         return compares if not date else replace(compares, since=date)

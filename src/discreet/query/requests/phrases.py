@@ -83,7 +83,11 @@ _KEYWORDS = tuple(f"{_WORDS} customers clients employees treatments diagnoses co
 _OTHER = frozenset(
     "patents patent patient commons medial medians numbers client custom customer diagnosis topical friction".split()
 )
-_TYPED = ((r"\bhow (?:mny|mnay|manny|amny|man|mamy|may)\b(?= \w)", "how many"), (r"^(?:waht|whta|wat|hwat)\b", "what"))
+_TYPED = (
+    (r"\bhow (?:mny|mnay|manny|amny|man|mamy|may)\b(?= \w)", "how many"),
+    (r"\bhow many (?:mroe|moer|moore|mor)\b(?= \w)", "how many more"),
+    (r"^(?:waht|whta|wat|hwat)\b", "what"),
+)
 
 
 def sentence_of(question: str) -> str:

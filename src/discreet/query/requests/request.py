@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-Kind = Literal["count", "share", "list", "compare", "trend", "typical", "summary"]
+Kind = Literal["count", "share", "difference", "list", "compare", "trend", "typical", "summary"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 Statistic = Literal["", "median", "mean", "quartiles", "range"]
 
@@ -19,7 +19,7 @@ class Request:
         population: the units that count: "Winter Hand" for "patients with Winter Hand"; "" for all units.
         condition: what holds of a unit, for a count, a share, a comparison or a trend: "swollen toes".
         attribute: what is listed, measured or compared: "symptoms", "age".
-        groups: the phrases that a comparison compares, at least two.
+        groups: the phrases that a comparison or a difference compares, at least two.
         by: "month", "quarter", "year" or the name of a field, if the question asks for one value for each.
         since: the date, month or year after "since", in ISO form; "" if the question names none.
         most: the n of "top n"; 0 if the question names none.

@@ -50,7 +50,7 @@ _VERBS = frozenset(
     "report reports reported suffer suffers suffered show shows showed develop develops developed "
     "experience experiences take took use uses need needs want wants died die recovered recover lost won "
     "paid pay sued sold bought fell went came made felt left smoke smokes defaulted default return "
-    "returned ask asks asked live work prefer own hold signed sign".split()
+    "returned ask asks asked lack lacks lacked live work prefer own hold signed sign".split()
 )
 _SEEN = re.compile(
     r"\s+(?:that |which |who |do |did |have |had ){0,2}(?:we|i) (?:(?:have|had) )?(?:seen|see|treated|have|had)$", FLAGS

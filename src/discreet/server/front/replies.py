@@ -74,7 +74,7 @@ class Reply:
         outcome, answer = self.outcome, self.outcome.answer
         described = {name: answer[name] for name in ("private", "algorithm", "released", "shares", "useless")}
         supported = {"support": answer["support"]} if answer.get("support") else {}
-        numbers = {"table": answer["table"]} if answer.get("table") else {}
+        numbers = {name: answer[name] for name in ("table", "released_at") if answer.get(name)}
         rewritten = {} if outcome.asked is None else {"asked": outcome.asked}
         return {
             **described,

@@ -1,0 +1,104 @@
+"""Difference: how many more units one condition holds of than another one. Privacy-spec, part 11: three counts.
+
+A unit of which both hold, one or the other, is in one cell of three. Of all others nothing is counted, so they do not
+pay.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+from discreet.algorithms.common.answer import Figure
+from discreet.algorithms.statistics.cell_statistic import CellStatistic
+from discreet.algorithms.statistics.counted import Counted, Reckon, Weights, added, whole
+from discreet.algorithms.statistics.counted import Difference as Less
+from discreet.algorithms.statistics.noisy_cells import Cells
+from discreet.algorithms.statistics.population import Phrase, Population
+from discreet.algorithms.statistics.regions import Known, region_of
+from discreet.errors import UsageError
+from discreet.retrieval.unit_records import UnitRecord
+
+FIRST, SECOND, BOTH = 0, 1, 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference(CellStatistic):
+    """Parameters: those of `Statistic`, and one more.
+
+    Attributes:
+        groups: two phrases, of which the first is counted against the second: "Winter Hand", "Glass Knee".
+    """
+
+    name: ClassVar[str] = "difference"
+
+    groups: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "groups", (self.groups,) if isinstance(self.groups, str) else tuple(self.groups))
+        different = {Phrase(group).essence for group in self.groups if group}
+        if not len(different) == len(self.groups) == 2:
+            raise UsageError(
+                f"A difference has 2 different groups, not {len(different)} in {len(self.groups)}. Give each once: "
+                "--groups A --groups B."
+            )
+        super().__post_init__()
+
+    @cached_property
+    def _phrases(self) -> tuple[Phrase, ...]:
+        return tuple(map(Phrase, self.groups))
+
+    @cached_property
+    def members(self) -> Population:
+        """The units of the population of which one of the two holds. No other unit has any influence."""
+        return super().members.of_any(self._phrases)
+
+    @property
+    def cells(self) -> int:
+        """Three cells: the first alone, the second alone, and both."""
+        return 3
+
+    def cell(self, record: UnitRecord) -> int:
+        """Return which of the two hold of the unit. One does, since it is a member."""
+        first, second = (phrase.holds(record) for phrase in self._phrases)
+        return BOTH if first and second else FIRST if first else SECOND
+
+    @property
+    def known(self) -> Known:
+        """The units of each group, and what the groups have in common."""
+        base, (first, second) = super().members, self._phrases
+        no_first, no_second = (Phrase(group, negated=True) for group in self.groups)
+        return {
+            region_of(base, first): {FIRST: 1, BOTH: 1},
+            region_of(base, second): {SECOND: 1, BOTH: 1},
+            region_of(base, first, second): {BOTH: 1},
+            region_of(base, first, no_second): {FIRST: 1},
+            region_of(base, second, no_first): {SECOND: 1},
+        }
+
+    def conclude(self, counted: Counted) -> tuple[str, list[Figure]]:
+        """Return both counts and their difference."""
+        return say_difference(counted, self.groups, ([FIRST, BOTH], [SECOND, BOTH]))
+
+
+def say_difference(counted: Counted, groups: Sequence[str], parts: tuple[Weights, Weights]) -> tuple[str, list[Figure]]:
+    """Return two counts, which are sums of cells, and their difference."""
+    table = [counted.figure(group, "count", Reckon(part)) for group, part in zip(groups, parts, strict=True)]
+    table.append(counted.figure("difference", "difference", Less(_Signed(parts[0]), _Signed(parts[1]))))
+    said = "; ".join(f"{figure.name}: {whole(figure)}" for figure in table[:2])
+    return f"{said}. {_which(table[2], groups)}", table
+
+
+class _Signed(Reckon):
+    """A sum of cells that may be below 0: cut before it is subtracted, it would make the difference too large."""
+
+    def _number(self, counts: Cells, none: float) -> Cells:
+        return added(counts, self.cells)
+
+
+def _which(difference: Figure, groups: Sequence[str]) -> str:
+    if difference.low <= 0 <= difference.high:
+        return "The noise does not let them be told apart."
+    more, less = groups if difference.value > 0 else groups[::-1]
+    least, most = sorted(abs(end) for end in (difference.low, difference.high))
+    return f"There are {least:,.0f} to {most:,.0f} more with {more} than with {less}."

@@ -1,0 +1,207 @@
+"""Statistics that follow from released ones: complements, parts, shares and differences. They are free.
+
+Differential privacy is closed under post-processing. A released statistic counts the units of several regions
+(`algorithms.statistics.regions`). A number that is asked for is the sum of some of these counts, or the difference:
+the units of which A does not hold are all units without those of which it holds. What is found depends on the question
+and on the releases alone. So it reveals nothing of the documents, not even whether they changed between two releases:
+numbers of different days are about the documents of these days, and the answer names them.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+
+from discreet.algorithms.common.algorithm import Algorithm
+from discreet.algorithms.common.answer import Figure
+from discreet.algorithms.statistics.compare import Compare, say_shares
+from discreet.algorithms.statistics.count import Count, say_count
+from discreet.algorithms.statistics.counted import Counted
+from discreet.algorithms.statistics.difference import Difference, say_difference
+from discreet.algorithms.statistics.labelled import LabelledSample
+from discreet.algorithms.statistics.population import Phrase, Population
+from discreet.algorithms.statistics.regions import Region, region_of
+from discreet.algorithms.statistics.share import Share, say_share
+from discreet.algorithms.statistics.statistic import Statistic
+from discreet.algorithms.statistics.widened import Key, Widened, key_of, minus
+from discreet.errors import DiscreetError, UsageError
+from discreet.query.answer_cache import Released
+from discreet.query.statistics import KINDS
+
+Cell = tuple[int, int]
+"""A released count: the number of its release, and of its cell."""
+Sum = Mapping[Cell, int]
+"""A sum of released counts: the weight of each."""
+
+
+@dataclass(frozen=True)
+class Derived(Released):
+    """An answer that follows from releases.
+
+    Attributes:
+        of: the releases, in their order of time.
+    """
+
+    of: tuple[Released, ...] = field(default=(), kw_only=True)
+
+    @property
+    def moments(self) -> tuple[str, ...]:
+        """The moments of the releases."""
+        return tuple(moment for one in self.of for moment in one.moments)
+
+
+def derive(releases: Iterable[Released], question: str, statistic: Statistic) -> Derived | None:
+    """Return the answer that follows from releases; None if none does. No document has any influence."""
+    return _Releases(releases).answer(question, statistic)
+
+
+def widened(
+    releases: Iterable[Released], question: str, statistic: Statistic, sample: LabelledSample
+) -> Derived | None:
+    """Return the answer that follows from releases, with intervals that cover what phrases get wrong as well."""
+    return _Releases(releases).answer(question, statistic, sample)
+
+
+def check_sample(statistic: Algorithm, sample: LabelledSample) -> None:
+    """Refuse a sample that says too little of a statistic, before anything is paid.
+
+    Raises:
+        UsageError: if it does, or if no sample helps such a statistic.
+    """
+    asked = asked_of(statistic) if isinstance(statistic, Statistic) else []
+    if not isinstance(statistic, Statistic) or not asked:
+        raise UsageError(
+            f"A labelled sample widens the intervals of counts, differences, shares and comparisons, not of a "
+            f"'{statistic.name}'. Ask without --labelled."
+        )
+    sums = [{number: 1} for number in range(len(asked))]
+    for _, phrases in _checked(statistic, asked, sums):
+        sample.check(phrases)
+
+
+def statistic_of(released: Released) -> Statistic | None:
+    """Return the statistic that was released; None if its parts are not known."""
+    try:
+        return KINDS[released.algorithm](**released.parts) if released.parts is not None else None
+    except (KeyError, TypeError, AttributeError, DiscreetError):
+        return None  # a damaged line, or one of another version
+
+
+class _Releases:
+    """The counts of released statistics, by the regions that they count."""
+
+    def __init__(self, releases: Iterable[Released]) -> None:
+        self._counted: dict[int, tuple[Released, Counted]] = {}
+        self._direct: dict[Region, Sum] = {}
+        for number, released in enumerate(releases):
+            statistic = statistic_of(released) if released.counts else None
+            if not isinstance(statistic, Count | Share | Difference) or released.counts is None:
+                continue
+            counted = Counted.described(released.counts)
+            if len(counted.counts) != statistic.cells:
+                continue
+            self._counted[number] = released, counted
+            for region, cells in statistic.known.items():  # a later release takes the place of an earlier one
+                self._direct[region] = {(number, cell): weight for cell, weight in cells.items()}
+
+    def answer(self, question: str, statistic: Statistic, sample: LabelledSample | None = None) -> Derived | None:
+        """Return the answer to a statistic; with a sample, its intervals cover what phrases get wrong, too."""
+        asked = asked_of(statistic)
+        tests = Population((), statistic.members.fields)
+        sums = [self._sum(region_of(tests, *phrases)) for phrases in asked]
+        found = [one for one in sums if one is not None]
+        if not asked or len(found) != len(sums):
+            return None
+        cells = sorted({cell for one in found for cell in one})
+        place = {cell: number for number, cell in enumerate(cells)}
+        weights = [{place[cell]: weight for cell, weight in one.items()} for one in found]
+        counted = self._joined(cells)
+        if sample is not None:
+            checked = {key: sample.check(phrases) for key, phrases in _checked(statistic, asked, weights)}
+            counted = Widened(counted.counts, counted.deviations, counted.gaussian, checked)
+        text, table = _say(statistic, counted, weights)
+        of = tuple(self._counted[number][0] for number in sorted({number for number, _ in cells}))
+        return Derived(question, text, "end", statistic.name, 0, table=tuple(map(asdict, table)), of=of)
+
+    def _sum(self, region: Region) -> Sum | None:
+        """Return the sum of counts that is the number of units of a region: one release, or the least noise of two."""
+        if region in self._direct:
+            return self._direct[region]
+        found = [*self._rests(region), *self._unions(region)]
+        return min(found, key=self._variance, default=None)
+
+    def _rests(self, region: Region) -> Iterable[Sum]:
+        """Yield the units of a larger region without those of the rest of it."""
+        for fact in region:
+            larger, rest = region - {fact}, region - {fact} | {fact.opposite}
+            if larger in self._direct and rest in self._direct:
+                yield _plus(self._direct[larger], self._direct[rest], -1)
+
+    def _unions(self, region: Region) -> Iterable[Sum]:
+        """Yield the units of two regions that are the region together."""
+        for part in self._direct:
+            if region < part and len(part) == len(region) + 1:
+                (fact,) = part - region
+                if fact.holds and (other := region | {fact.opposite}) in self._direct:
+                    yield _plus(self._direct[part], self._direct[other], 1)
+
+    def _variance(self, of: Sum) -> tuple[float, Cell]:
+        noise = self._joined(list(of)).deviations
+        spread = sum(weight**2 * one**2 for weight, one in zip(of.values(), noise, strict=True))
+        return spread, max(of)
+
+    def _joined(self, cells: list[Cell]) -> Counted:
+        """Return counts of several releases as one. The noise of each is independent of the others."""
+        found = [(self._counted[number][1], cell) for number, cell in cells]
+        return Counted(
+            tuple(one.counts[cell] for one, cell in found),
+            tuple(one.deviations[cell] for one, cell in found),
+            tuple(one.laws[cell] for one, cell in found),
+        )
+
+
+def _plus(one: Sum, other: Sum, sign: int) -> Sum:
+    found = dict(one)
+    for cell, weight in other.items():
+        found[cell] = found.get(cell, 0) + sign * weight
+    return {cell: weight for cell, weight in found.items() if weight}
+
+
+Phrases = tuple[Phrase, ...]
+
+
+def asked_of(statistic: Statistic) -> list[Phrases]:
+    """Return the sets whose numbers answer a statistic, in the order in which `_say` reads them; none if none do.
+
+    A set of units is named by its phrases. The tests of declared fields are those of the statistic.
+    """
+    base = (Phrase(statistic.population),) if statistic.population else ()
+    if type(statistic) is Count:
+        return [(*base, statistic.counted) if statistic.condition else base]
+    if isinstance(statistic, Difference):
+        return [(*base, Phrase(group)) for group in statistic.groups]
+    if not isinstance(statistic, Share):
+        return []
+    held = Phrase(statistic.condition, statistic.negated)
+    sets = [(*base, Phrase(group)) for group in statistic.groups] if isinstance(statistic, Compare) else [base]
+    return [phrases for one in sets for phrases in ((*one, held), one)]
+
+
+def _checked(
+    statistic: Statistic, asked: Sequence[Phrases], sums: Sequence[Mapping[int, int]]
+) -> Iterator[tuple[Key, Phrases]]:
+    """Yield each sum of counts of an answer with the phrases of its units. Of a share, that of the rest is one, too."""
+    yield from ((key_of(weights), phrases) for weights, phrases in zip(sums, asked, strict=True))
+    if isinstance(statistic, Share):
+        for held, of, phrases in zip(sums[::2], sums[1::2], asked[::2], strict=True):
+            rest = (*phrases[:-1], Phrase(phrases[-1].text, not phrases[-1].negated))
+            yield key_of(minus(of, held)), rest
+
+
+def _say(statistic: Statistic, counted: Counted, sums: list[dict[int, int]]) -> tuple[str, list[Figure]]:
+    """Return the answer of a statistic from the sums of its regions."""
+    if isinstance(statistic, Compare):
+        return say_shares(counted, statistic.groups, list(zip(sums[::2], sums[1::2], strict=True)))
+    if isinstance(statistic, Share):
+        return say_share(counted, *sums)
+    if isinstance(statistic, Difference):
+        return say_difference(counted, statistic.groups, (sums[0], sums[1]))
+    return say_count(counted, sums[0])
