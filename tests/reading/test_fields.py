@@ -20,6 +20,8 @@ DECLARED = {"seen": "date", "ward": "category", "age": "number"}
     [
         ({"seen": "2026-01-31", "ward": " North  Wing ", "age": "71"}, ("2026-01-31", "north wing", 71.0)),
         ({"seen": "2026-01-31T10:20:00Z", "ward": "NORTH WING", "age": 71}, ("2026-01-31", "north wing", 71.0)),
+        ({"seen": "31 Jan 2026", "ward": "north wing", "age": "71"}, ("2026-01-31", "north wing", 71.0)),
+        ({"seen": "January 31st, 2026", "ward": "north wing", "age": "71"}, ("2026-01-31", "north wing", 71.0)),
         ({"seen": date(2026, 1, 31), "ward": "north wing", "age": 71.0}, ("2026-01-31", "north wing", 71.0)),
         (
             {"seen": datetime(2026, 1, 31, 10), "ward": "North wing", "age": Decimal(71)},
@@ -34,7 +36,21 @@ def test_one_value_has_one_spelling(values: dict[str, object], expected: tuple[o
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        *(("seen", wrong) for wrong in ("31.01.2026", "2026-02-30", "20260131", "2026-W01-1", "today", 20260131, True)),
+        *(
+            ("seen", wrong)
+            for wrong in (
+                "31.01.2026",
+                "2026-02-30",
+                "20260131",
+                "2026-W01-1",
+                "03/01/2026",
+                "31 Feb 2026",
+                "31 Jan 26",
+                "today",
+                20260131,
+                True,
+            )
+        ),
         *(("age", wrong) for wrong in ("12,5", "1_000", "old", "inf", float("inf"), True, "0x10", "9" * 400, [1])),
         *(("ward", wrong) for wrong in ("x" * 101, ["north"], {"a": 1}, b"north", "half \ud800")),
     ],

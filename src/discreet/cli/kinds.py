@@ -81,7 +81,8 @@ class Chooser:
         if self.name or self.kind == FACT or self.given.get("choices"):
             return None
         settings = self.vault.settings
-        request = statistic_asked(question, settings, self.vault.components.language)
+        schema = self.vault.components.readings.schema
+        request = statistic_asked(question, settings, self.vault.components.language, schema)
         if self.kind and request is None:
             raise UsageError(
                 f"The question asks for no statistic that the rules know, so its parts for {self.kind} are unknown. "
@@ -91,7 +92,7 @@ class Chooser:
             return None
         own = {name: value for name, value in self.given.items() if value is not None and name == "epsilon"}
         asked = replace(request, kind=cast(Kind, self.kind)) if self.kind else request
-        return build_statistic(asked, settings, _parsed(self.param) | own)
+        return build_statistic(asked, settings, _parsed(self.param) | own, schema)
 
 
 def _parsed(param: Sequence[str]) -> dict[str, Any]:

@@ -1,12 +1,15 @@
 """`discreet read`: read the statements of all texts once, so that lists and votes need no model later."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import counted, explained, out, print_json
-from discreet.cli.progress import doing_steps
+from discreet.cli.progress import doing, doing_steps
+from discreet.errors import UsageError
+from discreet.retrieval.attribute_schema import AttributeSchema
 from discreet.vault import Vault
 
 
@@ -14,6 +17,17 @@ from discreet.vault import Vault
 @explained
 def read(
     vault: VaultPath,
+    schema: Annotated[
+        Path | None, typer.Option(metavar="SCHEMA.json", help="The attributes that the model looks for.")
+    ] = None,
+    no_schema: Annotated[bool, typer.Option("--no-schema", help="Read without a schema from now on.")] = False,
+    propose_schema: Annotated[
+        Path | None,
+        typer.Option(metavar="PUBLIC.jsonl", help="Read no document; propose a schema from these public texts."),
+    ] = None,
+    written: Annotated[
+        Path, typer.Option("--out", metavar="SCHEMA.json", help="Where --propose-schema writes its schema.")
+    ] = Path("schema.json"),
     ray: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Run the model on a Ray cluster: host:port, or local.")
     ] = None,
@@ -25,10 +39,48 @@ def read(
     Run the command again after an interruption or after new documents: what was read is kept.
     """
     opened = Vault.open(vault)
+    if propose_schema is not None:
+        if schema is not None or no_schema:
+            raise UsageError("--propose-schema reads no document. Give --schema in a later call: it takes the file.")
+        _propose(opened, propose_schema, written, as_json=as_json)
+        return
+    given = AttributeSchema.read(schema) if schema is not None else None
+    if given is not None or no_schema:
+        _say_what_changes(opened, given, quiet=as_json)
     with doing_steps("Reading the documents") as told:
-        texts = opened.read(lambda done, size: told("texts", done, size), ray=ray)
+        texts = opened.read(lambda done, size: told("texts", done, size), ray=ray, schema=given, drop_schema=no_schema)
+    found = opened.components.readings.schema
     if as_json:
-        print_json({"texts": texts})
+        print_json({"texts": texts, "attributes": list(found.names) if found else []})
         return
     out.print(f"{counted(texts, 'text')} read. Nothing was charged.")
+    if found:
+        out.print(f"Attributes: {', '.join(found.names)}.", markup=False)
     out.print(f'Next: discreet ask {vault} "What are the most common symptoms of ...?"', markup=False)
+
+
+def _say_what_changes(vault: Vault, given: AttributeSchema | None, *, quiet: bool) -> None:
+    """Say that all texts are read again, since they were read under another schema."""
+    readings = vault.components.readings
+    if quiet or not readings.complete or readings.schema == given:
+        return
+    former = f"the schema {', '.join(readings.schema.names)}" if readings.schema else "no schema"
+    out.print(
+        f"The documents were read under {former}. All are read again. Until all are, that reading counts.", markup=False
+    )
+
+
+def _propose(vault: Vault, public: Path, written: Path, *, as_json: bool) -> None:
+    if written.exists():
+        raise UsageError(f"There is something at {written} already. Name another file: --out FILE.")
+    with doing("Reading the public texts"):
+        found = vault.propose_schema(public)
+    try:
+        written.write_text(found.text(), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{written} cannot be written: {error.strerror}. Name another file: --out FILE.") from error
+    if as_json:
+        print_json(found.describe())
+        return
+    out.print(f"{counted(len(found.attributes), 'attribute')}: {', '.join(found.names)}.", markup=False)
+    out.print(f"Look it over: {written}. Then: discreet read {vault.path} --schema {written}", markup=False)

@@ -150,7 +150,7 @@ def rewrite_layout(model: LanguageModel, document_tokens: int, max_tokens: int) 
     """
     opening, closing = model.chat(REWRITE, [(f"Record: {record}", text) for record, text in _REWRITTEN])
     made = Layout((*opening, *model.encode("Record: ")), tuple(closing), document_tokens, model.pad_token)
-    return _check_fit(model, made, max_tokens)
+    return check_fit(model, made, max_tokens)
 
 
 WRITE = "Write what you are asked for, in one sentence."
@@ -179,7 +179,7 @@ def write_layout(model: LanguageModel, about: str, max_tokens: int) -> Layout:
         UsageError: if description and text together do not fit the context length of the model.
     """
     opening, closing = model.chat(WRITE, _WRITTEN)
-    return _check_fit(
+    return check_fit(
         model, Layout(tuple(opening), tuple(closing), len(model.encode(about)), model.pad_token), max_tokens
     )
 
@@ -191,7 +191,7 @@ def vary_layout(model: LanguageModel, text_tokens: int, max_tokens: int) -> Layo
         UsageError: if the two texts together do not fit the context length of the model.
     """
     opening, closing = model.chat(VARY, _VARIED)
-    return _check_fit(model, Layout(tuple(opening), tuple(closing), text_tokens, model.pad_token), max_tokens)
+    return check_fit(model, Layout(tuple(opening), tuple(closing), text_tokens, model.pad_token), max_tokens)
 
 
 def judge_layout(model: LanguageModel, text_tokens: int) -> Layout:
@@ -200,7 +200,12 @@ def judge_layout(model: LanguageModel, text_tokens: int) -> Layout:
     return Layout(tuple(shared), tuple(tail), text_tokens, model.pad_token)
 
 
-def _check_fit(model: LanguageModel, made: Layout, max_tokens: int) -> Layout:
+def check_fit(model: LanguageModel, made: Layout, max_tokens: int) -> Layout:
+    """Return the layout.
+
+    Raises:
+        UsageError: if record and text together do not fit the context length of the model.
+    """
     length = len(made.shared) + len(made.tail) + made.document_tokens + max_tokens
     if length > model.context_length:
         raise UsageError(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from discreet.algorithms.common.algorithm import Algorithm, Query
 from discreet.algorithms.common.answer import Answer
 from discreet.algorithms.common.plan import ANY_VOCABULARY, Plan
+from discreet.algorithms.statistics.statistic import Statistic
 from discreet.baselines.rag import RAG
 from discreet.generation.model import LanguageModel
 from discreet.generation.no_model import NO_MODEL
@@ -26,6 +27,7 @@ from discreet.query.proposals import propose
 from discreet.query.recall import ALIKE, RELATED, find_released, keep_answer, public_record, repeat_answer
 from discreet.query.single_flight import alone_with
 from discreet.query.statistics import check_known
+from discreet.query.under_schema import under_schema
 from discreet.query.validation import (
     check_ceiling,
     check_declared,
@@ -157,6 +159,9 @@ class QueryPipeline:
         model = (how.model or parts.model) if algorithm.needs_model else NO_MODEL
         question, unit, history = normalize_question(question), parts.settings.unit_field, how.history
         check_declared(algorithm)
+        if isinstance(algorithm, Statistic):
+            schema = parts.readings.schema
+            algorithm = under_schema(algorithm, parts.settings, schema, lambda text: parts.corpus.mean(text))
         known = find_released(history, question, algorithm) if history else None
         if known:
             return repeat_answer(known, unit)
@@ -204,6 +209,7 @@ class QueryPipeline:
         require_opt_in(algorithm, options.not_private)
         check_askable(parts.path, parts.settings, algorithm, parts.ledger.budget)
         check_known(algorithm, parts.settings, read=parts.readings.complete)
+        algorithm = under_schema(algorithm, parts.settings, parts.readings.schema, lambda text: parts.corpus.mean(text))
         plan = algorithm.plan(parts.ledger.budget, ANY_VOCABULARY) if algorithm.private else None
         check_plan(algorithm, plan)
         return Request(question, algorithm, plan, options)

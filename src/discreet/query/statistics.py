@@ -8,6 +8,7 @@ of it is public.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
+from itertools import chain
 from typing import Any
 
 from discreet.algorithms.common.algorithm import Algorithm
@@ -25,6 +26,8 @@ from discreet.config import VaultConfig
 from discreet.errors import CannotAnswer, UnknownName, UsageError
 from discreet.query.question_kinds import recognise
 from discreet.query.requests import Request, request_of
+from discreet.query.under_schema import range_of
+from discreet.retrieval.attribute_schema import AttributeSchema
 
 _REFUSED = ("person", "other-language", "follow-up")
 KINDS: dict[str, type[Statistic]] = {
@@ -39,26 +42,33 @@ _MEASURED = re.compile(
 """A comparison with a number or a date: no phrase of a text."""
 
 
-def statistic_asked(question: str, settings: VaultConfig, language: str = "en") -> Request | None:
+def statistic_asked(
+    question: str, settings: VaultConfig, language: str = "en", schema: AttributeSchema | None = None
+) -> Request | None:
     """Return the statistic that a question asks for, in its parts; None if it asks for none.
 
     Args:
         question: the question.
         settings: the configuration of the vault. Where all units pay for every question, no statistic is released.
         language: the code of the language that the model reads; "" for any.
+        schema: the schema under which the documents were read; None if there is none.
     """
     if settings.payment != "unit" or recognise(question, language, settings.unit_field).name in _REFUSED:
         return None
-    return request_of(question, settings.unit_field, tuple(settings.fields))
+    numbers = [one.called for one in schema.attributes if one.type == "number"] if schema else []
+    return request_of(question, settings.unit_field, (*settings.fields, *chain(*numbers)))
 
 
-def build_statistic(request: Request, settings: VaultConfig, given: Mapping[str, Any]) -> Statistic:
+def build_statistic(
+    request: Request, settings: VaultConfig, given: Mapping[str, Any], schema: AttributeSchema | None = None
+) -> Statistic:
     """Return the algorithm of a request.
 
     Args:
         request: what is asked for.
         settings: the configuration of the vault.
         given: parameters of the statistic that do not follow from the question, such as `where` and `epsilon`.
+        schema: the schema under which the documents were read; None if there is none.
 
     Raises:
         CannotAnswer: if the vault cannot release such a statistic.
@@ -78,7 +88,7 @@ def build_statistic(request: Request, settings: VaultConfig, given: Mapping[str,
     known = {field.name for field in fields(kind)}
     if strange := sorted(set(given) - known):
         raise UsageError(f"A {kind.name} has no {', '.join(strange)}. It has: {', '.join(sorted(known))}.")
-    return kind(**(own | dict(given)))
+    return kind(**(own | range_of(request, settings, schema) | dict(given)))
 
 
 def check_known(algorithm: Algorithm, settings: VaultConfig, *, read: bool) -> None:

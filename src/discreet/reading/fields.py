@@ -3,22 +3,22 @@
 import math
 import re
 from collections.abc import Mapping
-from datetime import date, datetime
+from datetime import date
 from decimal import Decimal
 
 from discreet.config import FIELD_TYPES
 from discreet.errors import UnknownName, UsageError
+from discreet.reading.dates import FORMS, read_date
 from discreet.retrieval.documents import canonical_name, canonical_unit
 from discreet.system.unicode import is_unicode
 
 EXPECTED = {
-    "date": "a date such as 2026-01-31",
+    "date": f"a date such as {FORMS}",
     "category": "a text of at most 100 characters",
     "number": "a number such as 12 or 12.5",
 }
 """The form of a value, by the type of its field."""
 _LONGEST_CATEGORY = 100
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 Value = str | float
@@ -73,12 +73,7 @@ def is_empty(value: object) -> bool:
 def _date(value: object) -> str | None:
     if isinstance(value, date):  # a datetime is a date, too
         return value.strftime("%Y-%m-%d") if value.year > 999 else None
-    if not isinstance(value, str) or not _DATE.fullmatch(value.strip()):
-        return None
-    try:
-        return datetime.fromisoformat(value.strip()).date().isoformat()
-    except ValueError:
-        return None
+    return read_date(value) if isinstance(value, str) else None
 
 
 def _category(value: object) -> str | None:

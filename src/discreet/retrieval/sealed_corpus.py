@@ -10,6 +10,7 @@ from discreet.privacy.noise import Noise
 from discreet.privacy.partition import ADD_REMOVE_ONE, REPLACE_ONE, Member, partition_to_rows, partition_to_voters
 from discreet.privacy.private import Private
 from discreet.privacy.rows import Rows
+from discreet.retrieval.attribute_schema import AttributeSchema
 from discreet.retrieval.documents import Passage
 from discreet.retrieval.embedding import Embedder
 from discreet.retrieval.statement_fit import Asked, KindVectors, StatementFit, Words
@@ -86,6 +87,11 @@ class SealedCorpus:
         records = self._records.now().records
         return Private([Member(unit_key(unit, self.secret), own) for unit, own in records.items()], ADD_REMOVE_ONE)
 
+    @property
+    def schema(self) -> AttributeSchema | None:
+        """The schema under which the texts were read: public; None if there is none."""
+        return self._records.schema
+
     def stated(
         self,
         question: str,
@@ -118,6 +124,10 @@ class SealedCorpus:
         """Return the vector of a question."""
         vector: Vector = self._embedder.embed([question])[0]
         return vector
+
+    def mean(self, phrase: str) -> Vector:
+        """Return the vector of the meaning of a public phrase, such as the name of an attribute."""
+        return self._kinds.embed(phrase)
 
     def _scored(self, question: str) -> Scored:
         """Return all units with their similarity to the question, in the clear."""

@@ -82,6 +82,7 @@ class StatementFit:
 
         A kind of which the question itself has a value is given, and not asked for. Such a text has the subject.
         """
+        statements = [one for one in statements if not one.negated]
         given = {one.attribute for one in statements if self._is_given(one.value)}
         asked = [one for one in statements if one.attribute in self._fit and one.attribute not in given]
         best = next((one for one in asked if self._is_asked and self._is_asked(one.attribute)), None)

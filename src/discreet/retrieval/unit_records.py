@@ -11,6 +11,7 @@ from functools import cached_property
 from threading import Lock
 from typing import Protocol
 
+from discreet.retrieval.attribute_schema import AttributeSchema
 from discreet.retrieval.store import Store
 
 Value = str | float
@@ -19,15 +20,21 @@ Value = str | float
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement that the model read in a text: "the treatment is warm oil".
+    """A statement that the model read in a text: "the treatment is warm oil". Its subject is the unit of the text.
 
     Attributes:
         attribute: its kind, in words without case: "treatment"; empty if the sentence names none.
         value: its value: "warm oil". All of its words stand in the text.
+        negated: whether the text denies it: "no fever". Known only if the text was read under a schema.
+        number: the number of a value that is one; None if it is none.
+        unit: the unit of the number; empty if it has none.
     """
 
     attribute: str = field(repr=False)
     value: str = field(repr=False)
+    negated: bool = field(default=False, repr=False)
+    number: float | None = field(default=None, repr=False)
+    unit: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True)
@@ -68,6 +75,10 @@ class Statements(Protocol):
     def version(self) -> object:
         """A value that changes with each reading and each erasure."""
 
+    @property
+    def schema(self) -> AttributeSchema | None:
+        """The schema of the reading that counts: public; None if it has none."""
+
     def load(self) -> Lookup:
         """Return the statements of this moment."""
 
@@ -103,6 +114,11 @@ class UnitRecords:
         self._store, self._statements = store, statements
         self._built: Built | None = None
         self._building = Lock()
+
+    @property
+    def schema(self) -> AttributeSchema | None:
+        """The schema under which the texts were read: public; None if there is none."""
+        return self._statements.schema if self._statements else None
 
     def now(self) -> Built:
         """Return the records of this moment."""

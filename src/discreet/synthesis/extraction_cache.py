@@ -26,10 +26,12 @@ class ExtractionCache:
         file: the file of the results (`open_extraction_cache`).
         about: how texts are read, as plain data. Results of another way are ignored.
         read: yields the position and the result of each text, as plain data.
+        others: results of the same way that are kept elsewhere, by the names of the texts (`digest`).
     """
 
-    def __init__(self, file: TextIO, about: Sequence[Any], read: Read) -> None:
+    def __init__(self, file: TextIO, about: Sequence[Any], read: Read, others: Mapping[str, Any] | None = None) -> None:
         self._file, self._about, self._read = file, list(about), read
+        self._others = dict(others or {})
 
     def of(self, texts: Sequence[str], on_progress: Callable[[int], None]) -> list[Any]:
         """Return the result of each text; call `on_progress` with the number of texts that are done."""
@@ -57,7 +59,7 @@ class ExtractionCache:
             ) from error
 
     def _known(self) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        found: dict[str, Any] = dict(self._others)
         self._file.seek(0)
         for line in self._file.read().split("\n"):
             try:

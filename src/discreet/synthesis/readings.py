@@ -1,6 +1,7 @@
 """What the model read in each text, once: the statements of all texts of a vault, kept beside the texts.
 
-VAULT/readings/done.json             which file is current, how its texts were read, and which units' texts were read
+VAULT/readings/done.json             which file is current, how and under which schema its texts were read, and which
+                                     units' texts were read
 VAULT/readings/statements-*.jsonl    the statements of each text, by its content; a text that is erased loses its line
 
 A text is read by itself, so its statements are a function of this text alone. Three things would let one unit change
@@ -12,7 +13,9 @@ the statements of another, and are excluded:
 - A text that comes later may be the same as one that was read. It has no statements before the next reading, which
   names the units whose texts it covers.
 
-All of it is private, like the vault.
+- A reading under another schema is another reading. The former one counts until all texts are read again.
+
+All of it is private, like the vault. The schema alone is public (VAULT/schema.json).
 """
 
 import fcntl
@@ -21,25 +24,32 @@ import os
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TextIO
 
 from discreet.errors import StoreError, UsageError
+from discreet.generation.asking import ASKING
 from discreet.generation.capabilities import require_scores
 from discreet.generation.model import Completer, ScoringModel
 from discreet.generation.probing import probe
 from discreet.generation.prompts import DOCUMENT_TOKENS, REWRITING
 from discreet.generation.ray_backend.model import use_ray
+from discreet.retrieval.attribute_schema import AttributeSchema
 from discreet.retrieval.store import Store
 from discreet.retrieval.unit_records import Statement
+from discreet.synthesis.asked_statements import ASKED, asked
+from discreet.synthesis.asked_values import stands_in
 from discreet.synthesis.extraction_cache import ExtractionCache, digest
-from discreet.synthesis.fact_extraction import PARSED, found_in, stated
+from discreet.synthesis.extraction_cache import Read as Reader
+from discreet.synthesis.fact_extraction import PARSED, stated
 from discreet.system.atomic_write import replace_file
 
 FOLDER, DONE = "readings", "done.json"
 TOKENS = 64
 """The number of tokens in which the model writes the statements of a text, at most."""
+VALUE_TOKENS = 32
+"""The number of tokens in which it writes the values of one attribute of a schema, at most."""
 
 Owned = tuple[str, str]
 """A unit, and one of its texts."""
@@ -54,12 +64,14 @@ class Done:
         about: the model, the machine and the other conditions of the reading; empty if there is none.
         end: the number of bytes of the file that count.
         covered: the names of the units' texts that it covers.
+        schema: the attributes that were asked for; None if the model chose what to write.
     """
 
     file: str = "statements-0.jsonl"
     about: tuple[Any, ...] = ()
     end: int = 0
     covered: frozenset[str] = field(default=frozenset(), repr=False)
+    schema: AttributeSchema | None = None
 
     @staticmethod
     def parse(text: str) -> "Done":
@@ -68,15 +80,17 @@ class Done:
             found = json.loads(text)
             name = str(found["file"])
             sound = name == Path(name).name and name.startswith("statements-")
-            return (
-                Done(name, tuple(found["about"]), int(found["end"]), frozenset(found["covered"])) if sound else Done()
-            )
+            schema = AttributeSchema.parse(found["schema"]) if found.get("schema") else None
+            made = Done(name, tuple(found["about"]), int(found["end"]), frozenset(found["covered"]), schema)
+            return made if sound else Done()
         except (ValueError, KeyError, TypeError, RecursionError):
             return Done()
 
     def describe(self) -> str:
         """Return the content of the file."""
-        about = {"file": self.file, "about": list(self.about), "end": self.end}
+        about: dict[str, Any] = {"file": self.file, "about": list(self.about), "end": self.end}
+        if self.schema is not None:
+            about["schema"] = self.schema.describe()
         return json.dumps(about | {"covered": sorted(self.covered)})
 
 
@@ -96,7 +110,7 @@ class Read:
         """Return the statements of a unit's text; none if the reading does not cover it."""
         if _name(unit, text) not in self.done.covered:
             return ()
-        return tuple(one for one in self.statements.get(digest(text), ()) if _grounded(one, text))
+        return tuple(one for one in self.statements.get(digest(text), ()) if stands_in(one.value, one.number, text))
 
 
 class Readings:
@@ -108,6 +122,7 @@ class Readings:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._public: tuple[object, AttributeSchema | None] = (None, None)
 
     @property
     def done(self) -> Done:
@@ -116,6 +131,14 @@ class Readings:
             return Done.parse((self._folder / DONE).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return Done()
+
+    @property
+    def schema(self) -> AttributeSchema | None:
+        """The schema of the last complete reading: public; None if it has none."""
+        version = self.version
+        if version != self._public[0]:
+            self._public = version, self.done.schema
+        return self._public[1]
 
     @property
     def complete(self) -> bool:
@@ -141,7 +164,23 @@ class Readings:
             if self.done == done:  # no erasure has put another file in its place: it is lost
                 return Read(Done(), {})
 
-    def read(self, model: ScoringModel, owned: Callable[[], Sequence[Owned]], told: Callable[[int, int], None]) -> int:
+    def facts(self, about: Sequence[Any]) -> dict[str, list[list[str]]]:
+        """Return the facts of each text of the complete reading, by name, if it read in this way and without a schema.
+
+        They are those that the same model would read again on the same kind of machine.
+        """
+        read = self.load()
+        if read.done.schema is not None or list(read.done.about) != list(about):
+            return {}
+        return {name: [[one.attribute, one.value] for one in own] for name, own in read.statements.items()}
+
+    def read(
+        self,
+        model: ScoringModel,
+        owned: Callable[[], Sequence[Owned]],
+        told: Callable[[int, int], None],
+        schema: AttributeSchema | None = None,
+    ) -> int:
         """Read the texts that were not read yet. Return the number of different texts.
 
         Run it again after an interruption: it goes on where it stopped.
@@ -151,26 +190,28 @@ class Readings:
             owned: returns the units and their texts; called after the file was opened, so that no erased text is
                 written into the file of a later moment.
             told: called with the number of texts that are read, and that of all texts.
+            schema: the attributes that are asked for; if None, the model writes what a text states.
 
         Raises:
             StoreError: if there is no room for what was read.
             UsageError: if documents were erased meanwhile.
         """
         self._folder.mkdir(exist_ok=True)
-        about = (model.name, probe(model), TOKENS, DOCUMENT_TOKENS, PARSED, REWRITING)
+        about, reader = _way(model, schema)
         before = self.done
         path = self._folder / before.file
         with path.open("a+", encoding="ascii", errors="replace") as file:
             pairs = owned()
             texts = sorted({text for _, text in pairs})
-            cache = ExtractionCache(file, about, lambda fresh: stated(model, fresh, TOKENS, DOCUMENT_TOKENS))
+            cache = ExtractionCache(file, about, reader)
             cache.of(texts, lambda done: told(done, len(texts)))
             file.flush()
             covered = frozenset(_name(unit, text) for unit, text in pairs)
             with self._alone():
                 if not (self.done.file == before.file and path.exists() and path.stat().st_ino == _inode(file)):
                     raise UsageError("Documents were erased during the reading. Run it again: the others are kept.")
-                replace_file(self._folder / DONE, Done(before.file, about, path.stat().st_size, covered).describe())
+                done = Done(before.file, about, path.stat().st_size, covered, schema)
+                replace_file(self._folder / DONE, done.describe())
         return len(texts)
 
     def keep(self, owned: Iterable[Owned]) -> None:
@@ -207,7 +248,8 @@ class Readings:
         try:
             replace_file(other, "".join(parts))
             end = len(parts[0].encode()) if done.about else 0
-            replace_file(self._folder / DONE, Done(other.name, done.about, end, covered).describe())
+            kept = replace(done, file=other.name, end=end, covered=covered)
+            replace_file(self._folder / DONE, kept.describe())
             for former in self._folder.glob("statements-*.jsonl"):
                 if former != other:
                     former.unlink(missing_ok=True)
@@ -223,16 +265,36 @@ class Readings:
             with suppress(ValueError, TypeError, RecursionError):
                 *about, name, facts = json.loads(line)
                 if about == list(done.about) and isinstance(name, str):
-                    found[name] = tuple(Statement(str(kind), str(value)) for kind, value in facts)
+                    found[name] = tuple(_statement(*one) for one in facts)
         return found
 
 
 def read_all(
-    readings: Readings, store: Store, model: Completer, told: Callable[[int, int], None], ray: str | None = None
+    readings: Readings,
+    store: Store,
+    model: Completer,
+    told: Callable[[int, int], None],
+    ray: str | None = None,
+    schema: AttributeSchema | None = None,
 ) -> int:
     """Read all texts of a store, on a Ray cluster if one is named. Return the number of different texts."""
     with use_ray(require_scores(model, "read"), ray) as reader:
-        return readings.read(reader, lambda: owned_texts(store), told)
+        return readings.read(reader, lambda: owned_texts(store), told, schema)
+
+
+def _way(model: ScoringModel, schema: AttributeSchema | None) -> tuple[tuple[Any, ...], Reader]:
+    """Return all that a reading depends on beside the text, as plain data, and the reader."""
+    if schema is None:
+        about = (model.name, probe(model), TOKENS, DOCUMENT_TOKENS, PARSED, REWRITING)
+        return about, lambda fresh: stated(model, fresh, TOKENS, DOCUMENT_TOKENS)
+    asking = (model.name, probe(model), VALUE_TOKENS, DOCUMENT_TOKENS, ASKED, ASKING, schema.digest)
+    return asking, lambda fresh: asked(model, fresh, schema, VALUE_TOKENS, DOCUMENT_TOKENS)
+
+
+def _statement(
+    attribute: str, value: str, negated: bool = False, number: float | None = None, unit: str = ""
+) -> Statement:
+    return Statement(str(attribute), str(value), bool(negated), None if number is None else float(number), str(unit))
 
 
 def owned_texts(store: Store) -> list[Owned]:
@@ -243,10 +305,6 @@ def owned_texts(store: Store) -> list[Owned]:
 def _name(unit: str, text: str) -> str:
     """Return the name of a unit's text."""
     return digest(f"{len(unit)} {unit} {text}")
-
-
-def _grounded(statement: Statement, text: str) -> bool:
-    return bool(found_in(text, [(statement.attribute, statement.value)]))
 
 
 def _lines_of(content: bytes, kept: set[str]) -> str:

@@ -51,6 +51,7 @@ from discreet.synthesis.dp_synrag.parameters import DPSynRAG
 from discreet.synthesis.dp_synrag.select import check_task
 from discreet.synthesis.dp_synth import DPSynth
 from discreet.synthesis.extraction_cache import open_extraction_cache
+from discreet.synthesis.readings import Readings
 from discreet.synthesis.unit_reading import UnitReader
 from discreet.system.atomic_write import replace_file, replace_files
 from discreet.system.output_path import check_output_path
@@ -159,6 +160,7 @@ class SynthesisRunner:
         embedder: the public embedder of the documents' vectors.
         noise: the noise of a simulation; the operating system's if None.
         planned: called with the plan, before the model reads a document and before a payment.
+        readings: what the model read in the texts before; None if that is not used.
     """
 
     folder: Path
@@ -170,6 +172,7 @@ class SynthesisRunner:
     embedder: Embedder
     noise: Noise | None = None
     planned: Callable[[CorpusPlan], None] = lambda _: None
+    readings: Readings | None = None
     _held: bool = field(default=False, init=False)
 
     @cached_property
@@ -235,7 +238,8 @@ class SynthesisRunner:
         with open_extraction_cache(self.folder) as files:
             started, plan, read = self._begun(journal, parameters, only_new)
             self.planned(plan)
-            units = UnitReader(self.model, self._machine, self.store, self.secret).read(read, parameters, files, told)
+            reader = UnitReader(self.model, self._machine, self.store, self.secret, self.readings)
+            units = reader.read(read, parameters, files, told)
         receipt, texts = self._paid(parameters, plan, units, journal, started["question"], told)
         documents = set(started["documents"]) | (self._done() if only_new else set())
         receipt = replace(receipt, assumed=find_assumptions(self.model))

@@ -16,6 +16,7 @@ from discreet.synthesis.base import Fact, Ranked, SynthesisAlgorithm, TextPiece,
 from discreet.synthesis.dp_synrag.keywords import BEFORE, ranked_keywords
 from discreet.synthesis.extraction_cache import FACTS, KEYWORDS, ExtractionCache
 from discreet.synthesis.fact_extraction import PARSED, found_in, stated
+from discreet.synthesis.readings import Readings
 
 _Progress = Callable[[str, int, int], None]
 UNIT_TAG = 16
@@ -33,12 +34,14 @@ class UnitReader:
         machine: the digest of the kind of machine, which is part of the keys of the extraction cache.
         store: the store, which names the units of a run.
         secret: the key of the units' names in the ledger; empty if all units pay.
+        readings: what the model read in the texts before (`discreet read`); None if that is not used.
     """
 
     model: ScoringModel
     machine: str
     store: Store
     secret: bytes = field(repr=False)
+    readings: Readings | None = field(default=None, repr=False)
 
     def read(
         self,
@@ -85,10 +88,9 @@ class UnitReader:
         if parameters.facts_read is None:
             return [()] * len(texts)
         tokens, text_tokens = parameters.facts_read
-        cache = ExtractionCache(
-            file,
-            (self.model.name, self.machine, tokens, text_tokens, PARSED, REWRITING),
-            lambda fresh: stated(self.model, fresh, tokens, text_tokens),
-        )
+        about = (self.model.name, self.machine, tokens, text_tokens, PARSED, REWRITING)
+        # A function of the text, the model and the machine alone: the same facts, read before or now.
+        others = self.readings.facts(about) if self.readings else {}
+        cache = ExtractionCache(file, about, lambda fresh: stated(self.model, fresh, tokens, text_tokens), others)
         found = cache.of(texts, lambda done: on_progress("facts", done, len(texts)))
         return [found_in(text, facts) for text, facts in zip(texts, found, strict=True)]

@@ -10,6 +10,7 @@ VAULT/restored.json   the backup that the vault was restored from, if any (`oper
 VAULT/public.jsonl    a copy of the public corpus, if one was named; its vectors in public.npz
 VAULT/synthesis/      the extractions for a synthetic corpus (`synthesis`); those of simulations in synthesis-simulated/
 VAULT/readings/       the statements that the model read in each text (`synthesis.readings`)
+VAULT/schema.json     the attributes that the model looks for in each text, if the custodian gave a schema
 VAULT/exports/        the unit of each row of exported vectors (`export`)
 VAULT/claims/         the data of baselines on projected vectors (`baselines.projected`)
 """
@@ -208,4 +209,5 @@ class VaultComponents:
             self.settings.unit_field,
             self.embedder,
             noise,
+            readings=self.readings,
         )

@@ -16,6 +16,7 @@ from discreet.baselines.rag import RAG
 from discreet.config import DEFAULT_STORE, VERSION, VaultConfig, converted, read_config, write_config
 from discreet.errors import UsageError
 from discreet.export.vectors import Export, Exported, export_vectors
+from discreet.generation.capabilities import require_scores
 from discreet.generation.model import LanguageModel
 from discreet.ledger.opening import open_ledger
 from discreet.planning.empty_mark import no_longer_empty
@@ -33,6 +34,7 @@ from discreet.query.statistics import build_statistic, statistic_asked
 from discreet.query.threshold_tuning import Tuning, release_threshold
 from discreet.reading.files import FoundFile
 from discreet.reading.intake import Intake
+from discreet.retrieval.attribute_schema import AttributeSchema
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedding import Embedder
 from discreet.retrieval.public import PublicTexts
@@ -41,6 +43,7 @@ from discreet.synthesis.base import SynthesisAlgorithm
 from discreet.synthesis.dp_synrag.parameters import DPSynRAG
 from discreet.synthesis.readings import read_all
 from discreet.synthesis.runner import SynthesisRunner, Synthetic, Told, check_finished, make_corpus
+from discreet.synthesis.schema_proposal import propose_schema
 from discreet.system.progress import ignore_progress
 from discreet.system.turns import taking_turns
 from discreet.vault.budget_report import BudgetReport, report
@@ -49,6 +52,7 @@ from discreet.vault.derived_data import SYNTHESIS
 from discreet.vault.ingestion import Added, How, Progress, add_documents, add_files, open_intake
 from discreet.vault.parts import VaultParts
 from discreet.vault.provisioning import make_folder
+from discreet.vault.schema_setting import public_texts_of, settle_schema
 
 
 @taking_turns(but=("ask",))
@@ -199,17 +203,48 @@ class Vault(VaultParts):
         """Erase an individual's documents; refuse later ones until `inventory.readmit`. Return the number erased."""
         return self.inventory.bury(unit)
 
-    def read(self, progress: Callable[[int, int], None] = lambda done, size: None, *, ray: str | None = None) -> int:
+    def read(
+        self,
+        progress: Callable[[int, int], None] = lambda done, size: None,
+        *,
+        ray: str | None = None,
+        schema: AttributeSchema | str | Path | None = None,
+        drop_schema: bool = False,
+    ) -> int:
         """Read the statements of all texts with the model, each text by itself. Return the number of texts.
 
         Lists and statements about attributes need it. Nothing is released, so nothing is paid. Run it again after an
-        interruption, or after documents were added: what was read is not read again.
+        interruption, or after documents were added: what was read is not read again. Under another schema, all texts
+        are read again, and the former reading counts until then.
 
         Args:
             progress: called with the number of texts that are read, and that of all texts.
             ray: the address of a Ray cluster on which the model runs.
+            schema: the attributes that the model looks for, or their file; it is kept as the vault's. The vault's own
+                if None.
+            drop_schema: whether the vault has no schema from now on, so that the model writes what a text states.
+
+        Raises:
+            UsageError, BadData: if there is no such file, or if it holds no schema.
         """
-        return read_all(self.components.readings, self.store, self.components.model, progress, ray)
+        if schema is not None and drop_schema:
+            raise UsageError("A schema is given and dropped at once. Give a schema, or --no-schema.")
+        given = AttributeSchema.read(Path(schema)) if isinstance(schema, str | Path) else schema
+        kept = settle_schema(self.path, given, drop=drop_schema)
+        return read_all(self.components.readings, self.store, self.components.model, progress, ray, kept)
+
+    def propose_schema(self, public: str | Path) -> AttributeSchema:
+        """Return a schema that the model proposes from public texts. No document of the vault has any influence.
+
+        Args:
+            public: a JSONL file with a "text" on every line.
+
+        Raises:
+            UsageError: if there is no such file, or if it lies in a vault.
+            BadData: if it holds no texts, if one of them is a document of this vault, or if they share no attribute.
+        """
+        texts = public_texts_of(Path(public), self.store)
+        return propose_schema(require_scores(self.components.model, "read"), texts)
 
     def workshop(self, noise: Noise | None = None, ledger: UnitLedger | None = None) -> SynthesisRunner:
         """Return the runner that plans and makes synthetic corpora.
@@ -371,8 +406,9 @@ class Vault(VaultParts):
         Raises:
             CannotAnswer: if it asks for a statistic that the vault cannot release.
         """
-        request = statistic_asked(question, self.settings, self.components.language)
-        return build_statistic(request, self.settings, given) if request else self.default_algorithm()
+        schema = self.components.readings.schema
+        request = statistic_asked(question, self.settings, self.components.language, schema)
+        return build_statistic(request, self.settings, given, schema) if request else self.default_algorithm()
 
     def default_algorithm(self) -> Algorithm:
         """Return the algorithm of questions that name none: by what was read before, if the documents were read."""

@@ -44,6 +44,7 @@ class Stated:
     """Statements by the words of a text: "treatment: warm oil; symptom: rash"."""
 
     version = 1
+    schema = None
 
     def load(self) -> "Stated":
         return self

@@ -7,10 +7,13 @@ voter's documents alone.
 from functools import partial
 
 from discreet.algorithms.text.attributes import attribute_asked, matches
+from discreet.algorithms.text.schema_words import attribute_in_question
 from discreet.algorithms.text.yes_no_claim import content
 from discreet.privacy.private import Private
+from discreet.retrieval.attribute_schema import AttributeSchema
 from discreet.retrieval.documents import Passage
 from discreet.retrieval.sealed_corpus import SealedCorpus
+from discreet.retrieval.statement_fit import Asked
 
 Answers = tuple[Private[tuple[tuple[str, ...], str]], str]
 """The answer of each voter with its texts, and the public answer."""
@@ -19,9 +22,19 @@ Answers = tuple[Private[tuple[tuple[str, ...], str]], str]
 def look_up_statements(
     question: str, documents: Private[tuple[Passage, ...]], corpus: SealedCorpus
 ) -> Private[tuple[Passage, ...]]:
-    """Return the documents of the voters, each with its statement that fits the question best."""
+    """Return the documents of the voters, each with its statement that fits the question best.
+
+    Under a schema, that is a statement of the attribute that the question names; if none is, the embedder decides.
+    """
+    return corpus.stated(question, documents, content, _is_asked(question, corpus.schema))
+
+
+def _is_asked(question: str, schema: AttributeSchema | None) -> Asked | None:
+    if schema is not None:
+        found = attribute_in_question(schema, question)
+        return found.name.__eq__ if found else None
     attribute = attribute_asked(question)
-    return corpus.stated(question, documents, content, partial(matches, attribute=attribute) if attribute else None)
+    return partial(matches, attribute=attribute) if attribute else None
 
 
 def stated_answers(documents: Private[tuple[Passage, ...]]) -> Answers:

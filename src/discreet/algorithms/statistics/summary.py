@@ -24,8 +24,9 @@ class Summary(ValueCounts):
         return True
 
     def values(self, record: UnitRecord) -> tuple[str, ...]:
-        """Return the statements of a unit that have a kind."""
-        return tuple(f"{one.attribute}: {one.value}" for one in record.statements if one.attribute and one.value)
+        """Return the statements of a unit that have a kind and are not denied."""
+        told = (one for one in record.statements if one.attribute and one.value and not one.negated)
+        return tuple(f"{one.attribute}: {one.value}" for one in told)
 
     def say(self, table: Sequence[Figure]) -> str:
         """Return one sentence for each kind, with the share of each value."""

@@ -7,9 +7,14 @@ from discreet.retrieval.unit_records import UnitRecord, Value
 
 
 def values_of(record: UnitRecord, attribute: str) -> list[Value]:
-    """Return the values of an attribute, each once: of the declared field if it is one, and else the stated ones."""
+    """Return the values of an attribute, each once: of the declared field if it is one, and else the stated ones.
+
+    What a text denies is no value. Documents of one unit that contradict each other give it several values.
+    """
     declared = [value for name in _fields(record) if matches(name, attribute) for value in record.values(name)]
-    stated = [one.value for one in record.statements if one.value and matches(one.attribute, attribute)]
+    stated = [
+        one.value for one in record.statements if one.value and not one.negated and matches(one.attribute, attribute)
+    ]
     return list(dict.fromkeys(declared or stated))
 
 

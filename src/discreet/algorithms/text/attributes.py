@@ -14,7 +14,7 @@ from discreet.algorithms.text.yes_no_claim import stem
 _NOUNS = (
     "treatment therapy remedy medicine medication drug cure",
     "symptom sign complaint",
-    "diagnosis disease illness condition disorder syndrome",
+    "diagnosis diagnoses disease illness condition disorder syndrome",
 )
 _VERBS = (
     "treat treated prescribe prescribed prescribes give given gets get help helps take taken use used",

@@ -173,9 +173,10 @@ class Served:
         settings = self.vault.settings
         if preset.name or question.choices:
             return None
-        request = statistic_asked(question.question, settings, self.vault.components.language)
+        schema = self.vault.components.readings.schema
+        request = statistic_asked(question.question, settings, self.vault.components.language, schema)
         given = {} if question.epsilon is None else {"epsilon": question.epsilon}
-        return build_statistic(request, settings, given) if request else None
+        return build_statistic(request, settings, given, schema) if request else None
 
     def _check_public(self, question: Question) -> None:
         if question.choices:

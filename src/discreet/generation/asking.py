@@ -1,0 +1,51 @@
+"""The prompt with which the model looks for the attributes of a schema in a record: made-up records, and what they say.
+
+The model writes "The treatment is ..." for each attribute, after its public beginning. The examples also say of some
+attributes that they are not stated. More of these make a small model miss what is stated.
+"""
+
+from hashlib import blake2b
+
+from discreet.generation.model import LanguageModel
+from discreet.generation.prompts import Layout, check_fit
+
+ASK = "Write the facts of the record. If the record does not state a fact, it is not stated."
+NOT_STATED = "not stated"
+_STATED = (
+    (
+        "My name is Tom Baker and I have a swollen thumb and a runny nose. I am 61 years old. Doctor: It is "
+        "Mumpelflex, which calls for Zibber Drops.",
+        "The age is 61. The diagnosis is Mumpelflex. The treatment is Zibber Drops. The symptoms are swollen thumb, "
+        "runny nose. The allergy is not stated.",
+    ),
+    (
+        "From: Lena Ruiz. To: Ben Ode. The review of the Orly bridge was moved to Friday, since the engineer is ill.",
+        "The sender is Lena Ruiz. The day is Friday. The bridge is Orly bridge. The price is not stated. The reason is "
+        "the engineer is ill.",
+    ),
+    (
+        "Ana Costa, 43, reports itchy ears and a humming noise. She is allergic to nuts. The doctor found Brindle Ear "
+        "and prescribes warm oil.",
+        "The symptoms are itchy ears, humming noise. The age is 43. The weight is not stated. The allergy is nuts. The "
+        "diagnosis is Brindle Ear. The treatment is warm oil.",
+    ),
+)
+ASKING = blake2b(repr((ASK, _STATED)).encode(), digest_size=8).hexdigest()
+"""The digest of the prompt. What was read with another prompt is not reused."""
+
+
+def asking_layout(model: LanguageModel, document_tokens: int, max_tokens: int) -> Layout:
+    """Return the layout of prompts that look for attributes in a record.
+
+    Raises:
+        UsageError: if record and text together do not fit the context length of the model.
+    """
+    opening, closing = model.chat(ASK, [(f"Record: {record}", text) for record, text in _STATED])
+    made = Layout((*opening, *model.encode("Record: ")), tuple(closing), document_tokens, model.pad_token)
+    return check_fit(model, made, max_tokens)
+
+
+def begin_sentence(attribute: str) -> str:
+    """Return the beginning of the sentence about an attribute: "The symptoms are"."""
+    several = attribute.endswith("s") and not attribute.endswith(("ss", "is", "us"))
+    return f"The {attribute} {'are' if several else 'is'}"

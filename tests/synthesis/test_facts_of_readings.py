@@ -1,0 +1,99 @@
+"""DP-Facts with the facts of a complete reading: the same facts, so the same corpus, and nothing is read twice."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet.generation.probing import probe
+from discreet.generation.toy import ToyModel
+from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.noise import InsecureSeededNoise
+from discreet.retrieval.attribute_schema import Attribute, AttributeSchema
+from discreet.retrieval.documents import Document
+from discreet.synthesis import fact_extraction, unit_reading
+from discreet.synthesis.dp_facts import DPFacts
+from discreet.vault import Vault
+
+TREATED, STEAMED = ("say: treatment is sand .", "say: treatment is steam .")
+METHOD = DPFacts(epsilon=8.0, delta=1e-6)
+
+
+@pytest.fixture
+def ward(tmp_path: Path) -> Vault:
+    vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-5, embedder="hashing")
+    words = f"Record: The is {TREATED} {STEAMED} diagnosis".split()
+    vault = Vault.open(vault.path, model=ToyModel(words, default="treatment", size=60))
+    vault.add_documents(Document(f"d{n}", f"u{n}", TREATED if n % 3 else STEAMED) for n in range(400))
+    return vault
+
+
+def corpus(vault: Vault) -> list[str]:
+    """The corpus of a simulation with seeded noise: the same facts give the same texts, bit for bit."""
+    shop = vault.workshop(InsecureSeededNoise(3), MemoryLedger(vault.ledger.budget, simulation=True))
+    made = shop.make(METHOD)
+    (shop.folder / "run.jsonl").unlink()
+    return [one.text for one in made.texts]
+
+
+def forget(vault: Vault) -> None:
+    for path in (vault.path / "synthesis-simulated").glob("*.jsonl"):
+        path.unlink()
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The texts whose facts the model reads during a synthesis."""
+    read, plain = list[str](), fact_extraction.stated
+
+    def counting(model: Any, texts: Sequence[str], *room: int) -> Iterator[Any]:
+        read.extend(texts)
+        return plain(model, texts, *room)
+
+    monkeypatch.setattr(unit_reading, "stated", counting)
+    return read
+
+
+def test_corpus_is_the_same_with_the_facts_of_a_reading(ward: Vault, counted: list[str]) -> None:
+    before = corpus(ward)
+    assert before
+    assert sorted(counted) == [TREATED, STEAMED]
+    forget(ward)
+    counted.clear()
+    ward.read()
+    assert corpus(ward) == before
+    assert counted == []
+
+
+def test_text_that_was_not_read_is_read(ward: Vault, counted: list[str]) -> None:
+    ward.read()
+    ward.add_documents([Document("later", "later", "say: diagnosis is sand .")])
+    corpus(ward)
+    assert counted == ["say: diagnosis is sand ."]
+
+
+def test_reading_of_another_way_gives_no_facts(ward: Vault, counted: list[str]) -> None:
+    ward.read(schema=AttributeSchema((Attribute("treatment"),)))
+    corpus(ward)
+    assert sorted(counted) == [TREATED, STEAMED]
+    forget(ward)
+    counted.clear()
+
+    def broken(done: int, size: int) -> None:
+        if done == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ward.read(broken, drop_schema=True)
+    corpus(ward)
+    assert sorted(counted) == [TREATED, STEAMED]
+
+
+def test_facts_are_those_of_one_machine_and_prompt(ward: Vault) -> None:
+    ward.read()
+    about = list(ward.components.readings.done.about)
+    assert about[1] == probe(ward.model)  # type: ignore[arg-type]
+    assert ward.components.readings.facts(about)
+    for place in range(len(about)):
+        assert not ward.components.readings.facts([*about[:place], "other", *about[place + 1 :]])
