@@ -1,7 +1,7 @@
 """A vault: a folder with documents about individuals, and a ledger of the privacy loss of every release."""
 
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self, Unpack
@@ -16,7 +16,6 @@ from discreet.baselines.rag import RAG
 from discreet.config import DEFAULT_STORE, VERSION, VaultConfig, converted, read_config, write_config
 from discreet.errors import UsageError
 from discreet.export.vectors import Export, Exported, export_vectors
-from discreet.generation.capabilities import require_scores
 from discreet.generation.model import LanguageModel
 from discreet.ledger.opening import open_ledger
 from discreet.planning.empty_mark import no_longer_empty
@@ -34,29 +33,25 @@ from discreet.query.statistics import build_statistic, statistic_asked
 from discreet.query.threshold_tuning import Tuning, release_threshold
 from discreet.reading.files import FoundFile
 from discreet.reading.intake import Intake
-from discreet.retrieval.attribute_schema import AttributeSchema
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedding import Embedder
 from discreet.retrieval.public import PublicTexts
 from discreet.retrieval.store import Store
 from discreet.synthesis.base import SynthesisAlgorithm
 from discreet.synthesis.dp_synrag.parameters import DPSynRAG
-from discreet.synthesis.readings import read_all
 from discreet.synthesis.runner import SynthesisRunner, Synthetic, Told, check_finished, make_corpus
-from discreet.synthesis.schema_proposal import propose_schema
 from discreet.system.progress import ignore_progress
 from discreet.system.turns import taking_turns
 from discreet.vault.budget_report import BudgetReport, report
 from discreet.vault.components import VaultComponents
 from discreet.vault.derived_data import SYNTHESIS
 from discreet.vault.ingestion import Added, How, Progress, add_documents, add_files, open_intake
-from discreet.vault.parts import VaultParts
 from discreet.vault.provisioning import make_folder
-from discreet.vault.schema_setting import public_texts_of, settle_schema
+from discreet.vault.reading import VaultReading
 
 
 @taking_turns(but=("ask",))
-class Vault(VaultParts):
+class Vault(VaultReading):
     """A folder of documents that answers questions, and charges each answer to its ledger.
 
     Several threads may call its methods. One thread is inside at a time, and the others wait, also while that thread
@@ -202,49 +197,6 @@ class Vault(VaultParts):
     def remove_unit(self, unit: str) -> int:
         """Erase an individual's documents; refuse later ones until `inventory.readmit`. Return the number erased."""
         return self.inventory.bury(unit)
-
-    def read(
-        self,
-        progress: Callable[[int, int], None] = lambda done, size: None,
-        *,
-        ray: str | None = None,
-        schema: AttributeSchema | str | Path | None = None,
-        drop_schema: bool = False,
-    ) -> int:
-        """Read the statements of all texts with the model, each text by itself. Return the number of texts.
-
-        Lists and statements about attributes need it. Nothing is released, so nothing is paid. Run it again after an
-        interruption, or after documents were added: what was read is not read again. Under another schema, all texts
-        are read again, and the former reading counts until then.
-
-        Args:
-            progress: called with the number of texts that are read, and that of all texts.
-            ray: the address of a Ray cluster on which the model runs.
-            schema: the attributes that the model looks for, or their file; it is kept as the vault's. The vault's own
-                if None.
-            drop_schema: whether the vault has no schema from now on, so that the model writes what a text states.
-
-        Raises:
-            UsageError, BadData: if there is no such file, or if it holds no schema.
-        """
-        if schema is not None and drop_schema:
-            raise UsageError("A schema is given and dropped at once. Give a schema, or --no-schema.")
-        given = AttributeSchema.read(Path(schema)) if isinstance(schema, str | Path) else schema
-        kept = settle_schema(self.path, given, drop=drop_schema)
-        return read_all(self.components.readings, self.store, self.components.model, progress, ray, kept)
-
-    def propose_schema(self, public: str | Path) -> AttributeSchema:
-        """Return a schema that the model proposes from public texts. No document of the vault has any influence.
-
-        Args:
-            public: a JSONL file with a "text" on every line.
-
-        Raises:
-            UsageError: if there is no such file, or if it lies in a vault.
-            BadData: if it holds no texts, if one of them is a document of this vault, or if they share no attribute.
-        """
-        texts = public_texts_of(Path(public), self.store)
-        return propose_schema(require_scores(self.components.model, "read"), texts)
 
     def workshop(self, noise: Noise | None = None, ledger: UnitLedger | None = None) -> SynthesisRunner:
         """Return the runner that plans and makes synthetic corpora.

@@ -1,0 +1,61 @@
+"""The part of a vault that reads the statements of its texts, and has a schema proposed."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from discreet.errors import UsageError
+from discreet.generation.capabilities import require_scores
+from discreet.retrieval.attribute_schema import AttributeSchema
+from discreet.synthesis.readings import read_all
+from discreet.synthesis.schema_proposal import propose_schema
+from discreet.system.turns import taking_turns
+from discreet.vault.parts import VaultParts
+from discreet.vault.schema_setting import public_texts_of, settle_schema
+
+
+@taking_turns()
+class VaultReading(VaultParts):
+    """A vault whose texts a model reads once. One thread at a time is inside."""
+
+    def read(
+        self,
+        progress: Callable[[int, int], None] = lambda done, size: None,
+        *,
+        ray: str | None = None,
+        schema: AttributeSchema | str | Path | None = None,
+        drop_schema: bool = False,
+    ) -> int:
+        """Read the statements of all texts with the model, each text by itself. Return the number of texts.
+
+        Lists and statements about attributes need it. Nothing is released, so nothing is paid. Run it again after an
+        interruption, or after documents were added: what was read is not read again. Under another schema, all texts
+        are read again, and the former reading counts until then.
+
+        Args:
+            progress: called with the number of texts that are read, and that of all texts.
+            ray: the address of a Ray cluster on which the model runs.
+            schema: the attributes that the model looks for, or their file; it is kept as the vault's. The vault's own
+                if None.
+            drop_schema: whether the vault has no schema from now on, so that the model writes what a text states.
+
+        Raises:
+            UsageError, BadData: if there is no such file, or if it holds no schema.
+        """
+        if schema is not None and drop_schema:
+            raise UsageError("A schema is given and dropped at once. Give a schema, or --no-schema.")
+        given = AttributeSchema.read(Path(schema)) if isinstance(schema, str | Path) else schema
+        kept = settle_schema(self.path, given, drop=drop_schema)
+        return read_all(self.components.readings, self.store, self.components.model, progress, ray, kept)
+
+    def propose_schema(self, public: str | Path) -> AttributeSchema:
+        """Return a schema that the model proposes from public texts. No document of the vault has any influence.
+
+        Args:
+            public: a JSONL file with a "text" on every line.
+
+        Raises:
+            UsageError: if there is no such file, or if it lies in a vault.
+            BadData: if it holds no texts, if one of them is a document of this vault, or if they share no attribute.
+        """
+        texts = public_texts_of(Path(public), self.store)
+        return propose_schema(require_scores(self.components.model, "read"), texts)
