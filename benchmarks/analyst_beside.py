@@ -28,7 +28,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -162,7 +162,7 @@ Numbers = tuple[list[float], list[tuple[float, float]]]
 """The released numbers in the order of the truth, and their intervals, if there are any."""
 
 
-def by_discreet(vault: Vault, kind: str, asked: Asked, given: dict[str, Any], seed: int) -> Numbers:
+def by_discreet(vault: Vault, kind: str, given: dict[str, Any], seed: int, asked: Asked) -> Numbers:
     """The numbers of `discreet ask`."""
     statistic = statistic_for(vault, _Text(asked.text), kind, given)  # type: ignore[arg-type]
     if statistic is None:
@@ -177,7 +177,7 @@ class _Text:
     text: str
 
 
-def by_table(data: Data, kind: str, asked: Asked, given: dict[str, Any], seed: int) -> Numbers:
+def by_table(data: Data, kind: str, given: dict[str, Any], seed: int, asked: Asked) -> Numbers:
     """The numbers of the truth under the same mechanism."""
     statistic = statistic_of(kind, asked, given)
     histogram = statistic.histogram(STREAM if "uses" in given else ALONE)
@@ -191,7 +191,7 @@ def _numbers(table: Sequence[Figure], wanted: int) -> Numbers:
     return [figure.value for figure in kept], [(figure.low, figure.high) for figure in kept]
 
 
-def by_opendp(data: Data, kind: str, asked: Asked, given: dict[str, Any], seed: int) -> Numbers:
+def by_opendp(data: Data, kind: str, given: dict[str, Any], _: int, asked: Asked) -> Numbers:
     """The numbers of OpenDP: noisy counts of boolean columns, and their quotients. Its noise is not seeded."""
     one, other, held = asked.names
     groups = {"count": [one], "share": [one], "compare": [one, other]}[kind]
@@ -233,7 +233,7 @@ def _rho(epsilon: float, delta: float) -> float:
     return (math.sqrt(root * root + epsilon) - root) ** 2
 
 
-def by_rag(vault: Vault, model: Any, asked: Asked) -> Numbers:
+def by_rag(vault: Vault, model: Any, _: int, asked: Asked) -> Numbers:
     """The first numbers that the model writes with the nearest five texts in its prompt."""
     found = vault.simulate(asked.text, RAG(units=5), model=model)
     said = [float(number.replace(",", "")) for number in re.findall(r"\d+(?:,\d{3})*(?:\.\d+)?", found.text)]
@@ -242,7 +242,19 @@ def by_rag(vault: Vault, model: Any, asked: Asked) -> Numbers:
     return said[: len(asked.true)] if len(said) >= len(asked.true) else [], []
 
 
-def row(kind: str, price: str, name: str, asked: Sequence[Asked], ask: Callable[[int, Asked], Numbers]) -> list[str]:
+Ask = Callable[[int, Asked], Numbers]
+
+
+def ways(vault: Vault, data: Data, kind: str, given: dict[str, Any]) -> dict[str, Ask]:
+    """The ways that answer privately, by name."""
+    return {
+        "discreet": partial(by_discreet, vault, kind, given),
+        "truth": partial(by_table, data, kind, given),
+        "OpenDP": partial(by_opendp, data, kind, given),
+    }
+
+
+def row(kind: str, price: str, name: str, asked: Sequence[Asked], ask: Ask) -> list[str]:
     """One row of the table."""
     errors, held, intervals, released = list[float](), 0, 0, 0
     started = time.perf_counter()
@@ -286,16 +298,11 @@ def main() -> None:
             for price in (*given.epsilon, None):
                 how: dict[str, Any] = {"uses": STREAM_USES} if price is None else {"epsilon": price}
                 said = "stream" if price is None else f"{price:g}"
-                table.write(
-                    row(kind, said, "discreet", asked, lambda n, one, h=how, k=kind: by_discreet(vault, k, one, h, n))
-                )
-                table.write(row(kind, said, "truth", asked, lambda n, one, h=how, k=kind: by_table(data, k, one, h, n)))
-                table.write(
-                    row(kind, said, "OpenDP", asked, lambda n, one, h=how, k=kind: by_opendp(data, k, one, h, n))
-                )
+                for name, ask in ways(vault, data, kind, how).items():
+                    table.write(row(kind, said, name, asked, ask))
             if given.rag:
                 few = asked[: given.rag]
-                table.write(row(kind, "none", "plain RAG", few, lambda _, one: by_rag(vault, vault.model, one)))
+                table.write(row(kind, "none", "plain RAG", few, partial(by_rag, vault, vault.model)))
     print(f"\n{given.questions} questions of each kind; {len(data.units):,} {data.unit}s.")
     if given.table:
         counts = [one.true[0] for one in questions(data, "count", given.questions)]

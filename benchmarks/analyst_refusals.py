@@ -2,9 +2,9 @@
 
     .venv/bin/python -m benchmarks.analyst_refusals
 
-The questions were written before the rules were run on them. A vault of the demonstration's notes is asked in the way of
-`discreet ask`: its rules, and nothing else. A question that is not refused is answered as safely as any other: what is
-counted here is a courtesy, and no part of the guarantee.
+The questions were written before the rules were run on them. 11 of 15 and 4 of 10 were refused then, and rules for days
+and for "by ..." were added. A vault of the demonstration's notes is asked by the rules of `discreet ask`. A question
+that is not refused is answered as safely as any other: the refusal is a courtesy, and no part of the guarantee.
 """
 
 import argparse

@@ -16,6 +16,7 @@ from tests.query.test_question_kinds import EXAMPLES
 WORDINGS = (*COUNTS, *SHARES, *LISTS, *COMPARISONS, *TRENDS, *TYPICAL)
 REFUSED_TODAY = {
     "How many patients have Zonkitis?": "count",
+    "Wie viele Patienten haben Zonkitis?": "count",
     "How many of my patients have Zonkitis?": "count",
     "Can you tell me how many people got Blerpox?": "count",
     "What share of the patients has a fever?": "share",

@@ -37,7 +37,7 @@ class Compare(Share):
     def __post_init__(self) -> None:
         object.__setattr__(self, "groups", (self.groups,) if isinstance(self.groups, str) else tuple(self.groups))
         super().__post_init__()
-        different = {Phrase(group).essence for group in self.groups if group}
+        different = {self.phrase(group).essence for group in self.groups if group}
         if not 2 <= len(different) == len(self.groups) <= MOST_GROUPS:
             raise UsageError(
                 f"A comparison has 2 to {MOST_GROUPS} different groups, not {len(different)} in {len(self.groups)}. "
@@ -47,7 +47,7 @@ class Compare(Share):
 
     @cached_property
     def _phrases(self) -> tuple[Phrase, ...]:
-        return tuple(map(Phrase, self.groups))
+        return tuple(map(self.phrase, self.groups))
 
     @property
     def cells(self) -> int:

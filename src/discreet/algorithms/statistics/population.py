@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from discreet.algorithms.text.phrases import is_denied, sentences_of, spans_of
-from discreet.algorithms.text.yes_no_claim import NEGATIONS, content
+from discreet.algorithms.text.tongues import Tongue, tongue_of
 from discreet.errors import UsageError
 from discreet.retrieval.unit_records import UnitRecord, Value
 
@@ -81,13 +81,15 @@ class Phrase:
     Attributes:
         text: the phrase; it holds of every unit if it is empty.
         negated: whether it must not hold.
+        language: the language of the phrase, whose words deny: "de", "fr" or "es"; English if empty.
     """
 
     text: str
     negated: bool = False
+    language: str = ""
 
     def __post_init__(self) -> None:
-        if self.text and not content(self.text):
+        if self.text and not self._tongue.content(self.text):
             raise UsageError(f"The phrase '{self.text}' has no word with a meaning of its own. Name a thing.")
 
     def holds(self, record: UnitRecord) -> bool:
@@ -107,8 +109,12 @@ class Phrase:
         return denied + " ".join(self._words)
 
     @cached_property
+    def _tongue(self) -> Tongue:
+        return tongue_of(self.language)
+
+    @cached_property
     def _words(self) -> tuple[str, ...]:
-        return content(self.text)
+        return self._tongue.content(self.text)
 
     def _in_fields(self, record: UnitRecord) -> bool:
         fields = (field for fields in record.fields for field in fields.items())
@@ -116,23 +122,23 @@ class Phrase:
 
     def _says(self, name: str, value: str) -> bool:
         """Return whether a category consists of these words: "north", "north ward" or "ward north"."""
-        return self._words in (content(value), content(f"{value} {name}"), content(f"{name} {value}"))
+        return self._words in map(self._tongue.content, (value, f"{value} {name}", f"{name} {value}"))
 
     def _in_text(self, text: str, plain: str) -> bool:
         if not all(word in plain for word in self._words):  # most texts; it saves their sentences
             return False
-        spans = spans_of(sentences_of(text), self._words)
-        return any(not is_denied(*span, self._without) for span in spans)
+        spans = spans_of(sentences_of(self._tongue.plain(text)), self._words, self._tongue)
+        return any(not is_denied(*span, self._without, self._tongue) for span in spans)
 
     @cached_property
     def _begins_with_no(self) -> bool:
         """Whether it denies a thing: "no fever" holds of a unit that says nothing of a fever, too."""
-        return self.text.casefold().split()[0] in NEGATIONS
+        return self.text.casefold().split()[0] in self._tongue.negations
 
     @cached_property
     def _without(self) -> bool:
         """Whether the thing itself has a negation: "cuts that do not bleed"."""
-        return bool(NEGATIONS & set(self.text.casefold().split()[1:]))
+        return bool(self._tongue.negations & set(self.text.casefold().split()[1:]))
 
 
 @dataclass(frozen=True)
@@ -162,10 +168,10 @@ class Population:
 
 
 @lru_cache(maxsize=256)
-def population_of(phrase: str, where: Sequence[str] = ()) -> Population:
-    """Return the population that a phrase and tests of fields name.
+def population_of(phrase: str, where: Sequence[str] = (), language: str = "") -> Population:
+    """Return the population that a phrase, in a language, and tests of fields name.
 
     Raises:
         UsageError: if one of them names none.
     """
-    return Population((Phrase(phrase),), tuple(map(FieldTest.parse, where)))
+    return Population((Phrase(phrase, language=language),), tuple(map(FieldTest.parse, where)))

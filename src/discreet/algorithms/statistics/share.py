@@ -48,7 +48,7 @@ class Share(CellStatistic):
 
     @cached_property
     def _condition(self) -> Phrase:
-        return Phrase(self.condition, self.negated)
+        return self.phrase(self.condition, self.negated)
 
     def conclude(self, counted: Counted) -> tuple[str, list[Figure]]:
         """Return the share, and both counts."""
