@@ -217,7 +217,7 @@ def main() -> None:
             if given.documents == "demo":
                 vault.add_documents(documents())
             else:
-                vault.add(given.documents)
+                vault.add(given.documents, unit_field="unit")
         columns = "kind,epsilon,understood,released,median error,5 %,covered,of the table,recall,ms".split(",")
         table = TableWriter(columns, given.csv)
         for kind in WORDINGS:

@@ -1,7 +1,8 @@
 """Statistics beside three others: a table with the truth, OpenDP's own counts on that table, and plain RAG.
 
-    .venv/bin/python -m benchmarks.analyst_beside demo|medical|movielens [DOCUMENTS] [--questions 100] [--rag 10]
+    .venv/bin/python -m benchmarks.analyst_beside NAME [DOCUMENTS] [--questions 100] [--rag 10]
 
+NAME is demo, medical, movielens or movielens-love; the last one asks for those who love a film.
 A question goes the way of `discreet ask`, from its text on. One unit is a patient, or a viewer with all its films. The
 truth is the generator's (demo), the doctor's sentence (medical), or the list of films (movielens).
 
@@ -48,7 +49,7 @@ from discreet.reading.opening import open_bytes
 from discreet.registry import RAG
 from discreet.vault import Vault
 
-FILMS = {
+LOVED = {
     "count": (
         "How many viewers love {d}?",
         "Count the viewers who love {d}.",
@@ -65,6 +66,26 @@ FILMS = {
         "How does the share of {s} differ between viewers who love {d} and viewers who love {e}?",
     ),
 }
+"""With a verb, which the texts do not say beside each film."""
+NAMED = {
+    "count": (
+        "How many viewers mention {d}?",
+        "Count the viewers with {d}.",
+        "What is the number of viewers with {d}?",
+        "In how many notes is {d} mentioned?",
+    ),
+    "share": (
+        "What share of viewers with {d} have {s}?",
+        "What percentage of viewers with {d} also mention {s}?",
+        "How common is {s} among viewers with {d}?",
+    ),
+    "compare": (
+        "Is {s} more common among viewers with {d} than among viewers with {e}?",
+        "How does the share of {s} differ between viewers with {d} and viewers with {e}?",
+    ),
+}
+"""With the names alone."""
+FILMS = {"movielens": NAMED, "movielens-love": LOVED}
 KINDS = ("count", "share", "compare")
 Unit = frozenset[str]
 """What is true of one unit."""
@@ -98,12 +119,12 @@ class Asked:
 
 def data_of(name: str, path: Path | None) -> Data:
     """The units of a data set."""
-    if name == "movielens":
+    if name in FILMS:
         assert path is not None
         with open_bytes(path) as lines:
             texts = [json.loads(line)["text"] for line in lines]
         units = [frozenset(text.split(": ", 1)[1].rstrip(".").split("; ")) for text in texts]
-        return Data(tuple(units), FILMS, _frequent(units, (), 40), "viewer")
+        return Data(tuple(units), FILMS[name], _frequent(units, (), 40), "viewer")
     notes = demo_notes() if name == "demo" else stated_notes(path or Path())
     units = [note.symptoms | ({note.diagnosis} if note.diagnosis else set()) for note in notes]
     diseases = {note.diagnosis for note in notes if note.diagnosis}
@@ -278,7 +299,7 @@ def row(kind: str, price: str, name: str, asked: Sequence[Asked], ask: Ask) -> l
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", choices=("demo", "medical", "movielens"))
+    parser.add_argument("data", choices=("demo", "medical", *FILMS))
     parser.add_argument("documents", type=Path, nargs="?")
     parser.add_argument("--questions", type=int, default=100)
     parser.add_argument("--epsilon", type=float, nargs="+", default=[0.1, 0.5, 1.0])
@@ -314,7 +335,7 @@ def _made(path: Path, given: Path | None, unit: str) -> Vault:
     if given is None:
         vault.add_documents(documents())
     else:
-        vault.add(given, unit_field="unit") if unit == "viewer" else vault.add(given)
+        vault.add(given, unit_field="unit")
     return vault
 
 

@@ -127,8 +127,8 @@ def test_language_sets_statistics_apart() -> None:
 # --- any text ---------------------------------------------------------------------------------------------------------
 
 _PARTS = (
-    "wie viele|Patienten|mit|haben|kein|häufiger|als|bei|und|pro Monat|seit 2024|welche|Symptome|combien de|patients|"
-    "ont|sans|que|par mois|quels|cuántos|pacientes|con|tienen|más frecuente|por mes|Fieber|fièvre|fiebre|Winter Hand|,|¿"
+    "wie viele|Patienten|mit|haben|kein|häufiger|als|bei|und|pro Monat|welche|Symptome|combien de|patients|"
+    "ont|sans|que|par mois|quels|cuántos|pacientes|con|tienen|más frecuente|por mes|Fieber|fièvre|fiebre|X|,|¿"
 )
 
 
