@@ -41,12 +41,14 @@ from discreet.algorithms.statistics.cell_statistic import OUTSIDE, CellStatistic
 from discreet.algorithms.statistics.compare import Compare
 from discreet.algorithms.statistics.count import Count
 from discreet.algorithms.statistics.counted import Counted
+from discreet.algorithms.statistics.population import Phrase
 from discreet.algorithms.statistics.share import Share
 from discreet.demo.corpus import documents
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.reading.opening import open_bytes
 from discreet.registry import RAG
+from discreet.retrieval.unit_records import UnitRecord
 from discreet.vault import Vault
 
 LOVED = {
@@ -325,9 +327,22 @@ def main() -> None:
                 few = asked[: given.rag]
                 table.write(row(kind, "none", "plain RAG", few, partial(by_rag, vault, vault.model)))
     print(f"\n{given.questions} questions of each kind; {len(data.units):,} {data.unit}s.")
+    if given.data in FILMS:
+        print(
+            f"{other_counts(data, given.documents)} of {len(data.groups)} names are found in another number of units."
+        )
     if given.table:
         counts = [one.true[0] for one in questions(data, "count", given.questions)]
         given.table.write_text(json.dumps({"units": len(data.units), "counts": counts}), encoding="utf-8")
+
+
+def other_counts(data: Data, path: Path) -> int:
+    """How many names the phrase rule finds in another number of units than the truth."""
+    with open_bytes(path) as lines:
+        records = [UnitRecord((json.loads(line)["text"],)) for line in lines]
+    return sum(
+        sum(name in unit for unit in data.units) != sum(map(Phrase(name).holds, records)) for name in data.groups
+    )
 
 
 def _made(path: Path, given: Path | None, unit: str) -> Vault:

@@ -24,6 +24,9 @@ _RELATIONS: dict[str, Callable[[Value, Value], bool]] = {
     ">": operator.gt,
 }
 _WHERE = re.compile(r"\s*([^=<>!]+?)\s*(!=|<=|>=|=|<|>)\s*(.*?)\s*", re.DOTALL)
+_SHORT = re.compile(r"\b(mr|mrs|ms|dr|prof|st)\.(?=\s)", re.IGNORECASE)
+"""A title, whose full stop ends no sentence."""
+_MARK = re.compile(r"[.:;!?](?=\s)")
 
 
 @dataclass(frozen=True)
@@ -127,8 +130,17 @@ class Phrase:
     def _in_text(self, text: str, plain: str) -> bool:
         if not all(word in plain for word in self._words):  # most texts; it saves their sentences
             return False
-        spans = spans_of(sentences_of(self._tongue.plain(text)), self._words, self._tongue)
+        whole = _SHORT.sub(r"\1", self._tongue.plain(text))
+        if self._name:
+            plain = _MARK.sub("", self.text)
+            whole = self._name.sub(lambda _: plain, whole)
+        spans = spans_of(sentences_of(whole), self._words, self._tongue)
         return any(not is_denied(*span, self._without, self._tongue) for span in spans)
+
+    @cached_property
+    def _name(self) -> re.Pattern[str] | None:
+        """The phrase, if it has a mark that would end a sentence of a text: "L.A. Confidential", "Heat: Part Two"."""
+        return re.compile(rf"(?<!\w){re.escape(self.text)}", re.IGNORECASE) if _MARK.search(self.text) else None
 
     @cached_property
     def _begins_with_no(self) -> bool:
