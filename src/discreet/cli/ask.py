@@ -43,7 +43,7 @@ def ask(
     reuse: Annotated[bool, typer.Option("--reuse/--no-reuse", hidden=True)] = True,
     public: Annotated[bool, typer.Option("--public/--no-public", hidden=True)] = True,
     after: Annotated[
-        str | None, typer.Option(metavar="QUESTION", help="The question before this one, if this one refers to it.")
+        str | None, typer.Option(metavar="QUESTION", help="The question to which this one refers.")
     ] = None,
     kind: Annotated[str | None, typer.Option(metavar="KIND", help="fact, count, share, list, ...")] = None,
     table: Annotated[
