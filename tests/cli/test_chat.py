@@ -134,3 +134,30 @@ def test_ctrl_c_at_the_prompt_ends_with_130(vault: Vault) -> None:
         started.send_signal(signal.SIGINT)
         assert "Nothing was charged" in started.stderr.read()
         assert started.wait() == 130
+
+
+def test_follow_up_is_asked_as_one_question(vault: Vault, capsys: pytest.CaptureFixture[str]) -> None:
+    chooser = Chooser(vault, "", (), {"epsilon": 1.0})
+    replies = iter(["y", "n"])
+    conversation = Conversation(vault, chooser, typed=lambda _: next(replies, None))
+    conversation.hear("How many patients have numb thumbs?")
+    conversation.hear("And cold feet?")
+    told = capsys.readouterr().err
+    assert "The question that is asked: How many patients have cold feet?" in told
+    assert [one.text for one in conversation.turns if one.role == "user"][-1] == "How many patients have cold feet?"
+    assert len(vault.ledger.questions()) == 1
+
+
+def test_follow_up_without_a_question_before_is_refused(vault: Vault, capsys: pytest.CaptureFixture[str]) -> None:
+    conversation = talk(vault)
+    conversation.hear("And with Glass Knee?")
+    assert "earlier question" in capsys.readouterr().err
+    assert not conversation.turns
+
+
+def test_follow_up_that_the_model_cannot_make_is_refused(vault: Vault, capsys: pytest.CaptureFixture[str]) -> None:
+    conversation = talk(vault)
+    conversation.hear("Is fever more common with Winter Hand than with Glass Knee?")
+    conversation.hear("And with Red Echo?")
+    assert "do not make one question" in capsys.readouterr().err
+    assert not vault.ledger.questions()

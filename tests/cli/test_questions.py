@@ -130,3 +130,22 @@ def test_ctrl_c_ends_any_command_with_130(capsys: pytest.CaptureFixture[str]) ->
         command(as_json=True)
     assert getattr(ended.value, "exit_code", None) == 130
     assert json.loads(capsys.readouterr().out)["exit_code"] == 130
+
+
+def test_follow_up_is_asked_after_the_question_before(known: Path) -> None:
+    first, second = KNOWN
+    found = run("ask", known, "And against Snurflaxitis?", "--after", first)
+    assert second in found.output
+    assert KNOWN[second] in found.stdout
+    told = json.loads(run("ask", known, "And against Snurflaxitis?", "--after", first, "--json").stdout)
+    assert (told["question"], told["answer"]) == (second, KNOWN[second])
+    assert KNOWN[second] in run("ask", known, second, "--after", first).stdout
+
+
+def test_follow_up_that_is_not_clear_is_refused(english: Path) -> None:
+    asked = ("ask", english, "And of Glass Knee?")
+    assert "--after" in run(*asked).output
+    two = run(*asked, "And of Red Echo?", "--after", "What helps against Zonkitis?")
+    assert two.exit_code == 2
+    assert "one question" in two.output
+    assert not Vault.open(english).ledger.questions()

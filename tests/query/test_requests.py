@@ -25,6 +25,7 @@ from tests.query.request_wordings import (
 from tests.query.test_question_kinds import EXAMPLES
 
 WORDINGS = (*COUNTS, *SHARES, *LISTS, *COMPARISONS, *TRENDS, *TYPICAL, *DIFFERENCES, *NEGATIONS)
+IN_GERMAN = {"Wie viele Patienten haben Zonkitis?": "count"}
 REFUSED_TODAY = {
     "How many patients have Zonkitis?": "count",
     "How many of my patients have Zonkitis?": "count",
@@ -67,7 +68,7 @@ def test_examples_of_other_kinds_are_no_request(question: str) -> None:
     if question in EXAMPLES["summary"]:
         assert found is None or found.kind in ("summary", "list")
     else:
-        assert (found.kind if found else None) == REFUSED_TODAY.get(question)
+        assert (found.kind if found else None) == (REFUSED_TODAY | IN_GERMAN).get(question)
 
 
 def test_refused_counts_and_lists_are_requests() -> None:

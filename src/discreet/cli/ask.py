@@ -8,6 +8,7 @@ import typer
 
 from discreet.algorithms.common.answer import Answer
 from discreet.cli.app import Json, VaultPath, app
+from discreet.cli.follow_ups import complete, turn
 from discreet.cli.kinds import FACT, Chooser, print_plan
 from discreet.cli.output import explained
 from discreet.cli.parameters import Params, accept_parameters, parse_for_any
@@ -41,6 +42,9 @@ def ask(
     anew: Annotated[bool, typer.Option("--anew", help="Ask an earlier question again, and pay again.")] = False,
     reuse: Annotated[bool, typer.Option("--reuse/--no-reuse", hidden=True)] = True,
     public: Annotated[bool, typer.Option("--public/--no-public", hidden=True)] = True,
+    after: Annotated[
+        str | None, typer.Option(metavar="QUESTION", help="The question to which this one refers.")
+    ] = None,
     kind: Annotated[str | None, typer.Option(metavar="KIND", help="fact, count, share, list, ...")] = None,
     table: Annotated[
         Path | None, typer.Option("--csv", metavar="FILE", help="Write the numbers as CSV.", hidden=True)
@@ -71,7 +75,8 @@ def ask(
     """
     quantum = quantum if old_quantum is None else old_quantum
     given = {"epsilon": epsilon, "choices": tuple(choice) if choice else None, "max_tokens": max_tokens}
-    opened, shown = Vault.open(vault), Shown(as_json=as_json, public=show_public, verbose=verbose)
+    opened, shown = Vault.open(vault), Shown(as_json, show_public, verbose, named=after is not None)
+    question = _completed(opened, question, after)
     if corpus is not None:
         flags = {
             "not_private": not_private,
@@ -116,6 +121,15 @@ def ask(
 
     check = None if anyway or not_private else chooser.check(tuple(choice or ()))
     return ask_each(opened, question, paid, check, shown=shown)
+
+
+def _completed(vault: Vault, questions: list[str], after: str | None) -> list[str]:
+    """Return the questions; the only one as one that stands alone, if the question before it is given."""
+    if after is None:
+        return questions
+    if len(questions) > 1 or questions == ["-"]:
+        raise UsageError("--after goes with one question, that is given as an argument. Ask the others by themselves.")
+    return [complete(vault, questions[0], [turn("user", after)])]
 
 
 def _is_free(text: str) -> bool:

@@ -11,6 +11,7 @@ import typer
 from discreet.algorithms.common.answer import Answer
 from discreet.cli.answers import print_answer
 from discreet.cli.app import VaultPath, app
+from discreet.cli.follow_ups import complete, turn
 from discreet.cli.kinds import Chooser
 from discreet.cli.output import err, explained, out, print_error
 from discreet.cli.parameters import Params, accept_parameters
@@ -18,9 +19,11 @@ from discreet.cli.questions import answered
 from discreet.errors import CannotAnswer, DiscreetError, Interrupted
 from discreet.query.words import unit_word
 from discreet.registry import ALGORITHMS
+from discreet.server.wire import Turn
 from discreet.vault import Vault
 
 _HELP = """Type a question. Its price is shown, and nothing is paid before you type y.
+A follow-up, such as "And with Glass Knee?", is made one question with the one before it.
   :budget            the grant, and what these questions have cost
   :anyway QUESTION   ask a question of a kind that cannot be answered yet
   :help              this text
@@ -68,6 +71,7 @@ class Conversation:
         agreed: whether prices are paid without confirmation.
         spent: the most that the questions so far have cost any one unit: epsilon, public.
         paying: whether a question is being answered, so that a payment is possible.
+        turns: the questions that stand alone, and what was released: public.
         typed: reads a line, after a prompt; None at the end of the input.
     """
 
@@ -76,6 +80,7 @@ class Conversation:
     agreed: bool = False
     spent: float = field(default=0.0, init=False)
     paying: bool = field(default=False, init=False)
+    turns: list[Turn] = field(default_factory=list, init=False)
     typed: Callable[[str], str | None] = field(default_factory=lambda: _typed)
 
     def hear(self, line: str) -> bool:
@@ -103,8 +108,10 @@ class Conversation:
         """Show the price of a question, and ask it after confirmation; print errors of the question."""
         try:
             if not anyway:
+                question = complete(self.vault, question, self.turns)
                 self.chooser.check()(question)
             algorithm = self.chooser.usual() if anyway else self.chooser.choose(question)
+            self.turns.append(turn("user", question))
             if self.agrees(self.vault.price(question, algorithm)):
                 self.paying = True
                 answer = answered(self.vault, question, partial(self.vault.ask, algorithm=algorithm))
@@ -132,6 +139,8 @@ class Conversation:
         """Print an answer, and what all answers have cost."""
         if answer.receipt is not None and answer.receipt.payment != "nobody":
             self.spent += answer.receipt.epsilon
+        if answer.stopped != "public" and answer.text.strip():
+            self.turns.append(turn("assistant", answer.text))
         print_answer(answer)
         self.show_spent()
 

@@ -34,11 +34,13 @@ class Shown:
         as_json: whether to print one JSON object a line; of several questions, each object has its question.
         public: whether to print the model's answer without documents if nothing was released.
         verbose: whether to print the ledger's details.
+        named: whether a JSON object has its question, even if there is only one.
     """
 
     as_json: bool = False
     public: bool = False
     verbose: bool = False
+    named: bool = False
 
 
 def ask_each(
@@ -68,15 +70,15 @@ def ask_each(
         raise UsageError("Standard input has no question. Write one question a line.")
     codes = []
     for question in questions:
-        about = {"question": question} if len(questions) > 1 else {}
-        if about and not shown.as_json:
+        about = {"question": question} if len(questions) > 1 or shown.named else {}
+        if len(questions) > 1 and not shown.as_json:
             err.print(f"> {question}", markup=False)
         try:
             answer = answered(vault, question, ask, check)
         except Interrupted:
             raise
         except DiscreetError as error:
-            if not about:
+            if len(questions) == 1:
                 raise
             print_error(error, shown.as_json, about)
             codes.append(error.exit_code)

@@ -173,15 +173,16 @@ def asked_of(statistic: Statistic) -> list[Phrases]:
 
     A set of units is named by its phrases. The tests of declared fields are those of the statistic.
     """
-    base = (Phrase(statistic.population),) if statistic.population else ()
+    base = (statistic.phrase(statistic.population),) if statistic.population else ()
     if type(statistic) is Count:
         return [(*base, statistic.counted) if statistic.condition else base]
     if isinstance(statistic, Difference):
-        return [(*base, Phrase(group)) for group in statistic.groups]
+        return [(*base, statistic.phrase(group)) for group in statistic.groups]
     if not isinstance(statistic, Share):
         return []
-    held = Phrase(statistic.condition, statistic.negated)
-    sets = [(*base, Phrase(group)) for group in statistic.groups] if isinstance(statistic, Compare) else [base]
+    held = statistic.phrase(statistic.condition, statistic.negated)
+    groups = map(statistic.phrase, statistic.groups if isinstance(statistic, Compare) else ())
+    sets = [(*base, group) for group in groups] or [base]
     return [phrases for one in sets for phrases in ((*one, held), one)]
 
 
@@ -192,7 +193,7 @@ def _checked(
     yield from ((key_of(weights), phrases) for weights, phrases in zip(sums, asked, strict=True))
     if isinstance(statistic, Share):
         for held, of, phrases in zip(sums[::2], sums[1::2], asked[::2], strict=True):
-            rest = (*phrases[:-1], Phrase(phrases[-1].text, not phrases[-1].negated))
+            rest = (*phrases[:-1], statistic.phrase(phrases[-1].text, not phrases[-1].negated))
             yield key_of(minus(of, held)), rest
 
 

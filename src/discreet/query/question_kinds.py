@@ -22,8 +22,8 @@ _ADVICE: dict[Name, str] = {
     "For shares among the documents nearest to a question, name public choices: --choice A --choice B --vote-shares.",
     "list": "It asks for several things. An answer holds one. Ask for one thing at a time, for example: Name one "
     "symptom of ... Or ask about each thing: Is ... a symptom of ...?",
-    "follow-up": "It refers to an earlier question or answer. Each question stands alone. Write the whole question, "
-    "with the name of its subject.",
+    "follow-up": "It refers to an earlier question or answer. Write the whole question, with the name of its subject. "
+    "`discreet chat` knows the question before; for `discreet ask`, name it: --after QUESTION.",
     "summary": "It asks for a summary of many documents. An answer is a few words. Ask for one fact, for example: "
     "What is the treatment for ...?",
     "other-language": "It is in another language than the vault's model reads. Ask in {language}.",

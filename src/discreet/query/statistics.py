@@ -36,10 +36,12 @@ KINDS: dict[str, type[Statistic]] = {
 """The statistics by the names of their kinds."""
 _MEASURED = re.compile(
     r"\b(?:over|under|above|below|older|younger|before|after|until|between|more than|less than|at (?:least|most))\b.*\d"
-    r"|\b(?:in|during|from|of) (?:\w+ )?(?:19|20)\d\d\b",
+    r"|\b(?:in|during|from|of) (?:\w+ )?(?:19|20)\d\d\b|\bon (?:the )?\d"
+    r"|\b(?:by|per|each|every) (?:day|week|weekday|hour|decade|age|sex|gender|ward|department|"
+    r"doctor|street|city|region)$",
     re.IGNORECASE,
 )
-"""A comparison with a number or a date: no phrase of a text."""
+"""A comparison with a number or a date, or a division by something that is no declared field: no phrase of a text."""
 
 
 def statistic_asked(
@@ -50,13 +52,17 @@ def statistic_asked(
     Args:
         question: the question.
         settings: the configuration of the vault. Where all units pay for every question, no statistic is released.
-        language: the code of the language that the model reads; "" for any.
+        language: the code of the language that the model reads; "" for any. A statistic needs no model, and is found in
+            German, French and Spanish, too.
         schema: the schema under which the documents were read; None if there is none.
     """
-    if settings.payment != "unit" or recognise(question, language, settings.unit_field).name in _REFUSED:
+    if settings.payment != "unit":
         return None
     numbers = [one.called for one in schema.attributes if one.type == "number"] if schema else []
-    return request_of(question, settings.unit_field, (*settings.fields, *chain(*numbers)))
+    request = request_of(question, settings.unit_field, (*settings.fields, *chain(*numbers)))
+    if request and request.language:  # no model reads it
+        return request
+    return None if recognise(question, language, settings.unit_field).name in _REFUSED else request
 
 
 def build_statistic(
@@ -75,11 +81,11 @@ def build_statistic(
         UsageError: if such a statistic has no such parameter.
     """
     for part in (request.population, request.condition, *request.groups):
-        if _MEASURED.search(part):
+        if _MEASURED.search(part) or (request.language and re.search(r"\d", part)):
             raise CannotAnswer(
                 request.kind,
-                f"Texts do not say '{part}' in these words. Leave out the number or the date, and test a declared "
-                "field: --where 'age>=60'.",
+                f"Texts do not say '{part}' in these words. Leave out the number, the date or the 'by ...', and "
+                "test a declared field: --where 'age>=60'.",
             )
     if request.statistic == "range":
         request = replace(request, statistic="quartiles")
@@ -88,7 +94,8 @@ def build_statistic(
     known = {field.name for field in fields(kind)}
     if strange := sorted(set(given) - known):
         raise UsageError(f"A {kind.name} has no {', '.join(strange)}. It has: {', '.join(sorted(known))}.")
-    return kind(**(own | range_of(request, settings, schema) | dict(given)))
+    spoken = {"language": request.language} if request.language else {}
+    return kind(**(own | spoken | range_of(request, settings, schema) | dict(given)))
 
 
 def check_known(algorithm: Algorithm, settings: VaultConfig, *, read: bool) -> None:

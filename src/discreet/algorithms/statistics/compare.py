@@ -36,7 +36,7 @@ class Compare(Share):
     def __post_init__(self) -> None:
         object.__setattr__(self, "groups", (self.groups,) if isinstance(self.groups, str) else tuple(self.groups))
         super().__post_init__()
-        different = {Phrase(group).essence for group in self.groups if group}
+        different = {self.phrase(group).essence for group in self.groups if group}
         if not 2 <= len(different) == len(self.groups) <= MOST_GROUPS:
             raise UsageError(
                 f"A comparison has 2 to {MOST_GROUPS} different groups, not {len(different)} in {len(self.groups)}. "
@@ -46,7 +46,7 @@ class Compare(Share):
 
     @cached_property
     def _phrases(self) -> tuple[Phrase, ...]:
-        return tuple(map(Phrase, self.groups))
+        return tuple(map(self.phrase, self.groups))
 
     @property
     def cells(self) -> int:
@@ -62,7 +62,7 @@ class Compare(Share):
     @property
     def known(self) -> Known:
         """Each group, with those of it of which the condition holds and does not hold."""
-        held, other = (Phrase(self.condition, negated) for negated in (self.negated, not self.negated))
+        held, other = (self.phrase(self.condition, negated) for negated in (self.negated, not self.negated))
         found: dict[Region, dict[int, int]] = {}
         for place, group in enumerate(self._phrases):
             inside, yes = self._inside(place), self._held(place)

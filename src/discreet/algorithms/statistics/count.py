@@ -33,7 +33,7 @@ class Count(CellStatistic):
     @property
     def counted(self) -> Phrase:
         """The condition."""
-        return Phrase(self.condition, self.negated and bool(self.condition))
+        return self.phrase(self.condition, self.negated and bool(self.condition))
 
     @cached_property
     def members(self) -> Population:

@@ -36,7 +36,7 @@ class Difference(CellStatistic):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "groups", (self.groups,) if isinstance(self.groups, str) else tuple(self.groups))
-        different = {Phrase(group).essence for group in self.groups if group}
+        different = {self.phrase(group).essence for group in self.groups if group}
         if not len(different) == len(self.groups) == 2:
             raise UsageError(
                 f"A difference has 2 different groups, not {len(different)} in {len(self.groups)}. Give each once: "
@@ -46,7 +46,7 @@ class Difference(CellStatistic):
 
     @cached_property
     def _phrases(self) -> tuple[Phrase, ...]:
-        return tuple(map(Phrase, self.groups))
+        return tuple(map(self.phrase, self.groups))
 
     @cached_property
     def members(self) -> Population:
@@ -67,7 +67,7 @@ class Difference(CellStatistic):
     def known(self) -> Known:
         """The units of each group, and what the groups have in common."""
         base, (first, second) = super().members, self._phrases
-        no_first, no_second = (Phrase(group, negated=True) for group in self.groups)
+        no_first, no_second = (self.phrase(group, negated=True) for group in self.groups)
         return {
             region_of(base, first): {FIRST: 1, BOTH: 1},
             region_of(base, second): {SECOND: 1, BOTH: 1},

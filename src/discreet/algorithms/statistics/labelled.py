@@ -198,11 +198,11 @@ def labelled(line: Any) -> LabelledUnit:
     if not isinstance(stated, dict) or not isinstance(line.get("holds", []), list):
         raise ValueError("no labels")
     values = [value for given in stated.values() for value in (given if isinstance(given, list) else [given])]
-    holds = [*line.get("holds", ()), *values]
-    if not isinstance(texts, list) or not all(isinstance(one, str) for one in [*texts, *holds]):
+    holds, language = [*line.get("holds", ()), *values], line.get("language", "")
+    if not isinstance(texts, list) or not all(isinstance(one, str) for one in [*texts, *holds, language]):
         raise ValueError("no texts")
     try:
-        phrases = [Phrase(phrase) for phrase in holds if phrase.strip()]
+        phrases = [Phrase(phrase, language=language) for phrase in holds if phrase.strip()]
     except UsageError as error:
         raise ValueError("a phrase without words") from error
     return LabelledUnit(UnitRecord(tuple(texts)), {Fact.of(one).essence: one for one in phrases if Fact.of(one).holds})

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from discreet.algorithms.text.phrases import is_denied, sentences_of, spans_of
-from discreet.algorithms.text.yes_no_claim import NEGATIONS, content
+from discreet.algorithms.text.tongues import Tongue, tongue_of
 from discreet.errors import UsageError
 from discreet.retrieval.unit_records import UnitRecord, Value
 
@@ -24,6 +24,9 @@ _RELATIONS: dict[str, Callable[[Value, Value], bool]] = {
     ">": operator.gt,
 }
 _WHERE = re.compile(r"\s*([^=<>!]+?)\s*(!=|<=|>=|=|<|>)\s*(.*?)\s*", re.DOTALL)
+_SHORT = re.compile(r"\b(mr|mrs|ms|dr|prof|st)\.(?=\s)", re.IGNORECASE)
+"""A title, whose full stop ends no sentence."""
+_MARK = re.compile(r"[.:;!?](?=\s)")
 
 
 @dataclass(frozen=True)
@@ -81,13 +84,15 @@ class Phrase:
     Attributes:
         text: the phrase; it holds of every unit if it is empty.
         negated: whether it must not hold.
+        language: the language of the phrase, whose words deny: "de", "fr" or "es"; English if empty.
     """
 
     text: str
     negated: bool = False
+    language: str = ""
 
     def __post_init__(self) -> None:
-        if self.text and not content(self.text):
+        if self.text and not self._tongue.content(self.text):
             raise UsageError(f"The phrase '{self.text}' has no word with a meaning of its own. Name a thing.")
 
     def holds(self, record: UnitRecord) -> bool:
@@ -104,12 +109,21 @@ class Phrase:
     def essence(self) -> str:
         """The same text for two phrases that hold of the same units."""
         denied = "no " * self.denies + "without " * self.has_negation
-        return denied + " ".join(self.words)
+        return denied + " ".join((*self.words, *self.marked))
+
+    @property
+    def marked(self) -> tuple[str, ...]:
+        """The whole name if a mark is inside it, since its words alone hold of other units; else nothing."""
+        return (self.text.casefold(),) if self._name else ()
+
+    @cached_property
+    def _tongue(self) -> Tongue:
+        return tongue_of(self.language)
 
     @cached_property
     def words(self) -> tuple[str, ...]:
         """Its words with a meaning of their own, without their endings."""
-        return content(self.text)
+        return self._tongue.content(self.text)
 
     def _in_fields(self, record: UnitRecord) -> bool:
         fields = (field for fields in record.fields for field in fields.items())
@@ -117,23 +131,32 @@ class Phrase:
 
     def _says(self, name: str, value: str) -> bool:
         """Return whether a category consists of these words: "north", "north ward" or "ward north"."""
-        return self.words in (content(value), content(f"{value} {name}"), content(f"{name} {value}"))
+        return self.words in map(self._tongue.content, (value, f"{value} {name}", f"{name} {value}"))
 
     def _in_text(self, text: str, plain: str) -> bool:
         if not all(word in plain for word in self.words):  # most texts; it saves their sentences
             return False
-        spans = spans_of(sentences_of(text), self.words)
-        return any(not is_denied(*span, self.has_negation) for span in spans)
+        whole = _SHORT.sub(r"\1", self._tongue.plain(text))
+        if self._name:
+            plain = _MARK.sub("", self.text)
+            whole = self._name.sub(lambda _: plain, whole)
+        spans = spans_of(sentences_of(whole), self.words, self._tongue)
+        return any(not is_denied(*span, self.has_negation, self._tongue) for span in spans)
+
+    @cached_property
+    def _name(self) -> re.Pattern[str] | None:
+        """The phrase, if it has a mark that would end a sentence of a text: "L.A. Confidential", "Heat: Part Two"."""
+        return re.compile(rf"(?<!\w){re.escape(self.text)}", re.IGNORECASE) if _MARK.search(self.text) else None
 
     @cached_property
     def denies(self) -> bool:
         """Whether it denies a thing: "no fever" holds of a unit that says nothing of a fever, too."""
-        return self.text.casefold().split()[0] in NEGATIONS
+        return self.text.casefold().split()[0] in self._tongue.negations
 
     @cached_property
     def has_negation(self) -> bool:
         """Whether the thing itself has a negation: "cuts that do not bleed"."""
-        return bool(NEGATIONS & set(self.text.casefold().split()[1:]))
+        return bool(self._tongue.negations & set(self.text.casefold().split()[1:]))
 
 
 @dataclass(frozen=True)
@@ -172,10 +195,10 @@ class Population:
 
 
 @lru_cache(maxsize=256)
-def population_of(phrase: str, where: Sequence[str] = ()) -> Population:
-    """Return the population that a phrase and tests of fields name.
+def population_of(phrase: str, where: Sequence[str] = (), language: str = "") -> Population:
+    """Return the population that a phrase, in a language, and tests of fields name.
 
     Raises:
         UsageError: if one of them names none.
     """
-    return Population((Phrase(phrase),), tuple(map(FieldTest.parse, where)))
+    return Population((Phrase(phrase, language=language),), tuple(map(FieldTest.parse, where)))

@@ -31,7 +31,8 @@ class Fact:
         """Return the fact that a test decides."""
         if isinstance(test, FieldTest):
             return Fact(("where", test.name, test.relation, test.value.casefold()))
-        return Fact(("without" if test.has_negation else "says", *test.words), test.negated == test.denies)
+        said = ("without" if test.has_negation else "says", test.language or "en")
+        return Fact((*said, *test.words, *test.marked), test.negated == test.denies)
 
 
 Region = frozenset[Fact]

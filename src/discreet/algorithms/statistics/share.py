@@ -49,12 +49,12 @@ class Share(CellStatistic):
 
     @cached_property
     def _condition(self) -> Phrase:
-        return Phrase(self.condition, self.negated)
+        return self.phrase(self.condition, self.negated)
 
     @property
     def known(self) -> Known:
         """The units of which it holds, those of which it does not hold, and all of the population."""
-        held, other = (Phrase(self.condition, negated) for negated in (self.negated, not self.negated))
+        held, other = (self.phrase(self.condition, negated) for negated in (self.negated, not self.negated))
         return {
             region_of(self.members, held): {YES: 1},
             region_of(self.members, other): {NO: 1},

@@ -35,6 +35,7 @@ class Statistic(Algorithm):
         where: tests of declared fields, such as "ward=3", that hold of these units as well.
         epsilon: the epsilon that the question may cost a unit; if None, `uses` decides.
         uses: the number of statistics in which each unit can take part. A unit's budget is divided among them.
+        language: the language of the phrases, "de", "fr" or "es"; English if empty.
     """
 
     guarantee: ClassVar[Guarantee] = Guarantee.DP
@@ -46,6 +47,7 @@ class Statistic(Algorithm):
     where: tuple[str, ...] = ()
     epsilon: float | None = None
     uses: int | None = None
+    language: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "where", (self.where,) if isinstance(self.where, str) else tuple(self.where))
@@ -65,7 +67,7 @@ class Statistic(Algorithm):
     @cached_property
     def members(self) -> Population:
         """The population."""
-        return population_of(self.population, self.where)
+        return population_of(self.population, self.where, self.language)
 
     @property
     def parts(self) -> dict[str, Any]:
@@ -75,8 +77,13 @@ class Statistic(Algorithm):
     @property
     def set_apart(self) -> tuple[str, ...]:
         """What distinguishes two statistics: their parts, without the price, and phrases without empty words."""
-        own = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("epsilon", "uses")}
-        return (self.name, *(f"{name}={_plain(name, value)}" for name, value in own.items()))
+        left_out = ("epsilon", "uses", *(("language",) if self.language in ("", "en") else ()))
+        own = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in left_out}
+        return (self.name, *(f"{name}={_plain(name, value, self.language)}" for name, value in own.items()))
+
+    def phrase(self, text: str, negated: bool = False) -> Phrase:
+        """Return a phrase in the language of the statistic."""
+        return Phrase(text, negated, self.language)
 
     @property
     def fields_tested(self) -> tuple[str, ...]:
@@ -118,10 +125,10 @@ class Statistic(Algorithm):
 _PHRASES = ("population", "condition", "groups")
 
 
-def _plain(name: str, value: object) -> object:
+def _plain(name: str, value: object, language: str) -> object:
     """Return a phrase as the words that decide of which units it holds; another value unchanged."""
     if name not in _PHRASES:
         return value
     phrases = (value,) if isinstance(value, str) else value
     assert isinstance(phrases, tuple)
-    return " | ".join(Phrase(one).essence if one else "" for one in phrases)
+    return " | ".join(Phrase(one, language=language).essence if one else "" for one in phrases)

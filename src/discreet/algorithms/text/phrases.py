@@ -4,8 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-from discreet.algorithms.text.keywords import STOP_WORDS
-from discreet.algorithms.text.yes_no_claim import NEGATIONS, stem
+from discreet.algorithms.text.tongues import Tongue, tongue_of
 
 _SPACES = frozenset(",|and|or|but".split("|"))
 _TOKEN = re.compile(r"\w+(?:['.&+]\w+)*|,")
@@ -24,18 +23,25 @@ def sentences_of(text: str) -> list[list[str]]:
     return [_TOKEN.findall(part) for part in _SENTENCES.split(plain)]
 
 
-def spans_of(sentences: Sequence[list[str]], words: Sequence[str]) -> list[Span]:
-    """Return the spans in which the words stand close together: at most one in each sentence."""
-    found = ((sentence, _window(sentence, words)) for sentence in sentences)
+def spans_of(sentences: Sequence[list[str]], words: Sequence[str], tongue: Tongue | None = None) -> list[Span]:
+    """Return the spans in which the words stand close together: at most one in each sentence.
+
+    Args:
+        sentences: the sentences of a text.
+        words: the words, without their endings.
+        tongue: what is known of the language of the words; English if None.
+    """
+    known = tongue or tongue_of("")
+    found = ((sentence, _window(sentence, words, known)) for sentence in sentences)
     return [(sentence, *window) for sentence, window in found if window]
 
 
-def _window(sentence: list[str], words: Sequence[str]) -> tuple[int, int] | None:
+def _window(sentence: list[str], words: Sequence[str], tongue: Tongue) -> tuple[int, int] | None:
     """Return the start and end of the words in a sentence, in any order; None if they are not close together.
 
     On both sides of a comma, only the order of the phrase counts.
     """
-    stems = [stem(word) for word in sentence]
+    stems = [tongue.stem(word) for word in sentence]
     for start, first in enumerate(stems):
         missing, room = set(words), _BETWEEN
         if first not in missing:
@@ -46,7 +52,7 @@ def _window(sentence: list[str], words: Sequence[str]) -> tuple[int, int] | None
             elif sentence[index] in _SPACES:
                 in_order = missing == set(words[len(words) - len(missing) :])
                 room -= _BETWEEN if in_order else _BETWEEN + 1
-            elif sentence[index] not in STOP_WORDS:
+            elif sentence[index] not in tongue.empty:
                 room -= 1
             if not missing and room >= 0:
                 return start, index + 1
@@ -55,14 +61,15 @@ def _window(sentence: list[str], words: Sequence[str]) -> tuple[int, int] | None
     return None
 
 
-def is_denied(sentence: list[str], start: int, end: int, without: bool) -> bool:
+def is_denied(sentence: list[str], start: int, end: int, without: bool, tongue: Tongue | None = None) -> bool:
     """Return whether a negation stands beside the span.
 
     A negation within the span counts if the question has none there. If the question has one, its absence counts.
     """
+    negations = (tongue or tongue_of("")).negations
     before = list(words_back(sentence[max(start - 3, 0) : start]))
-    beside = NEGATIONS & {*before, *sentence[end : end + 2]}
-    return bool(beside) or bool(NEGATIONS & set(sentence[start:end])) != without
+    beside = negations & {*before, *sentence[end : end + 2]}
+    return bool(beside) or bool(negations & set(sentence[start:end])) != without
 
 
 def words_back(words: list[str]) -> Iterator[str]:

@@ -23,12 +23,14 @@ class Nouns:
         narrow: words for units that narrow them: "women".
         counted: all words for units and documents.
         fields: the names of declared fields.
+        plural: the word for several units: "patients".
     """
 
     people: str
     narrow: str
     counted: str
     fields: tuple[str, ...]
+    plural: str = "people"
 
     def field(self, text: str) -> str:
         """Return the name of the field that a text names, or ""."""
@@ -43,10 +45,13 @@ def _plain(text: str) -> str:
 def nouns_of(unit: str, fields: Sequence[str]) -> Nouns:
     """Return the words for units of a vault."""
     own = [] if unit.casefold() in ("", "unit", "id", "name") else _plurals(unit)
+    plural = own[0].replace("\\", "") if own else "people"
     people = "|".join([*(f"{one}s?" for one in _PEOPLE), *own, *_PERSONS])
     narrow = "|".join(_NARROW)
     counted = "|".join([people, narrow, *(f"{one}s?" for one in _RECORDS), "entry"])
-    return Nouns(f"(?:{people})", f"(?:{narrow})", f"(?:{counted})", tuple(name for name in fields if _plain(name)))
+    return Nouns(
+        f"(?:{people})", f"(?:{narrow})", f"(?:{counted})", tuple(name for name in fields if _plain(name)), plural
+    )
 
 
 def _plurals(unit: str) -> list[str]:

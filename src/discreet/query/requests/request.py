@@ -25,6 +25,7 @@ class Request:
         most: the n of "top n"; 0 if the question names none.
         statistic: the statistic that is named for a typical value; "" for any.
         negated: whether the condition must not hold: "do not have", "without".
+        language: the language of the phrases, if it is not English: "de", "fr" or "es".
     """
 
     kind: Kind
@@ -37,3 +38,4 @@ class Request:
     most: int = 0
     statistic: Statistic = ""
     negated: bool = False
+    language: str = ""

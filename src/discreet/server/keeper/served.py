@@ -14,6 +14,7 @@ from discreet.baselines.non_rag import NonRAG
 from discreet.baselines.rag import RAG
 from discreet.errors import DiscreetError, UsageError
 from discreet.privacy.accounting import Spending
+from discreet.query.follow_ups import one_question
 from discreet.query.pipeline import AskOptions
 from discreet.query.question_kinds import check_answerable
 from discreet.query.statistics import build_statistic, statistic_asked
@@ -101,7 +102,10 @@ class Served:
 
     def condense(self, asked: Condense) -> Condensed:
         """Return the last message as a question that stands alone, written by the model without documents."""
-        return Condensed(condense(self.vault.model, asked.messages))
+        settings = self.vault.settings
+        questions = [turn.text for turn in asked.messages if turn.role == "user"]
+        made = one_question(questions, settings.unit_field, tuple(settings.fields))
+        return Condensed(made or condense(self.vault.model, asked.messages))
 
     def paid(self, question: str) -> Charge:
         """Return what any one unit paid at most for a question, by the ledger."""
