@@ -53,12 +53,13 @@ def paid(vault: Vault) -> list[Any]:
 
 
 def test_group_of_one_is_hidden_by_the_noise(tmp_path: Path) -> None:
-    """The count of one is as noisy as any other, and its share is not told."""
+    """The count of one is as noisy as any other, and its share may be any."""
     vault = vault_of(tmp_path / "v", [*notes(50), *notes(1, RASH, 50)])
     count, share = Count(condition="rash", epsilon=0.1), Share(population="rash", condition="rash", epsilon=0.1)
     values = {round(vault.simulate(f"q{n}", count).table[0].value) for n in range(12)}
     assert len(values) > 3
-    assert all(vault.simulate(f"q{n}", share).stopped == "public" for n in range(3))
+    shares = [vault.simulate(f"q{n}", share).table[0] for n in range(3)]
+    assert all(one.high - one.low > 0.5 for one in shares)
 
 
 def test_empty_population_is_a_noisy_zero_at_the_same_price(tmp_path: Path) -> None:

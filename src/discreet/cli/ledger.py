@@ -3,8 +3,6 @@
 from typing import Annotated
 
 import typer
-from rich.markup import escape
-from rich.table import Table
 
 from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import counted, explained, out, print_json
@@ -40,25 +38,27 @@ def ledger(
         out.print("Nothing was released yet." if not kind else f"No {kind} was released yet.")
     if not shown:
         return
-    out.print(_table(shown))
+    for one in shown:
+        out.print(_describe(one), markup=False)
     if len(shown) < len(found):
         out.print(f"{counted(len(found) - len(shown), 'earlier release')}: --limit 0 shows all.")
 
 
-def _table(entries: list[ReleaseEntry]) -> Table:
-    table = Table("time (UTC)", "kind", "set", "of which", "released", "epsilon", "question")
-    for one in entries:
-        cells = (
-            one.time[:19].replace("T", " ") or "not known",
-            one.kind,
-            one.population or ("all" if one.kind != FACT else ""),
-            " or ".join([*one.groups]) + (": " if one.groups and one.condition else "") + one.condition,
-            "no answer" if one.answer is None else one.answer.strip(),
-            "not known" if one.epsilon is None else f"{one.epsilon:.4g}",
-            one.question,
-        )
-        table.add_row(*(escape(_printable(cell)) for cell in cells))
-    return table
+def _describe(one: ReleaseEntry) -> str:
+    """Return a release in three lines: when, what about whom, and for how much; the question; what was released."""
+    time = one.time[:16].replace("T", " ") or "time not known"
+    price = "price not known" if one.epsilon is None else f"epsilon {one.epsilon:.4g}"
+    released = "no answer" if one.answer is None else one.answer.strip()
+    lines = (f"{time}  {_about(one)}  ({price})", f"    {one.question}", f"    {released}")
+    return "\n".join(map(_printable, lines))
+
+
+def _about(one: ReleaseEntry) -> str:
+    if one.kind == FACT:
+        return one.kind
+    condition = f" of {one.condition}" if one.condition else ""
+    groups = f" of {' or '.join(one.groups)}" if one.groups else ""
+    return f"{one.kind}{condition or groups}, among {one.population or 'all'}" + (groups if condition else "")
 
 
 def _printable(text: str) -> str:
