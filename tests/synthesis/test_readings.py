@@ -283,6 +283,8 @@ def test_default_algorithm_votes_by_what_was_read(ward: Vault) -> None:
     assert not ward.default_algorithm().needs_readings
     ward.read()
     assert ward.default_algorithm().needs_readings
+    assert ward.default_algorithm("What is the treatment for Winter Hand?").needs_readings
+    assert not ward.default_algorithm("Who sang the song?").needs_readings
     assert not Consensus(prefix="It is").with_readings().needs_readings
     assert MuRAGAda().with_readings().needs_readings
 

@@ -110,7 +110,7 @@ class Conversation:
             if not anyway:
                 question = complete(self.vault, question, self.turns)
                 self.chooser.check()(question)
-            algorithm = self.chooser.usual() if anyway else self.chooser.choose(question)
+            algorithm = self.chooser.usual(question) if anyway else self.chooser.choose(question)
             self.turns.append(turn("user", question))
             if self.agrees(self.vault.price(question, algorithm)):
                 self.paying = True

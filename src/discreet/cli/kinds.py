@@ -50,15 +50,15 @@ class Chooser:
         Raises:
             UsageError: if it has no such parameter, or the vault cannot release such a statistic.
         """
-        return self._statistic(question) or self.usual()
+        return self._statistic(question) or self.usual(question)
 
-    def usual(self) -> Algorithm:
+    def usual(self, question: str = "") -> Algorithm:
         """Return the algorithm of a question that asks for no statistic.
 
         Raises:
             UsageError: if it has no such parameter.
         """
-        usual, given = self.vault.default_algorithm(), dict(self.given)
+        usual, given = self.vault.default_algorithm(question), dict(self.given)
         if not self.name and usual.needs_readings and not _NEED_A_MODEL & read_assignments(self.param).keys():
             given["readings"] = True
         algorithm: Algorithm = choose_algorithm(self.name or usual.name, self.param, given)

@@ -8,6 +8,7 @@ from typing import Any, Self, Unpack
 
 from discreet.algorithms.common.algorithm import Algorithm
 from discreet.algorithms.common.answer import Answer
+from discreet.algorithms.common.read_votes import names_attribute
 from discreet.algorithms.consensus import Consensus
 from discreet.algorithms.murag_ada import MuRAGAda
 from discreet.algorithms.statistics.labelled import LabelledSample
@@ -300,7 +301,7 @@ class Vault(VaultReading):
             return widen_answer(self.history, question, chosen, answer, sample)
 
     def _ask(self, question: str, algorithm: Algorithm | None, options: AskOptions) -> Answer:
-        return self.pipeline.run(question, algorithm or self.default_algorithm(), options)
+        return self.pipeline.run(question, algorithm or self.default_algorithm(question), options)
 
     def price(self, question: str, algorithm: Algorithm | None = None, *, reuse: bool = True) -> float:
         """Return the highest epsilon that a question may cost a unit: public. Load no model. Raise errors as `ask`."""
@@ -360,12 +361,21 @@ class Vault(VaultReading):
         """
         schema = self.components.readings.schema
         request = statistic_asked(question, self.settings, self.components.language, schema)
-        return build_statistic(request, self.settings, given, schema) if request else self.default_algorithm()
+        return build_statistic(request, self.settings, given, schema) if request else self.default_algorithm(question)
 
-    def default_algorithm(self) -> Algorithm:
-        """Return the algorithm of questions that name none: by what was read before, if the documents were read."""
+    def default_algorithm(self, question: str = "") -> Algorithm:
+        """Return the algorithm of a question that names none.
+
+        It answers by what was read before, if the documents were read, and if the question names an attribute in words
+        that the rules or the schema know. Both are public.
+
+        Args:
+            question: the question; any that names an attribute if empty.
+        """
         usual: Algorithm = MuRAGAda() if self.settings.payment == "unit" else Consensus()
-        return usual.with_readings() if self.components.readings.complete else usual
+        readings = self.components.readings
+        suits = readings.complete and (not question or names_attribute(question, readings.schema))
+        return usual.with_readings() if suits else usual
 
     def budget(self) -> BudgetReport:
         """Return the grant, its spent part and the rest: for the custodian."""

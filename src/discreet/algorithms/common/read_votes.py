@@ -29,6 +29,15 @@ def look_up_statements(
     return corpus.stated(question, documents, content, _is_asked(question, corpus.schema))
 
 
+def names_attribute(question: str, schema: AttributeSchema | None) -> bool:
+    """Return whether a question names an attribute, by public words, so that statements of it can answer.
+
+    The model writes statements of the kinds that it knows. On notes about other things these are guesses, and the
+    embedder alone finds the wrong one: there, voters that read the documents are right far more often.
+    """
+    return _is_asked(question, schema) is not None
+
+
 def _is_asked(question: str, schema: AttributeSchema | None) -> Asked | None:
     if schema is not None:
         found = attribute_in_question(schema, question)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.algorithms.common.answer import Answer
+from discreet.algorithms.common.read_votes import names_attribute
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.baselines.non_rag import NonRAG
 from discreet.baselines.rag import RAG
@@ -160,7 +161,8 @@ class Served:
             self.presets.check(found)
             return found
         algorithm = preset.build(question)
-        if not preset.name and self.vault.components.readings.complete:
+        readings = self.vault.components.readings
+        if not preset.name and readings.complete and names_attribute(question.question, readings.schema):
             algorithm = algorithm.with_readings()
         self.presets.check(algorithm)
         if preset.algorithm != NonRAG.name:
