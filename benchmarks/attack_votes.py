@@ -6,7 +6,7 @@ VAULT was read (`discreet read`). Two copies of it have made-up accomplices, who
 and one copy has one more: the person. There are so many accomplices that their answer is released half of the time, and
 at the default price also twice as many. Both copies are asked for that treatment, with fresh noise each time, at the
 price of the vault's default and at each epsilon. The attacker sees the answer and its support: how many gave it, of how
-many. Its score is how many gave it, and less than any if nothing is released. (Of how many says less: it depends on the
+many. Its score is how many gave it, and less than any if it is not released. (Of how many says less: it depends on the
 bins that were visited.)
 
 "advantage": true less false positives at the threshold that one half of the draws chooses, counted on the other half.
@@ -40,7 +40,7 @@ from discreet.registry import Consensus, MuRAGAda
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
 
-DISEASE, TREATMENT = "Quorblex Fever", "Zorvane Drops"
+DISEASE, TREATMENT = "Quorblex Grumphitis", "Zorvane Drops"
 QUESTION = f"What is the treatment for {DISEASE}?"
 NOTE = (
     "I experience shivering and a blue tongue. Doctor: Given the symptoms (Shivering, Blue tongue), the diagnosis is "
@@ -97,7 +97,8 @@ def stating(copy: Vault) -> int:
 
 def score(answer: Answer) -> float:
     """The attacker's score of one answer: larger if the person is in."""
-    return float(answer.support.count) if answer.released and answer.support else LEAST
+    asked_for = answer.released == (TREATMENT.casefold(),)
+    return float(answer.support.count) if asked_for and answer.support else LEAST
 
 
 def budget_of_question(attacked: Attacked, budget: Budget) -> VotingBudget:
@@ -168,7 +169,7 @@ def main() -> None:
     parser.add_argument("vault", type=Path)
     parser.add_argument("--draws", type=int, default=500)
     parser.add_argument("--epsilon", type=float, nargs="*", default=[1.0, 10.0])
-    parser.add_argument("--others", type=int, default=300, help="so many documents of the vault are in the copies")
+    parser.add_argument("--others", type=int, default=40, help="so many documents of the vault are in the copies")
     parser.add_argument("--streams", type=int, default=0)
     parser.add_argument("--questions", type=int, default=25, help="of a stream: as many as the grant pays for")
     parser.add_argument("--seed", type=int, default=0)
