@@ -11,7 +11,7 @@ from discreet.attacks.canaries import Canary
 from discreet.attacks.simulation import copied, documents_of, read_again
 from discreet.attacks.suite import run_attack
 from discreet.attacks.verdict import exceeded
-from discreet.errors import CannotAnswer, UsageError
+from discreet.errors import UsageError
 from discreet.generation.toy import ToyModel
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
@@ -53,7 +53,7 @@ def notes(vault: Vault) -> Vault:
 
 
 def test_unread_vault_is_refused(notes: Vault) -> None:
-    with pytest.raises(CannotAnswer, match="discreet read"):
+    with pytest.raises(UsageError, match="discreet read"):
         run_attack(notes, replace(ATTACK, twins={}))
 
 

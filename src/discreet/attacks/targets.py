@@ -7,14 +7,13 @@ from typing import Any
 
 from discreet.algorithms.common.algorithm import Algorithm
 from discreet.algorithms.statistics.statistic import Statistic
-from discreet.errors import BadData, UnknownName
+from discreet.errors import BadData, UnknownName, UsageError
 from discreet.evaluation.datasets import Question
 from discreet.evaluation.experiment import run_answers
 from discreet.generation.model import LanguageModel
 from discreet.privacy.accounting import Budget
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.noise import Noise
-from discreet.query.statistics import check_known
 from discreet.registry import ALGORITHMS, RAG, NonRAG, make_algorithm
 from discreet.retrieval.documents import Passage
 from discreet.retrieval.public import PublicTexts
@@ -91,9 +90,13 @@ def target_of(name: str, algorithm: Algorithm, epsilon: float, vault: Vault) -> 
     """Return the target of one algorithm.
 
     Raises:
-        CannotAnswer: if it votes by what was read, and the vault was not read.
+        UsageError: if it votes by what was read, and the vault was not read.
     """
-    check_known(algorithm, vault.settings, read=vault.components.readings.complete)
+    if algorithm.needs_readings and not vault.components.readings.complete:
+        raise UsageError(
+            f"'{name}' is to vote by what was read (readings=true), and the vault at {vault.path} was not read. Read "
+            "it once: discreet read VAULT."
+        )
     plan = algorithm.plan(vault.ledger.budget, vault.model.vocabulary_size) if algorithm.private else None
     if plan is None:
         return Target(name, algorithm=algorithm)
