@@ -2,13 +2,17 @@
 
     .venv/bin/python -m benchmarks.attacks DATA/chatdoctor --documents 1000 --target non-rag rag dp-sparse-vote-rag
         [--epsilon 10] [--members 60] [--questions 2] [--planted 10] [--tokens 48] [--voters 40]
-        [--wanted 80] [--asked 4] [--both-ways] [--no-extraction] [--float32] [--seed 0]
+        [--wanted 80] [--asked 4] [--both-ways] [--no-extraction] [--float32] [--seed 0] [--readings] [--twin]
+        [--form "What is the diagnosis? {}"] [--vault VAULT]
 
 Makes a vault of so many documents of the folder, those that `membership.jsonl` or `canaries.jsonl` name among them, and
 attacks it as `discreet attack` does, with these files if they are there. With --both-ways people of the vault are tried
 instead of those of `membership.jsonl`, each in one copy and out of the other. --asked: so many questions about each
 canary of the file. --no-extraction: without prompts that are after strings of any document. --float32: so on processors
-with instructions for bfloat16, too, as where there are none. Prints Markdown. Nothing is paid.
+with instructions for bfloat16, too, as where there are none. --readings: voters say what was read of their documents
+before; the vault is read first. --form: of the first question about a person, with {} for the known words. --twin: a
+broken release is attacked as well. --vault: the vault to attack, which is there already or is kept there. Prints
+Markdown. Nothing is paid.
 """
 
 import argparse
@@ -20,6 +24,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks.attack_twins import every_vote
 from benchmarks.writing import add_csv_option, name_part, write_table
 
 from discreet.attacks import report
@@ -51,6 +56,15 @@ def chosen(folder: Path, count: int) -> list[Document]:
     return [Document(row["id"], row["unit"], row["text"]) for row in first]
 
 
+def vault_at(folder: Path, data: Path, documents: int) -> Vault:
+    """The vault in `folder`, made of so many documents if it is not there."""
+    if (folder / "vault.json").exists():
+        return Vault.open(folder)
+    vault = Vault.create(folder, epsilon=20, delta=DELTA)
+    vault.add_documents(chosen(data, documents))
+    return vault
+
+
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -68,6 +82,10 @@ def main() -> None:
     parser.add_argument("--both-ways", action="store_true")
     parser.add_argument("--no-extraction", action="store_true")
     parser.add_argument("--float32", action="store_true")
+    parser.add_argument("--readings", action="store_true")
+    parser.add_argument("--twin", action="store_true")
+    parser.add_argument("--form", default="{}")
+    parser.add_argument("--vault", type=Path)
     parser.add_argument("--seed", type=int, default=0)
     add_csv_option(parser)
     given = parser.parse_args()
@@ -80,20 +98,24 @@ def main() -> None:
         epsilons=tuple(given.epsilon),
         members=given.members,
         questions=given.questions,
+        form=given.form,
         suspects=tuple(read_suspects(suspects)) if suspects.exists() and not given.both_ways else (),
         canaries=tuple(replace(each, questions=each.questions[: given.asked]) for each in canaries),
         planted=given.planted,
         prompts=() if given.no_extraction else None,
-        options={"max_tokens": given.tokens, "voters": given.voters, "wanted": given.wanted},
+        options={"max_tokens": given.tokens, "voters": given.voters, "wanted": given.wanted}
+        | ({"readings": True} if given.readings else {}),
         seed=given.seed,
+        twins={"broken murag-ada": every_vote(readings=given.readings)} if given.twin else {},
     )
 
     def told(step: str, done: int, total: int) -> None:
         print(f"{step} {done} of {total}", file=sys.stderr, flush=True)
 
     with tempfile.TemporaryDirectory() as folder:
-        vault = Vault.create(Path(folder) / "vault", epsilon=20, delta=DELTA)
-        vault.add_documents(chosen(given.data, given.documents))
+        vault = vault_at(given.vault or Path(folder) / "vault", given.data, given.documents)
+        if given.readings:
+            vault.read(lambda done, size: told("reading", done, size))
         findings = run_attack(vault, attack, told)
     for headings, rows, path in (
         (report.HEADINGS, report.membership_rows(findings), given.csv),

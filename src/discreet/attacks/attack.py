@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from discreet.algorithms.common.algorithm import Algorithm
 from discreet.algorithms.common.ensemble import check_number
 from discreet.attacks.canaries import Canary
 from discreet.attacks.extraction import AttackPrompt
@@ -27,10 +28,12 @@ class Attack:
             of another.
         canaries: the canaries to plant, and their control; invented if empty.
         planted: the largest number of planted canaries.
+        form: the form of the first question about a person, with {} for the words that are known of it.
         prompts: the prompts of extraction; `extraction.PROMPTS` if None.
         corpus: a synthetic corpus that was made from the whole vault.
         options: the parameters of algorithms.
         seed: the seed of all choices.
+        twins: further algorithms by their names in the tables: broken ones, which show what the attack finds.
     """
 
     targets: tuple[str, ...]
@@ -40,15 +43,21 @@ class Attack:
     suspects: tuple[Suspect, ...] = field(default=(), repr=False)
     canaries: tuple[Canary, ...] = field(default=(), repr=False)
     planted: int = 10
+    form: str = "{}"
     prompts: tuple[AttackPrompt, ...] | None = field(default=None, repr=False)
     corpus: Path | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
+    twins: Mapping[str, Algorithm] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         check_names(self.targets)
         for epsilon in self.epsilons:
             check_number("epsilon", epsilon)
+        if self.form.count("{}") != 1 or {"{", "}"} & set(self.form.replace("{}", "")):
+            raise UsageError(
+                f"The form of a question has one {{}} for the known words, and no other brace: {self.form}."
+            )
         if self.suspects and all(suspect.member for suspect in self.suspects):
             raise UsageError("All texts to try are members. Add texts from outside the vault, to compare members with.")
         if self.corpus is not None and not self.suspects:

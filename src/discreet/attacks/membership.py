@@ -51,14 +51,20 @@ class Suspect:
     text: str = field(repr=False)
     asked: int = 0
 
-    def parts(self, questions: int) -> list[tuple[str, str]]:
-        """Return `questions` pairs of a question and the reference for its answer. The first one is the paper's."""
+    def parts(self, questions: int, form: str = "{}") -> list[tuple[str, str]]:
+        """Return `questions` pairs of a question and the reference for its answer. The first one is the paper's.
+
+        Args:
+            questions: the number of pairs.
+            form: the form of the first question, with {} for the words that are known.
+        """
         words = self.text.split()[:LONGEST]
         first = self.asked or len(words) // 2
         cuts = [first, first, *(max(1, int(len(words) * cut)) for cut in CUTS)]
         halves = [(" ".join(words[:cut]), " ".join(words[cut:])) for cut in cuts]
         continued = [(GO_ON.format(begun), rest) for begun, rest in halves[1:]]
-        return [halves[0], *continued][:questions]
+        begun, rest = halves[0]
+        return [(form.format(begun), rest), *continued][:questions]
 
 
 @dataclass(frozen=True)

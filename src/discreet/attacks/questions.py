@@ -75,7 +75,7 @@ class Questions:
         """Return the questions. `own` are the vault's documents (unit, text) in the first copy."""
         known = sensitive_strings(text for _, text in own)
         return Questions(
-            [suspect.parts(attack.questions) for suspect in trial.suspects],
+            [suspect.parts(attack.questions, attack.form) for suspect in trial.suspects],
             trial.inside,
             [question for canary in canaries if canary.planted for question in canary.questions],
             list(_prompts(own, known) if attack.prompts is None else attack.prompts),

@@ -4,7 +4,7 @@ import contextlib
 import signal
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -90,6 +90,15 @@ def copied(vault: Vault, folder: Path, documents: Sequence[Stored], planted: Seq
         # They get new ids, since a canary in a file may have the id of a document in this copy.
         copy.add_documents(replace(document, id=f"planted {n}") for n, document in enumerate(planted))
         yield copy
+
+
+def read_again(vault: Vault, copy: Vault, on_progress: Callable[[int, int], None]) -> None:
+    """Read the texts of a copy as those of the vault were read. The model reads only planted documents.
+
+    Each copy names its own texts, so that one that is left out of it has no statements there.
+    """
+    vault.components.readings.give(copy.components.readings)
+    copy.read(on_progress)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from discreet import __version__
 from discreet.attacks.attack import Attack
 from discreet.attacks.questions import Questions, Result
 from discreet.attacks.redaction import Redactor
-from discreet.attacks.simulation import Stored, copied, documents_of, private_folder, rewritten
+from discreet.attacks.simulation import Stored, copied, documents_of, private_folder, read_again, rewritten
 from discreet.attacks.targets import (
     CORPUS,
     REDACTED,
@@ -25,6 +25,7 @@ from discreet.attacks.targets import (
     finder,
     made_corpus,
     reading,
+    target_of,
 )
 from discreet.attacks.trial import choose_canaries, choose_people, to_plant
 from discreet.evaluation.metrics import check_installed
@@ -140,6 +141,8 @@ def _asked(
         folder = stack.enter_context(private_folder())
         made = stack.enter_context(copied(vault, folder / "copy", copy.kept, copy.planted))
         targets = list(_targets(vault, made, attack, copy.noise, folder, on_progress))
+        if any(target.algorithm and target.algorithm.needs_readings for target in targets):
+            read_again(vault, made, lambda done, size: on_progress("reading", done, size))
         if redacted is not None:
             hidden = [(unit, redacted[text]) for unit, text in copy.texts]
             found = finder(stack.enter_context(rewritten(vault, folder / "redacted", hidden)))
@@ -212,3 +215,5 @@ def _targets(
             yield Target(name)  # `find` follows when the redacted copy exists
         else:
             yield from algorithms_called(name, attack.epsilons, dict(attack.options), vault)
+    for name, twin in attack.twins.items():
+        yield from (target_of(name, twin.scaled_to(epsilon), epsilon, vault) for epsilon in attack.epsilons)

@@ -7,7 +7,7 @@ from typing import Any
 
 from discreet.algorithms.common.algorithm import Algorithm
 from discreet.algorithms.statistics.statistic import Statistic
-from discreet.errors import BadData, UnknownName
+from discreet.errors import BadData, UnknownName, UsageError
 from discreet.evaluation.datasets import Question
 from discreet.evaluation.experiment import run_answers
 from discreet.generation.model import LanguageModel
@@ -29,6 +29,8 @@ ROWS = 16
 """The number of questions to plain RAG in a batch."""
 PLAIN = frozenset((RAG.name, NonRAG.name))
 """The algorithms that are answered in batches."""
+BY_READINGS = "by what was read"
+"""The note of an algorithm whose votes were read before."""
 Find = Callable[[str], list[Passage]]
 
 
@@ -81,14 +83,25 @@ def check_names(names: Sequence[str]) -> None:
 def algorithms_called(name: str, epsilons: Sequence[float], options: dict[str, Any], vault: Vault) -> list[Target]:
     """Return the targets of an algorithm, one for each epsilon; a single one if it has no epsilon."""
     made = {make_algorithm(name, {**options, "epsilon": epsilon}, strict=False): epsilon for epsilon in epsilons}
-    targets = []
-    for algorithm, epsilon in made.items():
-        plan = algorithm.plan(vault.ledger.budget, vault.model.vocabulary_size) if algorithm.private else None
-        if plan is None:
-            targets.append(Target(name, algorithm=algorithm))
-        else:
-            targets.append(Target(name, epsilon, plan.ceiling.delta, algorithm))
-    return targets
+    return [target_of(name, algorithm, epsilon, vault) for algorithm, epsilon in made.items()]
+
+
+def target_of(name: str, algorithm: Algorithm, epsilon: float, vault: Vault) -> Target:
+    """Return the target of one algorithm.
+
+    Raises:
+        UsageError: if it votes by what was read, and the vault was not read.
+    """
+    if algorithm.needs_readings and not vault.components.readings.complete:
+        raise UsageError(
+            f"'{name}' is to vote by what was read (readings=true), and the vault at {vault.path} was not read. Read "
+            "it once: discreet read VAULT."
+        )
+    plan = algorithm.plan(vault.ledger.budget, vault.model.vocabulary_size) if algorithm.private else None
+    if plan is None:
+        return Target(name, algorithm=algorithm)
+    note = BY_READINGS if algorithm.needs_readings else ""
+    return Target(name, epsilon, plan.ceiling.delta, algorithm, note=note)
 
 
 def made_corpus(copy: Vault, method: str, epsilon: float, folder: Path, noise: Noise, on_progress: Told) -> Target:

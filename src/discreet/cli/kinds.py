@@ -16,7 +16,7 @@ from discreet.query.statistics import KINDS, build_statistic, check_known, stati
 from discreet.query.words import unit_word
 from discreet.vault import Vault
 
-_NEED_A_MODEL = {"readings", "inner", "prefix", "fallback", "units_per_voter", "document_tokens", "max_tokens"}
+NEED_A_MODEL = {"readings", "inner", "prefix", "fallback", "units_per_voter", "document_tokens", "max_tokens"}
 """Parameters that say how the model reads, or whether it does."""
 FACT = "fact"
 """The kind of a question that voters answer."""
@@ -59,7 +59,7 @@ class Chooser:
             UsageError: if it has no such parameter.
         """
         usual, given = self.vault.default_algorithm(question), dict(self.given)
-        if not self.name and usual.needs_readings and not _NEED_A_MODEL & read_assignments(self.param).keys():
+        if not self.name and usual.needs_readings and not NEED_A_MODEL & read_assignments(self.param).keys():
             given["readings"] = True
         algorithm: Algorithm = choose_algorithm(self.name or usual.name, self.param, given)
         return algorithm

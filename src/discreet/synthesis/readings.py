@@ -214,6 +214,16 @@ class Readings:
                 replace_file(self._folder / DONE, done.describe())
         return len(texts)
 
+    def give(self, other: "Readings") -> None:
+        """Give a new vault what was read here, since a reading is a function of its text alone.
+
+        It counts there after a reading (`read`), which reads the other texts of that vault.
+        """
+        done = self.done
+        other._folder.mkdir(exist_ok=True)
+        with suppress(FileNotFoundError):  # an erasure put another file in its place: then all texts are read anew
+            (other._folder / Done().file).write_bytes((self._folder / done.file).read_bytes()[: done.end])
+
     def keep(self, owned: Iterable[Owned]) -> None:
         """Remove what was read of all other texts, because documents were erased or replaced.
 

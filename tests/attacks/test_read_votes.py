@@ -1,0 +1,99 @@
+"""Attacks on votes by what was read: copies are read as the vault was, and a broken release is seen through."""
+
+from dataclasses import replace
+
+import pytest
+from benchmarks.attack_twins import every_vote
+
+from discreet.attacks import report
+from discreet.attacks.attack import Attack
+from discreet.attacks.canaries import Canary
+from discreet.attacks.simulation import copied, documents_of, read_again
+from discreet.attacks.suite import run_attack
+from discreet.attacks.verdict import exceeded
+from discreet.errors import UsageError
+from discreet.generation.toy import ToyModel
+from discreet.retrieval.documents import Document
+from discreet.vault import Vault
+
+PEOPLE = 12
+
+
+def note(number: int) -> Document:
+    known = " ".join(f"k{number}{letter}" for letter in "abcdef")
+    return Document(f"n{number}", f"person {number}", f"{known} say: treatment is sand{number} .")
+
+
+def planted(number: int, *, really: bool) -> Canary:
+    secret = chr(ord("A") + number) * 6 + "77"
+    document = Document(f"c{number}", f"holder{number}", f"holder{number} say: treatment is {secret} .")
+    return Canary(document, (secret,), (f"What is the treatment of holder{number}?",), really)
+
+
+ATTACK = Attack(
+    targets=("murag-ada",),
+    members=8,
+    questions=1,
+    form="What is the treatment? {}",
+    canaries=tuple(planted(number, really=number % 2 == 0) for number in range(6)),
+    prompts=(),
+    options={"readings": True},
+    twins={"broken": every_vote(readings=True)},
+)
+
+
+@pytest.fixture
+def notes(vault: Vault) -> Vault:
+    # All words are known from the start: a model that learns new ones would be another model at the next reading.
+    texts = [*(note(number).text for number in (*range(PEOPLE), 99)), *(one.document.text for one in ATTACK.canaries)]
+    words = sorted({word for text in texts for word in text.split()})
+    vault = Vault.open(vault.path, model=ToyModel(words, default="is", size=len(words) + 1))
+    vault.add_documents(note(number) for number in range(PEOPLE))
+    return vault
+
+
+def test_unread_vault_is_refused(notes: Vault) -> None:
+    with pytest.raises(UsageError, match="discreet read"):
+        run_attack(notes, replace(ATTACK, twins={}))
+
+
+def test_broken_release_is_seen_and_the_sound_one_is_not(notes: Vault) -> None:
+    notes.read()
+    steps: list[str] = []
+    findings = run_attack(notes, ATTACK, lambda step, *_: steps.append(step))
+    sound, broken = findings.results
+    assert "reading" in steps
+    assert sound.target.label == "murag-ada, epsilon 10 (by what was read)"
+    assert broken.target.label == "broken, epsilon 10 (by what was read)"
+    assert broken.one["bleu"].auc.value == 1
+    assert broken.canaries.whole.count == broken.canaries.whole.of == 3
+    assert sound.canaries.whole.count == broken.canaries.control.count == 0
+    assert sound.one["bleu"].auc.value < 0.8
+    assert broken.target.price(1) == sound.target.price(1)
+    assert exceeded(findings) == []  # epsilon 10 allows nearly all of it
+    cheap = replace(broken, target=replace(broken.target, epsilon=0.1))
+    assert exceeded(replace(findings, results=[cheap])) == ["broken, epsilon 0.1 (by what was read)"]
+    assert report.describe(findings)["targets"][0]["private_answers"] == sound.private
+
+
+def test_copy_is_read_as_the_vault_was(notes: Vault) -> None:
+    notes.read()
+    told: list[tuple[int, int]] = []
+    kept = documents_of(notes)[1:]
+    gone = documents_of(notes)[0]
+    with copied(notes, notes.path.parent / "copy", kept, [note(99)]) as copy:
+        read_again(notes, copy, lambda done, size: told.append((done, size)))
+        assert told[0] == (PEOPLE - 1, PEOPLE)  # the planted one alone is read by the model
+        mine, theirs = (vault.components.readings.load() for vault in (notes, copy))
+        for one in kept:
+            assert theirs.of(one.unit, one.texts[0]) == mine.of(one.unit, one.texts[0]) != ()
+        assert [each.value for each in theirs.of("person 99", note(99).text)] == ["sand99"]
+        assert theirs.of(gone.unit, gone.texts[0]) == ()
+        assert copy.components.readings.complete
+    assert mine.of("person 99", note(99).text) == ()
+
+
+@pytest.mark.parametrize("form", ["What?", "{} {}", "{} {0}", "}{}"])
+def test_bad_form_is_refused(form: str) -> None:
+    with pytest.raises(UsageError, match="form"):
+        replace(ATTACK, form=form)
