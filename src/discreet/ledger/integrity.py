@@ -8,6 +8,7 @@ from discreet.errors import LedgerError, VaultVersionError
 from discreet.ledger import reservations
 from discreet.ledger.encoding import CORRUPT, KEY, counted, pack, stream, total, unpack, unpack_part
 from discreet.ledger.migrations import grant_digest
+from discreet.ledger.packed_payers import COUNT, size
 from discreet.privacy.accounting import CUT, Accountant, Budget, Spending
 from discreet.privacy.costs import ORDERS
 
@@ -93,14 +94,16 @@ def _check_units(connection: Connection, budget: Budget) -> None:
     open_part = reservations.find(connection)
     for row in stream(
         connection,
-        "select question, part, most_nano, most_atto, spent_nano, spent_atto, length(payers) as size from part "
-        "where not everybody",
+        "select question, part, most_nano, most_atto, spent_nano, spent_atto, length(payers) as size, "
+        f"substr(packed, 1, {COUNT}) as head from part where not everybody",
     ):
         if row.size is None or row.size % KEY:
             raise LedgerError(CORRUPT)
         if open_part is not None and (row.question, row.part) == (open_part.question, open_part.part):
             continue  # its digest is already checked, and the rows of its units do not include it yet
         units, (most, spent) = row.size // KEY, unpack_part(row)
+        if row.head is not None:
+            units += size(row.head)
         held = budget.filter_state(most)
         kept = held if spent is None else held - (held - budget.filter_state(spent))
         for index, name in enumerate(_READINGS):

@@ -39,7 +39,7 @@ class LateCheck:
             raise LedgerError(self._error)
 
     def finish(self) -> None:
-        """Wait for the end of the check, whatever its result is."""
+        """Wait for the end of the check, sound or not."""
         self._thread.join()
 
     def _run(self, check: Callable[[], None]) -> None:

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 from sqlalchemy import Connection, text
 
 from discreet.errors import LedgerError
-from discreet.ledger import merging, reservations, tracing
+from discreet.ledger import merging, packed_payers, reservations, tracing
 from discreet.ledger import units as rows_of_units
 from discreet.ledger.counter import Counter, Reached, reached
 from discreet.ledger.encoding import (
@@ -66,7 +66,7 @@ _PART = Statement(
 _HELD = text(
     "select most_nano, most_atto, spent_nano, spent_atto from part where question = :question and part = :part"
 )
-_PAYERS = Statement("select payers from part where question = :question and part = :part")
+_PAYERS = Statement("select payers, packed from part where question = :question and part = :part")
 _UNITS_PAY = Statement("select 1 from part where not everybody limit 1")
 _SETTLE = Statement(
     "update part set spent_nano = :nano, spent_atto = :atto, charges = :charges "
@@ -188,6 +188,8 @@ class SqlLedger(ABC):
             row = _PAYERS.found(connection, {"question": question, "part": part})
             if row is None or row[0] is None:
                 return None
+            if row[1] is not None:
+                return packed_payers.current_keys(connection, row[1])
             return frozenset(merging.split(merging.current(connection, bytes(row[0]))))
 
     def reserve_all(self, question: str, part: int, most: Spending) -> frozenset[bytes]:
@@ -233,10 +235,13 @@ class SqlLedger(ABC):
             if digest is not None:
                 reservations.check_digest(OpenPart(question, part, most, payers), digest)
                 rows_of_units.pay(connection, held, held - back, payers)
+                if packed_payers.store(connection, key, payers):
+                    reservations.close(connection)
             else:
                 # Later reservations are written first: a sum that they cut returns nothing.
                 reservations.write(connection, self.budget)
                 merging.get_back(connection, back, payers)
+                packed_payers.store(connection, key, payers)
 
     def merge(self, pairs: Sequence[tuple[bytes, bytes]]) -> int:
         """Move the balance of the first unit of each pair to the second, durably, all or none.
