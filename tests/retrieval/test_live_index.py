@@ -376,3 +376,17 @@ def test_log_without_entries_is_damage(filled: EmbeddedStore) -> None:
     filled._database.execute("delete from change")
     with pytest.raises(StoreError, match="damaged"):
         look(filled)
+
+
+def test_search_does_not_fail_with_the_file(filled: EmbeddedStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    (filled._vectors._path.parent / FILE).unlink()
+    expected = look(filled)
+
+    def fail(*_: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(row_changes, "length", fail)
+    monkeypatch.setattr(row_changes, "forget_before", fail)
+    put(filled, "x", "x", [1])
+    filled.remove("x")
+    assert look(filled) == expected

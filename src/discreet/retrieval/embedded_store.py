@@ -226,8 +226,7 @@ class EmbeddedStore:
         """Overwrite the remains of removed and of partially written documents in the files."""
         with explained():
             self._make_up()
-            with suppress(StoreError):  # damage is found by a search
-                self._keep_index()
+        self._keep_index()
 
     def _make_up(self) -> None:
         due = self._due()
@@ -371,10 +370,14 @@ class EmbeddedStore:
             self._live.refresh(self.state())
 
     def _keep_index(self) -> None:
-        """Write the index to its file if this spares other processes much reading."""
-        if self._live.is_worth_keeping():
-            self._index()
-            self._live.keep()
+        """Write the index to its file if this spares other processes much reading. It may fail: a search works without.
+
+        A full disk or a busy store is no reason to withhold a result, and damage is found by the next search.
+        """
+        with suppress(StoreError), explained():
+            if self._live.is_worth_keeping():
+                self._index()
+                self._live.keep()
 
     # -- the database --------------------------------------------------------------------------------------------------
 
