@@ -110,11 +110,7 @@ class SqlLedger(ABC):
         self._late = LateCheck(check)
 
     def _wait_for_check(self) -> None:
-        """Wait for the check of a large ledger.
-
-        Raises:
-            LedgerError: if the ledger is not sound.
-        """
+        """Wait for the check of a large ledger. Raise its error if the ledger is not sound."""
         if self._late is not None:
             self._late.wait()
 
