@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import create_engine, text
+from sqlalchemy import Connection, create_engine, text
 
 from discreet.ledger.postgres import PostgresLedger
 from discreet.ledger.sqlite import SqliteLedger
@@ -195,3 +195,15 @@ def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Kept:
     if request.param == "postgres":
         where = request.getfixturevalue("url"), request.getfixturevalue("name")
     return ledger
+
+
+def as_format_5(connection: Connection) -> None:
+    """Have the tables of a ledger be those of format 5."""
+    for statement in (
+        "drop index unit_number",
+        "alter table unit drop column number",
+        "alter table part drop column packed",
+        "alter table merged_unit drop column number",
+        "alter table merged_unit rename to merged",
+    ):
+        connection.execute(text(statement))

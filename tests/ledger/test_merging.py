@@ -23,7 +23,7 @@ from discreet.privacy.costs import Pure
 from discreet.privacy.ledger import MemoryLedger, UnitLedger
 from discreet.testing.ledger import ACCOUNTANTS, BUDGETS, STEPS, UNITS, MakeLedger, Step, of, outcome
 from discreet.testing.settings import QUICK
-from tests.ledger.conftest import Kept
+from tests.ledger.conftest import Kept, as_format_5
 from tests.ledger.test_sqlite import fork
 
 OLD, NEW, OTHER = UNITS[0], UNITS[3], UNITS[2]
@@ -157,6 +157,7 @@ def test_ledger_of_the_fourth_version_forgets_nothing(kept: Kept) -> None:
     ledger = kept(BUDGETS["pure"])
     ledger.reserve("q", 0, of(1.0), [OLD, NEW])
     with ledger._writing() as connection:
+        as_format_5(connection)
         connection.execute(text("drop table merged"))
         connection.execute(text("alter table latest_part rename to open_part"))
         older = "pragma user_version = 4" if isinstance(ledger, SqliteLedger) else "update format set version = 4"

@@ -13,7 +13,7 @@ from discreet.ledger.sqlite import SqliteLedger
 from discreet.privacy.accounting import CUT, Budget, FilterState, Spending
 from discreet.privacy.costs import Pure
 from discreet.privacy.ledger import MemoryLedger
-from tests.ledger.conftest import Kept
+from tests.ledger.conftest import Kept, as_format_5
 from tests.ledger.test_sqlite import fork
 from tests.ledger.test_unit_faults import LARGE, UNITS, of, parts_of
 
@@ -134,6 +134,7 @@ def test_ledger_from_before_parts_were_open_forgets_nothing(kept: Kept) -> None:
     ledger.settle("r", 0, of(0.25))
     before = Counter(dict(ledger.unit_balances()))
     with ledger._writing() as connection:
+        as_format_5(connection)
         connection.execute(text("drop table latest_part"))
         connection.execute(text("alter table part rename column payers to paying"))
         older = "pragma user_version = 3" if isinstance(ledger, SqliteLedger) else "update format set version = 3"

@@ -33,7 +33,8 @@ def make_older(folder: Path, version: int, names: dict[str, str]) -> None:
             *(("meta", "name, value"), ("unit", "id, name, tie"), ("document", "id, unit, digest")),
             *(("chunk", '"row", document, unit, text'), ("free", '"row"')),
         ):
-            database.execute(f"insert into {table} select {columns} from newer.{table}")
+            newer = "free_row" if table == "free" else table
+            database.execute(f"insert into {table} select {columns} from newer.{newer}")
         database.execute("update meta set value = ? where name = 'version'", (version,))
         for now, then in names.items():
             database.execute("update unit set name = ? where name = ?", (then, now))

@@ -92,8 +92,7 @@ def test_exact_scores_do_not_depend_on_place_or_number(tmp_path: Path) -> None:
         with store.batch():
             for row in range(rows):
                 store.put(Document(str(row), str(row), "x"), [Piece("x", one)])
-        scores, _ = store._scores(query)
-        seen |= {score.tobytes() for score in scores}
+        seen |= {score.tobytes() for score in store.scored(query)._scores}
     assert len(seen) == 1
 
 

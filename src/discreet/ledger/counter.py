@@ -47,9 +47,10 @@ class Reached:
         return self.questions < than.questions or self.payments < than.payments
 
 
-def reached(connection: Connection, *, version: int = WITH_MERGED) -> Reached:
+def reached(connection: Connection, *, version: int = WITH_MERGED + 1) -> Reached:
     """Return the state of a ledger. Tables of an older `version` have no moved balances."""
-    moved = " + (select count(*) from merged)" if version >= WITH_MERGED else ""
+    table = "merged" if version == WITH_MERGED else "merged_unit"
+    moved = f" + (select count(*) from {table})" if version >= WITH_MERGED else ""
     row = connection.execute(text(f"{_REACHED}{moved} as payments")).one()
     return Reached(int(row.questions), int(row.payments))
 

@@ -8,6 +8,7 @@ from discreet.errors import LedgerError, VaultVersionError
 from discreet.ledger import reservations
 from discreet.ledger.encoding import CORRUPT, KEY, counted, pack, stream, total, unpack, unpack_part
 from discreet.ledger.migrations import grant_digest
+from discreet.ledger.packed_payers import COUNT, size
 from discreet.privacy.accounting import CUT, Accountant, Budget, Spending
 from discreet.privacy.costs import ORDERS
 
@@ -93,39 +94,38 @@ def _check_units(connection: Connection, budget: Budget) -> None:
     open_part = reservations.find(connection)
     for row in stream(
         connection,
-        "select question, part, most_nano, most_atto, spent_nano, spent_atto, length(payers) as size from part "
-        "where not everybody",
+        "select question, part, most_nano, most_atto, spent_nano, spent_atto, length(payers) as size, "
+        f"substr(packed, 1, {COUNT}) as head from part where not everybody",
     ):
         if row.size is None or row.size % KEY:
             raise LedgerError(CORRUPT)
         if open_part is not None and (row.question, row.part) == (open_part.question, open_part.part):
             continue  # its digest is already checked, and the rows of its units do not include it yet
         units, (most, spent) = row.size // KEY, unpack_part(row)
+        if row.head is not None:
+            units += size(row.head)
         held = budget.filter_state(most)
         kept = held if spent is None else held - (held - budget.filter_state(spent))
         for index, name in enumerate(_READINGS):
             counted_for[index] += units * int(getattr(kept, name))
             reserved[index] += units * int(getattr(held, name))
-    for index, name in enumerate(_READINGS):
-        found, cut = _paid(connection, name)
+    for index, (found, cut) in enumerate(_paid(connection)):
         # A reading that was cut stays cut, so that only a bound can be checked.
         sound = found == counted_for[index] if cut == 0 else found + cut * CUT <= reserved[index]
         if not sound:
             raise LedgerError(f"The balances of the units differ from the sum of the payments. {CORRUPT}")
 
 
-def _paid(connection: Connection, name: str) -> tuple[int, int]:
-    """Return the sum of one reading over all units where it is not cut, and the number of cut ones.
+def _paid(connection: Connection) -> list[tuple[int, int]]:
+    """Return, for each reading, its sum over all units where it is not cut, and the number of cut ones.
 
-    The sum has two halves, because the sum over a million units may exceed 64 bits.
+    The sum has two halves, because the sum over a million units may exceed 64 bits. All units are read once.
     """
-    top = 2**62 if name == "failures" else CUT
-    row = connection.execute(
-        text(
-            f"select sum(case when {name} < :top then {name} >> 30 else 0 end) as high, "
-            f"sum(case when {name} < :top then {name} & 1073741823 else 0 end) as low, "
-            f"sum(case when {name} < :top then 0 else 1 end) as cut from unit"
-        ),
-        {"top": top},
-    ).one()
-    return (int(row.high or 0) << 30) + int(row.low or 0), int(row.cut or 0)
+    columns = (
+        f"sum(case when {name} < {top} then {name} >> 30 else 0 end), "
+        f"sum(case when {name} < {top} then {name} & 1073741823 else 0 end), "
+        f"sum(case when {name} < {top} then 0 else 1 end)"
+        for name, top in ((name, 2**62 if name == "failures" else CUT) for name in _READINGS)
+    )
+    row = [int(value or 0) for value in connection.execute(text(f"select {', '.join(columns)} from unit")).one()]
+    return [((high << 30) + low, cut) for high, low, cut in zip(row[::3], row[1::3], row[2::3], strict=True)]

@@ -11,16 +11,16 @@ from sqlalchemy import Connection
 
 from discreet.ledger.encoding import KEY
 from discreet.ledger.sql_statements import Statement
-from discreet.ledger.units import NAMED, chunks
+from discreet.ledger.units import NAMED, chunks, last_number
 from discreet.ledger.units import get_back as get_back_once
 from discreet.privacy.accounting import CUT, FilterState
 
-_HAVE_PAID = Statement(f"{NAMED} select named.key from named join unit on unit.key = named.key")
+_HAVE_PAID = Statement(f"{NAMED} select named.key, unit.number from named join unit on unit.key = named.key")
 
 # Readings are cut as in `FilterState`. Failures are limited to 64 bits. Both limits exceed every budget.
 _ADD = Statement("""
-    insert into unit (key, curve, pure, failures)
-    select :new, curve, pure, failures from unit where key = :old
+    insert into unit (key, curve, pure, failures, number)
+    select :new, curve, pure, failures, :fresh from unit where key = :old
     on conflict (key) do update set
         curve = case when unit.curve + excluded.curve < :cut then unit.curve + excluded.curve else :cut end,
         pure = case when unit.pure + excluded.pure < :cut then unit.pure + excluded.pure else :cut end,
@@ -29,11 +29,14 @@ _ADD = Statement("""
 """)
 _MOST = 2**62
 _DROP = Statement("delete from unit where key = :old")
-_FOLLOW = Statement("update merged set new = :new where new = :old")
+_FOLLOW = Statement("update merged_unit set new = :new where new = :old")
 _NOTE = Statement(
-    "insert into merged (old, new, time) values (:old, :new, :time) on conflict (old) do update set new = excluded.new"
+    "insert into merged_unit (old, new, time, number) values (:old, :new, :time, :number) "
+    "on conflict (old) do update set new = excluded.new, number = excluded.number"
 )
-_NEW_NAMES = Statement(f"{NAMED} select merged.old, merged.new from named join merged on merged.old = named.key")
+_NEW_NAMES = Statement(
+    f"{NAMED} select merged_unit.old, merged_unit.new from named join merged_unit on merged_unit.old = named.key"
+)
 
 
 def merge(connection: Connection, pairs: Sequence[tuple[bytes, bytes]], time: str) -> int:
@@ -44,13 +47,13 @@ def merge(connection: Connection, pairs: Sequence[tuple[bytes, bytes]], time: st
     wanted = {old: new for old, new in pairs if old != new}
     moved = 0
     for keys in chunks(b"".join(wanted)):
-        for (found,) in _HAVE_PAID.run(connection, {"keys": keys}).fetchall():
+        for found, number in _HAVE_PAID.run(connection, {"keys": keys}).fetchall():
             old = bytes(found)
             names = {"old": old, "new": wanted[old]}
-            _ADD.run(connection, names | {"cut": CUT, "most": _MOST})
+            _ADD.run(connection, names | {"cut": CUT, "most": _MOST, "fresh": last_number(connection) + 1})
             _DROP.run(connection, names)
             _FOLLOW.run(connection, names)
-            _NOTE.run(connection, names | {"time": time})
+            _NOTE.run(connection, names | {"time": time, "number": number})
             moved += 1
     return moved
 

@@ -106,6 +106,26 @@ def m005_merged(connection: Connection) -> None:
         connection.execute(text(statement.format(bytes="blob")))
 
 
+NUMBERED = (
+    # The numbers of units, which name them in the compressed payers of a part (packed_payers.py). A number is never
+    # given again: that of a merged unit stays with its old key.
+    "alter table unit add column number bigint",
+    "update unit set number = numbered.number from "
+    "(select key, row_number() over (order by key) as number from unit) as numbered where numbered.key = unit.key",
+    "create unique index unit_number on unit (number)",
+    "alter table part add column packed {bytes}",
+    "alter table merged add column number bigint",
+    # The new name makes a running program of an earlier version fail: it would miss payers that are compressed.
+    "alter table merged rename to merged_unit",
+)
+
+
+def m006_numbered(connection: Connection) -> None:
+    """Add numbers of units, and the compressed payers of parts. Payers of earlier parts stay unchanged."""
+    for statement in NUMBERED:
+        connection.execute(text(statement.format(bytes="blob")))
+
+
 _GRANT_2 = "epsilon, delta, failures, finite_order, orders, log_questions, simulation"
 
 
@@ -125,5 +145,6 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m003_units,
     m004_open_part,
     m005_merged,
+    m006_numbered,
 )
 """The steps in order. The number of finished steps is the version of a ledger."""

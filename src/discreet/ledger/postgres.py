@@ -13,6 +13,7 @@ from typing import Self
 from sqlalchemy import URL, Connection, text
 
 from discreet.errors import LedgerError, UsageError, VaultVersionError
+from discreet.ledger import late_check
 from discreet.ledger.connections import closed, closing_with
 from discreet.ledger.encoding import CORRUPT
 from discreet.ledger.flights import alone_by_server
@@ -66,6 +67,8 @@ class PostgresLedger(SqlLedger):
     def open(cls, url: str, name: str) -> Self:
         """Open an existing ledger, and check that it is sound. Return the ledger.
 
+        A large ledger is checked beside (late_check.py): then the first payment raises the error.
+
         Raises:
             UsageError: if the URL or the name is invalid.
             MissingPart: if the driver is not installed.
@@ -76,11 +79,16 @@ class PostgresLedger(SqlLedger):
         with explained(), closed(engine(found)) as made:
             with transaction(made, name, reading=True) as connection:
                 version = _checked_version(connection, name)
-            with transaction(made, name, reading=version == VERSION) as connection:
-                if version < VERSION:
-                    migrate(connection)
-                check(connection)
-        return cls(found, name)
+                late = version == VERSION and _size(connection) >= late_check.LARGE
+            if not late:
+                with transaction(made, name, reading=version == VERSION) as connection:
+                    if version < VERSION:
+                        migrate(connection)
+                    check(connection)
+        opened = cls(found, name)
+        if late:
+            opened.check_meanwhile(lambda: _check_all(found, name))
+        return opened
 
     def copy(self, path: Path) -> SqliteLedger:
         """Copy the ledger to a file that is permanently marked as a simulation. This ledger does not change.
@@ -97,6 +105,7 @@ class PostgresLedger(SqlLedger):
 
     @contextmanager
     def _writing(self, *, durable: bool = True) -> Iterator[Connection]:
+        self._wait_for_check()
         with explained(), transaction(self._engine, self.name, durable=durable) as connection:
             yield connection
 
@@ -114,6 +123,17 @@ def _checked(url: str, name: str) -> URL:
             "vault.json from a backup."
         )
     return address(url)
+
+
+def _check_all(url: URL, name: str) -> None:
+    """Check a ledger of the current version as a whole."""
+    with explained(), closed(engine(url)) as made, transaction(made, name, reading=True) as connection:
+        check(connection)
+
+
+def _size(connection: Connection) -> int:
+    """Return the size of the balances of units, in bytes."""
+    return int(connection.execute(text("select pg_relation_size(to_regclass('unit'))")).scalar() or 0)
 
 
 def _checked_version(connection: Connection, name: str) -> int:

@@ -67,13 +67,18 @@ def name(connection: Connection, part: OpenPart) -> None:
     _NAME.run(connection, {"question": part.question, "part": part.part, "digest": _digest(part)})
 
 
+def close(connection: Connection) -> None:
+    """Record that no part is open: the rows of units include all parts."""
+    _NAME.run(connection, {"question": None, "part": None, "digest": None})
+
+
 def write(connection: Connection, budget: Budget) -> None:
     """Write the reservation of the open part to its units' rows. Afterwards no part is open."""
     found = find(connection)
     if found is not None:
         held = budget.filter_state(found.most)
         units.pay(connection, held, held, found.payers)
-        _NAME.run(connection, {"question": None, "part": None, "digest": None})
+        close(connection)
 
 
 def reserved(connection: Connection, budget: Budget) -> tuple[FilterState, bytes]:

@@ -13,7 +13,7 @@ from discreet.ledger.encoding import stream
 from discreet.ledger.migrations import grant_digest
 from discreet.ledger.sqlite import SqliteLedger, migrate
 
-_TABLES = ("grant_", "total", "question", "charge", "unit", "part", "latest_part", "merged")
+_TABLES = ("grant_", "total", "question", "charge", "unit", "part", "latest_part", "merged_unit")
 
 
 def copied(source: Connection, path: Path) -> SqliteLedger:

@@ -11,15 +11,15 @@ the ledger detects this (counter.py).
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 from sqlalchemy import Connection, text
 
 from discreet.errors import LedgerError
-from discreet.ledger import merging, reservations, tracing
+from discreet.ledger import merging, packed_payers, reservations, tracing
 from discreet.ledger import units as rows_of_units
 from discreet.ledger.counter import Counter, Reached, reached
 from discreet.ledger.encoding import (
@@ -32,6 +32,7 @@ from discreet.ledger.encoding import (
     unpack_part,
 )
 from discreet.ledger.integrity import budget_of, read_grant
+from discreet.ledger.late_check import LateCheck
 from discreet.ledger.payments import paid
 from discreet.ledger.records import QuestionRecord
 from discreet.ledger.reservations import OpenPart
@@ -65,7 +66,7 @@ _PART = Statement(
 _HELD = text(
     "select most_nano, most_atto, spent_nano, spent_atto from part where question = :question and part = :part"
 )
-_PAYERS = Statement("select payers from part where question = :question and part = :part")
+_PAYERS = Statement("select payers, packed from part where question = :question and part = :part")
 _UNITS_PAY = Statement("select 1 from part where not everybody limit 1")
 _SETTLE = Statement(
     "update part set spent_nano = :nano, spent_atto = :atto, charges = :charges "
@@ -89,6 +90,7 @@ class SqlLedger(ABC):
     def __init__(self) -> None:
         """Read the grant. `create` and `open` of a subclass check the ledger."""
         self.counter: Counter | None = None
+        self._late: LateCheck | None = None
         with self._reading() as connection:
             grant = read_grant(connection)
         self.budget = budget_of(grant)
@@ -102,6 +104,22 @@ class SqlLedger(ABC):
     @abstractmethod
     def _writing(self, *, durable: bool = True) -> AbstractContextManager[Connection]:
         """Return an exclusive transaction; with `durable`, it is on disk at its end. Its errors are `LedgerError`s."""
+
+    def check_meanwhile(self, check: Callable[[], None]) -> None:
+        """Run the check of the whole ledger in a thread. Payments, and reports for the custodian, wait for it."""
+        self._late = LateCheck(check)
+
+    def _wait_for_check(self) -> None:
+        """Wait for the check of a large ledger. Raise its error if the ledger is not sound."""
+        if self._late is not None:
+            self._late.wait()
+
+    @contextmanager
+    def _reporting(self) -> Iterator[Connection]:
+        """Run a read-only transaction on a ledger that was checked as a whole."""
+        self._wait_for_check()
+        with self._reading() as connection:
+            yield connection
 
     @abstractmethod
     def alone(self, key: bytes) -> AbstractContextManager[None]:
@@ -162,10 +180,12 @@ class SqlLedger(ABC):
 
     def payers(self, question: str, part: int) -> frozenset[bytes] | None:
         """Return the payers of a reserved part; None if the part was not reserved, or if all units pay."""
-        with self._reading() as connection:
+        with self._reporting() as connection:
             row = _PAYERS.found(connection, {"question": question, "part": part})
             if row is None or row[0] is None:
                 return None
+            if row[1] is not None:
+                return packed_payers.current_keys(connection, row[1])
             return frozenset(merging.split(merging.current(connection, bytes(row[0]))))
 
     def reserve_all(self, question: str, part: int, most: Spending) -> frozenset[bytes]:
@@ -211,10 +231,13 @@ class SqlLedger(ABC):
             if digest is not None:
                 reservations.check_digest(OpenPart(question, part, most, payers), digest)
                 rows_of_units.pay(connection, held, held - back, payers)
+                if packed_payers.store(connection, key, payers):
+                    reservations.close(connection)
             else:
                 # Later reservations are written first: a sum that they cut returns nothing.
                 reservations.write(connection, self.budget)
                 merging.get_back(connection, back, payers)
+                packed_payers.store(connection, key, payers)
 
     def merge(self, pairs: Sequence[tuple[bytes, bytes]]) -> int:
         """Move the balance of the first unit of each pair to the second, durably, all or none.
@@ -235,22 +258,22 @@ class SqlLedger(ABC):
 
     def balance(self, unit: bytes) -> FilterState:
         """Return the charges of one unit alone. For the custodian only."""
-        with self._reading() as connection:
+        with self._reporting() as connection:
             return rows_of_units.balance(connection, *reservations.reserved(connection, self.budget), unit)
 
     def questions_of(self, unit: bytes) -> frozenset[str]:
         """Return the ids of the questions that charged one unit alone. For the custodian only."""
-        with self._reading() as connection:
+        with self._reporting() as connection:
             return tracing.questions_of(connection, unit)
 
     def count_corpora(self) -> int:
         """Return the number of synthetic corpora that were paid for."""
-        with self._reading() as connection:
+        with self._reporting() as connection:
             return tracing.count_corpora(connection)
 
     def unit_balances(self) -> list[tuple[FilterState, int]]:
         """Return the distinct balances of units, each with the number of units. For the custodian only."""
-        with self._reading() as connection:
+        with self._reporting() as connection:
             return rows_of_units.unit_balances(connection, *reservations.reserved(connection, self.budget))
 
     def begin(self, question: str, algorithm: str, asked: str | None, *, private: bool = True) -> None:
@@ -308,7 +331,7 @@ class SqlLedger(ABC):
 
     def questions(self) -> list[QuestionRecord]:
         """Return all questions in the order of their arrival, with their payments."""
-        with self._reading() as connection:
+        with self._reporting() as connection:
             questions = connection.execute(text(f"select * from question order by {self._arrival}")).mappings().all()
             found = paid(connection)
             # Within the transaction, because a missing column raises an error only on access.

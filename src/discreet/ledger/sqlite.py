@@ -14,6 +14,7 @@ from sqlalchemy import Connection, create_engine, text
 from sqlalchemy.pool import StaticPool
 
 from discreet.errors import LedgerError, VaultVersionError
+from discreet.ledger import late_check
 from discreet.ledger.connections import closed, closing_with
 from discreet.ledger.database import connect, engine, explained, keep_log, missing, new_file, transaction
 from discreet.ledger.encoding import CORRUPT
@@ -64,6 +65,8 @@ class SqliteLedger(SqlLedger):
     def open(cls, path: Path) -> Self:
         """Open an existing ledger, and check that it is sound. A read-only ledger can be opened, but not charged.
 
+        A large ledger is checked beside (late_check.py): then the first payment raises the error.
+
         Raises:
             LedgerError: if the ledger is missing or corrupt. Nothing may be released without it.
             VaultVersionError: if the ledger has a later format or other Renyi orders.
@@ -73,11 +76,17 @@ class SqliteLedger(SqlLedger):
         with explained(path), closed(engine(path)) as found:
             with transaction(found, reading=True) as connection:
                 version = _checked_version(connection)
-            with transaction(found, reading=version == len(MIGRATIONS)) as connection:
-                if version < len(MIGRATIONS):
-                    migrate(connection)
-                check(connection)
-        return cls(path)
+            late = version == len(MIGRATIONS) and path.stat().st_size >= late_check.LARGE
+            if not late:
+                with transaction(found, reading=version == len(MIGRATIONS)) as connection:
+                    _check_pages(connection)
+                    if version < len(MIGRATIONS):
+                        migrate(connection)
+                    check(connection)
+        opened = cls(path)
+        if late:
+            opened.check_meanwhile(lambda: _check_all(path))
+        return opened
 
     def copy(self, path: Path) -> "SqliteLedger":
         """Copy the ledger to a file that is permanently marked as a simulation. This ledger does not change.
@@ -106,6 +115,7 @@ class SqliteLedger(SqlLedger):
 
     @contextmanager
     def _writing(self, *, durable: bool = True) -> Iterator[Connection]:
+        self._wait_for_check()
         with explained(self.path), transaction(self._engine, durable=durable) as connection:
             yield connection
 
@@ -115,9 +125,19 @@ class SqliteLedger(SqlLedger):
             yield connection
 
 
-def _checked_version(connection: Connection) -> int:
+def _check_all(path: Path) -> None:
+    """Check a ledger of the current version as a whole."""
+    with explained(path), closed(engine(path)) as found, transaction(found, reading=True) as connection:
+        _check_pages(connection)
+        check(connection)
+
+
+def _check_pages(connection: Connection) -> None:
     if connection.execute(text("pragma quick_check")).scalar() != "ok":
         raise LedgerError(CORRUPT)
+
+
+def _checked_version(connection: Connection) -> int:
     version = _version(connection)
     if version > len(MIGRATIONS):
         raise VaultVersionError(

@@ -35,7 +35,7 @@ _ADMITTED = """
 # No unit has a merged key any more (merging.py), so it pays nothing.
 _CANNOT_PAY_OF = Statement(
     f"{NAMED} select named.key from named left join unit on unit.key = named.key where not ({_ADMITTED}) "
-    "or exists (select 1 from merged where merged.old = named.key)"
+    "or exists (select 1 from merged_unit where merged_unit.old = named.key)"
 )
 
 _CANNOT_PAY = f"select key from unit where not ({_ADMITTED})"
@@ -51,9 +51,15 @@ _PAY = Statement(f"""
 """)
 
 _PAY_FIRST = Statement(f"""
-    {NAMED} insert into unit (key, curve, pure, failures) select key, :curve, :pure, :failures from named where true
-    on conflict (key) do nothing
+    {NAMED} insert into unit (key, curve, pure, failures, number)
+    select key, :curve, :pure, :failures, :last + row_number() over (order by place) from named
+    where not exists (select 1 from unit where unit.key = named.key)
 """)
+
+_LAST_NUMBER = Statement(
+    "select max(number) from (select max(number) as number from unit "
+    "union all select max(number) from merged_unit) as numbers"
+)
 
 # A cut reading stays cut, as in `FilterState`.
 _GET_BACK = Statement(f"""
@@ -95,7 +101,13 @@ def pay(connection: Connection, held: FilterState, kept: FilterState, payers: by
     values = _values(kept) | {"held_curve": held.curve, "held_pure": held.pure, "cut": CUT}
     for keys in chunks(payers):
         if _PAY.run(connection, values | {"keys": keys}).rowcount * KEY < len(keys):
-            _PAY_FIRST.run(connection, _values(kept) | {"keys": keys})  # units with a row have already paid
+            # Units with a row have already paid.
+            _PAY_FIRST.run(connection, _values(kept) | {"keys": keys, "last": last_number(connection)})
+
+
+def last_number(connection: Connection) -> int:
+    """Return the largest number that a unit has or had."""
+    return int(_LAST_NUMBER.one(connection, {})[0] or 0)
 
 
 def get_back(connection: Connection, back: FilterState, payers: bytes) -> None:

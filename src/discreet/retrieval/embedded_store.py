@@ -5,7 +5,8 @@ committed chunk refers to it. No row is written while a chunk refers to it, so a
 
 Erasure takes two steps. The commit hides a document from every later question. `settle` then overwrites its remains in
 the files. The database marks this step as due before any write, so that a store that is opened after a crash makes up
-for it. Bytes in free blocks of the disk and in backups are out of reach.
+for it. Bytes in free blocks of the disk and in backups are out of reach. The index of a search is in memory
+(`live_index`), and in a file that `settle` overwrites, too.
 """
 
 import hashlib
@@ -13,7 +14,7 @@ import json
 import secrets
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,9 +25,10 @@ from discreet.errors import StoreError
 from discreet.retrieval import tombstones
 from discreet.retrieval.catalog import SqlCatalog
 from discreet.retrieval.documents import Document, Passage, StoredText, canonical_name, canonical_unit
+from discreet.retrieval.live_index import LiveIndex
 from discreet.retrieval.respelling import Merge, tell_ledger, tie
 from discreet.retrieval.schema import prepare
-from discreet.retrieval.search import Index, Snapshot
+from discreet.retrieval.search import Snapshot
 from discreet.retrieval.sqlite_errors import explained, rolled_back_on_error
 from discreet.retrieval.store import Hit, Piece, digest
 from discreet.retrieval.store_metadata import read_dimension
@@ -65,7 +67,6 @@ class EmbeddedStore:
         """
         self._merge = merge
         self._vectors = VectorFile(folder / "vectors.f32", dimension)
-        self._state: object = None
         with explained():
             folder.mkdir(parents=True, exist_ok=True)
             if (folder / "vectors.f32").exists() and not (folder / "store.sqlite").exists():
@@ -74,9 +75,10 @@ class EmbeddedStore:
                 folder / "store.sqlite", timeout=30, isolation_level=None, check_same_thread=False
             )
             self._key = prepare(self._database, dimension)
+            self._live = LiveIndex(self._database, self._vectors, folder)
             if merge is not None:
                 tell_ledger(self._database, merge)
-        self.settle()
+            self._make_up()
 
     def close(self) -> None:
         """Close the files."""
@@ -144,7 +146,7 @@ class EmbeddedStore:
                 if self._merge is not None and self._pending.respelled:
                     self._merge(sorted(self._pending.respelled))  # before a question can use their documents
                 for row in self._pending.freed:
-                    self._run("insert into free values (?)", row)
+                    self._run("insert into free_row values (?)", row)
                 if self._pending.erased:
                     self._mark()
                 elif not before:
@@ -223,18 +225,26 @@ class EmbeddedStore:
     def settle(self) -> None:
         """Overwrite the remains of removed and of partially written documents in the files."""
         with explained():
-            due = self._due()
-            if not due:
-                return
-            self._run("begin immediate")
-            with rolled_back_on_error(self._database):
-                size = self._rows("select coalesce(max(row), -1) + 1 from chunk")[0][0]
-                self._run("delete from free where row >= ?", size)
-                self._vectors.erase([row for (row,) in self._rows("select row from free")], size)
-                self._run("commit")
-            # SQLite keeps copies in pages that it rearranged, and `secure_delete` misses them. A rewrite drops them.
-            self._run("vacuum")
-            self._run("update meta set value = '' where name = 'due' and value = ?", due)
+            self._make_up()
+        self._keep_index()
+
+    def _make_up(self) -> None:
+        due = self._due()
+        if not due:
+            return
+        if self._live.can_load():
+            with suppress(StoreError):
+                self._index()  # the file is overwritten, and can be written anew from memory
+        self._run("begin immediate")
+        with rolled_back_on_error(self._database):
+            self._live.erase_kept()
+            size = self._rows("select coalesce(max(row), -1) + 1 from chunk")[0][0]
+            self._run("delete from free_row where row >= ?", size)
+            self._vectors.erase([row for (row,) in self._rows("select row from free_row")], size)
+            self._run("commit")
+        # SQLite keeps copies in pages that it rearranged, and `secure_delete` misses them. A rewrite drops them.
+        self._run("vacuum")
+        self._run("update meta set value = '' where name = 'due' and value = ?", due)
 
     def unsettled(self) -> bool:
         """Return whether the files may hold parts of removed documents: a process stopped before `settle`."""
@@ -269,16 +279,16 @@ class EmbeddedStore:
 
     def _free_rows(self, count: int) -> list[int]:
         """Return rows that no committed chunk refers to. A crash would restore the rows that this batch freed."""
-        rows = [row for (row,) in self._rows("select row from free order by row limit ?", count)]
+        rows = [row for (row,) in self._rows("select row from free_row order by row limit ?", count)]
         for row in rows:
-            self._run("delete from free where row = ?", row)
+            self._run("delete from free_row where row = ?", row)
         fresh = range(self._pending.end, self._pending.end + count - len(rows))
         self._pending.end = fresh.stop
         return rows + list(fresh)
 
     def _end(self) -> int:
         """Return the first row after all rows that are in use or free."""
-        tops = (self._rows(f"select max(row) from {table}")[0][0] for table in ("chunk", "free"))
+        tops = (self._rows(f"select max(row) from {table}")[0][0] for table in ("chunk", "free_row"))
         return max(-1 if top is None else int(top) for top in tops) + 1
 
     def _unit(self, name: str) -> int:
@@ -293,8 +303,11 @@ class EmbeddedStore:
     def scored(self, vector: Vector) -> Snapshot:
         """Return all units by their similarity to a vector, at this moment. Read the vectors once."""
         with self._reading():
-            scores, best = self._scores(vector)
-            return Snapshot(self._index, scores, best, self.scale**2)
+            before, index = self._live.index, self._live.refresh(self.state())
+            scores = self._vectors.scores(self._live.blocks, vector)
+        if index is not before:
+            self._keep_index()
+        return Snapshot(index, scores, index.best(scores), self.scale**2)
 
     def passages(self, hits: Sequence[Hit]) -> list[Passage | None]:
         """Return the best chunk of each found unit, read at one moment. Of equal chunks, take the first by its text."""
@@ -312,12 +325,6 @@ class EmbeddedStore:
     def _still_there(self, hits: Sequence[Hit]) -> list[Passage]:
         return [passage for passage in self.passages(hits) if passage is not None]
 
-    def _scores(self, vector: Vector) -> tuple[Vector, Vector]:
-        """Return the exact scores of all rows, shape (rows,), and the best score of each unit, shape (units,)."""
-        self._refresh()
-        scores = self._vectors.scores(self._index.matrix, vector)
-        return scores, self._index.best(scores)
-
     def _passage(self, hit: Hit) -> Passage | None:
         """Return the text in the rows of a hit; None if these rows belong to other units now."""
         number, rows = hit.where
@@ -332,12 +339,12 @@ class EmbeddedStore:
     def texts(self) -> list[StoredText]:
         """Return every chunk of every document, in a fixed order: for readers of the whole vault."""
         with self._reading():
-            self._refresh()
+            self._live.refresh(self.state())
             rows = self._rows(
                 "select unit.name, document.digest, chunk.text, row from chunk join document "
                 "on document.id = document join unit on unit.id = chunk.unit order by document.id, row"
             )
-            matrix = self._index.matrix
+            matrix = self._live.blocks
             return [
                 StoredText(unit, self.tag(content), np.array(matrix[row], np.int64), text)
                 for unit, content, text, row in rows
@@ -358,12 +365,19 @@ class EmbeddedStore:
             finally:
                 self._run("rollback")
 
-    def _refresh(self) -> None:
-        """Read the index again if a process has committed a change since the last reading."""
-        state = self.state()
-        if state == self._state:
-            return
-        self._index, self._state = Index.read(self._database, self._vectors), state
+    def _index(self) -> None:
+        with self._reading():
+            self._live.refresh(self.state())
+
+    def _keep_index(self) -> None:
+        """Write the index to its file if this spares other processes much reading. It may fail: a search works without.
+
+        A full disk or a busy store is no reason to withhold a result, and damage is found by the next search.
+        """
+        with suppress(StoreError), explained():
+            if self._live.is_worth_keeping():
+                self._index()
+                self._live.keep()
 
     # -- the database --------------------------------------------------------------------------------------------------
 

@@ -5,11 +5,12 @@ import sqlite3
 from collections.abc import Callable
 
 from discreet.errors import StoreError, VaultVersionError
+from discreet.retrieval import row_changes
 from discreet.retrieval.respelling import rename_units, respell
 from discreet.retrieval.spelling import former_unit
 from discreet.retrieval.sqlite_errors import rolled_back_on_error
 
-VERSION = 3
+VERSION = 4
 
 _SINCE_3 = (
     # Each addition, with its number of files. The names of files are kept with documents alone, and erased with them.
@@ -34,10 +35,11 @@ TABLES = (
     "batch integer not null default 0, since integer not null default 0, source text not null default '', "
     "fields text not null default '{}')",
     "table if not exists chunk (row integer primary key, document text not null, unit integer not null, text text)",
-    "table if not exists free (row integer primary key)",
+    "table if not exists free_row (row integer primary key)",
     "index if not exists chunk_document on chunk (document)",
     "index if not exists document_unit on document (unit)",
     *_SINCE_3,
+    *row_changes.TABLES,
 )
 
 
@@ -57,7 +59,20 @@ def batches_and_tombstones(database: sqlite3.Connection) -> None:
     rename_units(database)
 
 
-MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {1: one_spelling, 2: batches_and_tombstones}
+def log_of_changes(database: sqlite3.Connection) -> None:
+    """Migrate from version 3, which had no log of changed rows."""
+    # The new name makes a running program of version 3 fail: it would not erase the file of the index.
+    database.execute("alter table free rename to free_row")
+    for table in row_changes.TABLES:
+        database.execute(f"create {table}")
+    row_changes.begin_log(database)
+
+
+MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {
+    1: one_spelling,
+    2: batches_and_tombstones,
+    3: log_of_changes,
+}
 """The migrations, by the version that they start from."""
 
 
@@ -110,6 +125,8 @@ def _make(database: sqlite3.Connection, dimension: int) -> None:
             database.execute(f"create {table}")
         for name, value in (("version", VERSION), ("dimension", dimension), ("key", secrets.token_bytes(32))):
             database.execute("insert or ignore into meta values (?, ?)", (name, value))
+        if row_changes.last_state(database) is None:
+            row_changes.begin_log(database)
         database.execute("commit")
 
 

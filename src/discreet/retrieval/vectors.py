@@ -10,6 +10,7 @@ or thread of the linear-algebra library. The error of coordinates is at most 1.3
 import math
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -22,11 +23,42 @@ LARGEST = 4096
 """The longest vector of whole numbers: its square is 2^24."""
 
 
+_BLOCK = 2**25
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """Rows of vectors, mapped into memory in blocks. When the file grows, only its last block is mapped again.
+
+    Attributes:
+        parts: the blocks, each of shape (rows, dimension). All but the last have `height` rows.
+        height: the number of rows of a whole block.
+        rows: the number of all rows. The last block may have more.
+    """
+
+    parts: tuple[Vector, ...]
+    height: int
+    rows: int
+
+    @staticmethod
+    def none(file: "VectorFile") -> "Blocks":
+        """Return no rows of a file."""
+        return Blocks((), file.height, 0)
+
+    def __len__(self) -> int:
+        return self.rows
+
+    def __getitem__(self, row: int) -> Vector:
+        found: Vector = self.parts[row // self.height][row % self.height]
+        return found
+
+
 class VectorFile:
     """Rows of `dimension` float32 numbers in a file. The caller manages the use of rows.
 
     Attributes:
         scale: the length that vectors of length one are stored with.
+        height: the number of rows that are mapped into memory at a time.
     """
 
     def __init__(self, path: Path, dimension: int) -> None:
@@ -34,6 +66,7 @@ class VectorFile:
         # Rounding lengthens a vector by at most half the root of the dimension.
         self.scale = math.floor(LARGEST - math.sqrt(dimension) / 2) - 1
         self._row_bytes = dimension * 4
+        self.height = max(1, _BLOCK // self._row_bytes)
 
     def write(self, rows: Sequence[int], vectors: Sequence[Vector]) -> None:
         """Write vectors of length one into rows, durably; the file grows as needed."""
@@ -62,13 +95,42 @@ class VectorFile:
         """Return the first `size` rows, mapped into memory."""
         if not size:
             return np.empty((0, self._dimension), dtype=np.float32)
-        if not self._path.exists() or self._path.stat().st_size < size * self._row_bytes:
-            raise StoreError("The store's vectors are missing or cut short. Restore the vault from a copy.")
+        self._check_size(size)
         return np.memmap(self._path, dtype=np.float32, mode="r", shape=(size, self._dimension))
 
-    def scores(self, matrix: Vector, vector: Vector) -> Vector:
+    def blocks(self, size: int, known: Blocks) -> Blocks:
+        """Return the first `size` rows, mapped into memory. Blocks of `known` are used again where they reach.
+
+        Raises:
+            StoreError: if the file is missing or cut short.
+        """
+        self._check_size(size)
+        parts = []
+        for number, start in enumerate(range(0, size, self.height)):
+            rows = min(self.height, size - start)
+            old = known.parts[number] if number < len(known.parts) else None
+            if old is None or len(old) < rows:
+                old = np.memmap(
+                    self._path, np.float32, "r", offset=start * self._row_bytes, shape=(rows, self._dimension)
+                )
+            parts.append(old)
+        return Blocks(tuple(parts), self.height, size)
+
+    def _check_size(self, size: int) -> None:
+        if size and (not self._path.exists() or self._path.stat().st_size < size * self._row_bytes):
+            raise StoreError("The store's vectors are missing or cut short. Restore the vault from a copy.")
+
+    def scores(self, matrix: Vector | Blocks, vector: Vector) -> Vector:
         """Return the exact products of all rows with `vector`: similarity times `scale` squared."""
-        scores: Vector = np.asarray(matrix) @ self._whole(vector)
+        whole = self._whole(vector)
+        if not isinstance(matrix, Blocks):
+            scores: Vector = np.asarray(matrix) @ whole
+            return scores
+        scores = np.empty(len(matrix), dtype=np.float32)
+        for part, start in zip(matrix.parts, range(0, len(matrix), matrix.height), strict=True):
+            # The file may have been cut off within an old block: rows from `len(matrix)` on must not be read.
+            own = scores[start : start + matrix.height]
+            np.matmul(np.asarray(part[: len(own)]), whole, out=own)
         return scores
 
     def _whole(self, vector: Vector) -> Vector:
