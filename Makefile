@@ -47,7 +47,7 @@ adapters: | $(BIN)/pip
 	@$(BIN)/python -m venv $(ADAPTERS)
 	@$(ADAPTERS)/bin/pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt \
 		-e '.[serve,testing,langchain,llamaindex,haystack,llm]' langchain-tests openai pytest-timeout
-	OMP_NUM_THREADS=1 $(ADAPTERS)/bin/pytest -rs -o asyncio_mode=auto tests/adapters
+	OMP_NUM_THREADS=1 $(ADAPTERS)/bin/pytest -rs -o asyncio_mode=auto -o asyncio_default_fixture_loop_scope=function tests/adapters
 
 # The pages in a headless Chromium, by keyboard alone; needs apt-get install chromium chromium-driver.
 browser: install

@@ -11,8 +11,6 @@ from discreet.errors import BadData, DiscreetError, UsageError
 from discreet.synthesis.runner import receipt_path
 from tests.adapters.released import release
 
-pytestmark = pytest.mark.thorough
-
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -10,7 +10,6 @@ from tests.adapters.needs import needs
 from tests.adapters.released import release
 from tests.server.front.serving import Server
 
-pytestmark = pytest.mark.thorough
 EXAMPLES = {
     "langchain_tool.py": "langchain_core",
     "llamaindex_engine.py": "llama_index.core",

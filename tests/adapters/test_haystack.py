@@ -20,7 +20,6 @@ from haystack import Pipeline  # noqa: E402
 
 from discreet.adapters.haystack import DiscreetAnswerer, ReleasedCorpusRetriever  # noqa: E402
 
-pytestmark = pytest.mark.thorough
 TRUSTED = ["discreet.adapters.haystack"]
 
 

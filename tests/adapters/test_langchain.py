@@ -5,8 +5,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from discreet.adapters.corpus import ReleasedCorpus
 from discreet.adapters.source import AnswerSource
 from discreet.adapters.vault_source import VaultSource
@@ -17,8 +15,6 @@ from tests.server.front.serving import QUESTION
 needs("langchain_core")
 
 from discreet.adapters.langchain import DiscreetTool, ReleasedCorpusRetriever  # noqa: E402
-
-pytestmark = pytest.mark.thorough
 
 
 def call(tool: Any, **args: Any) -> Any:
@@ -37,6 +33,11 @@ def test_tool_refuses_in_words(any_source: AnswerSource) -> None:
     message = call(DiscreetTool(source=any_source), question="Which patient has numb thumbs?")
     assert (message.status, message.artifact) == ("error", None)
     assert message.content.startswith("No answer: The vault cannot answer a question of this kind.")
+
+
+def test_wrong_arguments_are_said_in_words(source: VaultSource) -> None:
+    message = call(DiscreetTool(source=source), query="Which disease makes thumbs numb?")
+    assert (message.status, "validation error" in message.content) == ("error", True)
 
 
 def test_tool_takes_choices(any_source: AnswerSource) -> None:

@@ -18,8 +18,6 @@ from langchain_tests.unit_tests import ToolsUnitTests  # noqa: E402
 
 from discreet.adapters.langchain import DiscreetTool, ReleasedCorpusRetriever  # noqa: E402
 
-pytestmark = pytest.mark.thorough
-
 
 class _Tool:
     """The tool, with each source in turn."""

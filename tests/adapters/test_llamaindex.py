@@ -17,8 +17,6 @@ from llama_index.core.tools import QueryEngineTool  # noqa: E402
 
 from discreet.adapters.llamaindex import DiscreetQueryEngine, ReleasedCorpusRetriever  # noqa: E402
 
-pytestmark = pytest.mark.thorough
-
 
 def test_engine_gives_an_answer_without_sources(any_source: AnswerSource) -> None:
     engine = DiscreetQueryEngine(any_source)

@@ -16,7 +16,6 @@ import llm  # noqa: E402
 
 from discreet.adapters.llm import Discreet  # noqa: E402
 
-pytestmark = pytest.mark.thorough
 COUNT = "How many patients have numb thumbs?"
 
 

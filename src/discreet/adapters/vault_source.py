@@ -27,7 +27,8 @@ _WORDS = {
     "discreet budget VAULT.",
     "internal_error": "An unexpected error broke the question off. Its details may be private, and are withheld.",
 }
-"""Messages in place of those of `ERRORS` that name routes of a server."""
+"""Messages in place of those of the server that name its routes."""
+_WHY = " The custodian finds the whole reason with: discreet ask VAULT QUESTION."
 
 
 class VaultSource:
@@ -112,5 +113,7 @@ class VaultSource:
 
 def _refused(found: Refused) -> Reply:
     words = _WORDS.get(found.code) or str(error_of(found).body()["error"]["message"])
+    if found.code == "cannot_answer":
+        words += _WHY
     numbers = {"asked": found.asked, "left": found.left, "would_fit": found.would_fit}
     return Reply.of_refusal(words, found.code, epsilon=found.paid.epsilon, **numbers)
