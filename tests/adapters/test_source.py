@@ -5,6 +5,7 @@ import sys
 import threading
 import tomllib
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import import_module
 from pathlib import Path
@@ -46,6 +47,14 @@ def test_same_question_again_is_free(any_source: AnswerSource) -> None:
     first, again = any_source.ask(text), any_source.ask(text)
     assert again.text == first.text
     assert again.metadata["replayed"] is True
+
+
+def test_threads_of_a_program_pay_once(folder: Path) -> None:
+    source = VaultSource(folder)
+    with ThreadPoolExecutor(4) as pool:
+        replies = list(pool.map(source.ask, ["How many patients have a numb left thumb?"] * 4))
+    assert len({reply.text for reply in replies}) == 1
+    assert sum(reply.metadata["epsilon"] > 0 for reply in replies) == 1
 
 
 def test_statistic_has_a_table(any_source: AnswerSource) -> None:
