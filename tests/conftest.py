@@ -25,6 +25,7 @@ Record = dict[str, object]
 
 THOROUGH = (
     *(
+        "adapters/",
         "audit/",
         "docs/test_howto.py",
         "fuzz/",

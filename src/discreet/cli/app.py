@@ -14,7 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
 from discreet import __version__
-from discreet.cli.output import WRONG_USE, explain_wrong_use, out
+from discreet.cli.output import WRONG_USE, err, explain_wrong_use, out
 
 PANELS: dict[str, dict[str, tuple[str, str]]] = {
     "First steps": {
@@ -59,8 +59,12 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
         "audit": ("audit", "Search for more privacy loss than is claimed."),
         "claim": ("claim", "Compute published claims that are no guarantees."),
     },
+    "For programs": {
+        "schema": ("schema", "Print the JSON Schema of what a command prints with --json."),
+    },
 }
 """For each heading of `discreet --help`: the commands with their module and summary."""
+_QUIET = "--quiet"
 _MODULES = {name: module for panel in PANELS.values() for name, (module, _) in panel.items()}
 
 
@@ -95,14 +99,22 @@ class Commands(TyperGroup):
 
     def main(self, args: Sequence[str] | None = None, *given: Any, **named: Any) -> Any:
         """Run the command that the arguments name, and end the program."""
-        typed = list(sys.argv[1:] if args is None else args)
+        typed = _quiet_first(list(sys.argv[1:] if args is None else args))
         if "--json" not in typed:
-            return super().main(args, *given, **named)
+            return super().main(typed, *given, **named)
         try:
             code = super().main(typed, *given, **{**named, "standalone_mode": False})
         except WRONG_USE as error:
             code = explain_wrong_use(error)
         sys.exit(code)
+
+
+def _quiet_first(typed: list[str]) -> list[str]:
+    """Return the arguments with `--quiet` before the command: it belongs to all commands, and may stand anywhere."""
+    end = typed.index("--") if "--" in typed else len(typed)
+    if _QUIET not in typed[:end]:
+        return typed
+    return [_QUIET, *(word for word in typed[:end] if word != _QUIET), *typed[end:]]
 
 
 def _summary(name: str) -> TyperCommand:
@@ -132,8 +144,13 @@ def about(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
+    quiet: Annotated[
+        bool,
+        typer.Option(_QUIET, envvar="DISCREET_QUIET", help="Show no progress. Notes and errors are shown."),
+    ] = False,
 ) -> None:
     """Answer questions about private documents, and bound what all answers reveal about each individual."""
+    err.shows_progress = not quiet
 
 
 def _interrupt_again(lost: "sys.UnraisableHookArgs") -> None:

@@ -24,7 +24,13 @@ _CONTROL = re.compile("\r(?!\n)|[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 class _Terminal(Console):
-    """A console that prints a question mark for each control character."""
+    """A console that prints a question mark for each control character.
+
+    Attributes:
+        shows_progress: whether long work shows its progress here (`--quiet` turns it off).
+    """
+
+    shows_progress = True
 
     def render_str(self, text: str, **named: Any) -> Text:
         """Return the text without control characters."""

@@ -121,6 +121,9 @@ class _Board:
 
 @contextmanager
 def _showing(board: _Board) -> Iterator[None]:
+    if not err.shows_progress:
+        yield
+        return
     if sys.stderr.isatty() and err.is_interactive:
         with Live(console=err, transient=True, get_renderable=board.bars, refresh_per_second=8):
             yield

@@ -34,6 +34,7 @@ from discreet.privacy.private import Private
 from discreet.privacy.unit_account import UnitAccount
 from discreet.retrieval.documents import StoredText
 from discreet.retrieval.embedding import Embedder
+from discreet.retrieval.public import digest_of
 from discreet.retrieval.store import Store
 from discreet.retrieval.vectors import LARGEST
 from discreet.synthesis.aug_pe import AugPE
@@ -88,10 +89,11 @@ class Synthetic:
     def write(self, path: Path) -> None:
         """Write the corpus, one JSON object a line, and its receipt beside it."""
         lines = [json.dumps({"text": t.text} | ({"keyword": t.keyword} if t.keyword else {})) for t in self.kept]
+        corpus = "".join(line + "\n" for line in lines)
         about = {"receipt": self.receipt.describe(), "plan": self.plan, "written": len(self.texts), "kept": len(lines)}
+        about["sha256"] = digest_of(corpus.encode())
         try:
-            receipt = json.dumps(about, indent=1) + "\n"
-            replace_files({receipt_path(path): receipt, path: "".join(line + "\n" for line in lines)})
+            replace_files({receipt_path(path): json.dumps(about, indent=1) + "\n", path: corpus})
         except OSError as error:
             raise StoreError(
                 f"The corpus could not be written to {path}: {error.strerror}. It is paid and kept in the vault: make "

@@ -49,12 +49,14 @@ class Served:
         named: its name and folder.
         config: the server's.
         open_vault: opens it.
+        load: whether the model is loaded now; if not, at the first question that needs it.
     """
 
-    def __init__(self, named: ServedVault, config: ServeConfig, open_vault: Opener) -> None:
+    def __init__(self, named: ServedVault, config: ServeConfig, open_vault: Opener, *, load: bool = True) -> None:
         self.name, self.longest = named.name, 0.0
         self.vault = open_vault(Path(named.path))
-        self.vault.components.load()
+        if load:
+            self.vault.components.load()
         configured = tuple(one for one in config.presets if not one.vaults or named.name in one.vaults)
         _ = self.vault.history, self.vault.corpus  # made here, so that other threads find them made
         self._pipeline = self.vault.pipeline

@@ -1,0 +1,13 @@
+"""LlamaIndex asks a vault: python llamaindex_engine.py FOLDER, or a URL with the key in DISCREET_KEY."""
+
+import sys
+
+from discreet.adapters.llamaindex import DiscreetQueryEngine
+from discreet.adapters.source import open_source
+
+engine = DiscreetQueryEngine(open_source(sys.argv[1]))
+
+for question in ("How many patients have numb thumbs?", "Which patient has numb thumbs?"):
+    response = engine.query(question)
+    print(f"{response.metadata['status']}: {response}")
+    print(f"  source nodes: {len(response.source_nodes)}; paid: epsilon {response.metadata['epsilon']:.3g}")

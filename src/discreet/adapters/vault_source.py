@@ -1,0 +1,119 @@
+"""A vault in this process as a source of answers: the checks and the allow-list of a server, without HTTP."""
+
+import secrets
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from discreet.adapters.source import Reply
+from discreet.errors import Interrupted, MissingPart
+from discreet.query.latency import at_a_multiple
+from discreet.server.config import ServeConfig, ServedVault
+from discreet.server.front.estimating import error_of
+from discreet.server.front.outcomes import Outcome
+from discreet.server.front.wording import no_answer
+from discreet.server.keeper.presets import FREE
+from discreet.server.keeper.refusals import refusal
+from discreet.server.keeper.served import Served
+from discreet.server.wire import Answered, Charge, Question, Refused, WireError, encode
+from discreet.vault import Vault
+
+_NAME = "vault"
+_WORDS = {
+    "invalid_request": "The question, or a parameter of it, is not valid for this vault. Nothing was paid. The "
+    "custodian finds the reason with: discreet ask VAULT QUESTION.",
+    "model_not_found": "The vault has no model of this name. Leave it out, or name an algorithm such as 'consensus'.",
+    "interrupted": "The question was broken off after it may have been paid. The custodian finds the charge with: "
+    "discreet budget VAULT.",
+    "internal_error": "An unexpected error broke the question off. Its details may be private, and are withheld.",
+}
+"""Messages in place of those of the server that name its routes."""
+_WHY = " The custodian finds the whole reason with: discreet ask VAULT QUESTION."
+
+
+class VaultSource:
+    """A vault in this process.
+
+    The documents lie open in this process. Use it in programs of the custodian alone, and a server for others.
+
+    Args:
+        vault: the folder of a vault, or an open vault.
+        model: the name of a model, as a server has them: "" (the default), "consensus", "free", ...
+        epsilon: the most that a question may cost; the model's own price if None.
+        quantum: seconds; replies come at multiples of it. 0 for no wait (docs/privacy-details.md, "Time").
+
+    Raises:
+        DiscreetError: if the vault cannot be opened, or the quantum is out of range.
+    """
+
+    def __init__(
+        self, vault: str | Path | Vault, *, model: str = "", epsilon: float | None = None, quantum: float = 0.0
+    ) -> None:
+        self._vault = vault if isinstance(vault, Vault) else Vault.open(vault)
+        config = ServeConfig((ServedVault(_NAME, str(self._vault.path)),), state="", quantum=quantum)
+        self._served = Served(config.vaults[0], config, lambda _: self._vault, load=False)
+        self._model, self._epsilon, self._quantum = model, epsilon, quantum
+
+    def ask(self, question: str, choices: Sequence[str] = ()) -> Reply:
+        """Ask one question, and pay for it; see `AnswerSource`.
+
+        Raises:
+            Interrupted: if Ctrl-C was pressed.
+        """
+        asked = Question(secrets.token_hex(16), _NAME, self._model, question, tuple(choices), self._epsilon)
+        with at_a_multiple(self._quantum), self._vault.turn:
+            reply = self._reply(asked)
+        if isinstance(reply, Interrupted):
+            raise reply
+        return reply
+
+    def describe(self) -> dict[str, Any]:
+        """Return the arguments of `open_source`; see `AnswerSource`."""
+        options = {"model": self._model, "epsilon": self._epsilon, "quantum": self._quantum}
+        return {"where": str(self._vault.path), **options}
+
+    def _reply(self, asked: Question) -> Reply | Interrupted:
+        """Return the reply that a server would give. An error ends here: its text and its frames may be private."""
+        try:
+            encode(asked)
+        except WireError:
+            return _refused(Refused("invalid_request"))
+        try:
+            answered = self._served.answer(asked)
+            encode(answered)  # the server's allow-list
+        except Interrupted as error:
+            return Interrupted(error.epsilon)
+        except MissingPart as error:  # its text names packages, and nothing was paid
+            return Reply.of_refusal(str(error), "missing_part", epsilon=0.0)
+        except Exception as error:
+            refused = refusal(error, self._paid(asked))
+        else:
+            return self._answered(answered, asked)
+        return _refused(refused)
+
+    def _paid(self, asked: Question) -> Charge:
+        try:
+            return self._served.paid(asked.id)
+        except Exception:  # the charge must be known, also if the ledger cannot be read
+            return self._served.most(asked)
+
+    def _answered(self, found: Answered, asked: Question) -> Reply:
+        unit, free = self._vault.settings.unit_field, self._model == FREE
+        outcome = Outcome(asked.id, 0, self._model, unit, free, False, found.answer)
+        paid = outcome.receipt["payment"] != "nobody"
+        about = {
+            **found.answer,
+            "receipt": outcome.receipt,
+            "question_id": asked.id if paid else None,
+            "replayed": bool(outcome.receipt["reused"]) and not paid,
+            "key": {"left": found.answer["remaining"]},
+        }
+        return Reply.of_answer(no_answer(outcome) or str(found.answer["text"]), about)
+
+
+def _refused(found: Refused) -> Reply:
+    words = _WORDS.get(found.code) or str(error_of(found).body()["error"]["message"])
+    if found.code == "cannot_answer":
+        words += _WHY
+    numbers = {"asked": found.asked, "left": found.left, "would_fit": found.would_fit}
+    return Reply.of_refusal(words, found.code, epsilon=found.paid.epsilon, **numbers)

@@ -1,0 +1,94 @@
+"""`discreet schema`, `--quiet`, NO_COLOR, completion and manual pages."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+from typer.testing import CliRunner
+
+from discreet.cli import progress
+from discreet.cli.app import app
+from discreet.cli.man import write_pages
+from discreet.cli.output import err
+from discreet.cli.schema import FOLDER, SCHEMAS, find_schemas
+from tests.cli.json_schemas import commands_with_json
+
+ROW = {"id": "d", "unit": "p", "text": "Ana has winter hand."}
+
+
+def run(*arguments: object) -> str:
+    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_every_command_with_json_has_a_schema() -> None:
+    assert [name for name in commands_with_json() if not find_schemas(name)] == []
+
+
+def test_every_schema_belongs_to_a_command() -> None:
+    assert {one for name in commands_with_json() for one in find_schemas(name)} | {"error"} == set(SCHEMAS)
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_schema_is_one_and_describes_what_it_requires(name: str) -> None:
+    schema = json.loads((FOLDER / f"{name}.json").read_text())
+    Draft202012Validator.check_schema(schema)
+    assert set(schema["required"]) <= set(schema["properties"])
+
+
+def test_schema_is_printed_by_the_name_of_a_command() -> None:
+    assert run("schema").split() == SCHEMAS
+    assert json.loads(run("schema", "key", "issue"))["title"] == "What discreet key-issue prints with --json"
+    assert '"An answer of discreet' in run("schema", "ask")
+
+
+def test_unknown_schema_is_explained() -> None:
+    done = CliRunner().invoke(app, ["schema", "budgt"])
+    assert done.exit_code == 2
+    assert "Did you mean budget" in done.output
+
+
+@pytest.mark.parametrize("where", ["before", "after"])
+def test_quiet_shows_no_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    monkeypatch.setattr(progress, "FIRST_LINE", 0.0)
+    monkeypatch.setattr(err, "shows_progress", True)
+    notes = tmp_path / "notes.jsonl"
+    notes.write_text("\n".join(json.dumps(ROW | {"id": f"d{n}", "unit": f"p{n}"}) for n in range(2000)))
+    run("init", tmp_path / "v", "--epsilon", 8, "--delta", 1e-6, "--embedder", "hashing", "--unit-field", "unit")
+    command = ["add", tmp_path / "v", notes, "--yes"]
+    done = CliRunner().invoke(
+        app, [str(one) for one in (["--quiet", *command] if where == "before" else [*command, "--quiet"])]
+    )
+    assert done.exit_code == 0
+    assert "so far" not in done.stderr
+    assert " left" not in done.stderr
+
+
+@pytest.mark.parametrize("name", ["NO_COLOR", "TERM"])
+def test_output_has_no_colour_where_none_is_wanted(name: str) -> None:
+    value = {"NO_COLOR": "1", "TERM": "dumb"}[name]
+    command = [sys.executable, "-m", "discreet", "budget", "no-such-vault"]
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {name: value}, check=False)
+    assert done.returncode == 2
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_of_a_shell_is_shown(shell: str) -> None:
+    command = [sys.executable, "-c", "from discreet.cli import main; main()", "--show-completion", shell]
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"SHELL": shell}, check=False)
+    assert "complete" in done.stdout.lower(), done.stderr
+
+
+def test_manual_has_a_page_for_each_command(tmp_path: Path) -> None:
+    pages = {path.name for path in write_pages(tmp_path)}
+    assert {f"discreet-{name.replace(' ', '-')}.1" for name in commands_with_json()} <= pages
+    page = (tmp_path / "discreet-undo.1").read_text()
+    assert page.startswith('.TH "DISCREET-UNDO" 1')
+    assert "\n.SH OPTIONS\n" in page
+    assert "\\-\\-yes" in page
