@@ -311,6 +311,25 @@ def test_old_transaction_keeps_the_bytes_due(server: Server, store: PostgresStor
     opened.close()
 
 
+def test_erased_texts_leave_the_log_of_writes() -> None:
+    with vector_server(wal_recycle="off") as server:
+        store = make(server.url, SIZE)
+        fill(store, [(1, "anna", [1]), (2, "bert", [2])])
+        secret = entry(1, "anna", [1])[1][0].text.encode()
+        assert holds(server, secret)
+        store.remove_unit("anna")
+        with psycopg.connect(server.url, autocommit=True) as connection:
+            connection.execute("select pg_switch_wal()")
+            connection.execute("checkpoint")
+        assert not holds(server, secret)
+        assert holds(server, entry(2, "bert", [2])[1][0].text.encode())
+        store.close()
+
+
+def holds(server: Server, needle: bytes) -> bool:
+    return any(needle in path.read_bytes() for path in server.data.rglob("*") if path.is_file())
+
+
 def test_statistics_hold_no_names(server: Server, store: PostgresStore) -> None:
     fill(store, [(number, f"person {number % 3}", [1]) for number in range(60)])
     name = store._server.name

@@ -99,12 +99,18 @@ class Server:
                 copy.write_row(row)
 
     @contextmanager
-    def transaction(self, *, reading: bool = False) -> Iterator[None]:
-        """Run the block as a transaction. With `reading`, it sees the state of one moment, and locks nothing."""
+    def transaction(self, *, reading: bool = False, settings: str = "") -> Iterator[None]:
+        """Run the block as a transaction. With `reading`, it sees the state of one moment, and locks nothing.
+
+        Args:
+            reading: whether the block only reads.
+            settings: statements that set what holds for this transaction alone.
+        """
         with explained(), self.turn:
             connection = self._opened()
             with self._uninterrupted():
-                connection.execute(_READING if reading else _WRITING)
+                # One call for all statements: each call waits for the server.
+                connection.execute(f"{_READING if reading else _WRITING}; {settings}")
                 try:
                     yield
                     connection.execute("commit")

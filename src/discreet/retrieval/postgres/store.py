@@ -285,10 +285,9 @@ class PostgresStore(Store):
     def scored(self, vector: Vector) -> PostgresScores:
         """Return all units by their similarity to a vector, at this moment. Read the vectors once."""
         question = self._halves(vector)
-        with self._server.transaction(reading=True):
+        with self._server.transaction(reading=True, settings=_SEARCH):
             check_exact(self._server)
             last = int(self._rows("select next - 1 from store")[0][0])
-            self._rows(_SEARCH)
             found = self._rows(SCORES.format(extension=self._extension), question)
             numbers, best = unpacked(found[0][0])
             self._units = units = self._units.of(numbers, self._read_units)
