@@ -26,6 +26,7 @@ def backup(
     """
     with doing("Copying the vault"):
         made = back_up(vault, output)
+    settings = read_config(vault)
     manifest, in_database = made.manifest, made.manifest.ledger != "file"
     if as_json:
         print_json(
@@ -35,6 +36,7 @@ def backup(
                 "files": len(manifest.files),
                 "bytes": made.size,
                 "ledger": manifest.ledger,
+                "documents": "postgresql" if is_postgres(settings.store) else "file",
                 "questions": None if in_database else manifest.questions,
                 "run_left_out": made.run_left_out,
             }
@@ -48,7 +50,6 @@ def backup(
         )
     else:
         out.print(f"Its ledger holds {counted(manifest.questions, 'question')}.")
-    settings = read_config(vault)
     if is_postgres(settings.store):
         out.print(
             "The backup does not contain the documents, which stay in their PostgreSQL database. Back them up: pg_dump "

@@ -150,7 +150,7 @@ class Server:
                 connection.remove_notice_handler(keep)
         # The detail of the first notice with one: "2 dead row versions cannot be removed yet." in some language.
         counts = [re.match(r"\D*(\d+)", detail) for detail in details if detail]
-        return int(counts[0][1]) if counts and counts[0] else 0
+        return int(counts[0][1]) if counts and counts[0] else 1  # a server that does not say it may have kept rows
 
     @contextmanager
     def _uninterrupted(self) -> Iterator[None]:

@@ -19,6 +19,9 @@ REWRITTEN = ("vector", "chunk", "document", "unit")
 _PLAIN = 3900
 """The largest dimension whose vectors fit into a page of 8 KiB with the rest of their row."""
 
+_MOST = 16_000
+"""The largest dimension of pgvector's vectors in half precision."""
+
 _TABLES = (
     'create table store ("only" bigint primary key check ("only" = 1), version bigint not null, dimension bigint, '
     "key bytea not null, changes bigint not null, next bigint not null, due boolean not null)",
@@ -142,6 +145,11 @@ def prepare(server: Server, dimension: int) -> bytes:
         VaultVersionError: if another version wrote the store.
     """
     check_exact(server)
+    if dimension > _MOST:
+        raise StoreError(
+            f"The embedder makes vectors of {dimension:,} numbers; pgvector holds {_MOST:,}. Use another embedder, or "
+            "a vault with its documents in its folder."
+        )
     if read_dimension(server) is None:
         with server.alone(), server.transaction():
             how = "plain" if dimension <= _PLAIN else "external"
