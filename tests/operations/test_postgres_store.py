@@ -1,6 +1,7 @@
 """A vault whose documents are in PostgreSQL: asked, erased, looked over, backed up, moved and reported."""
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -78,6 +79,18 @@ def test_another_process_sees_what_is_added_and_erased(vault: Vault) -> None:
     assert other.inventory.remove_batch(batch.number) == 14
     assert other.inventory.readmit("p1")
     assert [entry.unit for entry in other.inventory.units()] == ["p99"]
+
+
+def test_erasure_reaches_a_copy_of_the_folder(vault: Vault, tmp_path: Path) -> None:
+    copy = tmp_path / "machine"
+    shutil.copytree(vault.path, copy)
+    made = copy / "claims" / "datastore-text"
+    for erased in (False, True, False):
+        made.mkdir(parents=True, exist_ok=True)
+        if erased:
+            vault.remove_unit("p1")
+        Vault.open(copy).store.close()
+        assert made.exists() is not erased
 
 
 def test_ledger_and_documents_share_a_database(server: Server, tmp_path: Path) -> None:

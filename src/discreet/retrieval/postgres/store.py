@@ -193,7 +193,10 @@ class PostgresStore(Store):
             self._rows("update store set due = true where not due")
             with self._server.transaction():
                 yield
-                self._rows("update store set changes = changes + 1, due = %s", before or self._erased)
+                self._rows(
+                    "update store set changes = changes + 1, erasures = erasures + %s, due = %s",
+                    *(int(self._erased), before or self._erased),
+                )
 
     # -- erasure ---------------------------------------------------------------------------------------------
 
@@ -256,6 +259,11 @@ class PostgresStore(Store):
     def unsettled(self) -> bool:
         """Return whether the files may hold parts of removed documents."""
         return bool(self._rows("select due from store")[0][0])
+
+    @property
+    def erasures(self) -> int:
+        """The number of times that documents were erased or replaced, by any process on any machine."""
+        return int(self._rows("select erasures from store")[0][0])
 
     def _remove(self, condition: str, value: object) -> int:
         if not self._rows(f"select 1 from document where {condition} limit 1", value):

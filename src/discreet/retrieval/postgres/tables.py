@@ -24,7 +24,8 @@ _MOST = 16_000
 
 _TABLES = (
     'create table store ("only" bigint primary key check ("only" = 1), version bigint not null, dimension bigint, '
-    "key bytea not null, changes bigint not null, next bigint not null, due boolean not null)",
+    "key bytea not null, changes bigint not null, erasures bigint not null, next bigint not null, "
+    "due boolean not null)",
     # Numbers are not reused, so that a stale number cannot name another unit.
     "create table unit (id bigint generated always as identity primary key, tie bytea unique not null, "
     "name bytea not null)",
@@ -90,7 +91,7 @@ def make_store(server: Server) -> None:
             name, columns = table.removesuffix(")").split(" (")
             for column in columns.split(", "):
                 server.rows(f"alter table {name} alter column {column} set statistics 0")
-        server.rows("insert into store values (1, %s, null, %s, 0, 1, false)", VERSION, secrets.token_bytes(32))
+        server.rows("insert into store values (1, %s, null, %s, 0, 0, 1, false)", VERSION, secrets.token_bytes(32))
 
 
 def drop_store(server: Server) -> None:
