@@ -288,6 +288,14 @@ def test_killed_writer_changes_nothing(server: Server, store: PostgresStore) -> 
     opened.close()
 
 
+def test_transaction_that_was_left_open_is_not_used(server: Server, store: PostgresStore) -> None:
+    store._server._opened().execute("begin isolation level repeatable read; select 1")
+    other = again(store, server)
+    fill(other, [(9, "dora", [1])])
+    other.close()
+    assert len(store.nearest_units(direction(1), 9)) == 4
+
+
 def test_child_process_has_a_connection_of_its_own(store: PostgresStore) -> None:
     child = os.fork()
     if not child:

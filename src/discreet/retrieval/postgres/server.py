@@ -109,9 +109,9 @@ class Server:
         with explained(), self.turn:
             connection = self._opened()
             with self._uninterrupted():
-                # One call for all statements: each call waits for the server.
-                connection.execute(f"{_READING if reading else _WRITING}; {settings}")
                 try:
+                    # One call for all statements: each call waits for the server.
+                    connection.execute(f"{_READING if reading else _WRITING}; {settings}")
                     yield
                     connection.execute("commit")
                 except BaseException:  # also Ctrl-C
@@ -124,12 +124,12 @@ class Server:
         """Hold the writers' lock of this store during the block. The server frees it if the connection ends."""
         with explained(), self.turn:
             connection = self._opened()
-            connection.execute(f"select pg_advisory_lock({self._lock})")
             try:
+                connection.execute(f"select pg_advisory_lock({self._lock})")
                 with self._uninterrupted():
                     yield
             finally:
-                with suppress(Exception):  # a broken connection holds no lock
+                with suppress(Exception):  # a broken connection holds no lock, nor does one that waited in vain
                     connection.execute(f"select pg_advisory_unlock({self._lock})")
 
     def rewrite(self, table: str) -> int:
@@ -182,6 +182,9 @@ def _answers(connection: "Connection[Any]") -> bool:
     """Return whether the server is there. After its restart this costs a round trip, and no question."""
     import psycopg
 
+    if connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:  # Ctrl-C left a transaction
+        connection.close()
+        return False
     try:
         connection.execute("select 1")
     except psycopg.OperationalError:
