@@ -1,9 +1,10 @@
-"""The search of a store in PostgreSQL: one statement in one transaction reads all vectors, and returns 12 bytes a unit.
+"""The search of a store in PostgreSQL: one statement in one transaction reads all vectors, and returns 12 bytes each.
 
-The server computes the best score of each unit. A score is a sum of products of whole numbers, which float32 holds
+The server computes the score of each chunk. A score is a sum of products of whole numbers, which float32 holds
 without rounding (`vectors`), so that no order of rows, no number of parallel workers and no instruction set changes a
-bit. The ranks are computed here (`Ranks`), as in the embedded store. The statement groups all rows, so that no index
-of vectors could serve it.
+bit. The best score of each unit and the ranks are computed here (`Ranks`), as in the embedded store: to group the rows
+on the server takes as long as their scores. The statement asks for all rows in no order, so that no index of vectors
+could serve it.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,9 +25,8 @@ _ROW = np.dtype([("unit", ">i8"), ("score", ">f4")])
 
 # The operator <#> returns minus the score.
 SCORES = (
-    "select string_agg(int8send(unit) || float4send(best::real), ''::bytea) from "
-    "(select unit, min(v operator({extension}.<#>) %s::{extension}.halfvec) as best from vector group by unit) "
-    "as scored"
+    "select string_agg(int8send(unit) || "
+    "float4send((v operator({extension}.<#>) %s::{extension}.halfvec)::real), ''::bytea) from vector"
 )
 # Rows that were added after the search do not count: `id <= last`.
 BEST = (
@@ -96,8 +96,10 @@ class Units:
 def unpacked(content: bytes | None) -> tuple[Numbers, Vector]:
     """Return the numbers of all units in order, and their best scores."""
     rows = np.frombuffer(content or b"", _ROW)
-    order = np.argsort(rows["unit"])
-    return rows["unit"][order].astype(np.int64), -rows["score"][order].astype(np.float32)
+    units, scores = rows["unit"].astype(np.int64), -rows["score"].astype(np.float32)
+    order = np.argsort(units, kind="stable")  # fast where rows come in the order of their units, as they often do
+    numbers, starts = np.unique(units[order], return_index=True)
+    return numbers, np.maximum.reduceat(scores[order], starts) if len(starts) else scores
 
 
 def halves(vector: Vector) -> str:

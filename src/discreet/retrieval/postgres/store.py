@@ -11,7 +11,7 @@ crash makes up for it. The server's write-ahead log, its copies and its backups 
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +24,12 @@ from discreet.retrieval.postgres.scores import BEST, SCORES, PostgresScores, See
 from discreet.retrieval.postgres.server import Server
 from discreet.retrieval.postgres.tables import (
     REWRITTEN,
-    check_exact,
     drop_store,
     find_extension,
     make_store,
     prepare,
     read_dimension,
+    read_last,
 )
 from discreet.retrieval.respelling import Merge, tie
 from discreet.retrieval.store import Hit, Piece, Store, digest
@@ -37,7 +37,7 @@ from discreet.retrieval.tombstones import now, unit_hash
 from discreet.retrieval.vectors import Vector, half_numbers, scale_of
 from discreet.system.database_url import check_no_password
 
-_SEARCH = "set local enable_indexscan = off; set local jit = off; set local work_mem = '128MB'"
+_SEARCH = "set local enable_indexscan = off; set local jit = off"
 
 
 class PostgresStore(Store):
@@ -294,8 +294,7 @@ class PostgresStore(Store):
         """Return all units by their similarity to a vector, at this moment. Read the vectors once."""
         question = self._halves(vector)
         with self._server.transaction(reading=True, settings=_SEARCH):
-            check_exact(self._server)
-            last = int(self._rows("select next - 1 from store")[0][0])
+            last = read_last(self._server)
             found = self._rows(SCORES.format(extension=self._extension), question)
             numbers, best = unpacked(found[0][0])
             self._units = units = self._units.of(numbers, self._read_units)
@@ -307,8 +306,10 @@ class PostgresStore(Store):
     def passages(self, hits: Sequence[Hit]) -> list[Passage | None]:
         """Return the best chunk of each found unit, read at one moment. Of equal chunks, take the first by its text."""
         texts: dict[tuple[Seen, int], str] = {}
-        with self._server.transaction(reading=True):
-            for seen in {hit.where[2] for hit in hits}:
+        searches = {hit.where[2] for hit in hits}
+        # The hits of one search need one statement, which reads at one moment by itself.
+        with self._server.transaction(reading=True) if len(searches) > 1 else nullcontext():
+            for seen in searches:
                 own = [hit.where for hit in hits if hit.where[2] == seen]
                 numbers, least = [number for number, _, _ in own], [-score for _, score, _ in own]
                 statement = BEST.format(extension=self._extension)

@@ -54,7 +54,7 @@ _EXTENSION = (
 )
 _INDEXES = (
     "select 1 from pg_index join pg_class on pg_class.oid = indexrelid join pg_am on pg_am.oid = relam "
-    "where indrelid = 'vector'::regclass and amname != 'btree' limit 1"
+    "where indrelid = 'vector'::regclass and amname != 'btree'"
 )
 
 _NO_VECTORS = (
@@ -167,5 +167,18 @@ def check_exact(server: Server) -> None:
     Raises:
         StoreError: if there is one.
     """
-    if server.rows(_INDEXES):
+    read_last(server)
+
+
+def read_last(server: Server) -> int:
+    """Return the number of the last chunk that was stored, after a check that no index of vectors exists.
+
+    Raises:
+        StoreError: if there is one, or if the store is damaged.
+    """
+    found = server.rows(f"select next - 1, exists ({_INDEXES}) from store")
+    if len(found) != 1:
+        raise StoreError(DAMAGED)
+    if found[0][1]:
         raise StoreError(_APPROXIMATE.format(name=server.name))
+    return int(found[0][0])
