@@ -33,7 +33,8 @@ class VaultConfig:
         ledger_name: the ledger's name in its database.
         secret_digest: the digest of the vault's secret; it detects a wrong secret.
         people: the approximate number of units that the custodian declared: public; 0 if none was declared.
-        store: the name of the store that keeps the documents.
+        store: the name of the store that keeps the documents, or the URL of its PostgreSQL database.
+        store_name: the store's name in its database.
     """
 
     version: int
@@ -52,6 +53,7 @@ class VaultConfig:
     fields: dict[str, str] = field(default_factory=dict)
     people: int = 0
     store: str = DEFAULT_STORE
+    store_name: str = ""
 
     def __post_init__(self) -> None:
         if self.payment not in PAYMENTS:
@@ -83,6 +85,8 @@ def _to_json(settings: VaultConfig) -> dict[str, Any]:
     content = asdict(settings)
     if settings.store == DEFAULT_STORE:
         del content["store"]
+    if not settings.store_name:
+        del content["store_name"]
     return content
 
 

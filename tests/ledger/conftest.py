@@ -128,9 +128,9 @@ def _children(pid: int) -> list[int]:
 
 
 @contextmanager
-def server_of_our_own(folder: Path | None = None, **settings: object) -> Iterator[Server]:
+def server_of_our_own(folder: Path | None = None, programs: Path | None = None, **settings: object) -> Iterator[Server]:
     """A server with such settings, while it is needed; its files are made in `folder`, if one is given."""
-    programs = binaries()
+    programs = programs or binaries()
     if programs is None:
         pytest.skip("PostgreSQL is tested where its server is installed: initdb was not found")
     # Not in pytest's folder, which other users cannot enter; and short, since a socket's name must be.

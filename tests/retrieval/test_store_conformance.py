@@ -1,5 +1,6 @@
 """All stores pass the conformance suite."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.retrieval.embedded_store import EmbeddedStore
+from discreet.retrieval.store import Store
 from discreet.testing import StoreSuite
 from discreet.testing.plain_store import SCALE, PlainStore
 from discreet.testing.settings import QUICK
@@ -21,8 +23,26 @@ class TestPlainStore(StoreSuite):
 
 class TestEmbeddedStore(StoreSuite):
     @pytest.fixture
-    def make_store(self, tmp_path_factory: pytest.TempPathFactory) -> MakeStore:
-        return lambda: EmbeddedStore(tmp_path_factory.mktemp("store"), SIZE)
+    def folders(self) -> dict[int, Path]:
+        return {}
+
+    @pytest.fixture
+    def make_store(self, tmp_path_factory: pytest.TempPathFactory, folders: dict[int, Path]) -> MakeStore:
+        def make() -> EmbeddedStore:
+            folder = tmp_path_factory.mktemp("store")
+            store = EmbeddedStore(folder, SIZE)
+            folders[id(store)] = folder
+            return store
+
+        return make
+
+    @pytest.fixture
+    def reopen(self, folders: dict[int, Path]) -> Callable[[Store], Store]:
+        return lambda store: EmbeddedStore(folders[id(store)], SIZE)
+
+    @pytest.fixture
+    def read_files(self, folders: dict[int, Path]) -> Callable[[Store], bytes]:
+        return lambda store: b"".join(path.read_bytes() for path in folders[id(store)].iterdir())
 
     @QUICK
     @given(steps=STEPS, query=st.integers(0, 6), count=st.integers(0, 9), threshold=st.sampled_from([-2, 0, 0.3, 0.9]))

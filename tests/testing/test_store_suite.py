@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 
 from discreet.retrieval.documents import Passage
@@ -60,3 +61,80 @@ def test_store_suite_catches_approximate_search() -> None:
 
     with pytest.raises(AssertionError):
         StoreSuite().test_any_history_matches_the_reference(Approximate)
+
+
+def test_store_suite_catches_rounded_scores() -> None:
+    class Rounded(PlainStore):
+        """Adds products in half precision, as a database may do with a compressed index."""
+
+        def _best(self, vector: Vector) -> dict[str, tuple[int, str, str]]:
+            best = super()._best(vector)
+            return {
+                unit: (int(np.float32(score).astype(np.float16)) if abs(score) < 60000 else score // 512 * 512, *_)
+                for unit, (score, *_) in best.items()
+            }
+
+    with pytest.raises(AssertionError):
+        StoreSuite().test_scores_equal_the_reference(Rounded)
+
+
+def test_store_suite_catches_bins_of_several_moments() -> None:
+    class Live(PlainScores):
+        """Searches anew for each bin."""
+
+        def __init__(self, store: PlainStore, vector: Vector) -> None:
+            self._store, self._vector = store, vector
+
+        def _now(self) -> PlainScores:
+            return PlainStore.scored(self._store, self._vector)
+
+        def above(self, threshold: float) -> list[Hit]:
+            return self._now().above(threshold)
+
+        def between(self, low: float, high: float) -> list[Hit]:
+            return self._now().between(low, high)
+
+        def nearest(self, count: int) -> list[Hit]:
+            return self._now().nearest(count)
+
+    class Moving(PlainStore):
+        def scored(self, vector: Vector) -> PlainScores:
+            return Live(self, vector)
+
+    with pytest.raises(AssertionError):
+        StoreSuite().test_bins_of_one_question_are_of_one_moment(Moving, lambda store: store)
+
+
+def test_store_suite_catches_a_rank_that_is_lost() -> None:
+    class Masked(PlainStore):
+        """Leaves out the second of two equally near units, as a search without duplicates does."""
+
+        def nearest_units(self, vector: Vector, count: int) -> list[Passage]:
+            best = self._best(vector)
+            found = super().nearest_units(vector, count)
+            return [
+                near
+                for near, last in zip(found, [None, *found], strict=False)
+                if last is None or best[near.unit][0] != best[last.unit][0]
+            ]
+
+    with pytest.raises(AssertionError):
+        StoreSuite().test_each_unit_takes_one_rank(Masked)
+
+
+def test_store_suite_catches_bytes_that_stay() -> None:
+    class Kept(PlainStore):
+        written = b""
+
+    store = Kept()
+
+    def read(_: object) -> bytes:
+        store.written += b"".join(
+            f"{document.id} {document.unit} {piece.text}".encode() + stored.vector.astype("<f4").tobytes()
+            for (document, pieces), stored in zip(store.held.values(), store.texts(), strict=True)
+            for piece in pieces
+        )
+        return store.written
+
+    with pytest.raises(AssertionError):
+        StoreSuite().test_erased_bytes_are_in_no_file(lambda: store, read)

@@ -8,7 +8,9 @@ import typer
 from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import counted, explained, out, print_json
 from discreet.cli.progress import doing
+from discreet.config import read_config
 from discreet.operations.backup import back_up
+from discreet.system.database_url import is_postgres
 
 
 @app.command()
@@ -24,6 +26,7 @@ def backup(
     """
     with doing("Copying the vault"):
         made = back_up(vault, output)
+    settings = read_config(vault)
     manifest, in_database = made.manifest, made.manifest.ledger != "file"
     if as_json:
         print_json(
@@ -33,6 +36,7 @@ def backup(
                 "files": len(manifest.files),
                 "bytes": made.size,
                 "ledger": manifest.ledger,
+                "documents": "postgresql" if is_postgres(settings.store) else "file",
                 "questions": None if in_database else manifest.questions,
                 "run_left_out": made.run_left_out,
             }
@@ -46,7 +50,14 @@ def backup(
         )
     else:
         out.print(f"Its ledger holds {counted(manifest.questions, 'question')}.")
+    if is_postgres(settings.store):
+        out.print(
+            "The backup does not contain the documents, which stay in their PostgreSQL database. Back them up: pg_dump "
+            f"--schema {settings.store_name} --format custom --file documents.dump DATABASE",
+            markup=False,
+        )
     if made.run_left_out:
         out.print("The backup omits an unfinished synthesis: a run must not continue in two vaults.")
-    out.print("The backup contains documents and units.key without encryption: protect it like the vault.")
+    what = "units.key" if is_postgres(settings.store) else "documents and units.key"
+    out.print(f"The backup contains {what} without encryption: protect it like the vault.")
     out.print("Never use the vault and a restored copy at the same time: they would spend the grant twice.")

@@ -10,7 +10,7 @@ from rich.prompt import FloatPrompt, IntPrompt, Prompt
 
 from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import err, explained, out, print_json
-from discreet.config import PAYMENTS
+from discreet.config import DEFAULT_STORE, PAYMENTS
 from discreet.errors import UsageError
 from discreet.planning.askable import fewest_units
 from discreet.planning.grants import SUGGESTED_EPSILON, check_grant, check_people, suggested_delta
@@ -63,6 +63,12 @@ def init(
     ] = "unit",
     history: Annotated[bool, typer.Option(help="Keep released answers, and reuse them at no cost.")] = True,
     ledger: Annotated[str, typer.Option(help="Keep the ledger in a database: postgresql://user@host/database.")] = "",
+    store: Annotated[
+        str,
+        typer.Option(
+            help="Keep the documents in a database with pgvector: postgresql://user@host/database; or a plug-in's name."
+        ),
+    ] = DEFAULT_STORE,
     accept_claims: Annotated[
         bool, typer.Option("--accept-claims", help="Allow algorithms with a published claim that is no guarantee.")
     ] = False,
@@ -96,6 +102,7 @@ def init(
         payment=payment,
         history=history,
         ledger=ledger,
+        store=store,
         accept_claims=accept_claims,
         fields=declared,
         people=people,

@@ -8,7 +8,9 @@ import typer
 from discreet.cli.app import Json, app
 from discreet.cli.output import counted, explained, out, print_json
 from discreet.cli.progress import doing
+from discreet.config import read_config
 from discreet.operations.restore import restore as restore_backup
+from discreet.system.database_url import is_postgres
 
 
 @app.command()
@@ -55,6 +57,10 @@ def restore(
     if made.other:
         out.print(f"[yellow]The original vault still exists at {made.other}.[/]")
     out.print("Use only this copy from now on: two copies that both answer spend the grant twice.")
+    if is_postgres(read_config(made.vault).store):
+        out.print("The vault uses the current documents in its PostgreSQL database. No erased document came back.")
+        out.print(f"Next: discreet doctor {made.vault}", markup=False)
+        return
     known = "" if made.erased is None else f" Individuals erased in the original since then: {made.erased}."
     out.print(f"Documents erased after the backup are in the vault again. Erase them again.{known}")
     out.print(f"Next: discreet doctor {made.vault}", markup=False)

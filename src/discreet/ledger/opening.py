@@ -1,12 +1,11 @@
 """Creation and opening of a vault's ledger: a file in its folder, or a schema of a PostgreSQL database."""
 
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
 
 from discreet.config import VaultConfig
-from discreet.errors import UsageError
 from discreet.ledger.protocol import VaultLedger
 from discreet.privacy.accounting import Budget
+from discreet.system.database_url import check_no_password
 
 # The ledgers are imported late, because the import of their library takes 0.2 seconds.
 
@@ -23,16 +22,7 @@ def create_ledger(folder: Path, config: VaultConfig, budget: Budget) -> VaultLed
         from discreet.ledger.sqlite import SqliteLedger
 
         return SqliteLedger.create(folder / _FILE, budget, log_questions=config.log_questions)
-    try:
-        address = urlsplit(config.ledger)
-        password = address.password or {"password", "sslpassword"} & parse_qs(address.query).keys()
-    except ValueError:
-        raise UsageError("The ledger URL is invalid. Expected: postgresql://user@host/database.") from None
-    if password:  # the vault stores the URL, where other users may read it
-        raise UsageError(
-            "The ledger URL contains a password, which the vault would store. Remove the password from the URL, and "
-            "set it in PGPASSWORD or in a .pgpass file."
-        )
+    check_no_password(config.ledger, "ledger")
     from discreet.ledger.postgres import PostgresLedger
 
     return PostgresLedger.create(config.ledger, config.ledger_name, budget, log_questions=config.log_questions)

@@ -11,6 +11,7 @@ from discreet.operations.read_only import looking
 from discreet.retrieval.embedding import EMBEDDERS
 from discreet.retrieval.schema import MIGRATIONS, VERSION
 from discreet.retrieval.sqlite_errors import explained
+from discreet.system.database_url import is_postgres
 
 TEXTS, VECTORS = "store.sqlite", "vectors.f32"
 _NUMBER = 4
@@ -21,6 +22,11 @@ _OPEN = "Open the store, which removes them: discreet budget VAULT."
 def check_store(folder: Path, settings: VaultConfig) -> Iterator[Finding]:
     """Check the store: it opens, it is whole, no erased documents remain in it, and its vectors are complete."""
     store = folder / "store"
+    if is_postgres(settings.store):
+        from discreet.operations.check_postgres_store import check_postgres_store
+
+        yield from check_postgres_store(settings)
+        return
     if settings.store != DEFAULT_STORE:
         yield warning(
             "store", f"discreet has no checks for the store '{settings.store}'.", "Use the checks of that store."

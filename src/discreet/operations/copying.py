@@ -21,6 +21,7 @@ from discreet.ledger.database import connect, explained, missing
 from discreet.operations.check_ledger import LEDGER
 from discreet.operations.check_store import TEXTS, VECTORS
 from discreet.retrieval.sqlite_errors import explained as store_explained
+from discreet.system.database_url import is_postgres
 
 STORE, RUN = "store", Path("synthesis/run.jsonl")
 _KEPT_OF_SYNTHESIS = Path("synthesis/done.json")
@@ -29,13 +30,14 @@ _TEMPORARY = (f"{LEDGER}*", "vault.json.new", "*.part", ".*", "adding.*", "fligh
 
 
 def copy_files(folder: Path, target: Path, settings: VaultConfig) -> None:
-    """Copy the vault at `folder` into the new folder `target`.
+    """Copy the vault at `folder` into the new folder `target`. Documents and a ledger in PostgreSQL stay there.
 
     Raises:
         UsageError: if the vault has a store of a plug-in, which only its own tools can copy.
         StoreError, LedgerError: if a file is missing or cannot be read, or if the disk is full.
     """
-    if settings.store != DEFAULT_STORE:
+    elsewhere = is_postgres(settings.store)
+    if settings.store != DEFAULT_STORE and not elsewhere:
         raise UsageError(
             f"The vault has the store '{settings.store}'. Only vaults with the store '{DEFAULT_STORE}' can be copied. "
             "Stop all processes that use the vault, then back up its folder and its store with their own tools."
@@ -45,7 +47,10 @@ def copy_files(folder: Path, target: Path, settings: VaultConfig) -> None:
         for path in plain_files(folder):
             with suppress(FileNotFoundError):  # another process removed the file, such as a public corpus
                 _copy(folder / path, target / path)
-        _copy_store(folder / STORE, target / STORE)
+        if elsewhere:  # documents in PostgreSQL stay in their database, as a ledger does
+            (target / STORE).mkdir(mode=0o700)
+        else:
+            _copy_store(folder / STORE, target / STORE)
     if not settings.ledger:
         copy_ledger(folder / LEDGER, target / LEDGER)
 

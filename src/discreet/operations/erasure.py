@@ -11,6 +11,7 @@ from typing import Any
 from discreet.export.vectors import FOLDER as EXPORTS
 from discreet.retrieval.documents import canonical_unit
 from discreet.retrieval.sealed_corpus import unit_key
+from discreet.system.database_url import is_postgres
 from discreet.vault import Vault
 from discreet.vault.derived_data import SYNTHESIS
 
@@ -76,6 +77,8 @@ def erasure_report(vault: Vault, unit: str) -> ErasureReport:
 
 def _remains(vault: Vault, erased: bool, paid: frozenset[str], spent: float | None) -> Iterator[Remainder]:
     folder = vault.path
+    in_database = is_postgres(vault.settings.store)
+    where = "the store's database" if in_database else "VAULT/store"
     if answers := _lines(folder / "history.jsonl"):
         yield Remainder(
             f"released answers in VAULT/history.jsonl ({answers})",
@@ -113,8 +116,18 @@ def _remains(vault: Vault, erased: bool, paid: frozenset[str], spent: float | No
         )
     if erased:
         yield Remainder(
-            "a keyed hash of the name in VAULT/store, with the time of the erasure",
+            f"a keyed hash of the name in {where}, with the time of the erasure",
             "it refuses later documents of this individual. To remove it: discreet readmit",
+        )
+    if in_database:
+        yield Remainder(
+            "the write-ahead log, replicas, archives and dumps of the store's database",
+            "the server keeps what was written until it recycles these files. docs/erasure.md has the commands",
+        )
+    if vault.store.unsettled():
+        yield Remainder(
+            "bytes of erased documents in the store's files",
+            "another process writes now, or reads an older state. Run discreet doctor later",
         )
     yield Remainder(
         "copies of the vault, and the source files of the documents",

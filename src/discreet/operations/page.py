@@ -8,6 +8,7 @@ from discreet.operations.markup import Markup, element, listed, page, paragraph,
 from discreet.operations.odds import percent
 from discreet.operations.releases import outcome
 from discreet.operations.report import Report
+from discreet.system.database_url import is_postgres
 
 MOST_ROWS = 1000
 """The number of newest questions in the list. The counts include all questions."""
@@ -240,6 +241,7 @@ def _settings(report: Report) -> Markup:
         ("Texts of questions in the ledger", _yes(settings.log_questions)),
         ("Released answers are kept", f"{_yes(settings.history)}, with their questions" * settings.history or "no"),
         ("Ledger", "in a PostgreSQL database" if settings.ledger else "in the vault"),
+        ("Documents", "in a PostgreSQL database" if is_postgres(settings.store) else "in the vault"),
         ("Claims that are no guarantees", "accepted" if settings.accept_claims else "refused"),
         *report.versions.items(),
     ]

@@ -3,14 +3,14 @@
 import json
 import sqlite3
 from collections import defaultdict
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection
 
-from discreet.config import VaultConfig
+from discreet.config import VaultConfig, read_config
 from discreet.errors import StoreError
 from discreet.ledger.encoding import counted, stream, unpack, unpack_part
 from discreet.ledger.integrity import budget_of, read_grant
@@ -20,6 +20,7 @@ from discreet.operations.check_store import TEXTS
 from discreet.operations.read_only import looking
 from discreet.privacy.accounting import Spending
 from discreet.retrieval.sqlite_errors import explained
+from discreet.system.database_url import is_postgres
 
 EXPORT = "export-vectors"
 _OUTCOMES = {"public": "nothing was released", None: "interrupted"}
@@ -105,11 +106,21 @@ def erasures(folder: Path) -> list[Erasure] | None:
     Raises:
         StoreError: if the store cannot be read.
     """
+    settings = read_config(folder)
+    if is_postgres(settings.store):
+        return _erasures_in_database(settings)
     path = folder / "store" / TEXTS
     if not path.exists():
         return []
     with explained(), looking(path) as database:
         return _erasures(database)
+
+
+def _erasures_in_database(settings: VaultConfig) -> list[Erasure]:
+    from discreet.retrieval.postgres.server import Server
+
+    with closing(Server(settings.store, settings.store_name)) as server:
+        return [Erasure(*row) for row in server.rows("select time, documents, unit from tombstone order by time")]
 
 
 def _erasures(database: sqlite3.Connection) -> list[Erasure] | None:

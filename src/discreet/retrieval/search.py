@@ -5,6 +5,7 @@ texts of units that are dealt to voters are read (`Store.passages`).
 """
 
 import sqlite3
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -146,19 +147,18 @@ def _described(units: Sequence[tuple[Any, Any]]) -> tuple[NDArray[np.uint64], by
     return ties, b"".join(names), np.cumsum([len(name) for name in names], dtype=np.int64)
 
 
-class Snapshot:
-    """The `Scored` of the embedded store. Later additions and removals do not change it."""
+class Ranks(ABC):
+    """A `Scored` in memory: exact scores of units, ranked. Later additions and removals do not change it."""
 
-    def __init__(self, index: Index, scores: Vector, best: Vector, unit: float) -> None:
+    def __init__(self, best: Vector, ties: NDArray[np.uint64], unit: float) -> None:
         """Keep exact scores.
 
         Args:
-            index: the rows and units.
-            scores: the scores of all rows, shape (rows,).
             best: the best score of each unit, shape (units,).
+            ties: 128 bits of a keyed hash of each unit, shape (units, 2).
             unit: the score of similarity 1.
         """
-        self._index, self._scores, self._best, self._unit = index, scores, best, unit
+        self._best, self._ties, self._unit = best, ties, unit
 
     def above(self, threshold: float) -> list[Hit]:
         """Return every unit whose similarity is at least `threshold`, nearest first."""
@@ -180,9 +180,29 @@ class Snapshot:
     def _ranked(self, chosen: NDArray[np.bool_]) -> NDArray[np.intp]:
         """Return the indices of the chosen units with rows, nearest first; a keyed hash of the unit breaks ties."""
         places = np.flatnonzero(chosen & (self._best > -np.inf))
-        ties = self._index.ties[places]
+        ties = self._ties[places]
         order: NDArray[np.intp] = np.lexsort((ties[:, 1], ties[:, 0], -self._best[places]))
         return places[order]
+
+    @abstractmethod
+    def _hits(self, places: NDArray[np.intp]) -> list[Hit]:
+        """Return the units at `places`, in this order."""
+
+
+class Snapshot(Ranks):
+    """The `Scored` of the embedded store."""
+
+    def __init__(self, index: Index, scores: Vector, best: Vector, unit: float) -> None:
+        """Keep exact scores.
+
+        Args:
+            index: the rows and units.
+            scores: the scores of all rows, shape (rows,).
+            best: the best score of each unit, shape (units,).
+            unit: the score of similarity 1.
+        """
+        super().__init__(best, index.ties, unit)
+        self._index, self._scores = index, scores
 
     def _hits(self, places: NDArray[np.intp]) -> list[Hit]:
         """Return the units with their numbers and the rows of their best chunks, in the order of `places`."""

@@ -1,4 +1,4 @@
-"""Open the store that a vault's settings name: a built-in one, or one of a plug-in."""
+"""Open the store that a vault's settings name: a built-in one, one in PostgreSQL, or one of a plug-in."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -7,10 +7,11 @@ from typing import Any
 
 from discreet import plugins
 from discreet.config import DEFAULT_STORE, VaultConfig
-from discreet.errors import UnknownName
+from discreet.errors import UnknownName, UsageError
 from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.respelling import Merge
 from discreet.retrieval.store import Store, StoreType
+from discreet.system.database_url import is_postgres
 
 STORES: dict[str, StoreType] = {DEFAULT_STORE: EmbeddedStore}
 """The built-in stores, by name."""
@@ -29,6 +30,23 @@ def load_store_type(name: str) -> StoreType:
     if found is None:
         raise UnknownName("store", name, {*STORES, *plugins.find_names(plugins.STORES)})
     return found
+
+
+def store_type_of(config: VaultConfig) -> StoreType:
+    """Return the store of a vault: the one at the URL of a PostgreSQL database, or the one of a name.
+
+    Raises:
+        UnknownName, UsageError: see `load_store_type`.
+    """
+    if not is_postgres(config.store):
+        if ":" in config.store:  # such an address may hold a password
+            raise UsageError(
+                "The store is neither a name nor the URL of a PostgreSQL database: postgresql://user@host/database."
+            )
+        return load_store_type(config.store)
+    from discreet.retrieval.postgres.store import PostgresStoreType
+
+    return PostgresStoreType(config.store, config.store_name)
 
 
 def find_defect(store_type: Any) -> str:
@@ -54,7 +72,7 @@ def open_store(config: VaultConfig, folder: Path, dimension: Callable[[], int], 
         StoreError, VaultVersionError: if the store cannot be read, is damaged, or has another version.
         UnknownName, UsageError: see `load_store_type`.
     """
-    store_type = load_store_type(config.store)
+    store_type = store_type_of(config)
     return store_type(folder, store_type.stored_dimension(folder) or dimension(), merge)
 
 
@@ -65,7 +83,7 @@ def stored_dimension(config: VaultConfig, folder: Path) -> int | None:
         StoreError: if the store cannot be read, or is damaged.
         UnknownName, UsageError: see `load_store_type`.
     """
-    return load_store_type(config.store).stored_dimension(folder)
+    return store_type_of(config).stored_dimension(folder)
 
 
 def count_units(config: VaultConfig, folder: Path) -> int:
@@ -76,7 +94,7 @@ def count_units(config: VaultConfig, folder: Path) -> int:
         VaultVersionError: if another version wrote it.
         UnknownName, UsageError: see `load_store_type`.
     """
-    store_type = load_store_type(config.store)
+    store_type = store_type_of(config)
     dimension = store_type.stored_dimension(folder)
     if dimension is None:
         return 0

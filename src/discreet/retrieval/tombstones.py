@@ -18,20 +18,22 @@ def bury(database: sqlite3.Connection, key: bytes, unit: str, documents: int) ->
     database.execute(
         "insert into tombstone values (?, ?, ?) on conflict (unit) do update set time = excluded.time, "
         "documents = documents + excluded.documents",
-        (_hash(key, unit), now(), documents),
+        (unit_hash(key, unit), now(), documents),
     )
 
 
 def readmit(database: sqlite3.Connection, key: bytes, unit: str) -> bool:
     """Accept a unit again; return whether it was erased."""
-    return database.execute("delete from tombstone where unit = ?", (_hash(key, unit),)).rowcount > 0
+    return database.execute("delete from tombstone where unit = ?", (unit_hash(key, unit),)).rowcount > 0
 
 
 def find(database: sqlite3.Connection, key: bytes, units: Iterable[str]) -> dict[str, tuple[str, int]]:
     """Return those of `units` that were erased, by the given name: the time (UTC), and the number of documents."""
     found = {}
     for unit in units:
-        row = database.execute("select time, documents from tombstone where unit = ?", (_hash(key, unit),)).fetchone()
+        row = database.execute(
+            "select time, documents from tombstone where unit = ?", (unit_hash(key, unit),)
+        ).fetchone()
         if row is not None:
             if not (isinstance(row[0], str) and isinstance(row[1], int)):
                 raise damaged()
@@ -44,5 +46,6 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _hash(key: bytes, unit: str) -> bytes:
+def unit_hash(key: bytes, unit: str) -> bytes:
+    """Return the keyed hash of a unit's name, in any spelling."""
     return hashlib.blake2b(canonical_unit(unit).encode(), key=key, digest_size=16, person=b"tombstone").digest()

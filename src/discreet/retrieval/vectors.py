@@ -21,6 +21,8 @@ from discreet.errors import StoreError
 Vector = NDArray[np.float32]
 LARGEST = 4096
 """The longest vector of whole numbers: its square is 2^24."""
+HALF = 2048
+"""The largest whole number up to which float16 holds all whole numbers."""
 
 
 _BLOCK = 2**25
@@ -63,8 +65,7 @@ class VectorFile:
 
     def __init__(self, path: Path, dimension: int) -> None:
         self._path, self._dimension = path, dimension
-        # Rounding lengthens a vector by at most half the root of the dimension.
-        self.scale = math.floor(LARGEST - math.sqrt(dimension) / 2) - 1
+        self.scale = scale_of(dimension)
         self._row_bytes = dimension * 4
         self.height = max(1, _BLOCK // self._row_bytes)
 
@@ -134,11 +135,40 @@ class VectorFile:
         return scores
 
     def _whole(self, vector: Vector) -> Vector:
-        whole = np.rint(np.asarray(vector, dtype=np.float64) * self.scale)
-        # Products of longer vectors would be rounded. The negated comparison also refuses NaN.
-        if whole.shape != (self._dimension,) or not whole @ whole <= LARGEST**2:
-            raise StoreError(
-                f"The embedder made an invalid vector. Expected: {self._dimension} numbers, and length one. Nothing "
-                "was stored. Use another embedder."
-            )
-        return whole.astype(np.float32)
+        return whole_numbers(vector, self._dimension)
+
+
+def scale_of(dimension: int) -> int:
+    """Return the length that vectors of length one get in whole numbers."""
+    # Rounding lengthens a vector by at most half the root of the dimension.
+    return math.floor(LARGEST - math.sqrt(dimension) / 2) - 1
+
+
+def whole_numbers(vector: Vector, dimension: int) -> Vector:
+    """Return a vector of length one in whole numbers, as float32.
+
+    Raises:
+        StoreError: if the vector has another length or another number of numbers.
+    """
+    whole = np.rint(np.asarray(vector, dtype=np.float64) * scale_of(dimension))
+    # Products of longer vectors would be rounded. The negated comparison also refuses NaN.
+    if whole.shape != (dimension,) or not whole @ whole <= LARGEST**2:
+        raise StoreError(
+            f"The embedder made an invalid vector. Expected: {dimension} numbers, and length one. Nothing "
+            "was stored. Use another embedder."
+        )
+    return whole.astype(np.float32)
+
+
+def half_numbers(vector: Vector, dimension: int) -> Vector:
+    """Return a vector of length one in whole numbers that float16 holds without rounding.
+
+    float16 holds all whole numbers up to 2048, and the even ones up to 4096. A larger odd coordinate moves one towards
+    zero. The vector does not become longer, so that all sums of products stay exact. No embedder but one of very few
+    words makes a coordinate above 2048, which is half of the vector's length.
+
+    Raises:
+        StoreError: if the vector has another length or another number of numbers.
+    """
+    whole = whole_numbers(vector, dimension)
+    return np.where(np.abs(whole) > HALF, np.trunc(whole / 2) * 2, whole).astype(np.float32)

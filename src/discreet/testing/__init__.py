@@ -18,7 +18,10 @@ except ImportError as error:
     ) from error
 
 pytest.register_assert_rewrite(
-    *(f"{__name__}.{suite}" for suite in ("algorithm", "embedder", "ledger", "loader", "model", "store"))
+    *(
+        f"{__name__}.{suite}"
+        for suite in ("algorithm", "embedder", "exact_search", "ledger", "loader", "model", "store")
+    )
 )
 
 from discreet.testing.algorithm import AlgorithmSuite  # noqa: E402 - asserts are rewritten first

@@ -1,7 +1,5 @@
 """The conformance suite of stores. `PlainStore` is the reference."""
 
-import hashlib
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -11,31 +9,25 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from discreet.errors import StoreError
-from discreet.retrieval.documents import Document
-from discreet.retrieval.store import Piece, Store, Vector
+from discreet.testing.exact_search import ExactSearch
 from discreet.testing.plain_store import PlainStore
 from discreet.testing.settings import QUICK
+from discreet.testing.store_cases import ENTRIES as ENTRIES
+from discreet.testing.store_cases import SIZE as SIZE
+from discreet.testing.store_cases import STEPS as STEPS
+from discreet.testing.store_cases import UNITS as UNITS
+from discreet.testing.store_cases import MakeStore as MakeStore
+from discreet.testing.store_cases import direction as direction
+from discreet.testing.store_cases import entry as entry
+from discreet.testing.store_cases import fill as fill
+from discreet.testing.store_cases import replay as replay
 
-SIZE = 6
-"""The dimension of the vectors that the suite stores."""
-MakeStore = Callable[[], Store]
 
-# Few directions and units, so that ties are everywhere.
-UNITS = st.sampled_from("abcdefgh")
-ENTRIES = st.lists(st.tuples(st.integers(0, 11), UNITS, st.lists(st.integers(0, 3), max_size=3)), max_size=12)
-STEPS = st.lists(st.one_of(ENTRIES, st.integers(0, 11), UNITS, st.none()), max_size=8)
-
-
-class StoreSuite:
-    """Tests of a `Store`. A subclass overrides the fixture `make_store`.
+class StoreSuite(ExactSearch):
+    """Tests of a `Store`. A subclass overrides the fixture `make_store`, and may override `reopen` and `read_files`.
 
     The privacy guarantee needs one property above all: one unit changes at most one of the units that are found.
     """
-
-    @pytest.fixture
-    def make_store(self) -> MakeStore:
-        """Return a function that makes an empty store for vectors of dimension `SIZE`, each with a key of its own."""
-        raise NotImplementedError("Override the fixture `make_store`.")
 
     @QUICK
     @given(STEPS, st.integers(0, 6), st.integers(0, 9))
@@ -248,39 +240,3 @@ class StoreSuite:
         (stored,) = store.texts()
         assert np.allclose(stored.vector / store.scale, direction(1), atol=1e-3)
         assert not store.unsettled()
-
-
-def direction(seed: int) -> Vector:
-    """Return one of a few directions."""
-    # From a hash: no module of the library but the privacy package draws random numbers.
-    digest = hashlib.blake2b(str(seed).encode(), digest_size=SIZE).digest()
-    centred = np.frombuffer(digest, dtype=np.uint8) - 127.5
-    return np.asarray(centred / np.linalg.norm(centred), dtype=np.float32)
-
-
-def entry(name: int, unit: str, seeds: Sequence[int]) -> tuple[Document, list[Piece]]:
-    """Return a document of a unit, with a piece for each direction."""
-    # Pieces of one vector and different texts: ties within a unit.
-    texts = [f"{unit} {seed} {place}" for place, seed in enumerate(seeds)]
-    pieces = [Piece(text, direction(seed)) for text, seed in zip(texts, seeds, strict=True)]
-    return Document(f"d{name}", unit, " ".join(texts)), pieces
-
-
-def fill(store: Store, entries: Sequence[tuple[int, str, Sequence[int]]]) -> None:
-    """Put documents in one batch."""
-    with store.batch():
-        for one in entries:
-            store.put(*entry(*one))
-
-
-def replay(store: Store, steps: Sequence[object]) -> None:
-    """Put, remove and settle, step by step."""
-    for step in steps:
-        if isinstance(step, list):
-            fill(store, step)
-        elif isinstance(step, int):
-            store.remove(f"d{step}")
-        elif isinstance(step, str):
-            store.remove_unit(step)
-        else:
-            store.settle()

@@ -4,12 +4,13 @@ VAULT/synthesis, VAULT/synthesis-simulated    the extractions of synthesis (`dis
 VAULT/claims                                  the datastores of knn-lm (`discreet.baselines.datastore`)
 VAULT/readings                                the statements of texts (`synthesis.readings`); those of other texts stay
 VAULT/adding.*                                a mark, locked while documents change; an unlocked one shows a crash
+VAULT/erasures                                the number of erasures that this folder has seen, in a shared store
 """
 
 import fcntl
 import secrets
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from discreet.baselines.datastore import forget as forget_datastores
@@ -17,10 +18,11 @@ from discreet.retrieval.store import Store
 from discreet.synthesis.extraction_cache import forget_extractions
 from discreet.synthesis.readings import FOLDER as READINGS
 from discreet.synthesis.readings import Readings, owned_texts
+from discreet.system.atomic_write import replace_file
 from discreet.vault.ingestion import Added
 
 SYNTHESIS, SIMULATED, CLAIMS = "synthesis", "synthesis-simulated", "claims"
-_MARK = "adding"
+_MARK, _SEEN = "adding", "erasures"
 
 
 class DerivedData:
@@ -32,6 +34,8 @@ class DerivedData:
     def make_up(self) -> None:
         """Remove the derived data if a process was killed while it added or erased documents.
 
+        Remove it also after an erasure from another folder, on another machine, that shares the store.
+
         Raises:
             StoreError: if a file could not be removed; the error names it.
         """
@@ -39,6 +43,11 @@ class DerivedData:
             if _is_free(mark):
                 self.forget()
                 mark.unlink(missing_ok=True)
+        erasures, seen = getattr(self._store, "erasures", 0), self._folder / _SEEN
+        if erasures and str(erasures) != (seen.read_text() if seen.exists() else ""):
+            self.forget()
+            with suppress(OSError):  # a reader of the folder may not write it
+                replace_file(seen, str(erasures))
 
     def forget(self) -> None:
         """Remove all derived data; of the readings, those of texts that are no longer stored.

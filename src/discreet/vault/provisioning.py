@@ -2,12 +2,15 @@
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from discreet.algorithms.common.ensemble import check_number
 from discreet.config import VaultConfig, write_config
-from discreet.errors import StoreError, UsageError
+from discreet.errors import DiscreetError, StoreError, UsageError
 from discreet.generation.loading import PACKAGED
 from discreet.generation.opening import is_plugin_model
 from discreet.ledger.opening import create_ledger
@@ -19,7 +22,7 @@ from discreet.plugins import MODELS, find_names
 from discreet.privacy.accounting import Budget
 from discreet.reading.fields import check_types
 from discreet.retrieval.embedding import EMBEDDERS
-from discreet.retrieval.store_registry import load_store_type
+from discreet.retrieval.store_registry import store_type_of
 
 
 def make_folder(path: Path, settings: VaultConfig, failure_share: float) -> None:
@@ -38,7 +41,7 @@ def make_folder(path: Path, settings: VaultConfig, failure_share: float) -> None
     if not is_plugin_model(settings.model):
         check_spelling("language model", settings.model, [PACKAGED, *find_names(MODELS)])
     check_spelling("embedder", settings.embedder, [*EMBEDDERS, *find_names(PLUGGED_EMBEDDERS)])
-    load_store_type(settings.store)
+    store = store_type_of(settings)
     if not 0 < settings.delta < 1:
         raise UsageError(f"Delta is {settings.delta}. Expected: a probability between 0 and 1, such as 1e-6.")
     try:
@@ -53,7 +56,23 @@ def make_folder(path: Path, settings: VaultConfig, failure_share: float) -> None
             (folder / EMPTY).touch()
             settings = write_config(folder, settings)
             grant = Budget(settings.epsilon, settings.delta, failure_share * settings.delta)
-            create_ledger(folder, settings, grant)
-            os.replace(folder, path)
+            with _made(store):
+                create_ledger(folder, settings, grant)
+                os.replace(folder, path)
     except OSError as error:
         raise StoreError(f"The vault could not be made at {path}: {error.strerror}.") from error
+
+
+@contextmanager
+def _made(store: Any) -> Iterator[None]:
+    """Make a store in a database. If the block fails, remove it."""
+    if not hasattr(store, "make"):  # a store in the vault's folder is made with the first document
+        yield
+        return
+    store.make()
+    try:
+        yield
+    except BaseException:
+        with suppress(DiscreetError):
+            store.drop()
+        raise

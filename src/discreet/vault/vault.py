@@ -41,6 +41,7 @@ from discreet.retrieval.store import Store
 from discreet.synthesis.base import SynthesisAlgorithm
 from discreet.synthesis.dp_synrag.parameters import DPSynRAG
 from discreet.synthesis.runner import SynthesisRunner, Synthetic, Told, check_finished, make_corpus
+from discreet.system.database_url import is_postgres
 from discreet.system.progress import ignore_progress
 from discreet.system.turns import taking_turns
 from discreet.vault.budget_report import BudgetReport, report
@@ -103,17 +104,21 @@ class Vault(VaultReading):
             fields: the type of each field that is kept with a document: "date", "category" or "number", by name. The
                 values are as private as the text.
             people: the approximate number of units, declared and public; 0 if it is not declared.
-            store: the store of the documents, by name: the built-in one or a plug-in's.
+            store: the store of the documents: "postgresql://user@host/database", or a name: the built-in one or a
+                plug-in's.
 
         Raises:
             UsageError: if epsilon, delta or people is out of range, if the type of a field is unknown, or if `path`
                 is not empty.
         """
-        name = f"vault_{secrets.token_hex(8)}" if ledger else ""
+        name, store_name = (f"{kind}_{secrets.token_hex(8)}" for kind in ("vault", "store"))
         settings = VaultConfig(
-            VERSION, epsilon, delta, unit_field, model, embedder, log_questions, payment, history, ledger, name
+            VERSION, epsilon, delta, unit_field, model, embedder, log_questions, payment, history, ledger
         )
         settings = replace(settings, accept_claims=accept_claims, fields=dict(fields or {}), people=people, store=store)
+        settings = replace(
+            settings, ledger_name=name if ledger else "", store_name=store_name if is_postgres(store) else ""
+        )
         make_folder(Path(path), settings, FAILURE_SHARE)
         return cls.open(path)
 

@@ -1,0 +1,34 @@
+"""The URLs of databases in a vault's settings. Other users may read the settings, so they hold no password."""
+
+from urllib.parse import parse_qs, urlsplit
+
+from discreet.errors import UsageError
+
+SCHEME = "postgresql"
+
+
+def is_postgres(text: str) -> bool:
+    """Return whether a text has the form of the URL of a PostgreSQL database."""
+    return text.startswith(f"{SCHEME}://")
+
+
+def check_no_password(url: str, what: str) -> None:
+    """Check that a vault may keep the URL of a database in its settings.
+
+    Args:
+        url: the URL. No error shows it.
+        what: the part of the vault that the database keeps, such as "ledger".
+
+    Raises:
+        UsageError: if the URL is invalid, or if it contains a password.
+    """
+    try:
+        address = urlsplit(url)
+        password = address.password or {"password", "sslpassword"} & parse_qs(address.query).keys()
+    except ValueError:
+        raise UsageError(f"The {what} URL is invalid. Expected: postgresql://user@host/database.") from None
+    if password:
+        raise UsageError(
+            f"The {what} URL contains a password, which the vault would store. Remove the password from the URL, and "
+            "set it in PGPASSWORD or in a .pgpass file."
+        )

@@ -1,0 +1,164 @@
+"""A vault whose documents are in PostgreSQL: asked, erased, looked over, backed up, moved and reported."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import create_engine, text
+
+from discreet.errors import DiscreetError, StoreError, UsageError
+from discreet.operations.backup import back_up
+from discreet.operations.doctor import examine
+from discreet.operations.erasure import erasure_report
+from discreet.operations.findings import problems
+from discreet.operations.move import move
+from discreet.operations.page import as_page
+from discreet.operations.releases import erasures
+from discreet.operations.report import gather
+from discreet.operations.restore import restore
+from discreet.retrieval.documents import Document
+from discreet.vault import Vault
+from tests.ledger.conftest import Server, sql
+from tests.operations.conftest import CHEAP, with_toy
+from tests.vector_server import vector_server
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with vector_server() as own:
+        yield own
+
+
+@pytest.fixture
+def vault(server: Server, tmp_path: Path) -> Vault:
+    return with_toy(filled(create(tmp_path / "vault", server.url)))
+
+
+def create(path: Path, url: str, ledger: str = "") -> Vault:
+    return Vault.create(
+        path, epsilon=200, delta=1e-6, embedder="hashing", store=url, ledger=ledger, fields={"age": "number"}
+    )
+
+
+def filled(vault: Vault) -> Vault:
+    vault.add_documents(
+        Document(f"d{n}", f"p{n}", "numb thumbs say: winterhand .", fields={"age": n}, source=f"{n % 2}.csv")
+        for n in range(30)
+    )
+    return vault
+
+
+def schemas(server: Server) -> set[str]:
+    engine = create_engine(server.url.replace("postgresql:", "postgresql+psycopg:"))
+    with engine.connect() as connection:
+        found = {str(name) for (name,) in connection.execute(text("select nspname from pg_namespace"))}
+    engine.dispose()
+    return found
+
+
+def test_questions_and_counts_are_answered(vault: Vault, server: Server) -> None:
+    assert vault.ask("numb thumbs?", CHEAP).text
+    counted = vault.ask("How many units have numb thumbs?")
+    assert counted.text
+    settings = json.loads((vault.path / "vault.json").read_text())
+    assert settings["store"] == server.url
+    assert settings["store_name"] in schemas(server)
+    assert not list((vault.path / "store").iterdir())
+
+
+def test_another_process_sees_what_is_added_and_erased(vault: Vault) -> None:
+    other = Vault.open(vault.path)
+    assert other.inventory.bury("P1") == 1
+    vault.add_documents([Document("d99", "p99", "numb thumbs")])
+    assert {entry.unit for entry in other.inventory.units()} == {f"p{n}" for n in [*range(30), 99] if n != 1}
+    assert list(vault.inventory.buried(["p1", "p2"])) == ["p1"]
+    assert vault.inventory.remove_source("0.csv") == 15
+    (batch, *_) = reversed(other.inventory.batches())
+    assert other.inventory.remove_batch(batch.number) == 14
+    assert other.inventory.readmit("p1")
+    assert [entry.unit for entry in other.inventory.units()] == ["p99"]
+
+
+def test_erasure_reaches_a_copy_of_the_folder(vault: Vault, tmp_path: Path) -> None:
+    copy = tmp_path / "machine"
+    shutil.copytree(vault.path, copy)
+    made = copy / "claims" / "datastore-text"
+    for erased in (False, True, False):
+        made.mkdir(parents=True, exist_ok=True)
+        if erased:
+            vault.remove_unit("p1")
+        Vault.open(copy).store.close()
+        assert made.exists() is not erased
+
+
+def test_ledger_and_documents_share_a_database(server: Server, tmp_path: Path) -> None:
+    vault = with_toy(filled(create(tmp_path / "vault", server.url, server.url)))
+    vault.ask("numb thumbs?", CHEAP)
+    assert {vault.settings.ledger_name, vault.settings.store_name} <= schemas(server)
+    assert not problems(examine(vault.path))
+
+
+def test_vault_that_cannot_be_made_leaves_no_schema(server: Server, tmp_path: Path) -> None:
+    before = schemas(server)
+    with pytest.raises(DiscreetError):
+        create(tmp_path / "vault", server.url, "postgresql://someone@127.0.0.1:1/nowhere")
+    assert schemas(server) == before
+    assert not (tmp_path / "vault").exists()
+    for wrong in ("postgres://u:hunter2@h/x", "postgresql://u:hunter2@h/x", "mysql://hunter2"):
+        with pytest.raises(UsageError) as error:
+            create(tmp_path / "vault", wrong)
+        assert "hunter2" not in str(error.value)
+
+
+def test_doctor_names_what_is_wrong(vault: Vault, server: Server) -> None:
+    schema = vault.settings.store_name
+    assert not problems(examine(vault.path))
+    sql(server.url, f'delete from "{schema}".vector where id = (select min(id) from "{schema}".vector)')
+    assert [one.check for one in problems(examine(vault.path))] == ["vectors"]
+    sql(server.url, f'alter table "{schema}".vector alter column v type halfvec({vault.embedder.dimension})')
+    sql(server.url, f'create index on "{schema}".vector using hnsw (v halfvec_ip_ops)')
+    (found,) = problems(examine(vault.path))
+    assert "approximate" in found.what
+    sql(server.url, f'drop schema "{schema}" cascade')
+    (found,) = problems(examine(vault.path))
+    assert found.check == "store"
+    assert server.url not in found.what
+    with pytest.raises(StoreError, match="pg_restore"):
+        Vault.open(vault.path).store  # noqa: B018 - the property opens it
+
+
+def test_server_that_logs_values_is_a_warning(vault: Vault, server: Server) -> None:
+    sql(server.url, "alter role postgres set log_statement = 'all'")
+    try:
+        (found,) = (one for one in examine(vault.path) if one.check == "server's log")
+    finally:
+        sql(server.url, "alter role postgres reset log_statement")
+    assert (found.level, "log_statement = none" in found.remedy) == ("warning", True)
+
+
+def test_backup_leaves_documents_in_the_database(vault: Vault, tmp_path: Path) -> None:
+    made = back_up(vault.path, tmp_path / "copy")
+    assert not [name for name in made.manifest.files if name.startswith("store")]
+    vault.remove_unit("p1")
+    restored = restore(tmp_path / "copy", tmp_path / "again")
+    assert restored.erased == 0
+    assert Vault.open(tmp_path / "again").store.count_units() == 29
+
+
+def test_moved_vault_has_its_documents(server: Server, tmp_path: Path) -> None:
+    vault = filled(create(tmp_path / "vault", server.url, server.url))
+    move(vault.path, tmp_path / "moved")
+    assert Vault.open(tmp_path / "moved").store.count_documents() == 30
+
+
+def test_reports_name_the_database_and_no_address(vault: Vault, server: Server) -> None:
+    vault.remove_unit("p1")
+    assert [one.documents for one in erasures(vault.path) or ()] == [1]
+    remains = " ".join(f"{one.what} {one.why}" for one in erasure_report(vault, "p1").remains)
+    assert "write-ahead log" in remains
+    assert "VAULT/store" not in remains
+    page = as_page(gather(vault.path))
+    assert "in a PostgreSQL database" in page
+    assert server.url not in page

@@ -1,0 +1,366 @@
+"""What is special about the store in PostgreSQL: addresses, names, indexes, connections, writers, erasure."""
+
+import os
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import psycopg
+import pytest
+
+from discreet.errors import StoreError, UsageError, VaultVersionError
+from discreet.retrieval.documents import Document
+from discreet.retrieval.embedded_store import EmbeddedStore
+from discreet.retrieval.postgres.server import Server as Connection
+from discreet.retrieval.postgres.store import PostgresStore, PostgresStoreType
+from discreet.retrieval.store import Piece
+from discreet.retrieval.vectors import LARGEST, half_numbers, whole_numbers
+from discreet.testing.store import SIZE, direction, entry, fill
+from tests.ledger.conftest import Server, sql
+from tests.vector_server import make, vector_server
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with vector_server() as own:
+        yield own
+
+
+@pytest.fixture
+def store(server: Server) -> Iterator[PostgresStore]:
+    made = make(server.url, SIZE)
+    fill(made, [(1, "anna", [1]), (2, "bert", [2]), (3, "cleo", [1, 3])])
+    yield made
+    made.close()
+
+
+def again(store: PostgresStore, server: Server) -> PostgresStore:
+    return PostgresStore(server.url, store._server.name, SIZE)
+
+
+# -- vectors -----------------------------------------------------------------------------------------------------------
+
+
+def test_half_numbers_are_exact_in_float16() -> None:
+    generator = np.random.default_rng(1)
+    for dimension in (2, 3, SIZE, 384, 1024):
+        vectors = generator.normal(size=(200, dimension))
+        vectors[:20, 1:] *= 0.01  # one coordinate is nearly the whole vector
+        for vector in vectors / np.linalg.norm(vectors, axis=1, keepdims=True):
+            whole, half = whole_numbers(vector, dimension), half_numbers(vector, dimension)
+            assert np.array_equal(half, half.astype(np.float16).astype(np.float32))
+            assert np.all(np.abs(half) <= np.abs(whole))
+            assert np.all(np.abs(whole - half) <= (np.abs(whole) > 2048))
+            assert half @ half <= LARGEST**2
+
+
+def test_scores_are_those_of_the_embedded_store(server: Server, tmp_path: Path) -> None:
+    dimension = 384
+    generator = np.random.default_rng(2)
+    vectors = generator.normal(size=(300, dimension)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    ours, theirs = make(server.url, dimension), EmbeddedStore(tmp_path, dimension)
+    for one in (ours, theirs):
+        with one.batch():
+            for number, vector in enumerate(vectors):
+                one.put(Document(f"d{number}", f"u{number // 3}", f"{number}"), [Piece(f"{number}", vector)])
+    assert ours.scale == theirs.scale
+    for query in vectors[:20]:
+        found, wanted = ours.scored(query), theirs.scored(query)
+        assert {hit.unit: score for hit, score in zip(found.nearest(300), sorted(found._best)[::-1], strict=True)} == {
+            hit.unit: score for hit, score in zip(wanted.nearest(300), sorted(wanted._best)[::-1], strict=True)
+        }
+        assert ours.nearest_units(query, 50) == theirs.nearest_units(query, 50)
+
+
+def test_parallel_workers_change_no_bit(server: Server, store: PostgresStore) -> None:
+    fill(store, [(number, f"u{number % 7}", [number % 5, number % 3]) for number in range(100)])
+    before = store.scored(direction(1)).nearest(99)
+    parallel = "set parallel_setup_cost = 0; set parallel_tuple_cost = 0; set min_parallel_table_scan_size = 0"
+    store._server.rows(f"{parallel}; set max_parallel_workers_per_gather = 2")
+    plan = "\n".join(row[0] for row in store._server.rows("explain select unit, max(id) from vector group by unit"))
+    assert "Parallel" in plan
+    assert store.scored(direction(1)).nearest(99) == before
+
+
+# -- approximate indexes -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["hnsw", "ivfflat"])
+def test_approximate_index_is_refused(server: Server, store: PostgresStore, kind: str) -> None:
+    name = store._server.name
+    sql(server.url, f'alter table "{name}".vector alter column v type halfvec({SIZE})')
+    sql(server.url, f'create index later on "{name}".vector using {kind} (v halfvec_ip_ops)')
+    with pytest.raises(StoreError, match="approximate"):
+        again(store, server)
+    with pytest.raises(StoreError, match="approximate"):  # also while the store is open
+        store.nearest_units(direction(1), 2)
+    sql(server.url, f'drop index "{name}".later')
+    assert len(again(store, server).nearest_units(direction(1), 9)) == 3
+
+
+# -- addresses and errors ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "wrong", ["", "sqlite:///x", "postgresql://u:hunter2@h:port/x", "postgresql://u:hunter2@h/x?y=1"]
+)
+def test_wrong_url_is_not_repeated(wrong: str) -> None:
+    with pytest.raises(UsageError, match="postgresql://user@host/database") as error:
+        Connection(wrong, "store_1")
+    assert "hunter2" not in str(error.value)
+
+
+@pytest.mark.parametrize("wrong", ["public", "store_", "store_x", 'store_1"; drop table x', "store_1\n"])
+def test_name_of_another_form_is_refused(server: Server, wrong: str) -> None:
+    with pytest.raises(UsageError, match="schema"):
+        Connection(server.url, wrong)
+
+
+def test_url_with_a_password_makes_no_store() -> None:
+    for url in ("postgresql://u:hunter2@h/x", "postgresql://u@h/x?password=hunter2"):
+        with pytest.raises(UsageError, match="PGPASSWORD") as error:
+            PostgresStoreType(url, "store_1").make()
+        assert "hunter2" not in str(error.value)
+
+
+def test_server_out_of_reach_is_explained(server: Server, tmp_path: Path) -> None:
+    for url in (
+        f"postgresql://someone:hunter2@/postgres?host={tmp_path}",
+        "postgresql://someone:hunter2@127.0.0.1:1/postgres",
+        server.url.replace("/postgres?", "/elsewhere?"),
+    ):
+        with pytest.raises(StoreError, match=r"cannot be reached|refuses") as error:
+            PostgresStore(url, "store_1", SIZE)
+        for secret in ("hunter2", "someone", "127.0.0.1", str(tmp_path), "elsewhere"):
+            assert secret not in str(error.value)
+        assert error.value.__suppress_context__
+
+
+def test_store_that_is_not_there_is_not_begun_afresh(server: Server) -> None:
+    with pytest.raises(StoreError, match="no such store"):
+        PostgresStore(server.url, "store_0", SIZE)
+
+
+def test_other_versions_and_dimensions_are_refused(server: Server, store: PostgresStore) -> None:
+    name = store._server.name
+    with pytest.raises(StoreError, match=f"vectors of {SIZE} numbers; the embedder makes 7"):
+        PostgresStore(server.url, name, 7)
+    sql(server.url, f'update "{name}".store set version = 9')
+    with pytest.raises(VaultVersionError, match="format 9"):
+        again(store, server)
+
+
+def test_database_without_pgvector_names_the_remedy(server: Server) -> None:
+    role = "plain_role"
+    with psycopg.connect(server.url, autocommit=True) as connection:
+        connection.execute("create database bare")
+        connection.execute(f"create role {role} login")
+        connection.execute(f"grant create on database bare to {role}")
+    url = server.url.replace("/postgres?", "/bare?").replace("postgres@", f"{role}@")
+    with pytest.raises(UsageError, match="create extension vector"):
+        PostgresStoreType(url, "store_1").make()
+    sql(server.url.replace("/postgres?", "/bare?"), "create schema tools", "create extension vector schema tools")
+    sql(server.url.replace("/postgres?", "/bare?"), f"grant usage on schema tools to {role}")
+    made = PostgresStoreType(url, "store_1")
+    made.make()
+    opened = made(Path("unused"), SIZE)
+    fill(opened, [(1, "anna", [1])])
+    assert [near.unit for near in opened.nearest_units(direction(1), 3)] == ["anna"]
+    opened.close()
+
+
+def test_role_that_may_only_read_is_told_so(server: Server, store: PostgresStore) -> None:
+    name = store._server.name
+    sql(
+        server.url,
+        f"create role reader_{name} login",
+        f'grant usage on schema "{name}" to reader_{name}',
+        f'grant select on all tables in schema "{name}" to reader_{name}',
+    )
+    reader = PostgresStore(server.url.replace("postgres@", f"reader_{name}@"), name, SIZE)
+    assert len(reader.nearest_units(direction(1), 9)) == 3
+    with pytest.raises(StoreError, match="may not write"):
+        reader.remove_unit("anna")
+    reader.close()
+
+
+# -- names and texts ---------------------------------------------------------------------------------------------------
+
+
+def test_any_unicode_is_kept(store: PostgresStore) -> None:
+    text, name = "nul \0, emoji \U0001f9ff, long " + "x" * 5000, "\u00e9" * 3000
+    with store.batch():
+        document = Document(f"id \0 {name}", f"{name}", text, source="file \0", fields={"a": "b \0", "n": 2.0})
+        store.put(document, [Piece(text, direction(5))])
+    assert store.nearest_units(direction(5), 1)[0].text == text
+    assert store.units([document.id]) == {document.id: document.unit}
+    (listed,) = store.catalog.list_documents(document.unit)
+    assert (listed.id, listed.source, listed.fields) == (document.id, "file \0", {"a": "b \0", "n": 2.0})
+    assert store.digests(["\ud800"]) == {}
+    assert store.remove("half \ud800") == 0
+
+
+def test_lists_are_those_of_the_embedded_store(server: Server, tmp_path: Path) -> None:
+    ours, theirs = make(server.url, SIZE), EmbeddedStore(tmp_path, SIZE)
+    for one in (ours, theirs):
+        for files, numbers in ((2, (1, 2, 3)), (1, (2, 4)), (0, ())):
+            batch = one.begin_batch(files)
+            with one.batch():
+                for number in numbers:
+                    document, pieces = entry(number, f"U{number % 2}", [number])
+                    one.put(replace(document, source=f"f{number}.csv", fields={"age": number}), pieces, batch)
+    for limit, skip in ((-1, 0), (2, 0), (2, 1), (0, 0)):
+        assert ours.catalog.list_units(limit, skip) == theirs.catalog.list_units(limit, skip)
+        assert ours.catalog.list_documents(None, limit, skip) == theirs.catalog.list_documents(None, limit, skip)
+        assert ours.catalog.list_documents("u1", limit, skip) == theirs.catalog.list_documents("u1", limit, skip)
+        batches = [[replace(one, time="") for one in of.catalog.list_batches(limit, skip)] for of in (ours, theirs)]
+        assert batches[0] == batches[1]
+
+
+# -- several processes -------------------------------------------------------------------------------------------------
+
+
+def test_another_connection_sees_each_commit(server: Server, store: PostgresStore) -> None:
+    other = again(store, server)
+    before = other.state()
+    fill(store, [(9, "dora", [1])])
+    assert other.state() != before
+    assert {near.unit for near in other.nearest_units(direction(1), 9)} == {"anna", "bert", "cleo", "dora"}
+    assert store.tag(b"x") == other.tag(b"x")
+    other.close()
+
+
+def test_writers_take_turns(server: Server, store: PostgresStore) -> None:
+    failed = list[BaseException]()
+
+    def write(start: int) -> None:
+        try:
+            own = again(store, server)
+            for number in range(start, start + 8):
+                fill(own, [(number, f"u{number % 5}", [number % 4])])
+                if number % 3 == 0:
+                    own.remove(f"d{number}")
+            own.close()
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=write, args=(start,)) for start in (100, 200, 300)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+    assert store.count_documents() == 3 + sum(n % 3 != 0 for start in (100, 200, 300) for n in range(start, start + 8))
+    assert not store.unsettled()
+
+
+def cut(server: Server) -> None:
+    """End all connections, as a restart of the server does."""
+    others = "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()"
+    sql(server.url, f"{others} and backend_type = 'client backend'")
+
+
+def test_restarted_server_is_reached_again(store: PostgresStore, server: Server) -> None:
+    cut(server)
+    assert len(store.nearest_units(direction(1), 9)) == 3
+    cut(server)
+    assert store.remove("d1") == 1
+    assert store.count_units() == 2
+
+
+def erase_and_break(store: PostgresStore, server: Server) -> None:
+    with store._writing():
+        store._rows("delete from document")
+        cut(server)
+        store._rows("select 1")
+
+
+def test_killed_writer_changes_nothing(server: Server, store: PostgresStore) -> None:
+    with pytest.raises(StoreError, match="cannot be reached"):
+        erase_and_break(store, server)
+    assert store.unsettled()
+    opened = again(store, server)  # it settles what the killed writer left
+    assert (opened.count_documents(), opened.unsettled()) == (3, False)
+    assert len(store.nearest_units(direction(1), 9)) == 3
+    opened.close()
+
+
+def test_transaction_that_was_left_open_is_not_used(server: Server, store: PostgresStore) -> None:
+    store._server._opened().execute("begin isolation level repeatable read; select 1")
+    other = again(store, server)
+    fill(other, [(9, "dora", [1])])
+    other.close()
+    assert len(store.nearest_units(direction(1), 9)) == 4
+
+
+def test_child_process_has_a_connection_of_its_own(store: PostgresStore) -> None:
+    child = os.fork()
+    if not child:
+        os._exit(0 if store.count_units() == 3 else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert store.count_units() == 3
+
+
+# -- erasure -----------------------------------------------------------------------------------------------------------
+
+
+def test_old_transaction_keeps_the_bytes_due(server: Server, store: PostgresStore) -> None:
+    with psycopg.connect(server.url) as old:
+        old.execute("set transaction isolation level repeatable read")
+        old.execute("select 1")
+        assert store.remove_unit("anna") == 1
+        assert store.unsettled()
+        assert {near.unit for near in store.nearest_units(direction(1), 9)} == {"bert", "cleo"}
+    opened = again(store, server)
+    assert not opened.unsettled()
+    opened.close()
+
+
+def test_erased_texts_leave_the_log_of_writes() -> None:
+    with vector_server(wal_recycle="off") as server:
+        store = make(server.url, SIZE)
+        fill(store, [(1, "anna", [1]), (2, "bert", [2])])
+        secret = entry(1, "anna", [1])[1][0].text.encode()
+        assert holds(server, secret)
+        store.remove_unit("anna")
+        with psycopg.connect(server.url, autocommit=True) as connection:
+            connection.execute("select pg_switch_wal()")
+            connection.execute("checkpoint")
+        assert not holds(server, secret)
+        assert holds(server, entry(2, "bert", [2])[1][0].text.encode())
+        store.close()
+
+
+def holds(server: Server, needle: bytes) -> bool:
+    return any(needle in path.read_bytes() for path in server.data.rglob("*") if path.is_file())
+
+
+def test_statistics_hold_no_names(server: Server, store: PostgresStore) -> None:
+    fill(store, [(number, f"person {number % 3}", [1]) for number in range(60)])
+    name = store._server.name
+    with psycopg.connect(server.url, autocommit=True) as connection:
+        connection.execute(f'analyze "{name}".unit, "{name}".document, "{name}".chunk, "{name}".vector')
+        asked = "select tablename || '.' || attname from pg_stats where schemaname = %s and n_distinct != 0"
+        found = {column for (column,) in connection.execute(asked, (name,))}
+    assert found <= {"unit.id", "document.unit", "document.batch", "document.since", "chunk.id", "chunk.unit"} | {
+        "vector.id",
+        "vector.unit",
+    }
+    assert "vector.unit" in found
+
+
+def test_failed_batch_leaves_no_document(store: PostgresStore) -> None:
+    with pytest.raises(StoreError, match="invalid vector"):
+        add_invalid(store)
+    assert store.count_documents() == 3
+    store.settle()
+    assert not store.unsettled()
+
+
+def add_invalid(store: PostgresStore) -> None:
+    with store.batch():
+        store.put(*entry(7, "dora", [1]))
+        store.put(Document("d8", "ewan", "text"), [Piece("text", np.ones(SIZE, dtype=np.float32) * 9)])
