@@ -27,8 +27,9 @@ from typing import Any, TextIO
 
 from discreet.errors import StoreError, UsageError
 from discreet.generation.capabilities import require_scores
-from discreet.generation.model import Completer, ScoringModel
-from discreet.generation.probing import probe
+from discreet.generation.completer_adapter import adapt_completer
+from discreet.generation.model import Completer, VotingModel
+from discreet.generation.probing import check_ready, probe
 from discreet.generation.prompts import DOCUMENT_TOKENS, REWRITING
 from discreet.generation.ray_backend.model import use_ray
 from discreet.retrieval.store import Store
@@ -141,7 +142,7 @@ class Readings:
             if self.done == done:  # no erasure has put another file in its place: it is lost
                 return Read(Done(), {})
 
-    def read(self, model: ScoringModel, owned: Callable[[], Sequence[Owned]], told: Callable[[int, int], None]) -> int:
+    def read(self, model: VotingModel, owned: Callable[[], Sequence[Owned]], told: Callable[[int, int], None]) -> int:
         """Read the texts that were not read yet. Return the number of different texts.
 
         Run it again after an interruption: it goes on where it stopped.
@@ -230,8 +231,15 @@ class Readings:
 def read_all(
     readings: Readings, store: Store, model: Completer, told: Callable[[int, int], None], ray: str | None = None
 ) -> int:
-    """Read all texts of a store, on a Ray cluster if one is named. Return the number of different texts."""
-    with use_ray(require_scores(model, "read"), ray) as reader:
+    """Read all texts of a store, on a Ray cluster if one is named. Return the number of different texts.
+
+    Raises:
+        UsageError: if a cluster is named, and the model has no logits, which the workers of a cluster are compared by.
+    """
+    check_ready(model)
+    if ray is None:
+        return readings.read(adapt_completer(model), lambda: owned_texts(store), told)
+    with use_ray(require_scores(model, "read --ray"), ray) as reader:
         return readings.read(reader, lambda: owned_texts(store), told)
 
 
