@@ -11,6 +11,7 @@ from discreet.algorithms.common.plan import ANY_VOCABULARY, Plan
 from discreet.baselines.rag import RAG
 from discreet.generation.model import LanguageModel
 from discreet.generation.no_model import NO_MODEL
+from discreet.generation.probing import check_ready
 from discreet.planning.askable import check_askable
 from discreet.privacy.account import Payment
 from discreet.privacy.accounting import Budget, Spending
@@ -170,6 +171,7 @@ class QueryPipeline:
         if how.propose is not None and algorithm.hears_proposals:
             algorithm = algorithm.with_proposals(propose(question, how.propose, related, algorithm, model))
         algorithm.prepare(question, model)
+        check_ready(model)
         execution = Execution(secrets.token_hex(8), query, algorithm, ceiling, by_unit, unit, how.noise)
         answered = execution.answer(self._corpus(algorithm), model, ledger)
         return keep_answer(history, question, algorithm, answered) if history else answered
@@ -239,6 +241,7 @@ class QueryPipeline:
         by_unit, unit = parts.settings.payment == "unit", parts.settings.unit_field
         model = parts.model if algorithm.needs_model else NO_MODEL
         algorithm.prepare(request.question, model)
+        check_ready(model)
         asked = algorithm
         if request.options.propose is not None and algorithm.hears_proposals:
             found = propose(request.question, request.options.propose, before, algorithm, model)
