@@ -61,6 +61,7 @@ THOROUGH = (
     "testing/test_example_plugin.py::test_example_passes_its_own_tests",
     *(f"server/test_{name}.py" for name in "keeper keeper_crash supervisor".split()),
     "server/accounts/test_concurrency.py",
+    "server/model_worker/",
     "server/front/test_description.py",
     "server/accounts/test_postgres.py",
     "reading/test_documents.py::test_each_sheet_with_a_text_is_read_and_others_are_named",
