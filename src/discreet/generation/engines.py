@@ -2,6 +2,7 @@
 
 openai:URL#NAME   a server that speaks OpenAI's protocol (`remote.openai_model`)
 worker:PATH       a model worker of this package on a Unix socket (`remote.worker_model`)
+vllm:NAME         vLLM in this process, on a GPU (`vllm_model`)
 """
 
 from collections.abc import Callable
@@ -11,11 +12,13 @@ from discreet.generation.remote.endpoint import Endpoint
 from discreet.generation.remote.openai_address import OpenAIAddress
 from discreet.generation.remote.openai_model import open_openai
 from discreet.generation.remote.worker_model import open_worker
+from discreet.generation.vllm_model import check_vllm, open_vllm
 
-ENGINES: dict[str, Callable[[str], Completer]] = {"openai": open_openai, "worker": open_worker}
+ENGINES: dict[str, Callable[[str], Completer]] = {"openai": open_openai, "worker": open_worker, "vllm": open_vllm}
 """The engines by the beginning of a model's name; each opens a model by what stands after the colon."""
 _CHECKS: dict[str, Callable[[str], object]] = {
     "openai": OpenAIAddress.parse,
+    "vllm": check_vllm,
     "worker": lambda path: Endpoint.parse(f"unix:{path}"),
 }
 
