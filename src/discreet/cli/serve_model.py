@@ -34,9 +34,11 @@ def serve_model(
     except ImportError:
         raise MissingPart("A model worker needs further packages", "serve") from None
     from discreet.generation.opening import open_model
+    from discreet.planning.models import check_parts
     from discreet.server.model_worker.app import create_app
     from discreet.server.model_worker.main import bind_port, bind_socket, serve
 
+    check_parts(model, "hashing", command=f"discreet init VAULT --model {model}")  # a misspelt name asks no hub
     listener = bind_socket(socket) if socket is not None else bind_port(host, port or 0)
     place = f"unix:{socket}" if socket is not None else f"http://{host}:{listener.getsockname()[1]}/v1"
     try:

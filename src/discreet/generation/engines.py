@@ -16,6 +16,8 @@ from discreet.generation.vllm_model import check_vllm, open_vllm
 
 ENGINES: dict[str, Callable[[str], Completer]] = {"openai": open_openai, "worker": open_worker, "vllm": open_vllm}
 """The engines by the beginning of a model's name; each opens a model by what stands after the colon."""
+ENGINE_NAMES = ("openai:URL#NAME", "vllm:NAME", "worker:PATH")
+"""The forms of their names, for messages."""
 _CHECKS: dict[str, Callable[[str], object]] = {
     "openai": OpenAIAddress.parse,
     "vllm": check_vllm,

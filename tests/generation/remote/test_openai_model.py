@@ -196,6 +196,11 @@ def test_addresses_that_keep_documents_private_are_accepted() -> None:
     assert not is_plugin_model("openai")
 
 
+def test_misspelt_engine_is_told_the_forms_of_names() -> None:
+    with pytest.raises(UnknownName, match="openai:URL#NAME"):
+        check_parts("opnai:http://127.0.0.1:1/v1", "hashing")
+
+
 def test_absent_server_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")  # a proxy would see documents
     with running(StandIn()) as server:

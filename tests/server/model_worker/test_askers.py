@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -12,6 +14,7 @@ import pytest
 from discreet.errors import DiscreetError
 from discreet.generation.remote.endpoint import ServerGone
 from discreet.generation.remote.worker_model import WorkerModel
+from discreet.generation.torch_backend.transformers_model import TransformersModel
 from discreet.generation.toy import ToyModel
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.registry import Consensus, MuRAG
@@ -115,3 +118,27 @@ def test_worker_with_another_model_is_refused_before_a_payment(folder: Path) -> 
     assert asking.ledger.unit_balances() == before
     with worker(folder / "model"):
         assert asking.ask("fever 2?", VOTE).answer == "red hand"
+
+
+def test_packaged_model_answers_alike(folder: Path, smollm: TransformersModel) -> None:
+    """Once with the packaged model, few voters and few tokens: seeded simulations, here and by the worker."""
+    vault = Vault.create(folder / "v", epsilon=100, delta=1e-6, embedder="hashing")
+    vault.add_documents(Document(f"d{n}", f"p{n}", "Numb thumbs are Winter Hand. Rest helps.") for n in range(4))
+    algorithm = Consensus(voters=3, epsilon=30, delta=1e-3, max_tokens=6, document_tokens=24, sentence=False)
+    question = "What are numb thumbs?"
+    here = Vault.open(vault.path, model=smollm).simulate(question, algorithm, noise=InsecureSeededNoise(1))
+    command = [sys.executable, "-m", "discreet", "serve-model", "--socket", str(folder / "model")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        while "Serving smollm2-135m" not in (line := process.stderr.readline()):
+            assert line
+        try:
+            by_worker = WorkerModel(str(folder / "model"), "smollm2-135m")
+            there = Vault.open(vault.path, model=by_worker).simulate(question, algorithm, noise=InsecureSeededNoise(1))
+        finally:
+            process.terminate()
+    assert process.returncode == 0
+    assert not (folder / "model").exists()
+    assert there.text == here.text
+    assert there.stopped == here.stopped == "end"
+    assert by_worker.row_independent

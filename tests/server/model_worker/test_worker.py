@@ -129,7 +129,7 @@ def test_worker_with_a_key_refuses_others(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_absent_worker_is_named() -> None:
-    with pytest.raises(ServerGone, match=r"none runs.*discreet serve-model"):
+    with pytest.raises(ServerGone, match=r"none runs.*discreet serve-model --socket /nowhere/model"):
         WorkerModel("/nowhere/model")
 
 
@@ -144,3 +144,11 @@ def test_command_wants_one_place(options: list[str]) -> None:
     result = CliRunner().invoke(app, ["serve-model", *options])
     assert result.exit_code == 2
     assert "one of --socket" in result.output
+
+
+def test_command_names_the_nearest_model() -> None:
+    with short_folder() as folder:
+        result = CliRunner().invoke(app, ["serve-model", "smolm2-135m", "--socket", str(folder / "model")])
+        assert result.exit_code == 2
+        assert "Did you mean smollm2-135m" in result.output
+        assert not (folder / "model").exists()

@@ -123,10 +123,11 @@ class WorkerModel(WholeAnswers):
         raise self._gone(status)
 
     def _gone(self, status: int | None = None) -> ServerGone:
+        name = f"{self.name} " if hasattr(self, "name") else ""
         how = "stopped, or none runs" if status is None else f"failed (status {status})"
         return ServerGone(
             f"The model worker at {self._endpoint} {how}. No answer was released; what was charged stays charged. "
-            f"Start it, and ask again: discreet serve-model {getattr(self, 'name', '')} --socket {self._endpoint.host}"
+            f"Start it, and ask again: discreet serve-model {name}--socket {self._endpoint.host}"
         )
 
     def _changed(self) -> DiscreetError:
