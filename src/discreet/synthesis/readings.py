@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from discreet.errors import StoreError, UsageError
-from discreet.generation.capabilities import require_scores
+from discreet.generation.capabilities import find_assumptions, require_scores
 from discreet.generation.completer_adapter import adapt_completer
 from discreet.generation.model import Completer, VotingModel
 from discreet.generation.probing import check_ready, probe
@@ -55,12 +55,14 @@ class Done:
         about: the model, the machine and the other conditions of the reading; empty if there is none.
         end: the number of bytes of the file that count.
         covered: the names of the units' texts that it covers.
+        assumed: what a guarantee takes for granted about the model of the reading; for the receipts of votes by it.
     """
 
     file: str = "statements-0.jsonl"
     about: tuple[Any, ...] = ()
     end: int = 0
     covered: frozenset[str] = field(default=frozenset(), repr=False)
+    assumed: tuple[str, ...] = ()
 
     @staticmethod
     def parse(text: str) -> "Done":
@@ -69,15 +71,16 @@ class Done:
             found = json.loads(text)
             name = str(found["file"])
             sound = name == Path(name).name and name.startswith("statements-")
-            return (
-                Done(name, tuple(found["about"]), int(found["end"]), frozenset(found["covered"])) if sound else Done()
-            )
-        except (ValueError, KeyError, TypeError, RecursionError):
+            assumed = tuple(str(one) for one in found.get("assumed", ()))
+            about, end, covered = tuple(found["about"]), int(found["end"]), frozenset(found["covered"])
+            return Done(name, about, end, covered, assumed) if sound else Done()
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return Done()
 
     def describe(self) -> str:
         """Return the content of the file."""
-        about = {"file": self.file, "about": list(self.about), "end": self.end}
+        about: dict[str, Any] = {"file": self.file, "about": list(self.about), "end": self.end}
+        about |= {"assumed": list(self.assumed)} if self.assumed else {}
         return json.dumps(about | {"covered": sorted(self.covered)})
 
 
@@ -122,6 +125,11 @@ class Readings:
     def complete(self) -> bool:
         """Whether the texts were read: public, since the custodian decides it."""
         return bool(self.done.about)
+
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """What votes by these readings take for granted about the model that read: public."""
+        return self.done.assumed
 
     @property
     def version(self) -> object:
@@ -171,7 +179,8 @@ class Readings:
             with self._alone():
                 if not (self.done.file == before.file and path.exists() and path.stat().st_ino == _inode(file)):
                     raise UsageError("Documents were erased during the reading. Run it again: the others are kept.")
-                replace_file(self._folder / DONE, Done(before.file, about, path.stat().st_size, covered).describe())
+                done = Done(before.file, about, path.stat().st_size, covered, find_assumptions(model))
+                replace_file(self._folder / DONE, done.describe())
         return len(texts)
 
     def keep(self, owned: Iterable[Owned]) -> None:
@@ -208,7 +217,7 @@ class Readings:
         try:
             replace_file(other, "".join(parts))
             end = len(parts[0].encode()) if done.about else 0
-            replace_file(self._folder / DONE, Done(other.name, done.about, end, covered).describe())
+            replace_file(self._folder / DONE, Done(other.name, done.about, end, covered, done.assumed).describe())
             for former in self._folder.glob("statements-*.jsonl"):
                 if former != other:
                     former.unlink(missing_ok=True)

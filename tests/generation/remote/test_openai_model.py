@@ -59,6 +59,20 @@ def test_vault_answers_and_receipt_names_the_assumption(tmp_path: Path, server: 
     assert "127.0.0.1" not in described  # analysts need no address of the custodian
 
 
+def test_votes_by_readings_of_a_server_name_the_assumption(tmp_path: Path, server: StandIn) -> None:
+    """The votes ask no model, and rest on what the server wrote before."""
+    vault = filled(tmp_path, server, "Fever say: The treatment is sand .")
+    vault.read()
+    assert vault.components.readings.assumed == find_assumptions(vault.components.model)
+    asked = Consensus(voters=40, epsilon=50, readings=True)
+    answer = vault.ask("What is the treatment?", MuRAGAda(inner=asked, epsilon=200))
+    assert answer.answer == "sand"
+    assert answer.receipt is not None
+    assert answer.receipt.assumed == ("the server of the model 'llama' computes each row by itself",)
+    vault.remove_unit("p7")  # what was read of the others is kept
+    assert vault.components.readings.assumed
+
+
 def test_request_is_greedy_short_and_without_a_stream(server: StandIn) -> None:
     model = opened(server)
     laid_out = layout(model, "What is it?", document_tokens=9, max_tokens=4)
