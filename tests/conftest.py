@@ -71,6 +71,7 @@ THOROUGH_FIXTURES = frozenset(("smollm", "server", "url"))
 TORCH = (
     *("generation/test_voters.py", "generation/torch_backend/", "numerics/"),
     "benchmarks/test_gpu.py",
+    "generation/test_vllm_model.py::test_context",
     "cli/test_questions.py::test_model_that_may_read_other_languages_is_asked_in_them",
     "retrieval/test_sealed_corpus.py::test_unknown_embedders_are_explained",
 )

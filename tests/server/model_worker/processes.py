@@ -19,14 +19,21 @@ def short_folder() -> Iterator[Path]:
         yield Path(folder)
 
 
+class Worker(subprocess.Popen[str]):
+    """A worker, and the address that it printed."""
+
+    said = ""
+
+
 @contextmanager
-def worker(place: object, *arguments: object) -> Iterator["subprocess.Popen[str]"]:
+def worker(place: object, *arguments: object) -> Iterator[Worker]:
     """A worker with a toy model, which listens."""
     command = [sys.executable, "-m", "tests.server.model_worker.worker", str(place), *map(str, arguments)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+    process = Worker(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
     try:
         assert process.stdout is not None
-        assert process.stdout.readline()
+        process.said = process.stdout.readline()
+        assert process.said
         yield process
     finally:
         process.kill()

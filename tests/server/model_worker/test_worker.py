@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import stat
 import threading
+from ast import literal_eval
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -137,6 +139,14 @@ def test_port_of_this_machine_alone() -> None:
     with pytest.raises(UsageError, match="this machine alone"):
         bind_port("0.0.0.0", 0)
     bind_port("127.0.0.1", 0).close()
+
+
+def test_port_serves_the_protocol_and_ctrl_c_ends_it() -> None:
+    with worker(0) as process:
+        _, port = literal_eval(process.said)
+        assert open_openai(f"http://127.0.0.1:{port}/v1#toy").complete(["say: a b ."], 4) == [" a b"]
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 0
 
 
 @pytest.mark.parametrize("options", [[], ["--port", "1", "--socket", "x"]])
