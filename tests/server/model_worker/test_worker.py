@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from discreet.cli.app import app
 from discreet.errors import UsageError
-from discreet.generation.model import Completer
+from discreet.generation.model import Completer, Prompt
 from discreet.generation.opening import open_model
 from discreet.generation.remote.endpoint import KEY, Endpoint, ServerGone
 from discreet.generation.remote.openai_model import open_openai
@@ -128,6 +128,22 @@ def test_worker_with_a_key_refuses_others(monkeypatch: pytest.MonkeyPatch) -> No
             monkeypatch.setenv(KEY, "wrong")
             with pytest.raises(UsageError, match="refuses the key"):
                 WorkerModel(str(folder / "model"))
+
+
+def test_worker_that_was_away_in_a_question_gives_no_answer_to_it() -> None:
+    """A text that could not be encoded meanwhile has another prompt: no answer may depend on that."""
+    with short_folder() as folder:
+        place = folder / "model"
+        with worker(place):
+            model = WorkerModel(str(place))
+        with pytest.raises(ServerGone):
+            model.encode("say: a .")
+        with worker(place):
+            prompts = [Prompt((5, 6), 0)]
+            with pytest.raises(ServerGone, match="what was charged stays charged"):
+                model.answers((), prompts, 2)
+            model.check_ready()  # the next question
+            assert len(model.answers((), prompts, 2)) == 1
 
 
 def test_absent_worker_is_named() -> None:
