@@ -63,6 +63,7 @@ THOROUGH = (
     "testing/test_example_plugin.py::test_example_passes_its_own_tests",
     *(f"server/test_{name}.py" for name in "keeper keeper_crash supervisor".split()),
     "server/accounts/test_concurrency.py",
+    "server/model_worker/",
     "server/front/test_description.py",
     "server/accounts/test_postgres.py",
     "reading/test_documents.py::test_each_sheet_with_a_text_is_read_and_others_are_named",
@@ -71,6 +72,8 @@ THOROUGH = (
 THOROUGH_FIXTURES = frozenset(("smollm", "server", "url"))
 TORCH = (
     *("generation/test_voters.py", "generation/torch_backend/", "numerics/"),
+    "benchmarks/test_gpu.py",
+    "generation/test_vllm_model.py::test_context",
     "cli/test_questions.py::test_model_that_may_read_other_languages_is_asked_in_them",
     "retrieval/test_sealed_corpus.py::test_unknown_embedders_are_explained",
 )

@@ -93,7 +93,7 @@ def test_reading_of_another_way_gives_no_facts(ward: Vault, counted: list[str]) 
 def test_facts_are_those_of_one_machine_and_prompt(ward: Vault) -> None:
     ward.read()
     about = list(ward.components.readings.done.about)
-    assert about[1] == probe(ward.model)  # type: ignore[arg-type]
+    assert about[1] == probe(ward.model)
     assert ward.components.readings.facts(about)
     for place in range(len(about)):
         assert not ward.components.readings.facts([*about[:place], "other", *about[place + 1 :]])

@@ -156,7 +156,7 @@ def test_texts_are_listed_after_the_file_is_opened(filled: Vault) -> None:
         seen.append(kept(filled).exists())
         return [("one", TREATED)]
 
-    readings.read(filled.model, owned, quiet)  # type: ignore[arg-type]
+    readings.read(filled.model, owned, quiet)
     assert seen == [True]
 
 

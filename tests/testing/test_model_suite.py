@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from discreet.generation.answers import Written
 from discreet.generation.completer_adapter import CompleterAdapter
 from discreet.generation.function_model import FunctionModel
 from discreet.generation.model import Completer, Logits, Prompt, Tokens
@@ -162,6 +163,22 @@ class AveragesLosses(ToyModel):
         return found
 
 
+class AnswersShort(ToyModel):
+    """Leaves out the last word of each answer."""
+
+    def answers(self, *given: Any, **named: Any) -> list[Written]:
+        found = super().answers(*given, **named)
+        return [Written(self.decode(one.tokens[:-1]), one.tokens[:-1], True) for one in found]
+
+
+class AnswersTogether(ToyModel):
+    """Gives all rows the longest answer of the batch."""
+
+    def answers(self, *given: Any, **named: Any) -> list[Written]:
+        found = super().answers(*given, **named)
+        return [max(found, key=lambda one: len(one.tokens))] * len(found)
+
+
 def suite_fixtures(model: Completer, tolerance: float = math.inf) -> dict[str, Any]:
     return {"model": model, "count_tokens": lambda text: len(text.split()), "tolerance": tolerance}
 
@@ -182,6 +199,8 @@ def test_model_suite_passes_sound_models(tmp_path: Path) -> None:
         (TellsErrors(), "test_private_prompt_causes_no_error"),
         (CompletesLikeItsNeighbour(), "test_completion_depends_on_its_prompt_alone"),
         (ReadsControlTokens(), "test_text_does_not_become_a_control_token"),
+        (AnswersShort(), "test_answer_consists_of_the_best_tokens"),
+        (AnswersTogether(), "test_answer_depends_on_its_prompt_alone"),
         (Broken(KeepsTokens), "test_truncated_rows_continue_like_new_rows"),
         (Broken(SkipsOwnTokens), "test_rows_with_one_token_continue_like_append"),
         (Broken(SharesLogits), "test_row_depends_on_its_prompt_alone"),

@@ -250,7 +250,7 @@ class Consensus(VoterEnsemble):
         if self.readings:
             return None, stated_answers(documents)
         voters = self.start_voters(question, documents, model, known)
-        return voters, voters.grounded()
+        return voters, voters.grounded(continued="sparse" in self.fallback)
 
     @property
     def needs_model(self) -> bool:

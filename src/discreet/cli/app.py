@@ -43,6 +43,7 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Serve analysts": {
         "serve": ("serve", "Serve vaults to analysts over HTTP, with keys and budgets."),
+        "serve-model": ("serve_model", "Serve a language model to several askers on this machine."),
         "key": ("key", "Issue, cap and revoke the keys of analysts, and decide on their requests."),
         "audit-log": ("audit_log", "Check the audit log of a server."),
         "desk-link": ("desk_link", "Print a link that logs the custodian in once, within an hour."),

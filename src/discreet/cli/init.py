@@ -53,7 +53,9 @@ def init(
         list[str] | None,
         typer.Option(help="A field to keep with each document: NAME:date, NAME:category or NAME:number. Repeatable."),
     ] = None,
-    model: Annotated[str, typer.Option(help="The language model: packaged name, path or hub name.")] = "smollm2-135m",
+    model: Annotated[
+        str, typer.Option(help="The language model: packaged name, path, hub name, openai:URL.")
+    ] = "smollm2-135m",
     embedder: Annotated[
         str, typer.Option(help="The embedder: minilm+words, minilm, hashing, path or hub name.")
     ] = "minilm+words",

@@ -4,7 +4,7 @@ from collections.abc import Set
 from enum import StrEnum
 
 from discreet.errors import UsageError
-from discreet.generation.completer_adapter import CompleterAdapter
+from discreet.generation.answers import WholeAnswers
 from discreet.generation.model import Completer, ContextModel, ScoringModel, VotingModel
 
 
@@ -12,7 +12,7 @@ class Capability(StrEnum):
     """What an algorithm may require of a language model.
 
     Attributes:
-        COMPLETIONS: complete each prompt greedily, by at most N tokens.
+        COMPLETIONS: complete each prompt greedily, by at most N tokens: whole answers.
         VOTES: the best next token of each row, where all rows are continued by the same token.
         LOGITS: the logits of all next tokens.
         STATES: the hidden states of the last layer.
@@ -30,7 +30,7 @@ _LADDER = ((VotingModel, Capability.VOTES), (ScoringModel, Capability.LOGITS), (
 def capabilities(model: Completer) -> frozenset[Capability]:
     """Return the capabilities of a model."""
     found = {Capability.COMPLETIONS}
-    if not isinstance(model, CompleterAdapter):  # it has the methods of a voting model, but rows cannot vote on tokens
+    if not isinstance(model, WholeAnswers):  # it has the methods of a voting model, but rows cannot vote on tokens
         found |= {capability for kind, capability in _LADDER if isinstance(model, kind)}
     return frozenset(found)
 
@@ -69,6 +69,9 @@ def find_assumptions(model: Completer) -> tuple[str, ...]:
     """Return what a guarantee takes for granted about a model that does not promise it; for `Receipt.assumed`."""
     if getattr(model, "row_independent", False):
         return ()
+    stated = getattr(model, "assumptions", ())
+    if stated:
+        return tuple(stated)
     return (f"each output of the model '{model.name}' depends on its own prompt alone",)
 
 

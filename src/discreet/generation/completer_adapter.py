@@ -1,17 +1,16 @@
 """A `Completer` behind the interface of a `VotingModel`, for algorithms that use whole completions only.
 
-The adapter fetches the completions of a batch in one call when decoding starts, and replays them token by token. Its
-tokens are blocks of at most seven bytes of UTF-8, so they carry no state and need no vocabulary: a block and its token
-id determine each other. A token is about as long as one of a usual tokenizer.
+The adapter fetches the completions of a batch in one call (`answers`). Its tokens are blocks of at most seven bytes of
+UTF-8, so they carry no state and need no vocabulary: a block and its token id determine each other. A token is about as
+long as one of a usual tokenizer.
 """
 
 import re
 from collections.abc import Sequence
 
-import numpy as np
-
 from discreet.errors import UsageError
-from discreet.generation.model import Completer, Prompt, Tokens, VotingModel
+from discreet.generation.answers import WholeAnswers, Written
+from discreet.generation.model import Completer, Prompt, VotingModel
 from discreet.generation.prompts import render_plain_chat
 
 _END, _PAD = 0, 1
@@ -21,25 +20,12 @@ CONTEXT = 8192
 """The assumed context length, in tokens, of a completer that declares none."""
 
 
-class CompleterAdapter:
-    """A voting model over a completer. Rows can be continued by their own tokens only.
-
-    Attributes:
-        name, row_independent: those of the completer.
-    """
+class TextTokens:
+    """A tokenizer that needs no vocabulary: blocks of bytes."""
 
     vocabulary_size = 1 << (8 * _BYTES + 1)
     end_tokens = frozenset({_END})
     pad_token = _PAD
-
-    def __init__(self, completer: Completer) -> None:
-        self._completer = completer
-        self.name, self.row_independent = completer.name, completer.row_independent
-        self.context_length = int(getattr(completer, "context_length", CONTEXT))
-
-    def complete(self, prompts: Sequence[str], max_tokens: int) -> list[str]:
-        """Complete each prompt by the completer."""
-        return self._completer.complete(prompts, max_tokens)
 
     def encode(self, text: str) -> list[int]:
         """Return the tokens of a text: pieces of words."""
@@ -54,8 +40,43 @@ class CompleterAdapter:
         before, after = render_plain_chat(system, examples)
         return self.encode(before), self.encode(after)
 
-    def start(self, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int) -> "ReplayDecoding":
-        """Complete all prompts in one call, and begin to replay the completions."""
+    def written(self, completion: str, max_tokens: int, *, ended: bool | None = None) -> Written:
+        """Return a completion as an answer, cut to `max_tokens` tokens: to as many bytes as these hold.
+
+        Args:
+            completion: the text.
+            max_tokens: the most tokens of the answer.
+            ended: whether the model ended it; whether it is shorter than that if None.
+        """
+        blocks = _blocks(completion)
+        kept = tuple(blocks[:max_tokens])
+        return Written(self.decode(kept), kept, len(blocks) < max_tokens if ended is None else ended)
+
+
+class CompleterAdapter(TextTokens, WholeAnswers):
+    """A voting model over a completer. Rows can be continued by their own tokens only.
+
+    Attributes:
+        name, row_independent: those of the completer.
+    """
+
+    def __init__(self, completer: Completer) -> None:
+        self._completer = completer
+        self.name, self.row_independent = completer.name, completer.row_independent
+        self.context_length = int(getattr(completer, "context_length", CONTEXT))
+
+    def complete(self, prompts: Sequence[str], max_tokens: int) -> list[str]:
+        """Complete each prompt by the completer."""
+        return self._completer.complete(prompts, max_tokens)
+
+    def answers(
+        self, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int, *, all_steps: bool = True
+    ) -> list[Written]:
+        """Complete all prompts in one call. How many steps the completer computes is its own affair.
+
+        Raises:
+            UsageError: if the completer returns another number of completions.
+        """
         texts = [self.decode([*shared, *prompt.tokens[prompt.padding :]]) for prompt in prompts]
         completions = self._completer.complete(texts, max_tokens)
         if len(completions) != len(texts):
@@ -63,41 +84,7 @@ class CompleterAdapter:
                 f"The model '{self.name}' returned {len(completions)} completions for {len(texts)} prompts. "
                 "Its `complete` must return one for each prompt."
             )
-        return ReplayDecoding([_blocks(text) for text in completions], max_tokens)
-
-
-class ReplayDecoding:
-    """Rows that repeat their completions token by token."""
-
-    def __init__(self, completions: Sequence[Sequence[int]], max_tokens: int) -> None:
-        self._completions = [tuple(tokens[:max_tokens]) for tokens in completions]
-        self._replayed = 0
-
-    def best(self) -> Tokens:
-        """Return the next token of each row."""
-        at = self._replayed
-        return np.array([own[at] if at < len(own) else _END for own in self._completions], dtype=np.int64)
-
-    def append(self, token: int) -> None:
-        """Continue the only row with its own next token.
-
-        Raises:
-            UsageError: if there are several rows. Whether they agree is private, so the error does not depend on it.
-        """
-        if len(self._completions) > 1:
-            raise UsageError(
-                "This model completes whole texts; its rows cannot vote on single tokens. Use the algorithm "
-                "'consensus', or a model of the transformers library."
-            )
-        self._replayed += 1
-
-    def append_each(self, tokens: Sequence[int]) -> None:
-        """Continue each row with its own next token."""
-        self._replayed += 1
-
-    def truncate(self, length: int) -> None:
-        """Go back to the first `length` replayed tokens."""
-        self._replayed = min(length, self._replayed)
+        return [self.written(text, max_tokens) for text in completions]
 
 
 def adapt_completer(model: Completer) -> VotingModel:

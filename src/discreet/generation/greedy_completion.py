@@ -1,8 +1,9 @@
-"""Greedy completion of texts by a model that works on tokens."""
+"""Greedy completion of texts, and whole answers, by a model that works on tokens."""
 
 from collections.abc import Sequence
 from typing import Any
 
+from discreet.generation.answers import Written, answer_by_steps
 from discreet.generation.model import Prompt, VotingModel
 
 
@@ -18,11 +19,17 @@ def complete_greedily(model: VotingModel, prompts: Sequence[str], max_tokens: in
 
 
 class GreedyCompletion:
-    """The method `complete` of a `Completer`, for classes that have the other methods of a `VotingModel`."""
+    """The methods `complete` and `answers`, for classes that have the other methods of a `VotingModel`."""
 
     def complete(self: Any, prompts: Sequence[str], max_tokens: int) -> list[str]:
         """Complete each prompt greedily."""
         return complete_greedily(self, prompts, max_tokens)
+
+    def answers(
+        self: Any, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int, *, all_steps: bool = True
+    ) -> list[Written]:
+        """Continue each row by its own best tokens, step by step."""
+        return answer_by_steps(self, shared, prompts, max_tokens, all_steps=all_steps)
 
 
 def _complete_private(model: VotingModel, prompt: str, max_tokens: int) -> str:

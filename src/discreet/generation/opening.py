@@ -2,15 +2,18 @@
 
 A package adds models by an entry point in the group `discreet.models`. The entry point is a factory: a function that
 takes the text after the colon of a model's name, and returns a `Completer`. With the entry point `server`, the model
-"server:llama" is opened by `factory("llama")`, and the model "server" by `factory("")`.
+"server:llama" is opened by `factory("llama")`, and the model "server" by `factory("")`. The built-in engines
+(`engines.py`) are opened in the same way, and no plug-in can replace them.
 """
 
 from discreet.config import VaultConfig
 from discreet.errors import UsageError
 from discreet.generation import loading
 from discreet.generation.completer_adapter import adapt_completer
+from discreet.generation.engines import is_engine_name, open_engine
 from discreet.generation.model import Completer, VotingModel
 from discreet.generation.probing import check_row_independence
+from discreet.generation.remote.worker_model import worker_for
 from discreet.plugins import MODELS, find_names, load_plugin
 from discreet.system.progress import stage
 
@@ -18,28 +21,31 @@ from discreet.system.progress import stage
 def open_model(config: VaultConfig | str) -> VotingModel:
     """Return the language model that a configuration names; an adapter if it is a plain completer.
 
+    If the environment names a worker (DISCREET_MODEL_WORKER), the worker computes the model, and this process loads
+    none.
+
     Args:
         config: a vault's configuration; or the name of the packaged model, a folder, a model of the hub, or the name
-            of a plug-in, with a colon before its argument.
+            of an engine or a plug-in, with a colon before its argument.
 
     Raises:
         MissingPart: if a package is not installed.
         UnknownName: if there is no such model.
-        UsageError: if the plug-in cannot be loaded, or returns no `Completer`.
+        UsageError: if the plug-in cannot be loaded or returns no `Completer`, or if a worker has another model.
         DiscreetError: if the model declares independent rows, but its outputs for public prompts depend on each other.
     """
     name = config if isinstance(config, str) else config.model
     if not is_plugin_model(name):
-        return loading.load_model(name)
+        return worker_for(name) or loading.load_model(name)
     with stage("Loading the language model"):
-        model = _open_plugin(name)
+        model = open_engine(name) if is_engine_name(name) else _open_plugin(name)
         check_row_independence(model)
     return adapt_completer(model)
 
 
 def is_plugin_model(name: str) -> bool:
-    """Return whether a plug-in opens the model with this name; the packaged model cannot be replaced."""
-    return name != loading.PACKAGED and _plugin(name) in find_names(MODELS)
+    """Return whether an engine or a plug-in opens the model with this name; the packaged model cannot be replaced."""
+    return name != loading.PACKAGED and (is_engine_name(name) or _plugin(name) in find_names(MODELS))
 
 
 def _open_plugin(name: str) -> Completer:

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 
 from discreet.errors import DiscreetError
-from discreet.generation.completer_adapter import CompleterAdapter
+from discreet.generation.answers import WholeAnswers, write_answers
 from discreet.generation.model import Completer, Prompt, ScoringModel, VotingModel
 
 # As many rows as a batch has, and short: seconds on one core, even where that computes in float32.
@@ -14,20 +14,40 @@ _WORDS = ("red", "house", "three", "winter", "hand", "open", "the", "of", "a", "
 _STEPS = 2
 
 
-def probe(model: ScoringModel) -> str:
+def probe(model: VotingModel) -> str:
     """Return a digest of a model's outputs on public rows: it differs between kinds of machine.
 
-    A model on a cluster has its workers' digest in its attribute `probe`.
+    A model in other processes has the digest of these processes in its attribute `probe`. The digest of a model
+    without logits is that of its answers.
     """
     found = getattr(model, "probe", None)
     if isinstance(found, str):
         return found
+    if not isinstance(model, ScoringModel):
+        return _answers_digest(model)
     prompts = [Prompt((model.pad_token,) * pads + (7,) * (_LENGTH - pads), pads) for pads in _PADS]
     decoding = model.start((5, 6), prompts, _STEPS)
     before = decoding.logits()
     decoding.append(9)
     outputs = (before, decoding.logits(), model.token_nll((5, 6), prompts))
     return hashlib.blake2b(b"".join(output.tobytes() for output in outputs)).hexdigest()
+
+
+def check_ready(model: Completer) -> None:
+    """Let a model in another process check itself by public rows, before a question is paid.
+
+    Such a model has a method `check_ready`, which raises a `DiscreetError`.
+    """
+    check = getattr(model, "check_ready", None)
+    if callable(check):
+        check()
+
+
+def _answers_digest(model: VotingModel) -> str:
+    texts = [" ".join(_WORDS[row % len(_WORDS) :]) for row in range(len(_PADS))]
+    shared = model.encode("Text:") or [model.pad_token]
+    written = write_answers(model, shared, [_lay_out(model, text) for text in texts], _LENGTH)
+    return hashlib.blake2b(repr([answer.text for answer in written]).encode(errors="replace")).hexdigest()
 
 
 def check_row_independence(model: Completer) -> None:
@@ -40,7 +60,7 @@ def check_row_independence(model: Completer) -> None:
         return
     texts = [" ".join(_WORDS[row % len(_WORDS) :]) for row in range(len(_PADS))]
     others = ["\n".join(_WORDS) * (row % 3) for row in range(len(_PADS))]
-    if isinstance(model, VotingModel) and not isinstance(model, CompleterAdapter):
+    if isinstance(model, VotingModel) and not isinstance(model, WholeAnswers):
         read = _row_reader(model)
     else:
         read = _completion_reader(model)

@@ -2,7 +2,10 @@
 
 from collections.abc import Sequence
 
-from discreet.generation.model import Decoding, LanguageModel, Prompt
+from discreet.errors import DiscreetError, PrivateValueError
+from discreet.generation.answers import decode_or_empty, write_answers
+from discreet.generation.capabilities import Capability, capabilities
+from discreet.generation.model import Decoding, LanguageModel, Prompt, Tokens
 from discreet.generation.prompts import DOCUMENT_TOKENS, Layout, layout
 from discreet.generation.torch_backend.greedy import decode_rows
 from discreet.privacy.private import Private
@@ -13,9 +16,10 @@ class VoterBatch:
 
     The batch always has a row for each voter and a last row for the public prompt. A voter without a document, or with
     a prompt that cannot be built, gets the public prompt. So neither the shape nor an error depends on documents.
+    The model is first asked by `votes`, `public_token`, `answers` or `grounded`.
     """
 
-    __slots__ = ("__best", "__decoding", "__model", "__rows", "__steps")
+    __slots__ = ("__best", "__decoding", "__model", "__prompts", "__rows", "__shared", "__steps")
 
     def __init__(
         self,
@@ -29,7 +33,7 @@ class VoterBatch:
         document_tokens: int = 0,
         public: str = "",
     ) -> None:
-        """Lay out the prompts and begin decoding.
+        """Lay out the prompts.
 
         Args:
             model: the language model.
@@ -44,54 +48,94 @@ class VoterBatch:
         tokens = (document_tokens or DOCUMENT_TOKENS) * units_per_voter
         laid_out = layout(model, question, prefix=prefix, document_tokens=tokens, max_tokens=max_tokens)
         alone = laid_out.prompt(model.encode(public)) if public else laid_out.prompt()
-        begun: list[Decoding] = []
+        prompts: list[Prompt] = []
 
-        def begin(shares: Sequence[tuple[str, ...]]) -> list[tuple[int, tuple[str, ...]]]:
-            prompts = [_prompt(model, laid_out, texts, units_per_voter, alone) for texts in shares]
-            begun.append(model.start(laid_out.shared, [*prompts, alone], max_tokens))
+        def lay_out(shares: Sequence[tuple[str, ...]]) -> list[tuple[int, tuple[str, ...]]]:
+            prompts.extend(_prompt(model, laid_out, texts, units_per_voter, alone) for texts in shares)
             return list(enumerate(shares))
 
-        self.__rows = documents.map_batch(begin)
-        self.__decoding = begun[0]
-        self.__best = self.__decoding.best()
-        self.__model, self.__steps = model, max_tokens
+        self.__rows = documents.map_batch(lay_out)
+        self.__model, self.__steps, self.__shared = model, max_tokens, laid_out.shared
+        self.__prompts = [*prompts, alone]
+        self.__decoding: Decoding | None = None
+        self.__best: Tokens | None = None
 
     def votes(self) -> Private[int]:
         """Return the best next token of each voter."""
-        best = self.__best
+        best = self._steps()[1]
         return self.__rows.map(lambda share: int(best[share[0]]))
 
     def public_token(self) -> int:
         """Return the best next token without documents; it is public."""
-        return int(self.__best[-1])
+        return int(self._steps()[1][-1])
 
     def append(self, token: int) -> None:
         """Continue every prompt with a released token."""
-        self.__decoding.append(token)
-        self.__best = self.__decoding.best()
+        decoding, _ = self._steps()
+        decoding.append(token)
+        self.__best = decoding.best()
 
     def answers(self) -> tuple[Private[str], str]:
         """Return the whole answer of each voter, and the public answer. Call it before any `append`.
 
         A voter without a document computes the public answer, but its answer is empty: it must not count as an answer
-        on which documents agree. The number of steps is public; a longer answer is cut. Afterwards all rows are back
-        at the beginning, and can be continued together.
+        on which documents agree. The number of steps is public; a longer answer is cut. Afterwards all rows are at the
+        beginning, and can be continued together.
         """
         shares, public = self.grounded()
         return shares.map(lambda share: share[1]), public
 
-    def grounded(self) -> tuple[Private[tuple[tuple[str, ...], str]], str]:
-        """Return what `answers` returns, each answer with the texts of its voter, so that they can be compared."""
-        found = decode_rows(self.__decoding, self.__best, self.__steps, self.__model.end_tokens, all_steps=True)
-        written = [tokens for tokens, _ in found]
-        self.__decoding.truncate(0)
-        decode = self.__model.decode
+    def grounded(self, *, continued: bool = False) -> tuple[Private[tuple[tuple[str, ...], str]], str]:
+        """Return what `answers` returns, each answer with the texts of its voter, so that they can be compared.
+
+        Args:
+            continued: whether votes on tokens may follow. A model with steps then keeps what it computed of the
+                prompts.
+
+        Raises:
+            DiscreetError: if the model failed. The traceback has no frame with prompts.
+        """
+        if continued and Capability.VOTES in capabilities(self.__model):
+            self._steps()
+        written, failure = self._write()
+        if failure is not None:
+            raise failure
 
         def said(share: tuple[int, tuple[str, ...]]) -> tuple[tuple[str, ...], str]:
             row, texts = share
-            return texts, decode(written[row]) if texts else ""
+            return texts, written[row] if texts else ""
 
-        return self.__rows.read(said, otherwise=((), "")), decode(written[-1])
+        return self.__rows.read(said, otherwise=((), "")), written[-1]
+
+    def _write(self) -> tuple[list[str], DiscreetError | None]:
+        # The failure is returned and not raised, so that this frame is not in its traceback.
+        try:
+            if self.__decoding is None or self.__best is None:
+                found = write_answers(self.__model, self.__shared, self.__prompts, self.__steps)
+                return [answer.text for answer in found], None
+            ends = self.__model.end_tokens
+            rows = decode_rows(self.__decoding, self.__best, self.__steps, ends, all_steps=True)
+            self.__decoding.truncate(0)
+            return [decode_or_empty(self.__model, tokens) for tokens, _ in rows], None
+        except DiscreetError as error:
+            error.__cause__ = error.__context__ = None
+            return [], error.with_traceback(None)
+        except Exception as error:
+            return [], PrivateValueError(f"The model failed with {type(error).__name__}; its message is withheld.")
+
+    def _steps(self) -> tuple[Decoding, Tokens]:
+        """Return the batch, step by step, and its best next tokens; begin it if it has not begun."""
+        if self.__decoding is None or self.__best is None:
+            begun: list[Decoding] = []
+
+            def begin(rows: Sequence[tuple[int, tuple[str, ...]]]) -> Sequence[tuple[int, tuple[str, ...]]]:
+                begun.append(self.__model.start(self.__shared, self.__prompts, self.__steps))
+                return rows
+
+            self.__rows.map_batch(begin)  # an error of the model is withheld
+            self.__decoding = begun[0]
+            self.__best = self.__decoding.best()
+        return self.__decoding, self.__best
 
     def __repr__(self) -> str:
         return "Voters(sealed)"

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import INSTALL_MODELS, MissingPart, UnknownName, UsageError
+from discreet.generation.engines import ENGINE_NAMES, check_engine_name, is_engine_name
 from discreet.generation.loading import PACKAGED
 from discreet.generation.opening import is_plugin_model
 from discreet.planning.spelling import check_spelling
@@ -35,12 +36,14 @@ def check_parts(model: str, embedder: str, *, download: bool = False, command: s
         UnknownName, UsageError: if neither the path nor the hub has such a model, or if a download is needed first.
     """
     plugin, known = is_plugin_model(model), (PACKAGED, *find_names(MODELS))
+    if is_engine_name(model):
+        check_engine_name(model)
     if not plugin:
         check_spelling("language model", model, known)
     plugged = find_names(PLUGGED_EMBEDDERS)
     check_spelling("embedder", embedder, [*EMBEDDERS, *plugged])
     if not plugin:  # a plug-in reports its missing parts itself when it is opened
-        _check_model(model, known, download, command)
+        _check_model(model, (*known, *ENGINE_NAMES), download, command)
     if embedder in EMBEDDERS:
         if embedder != "hashing":
             _check_installed(("torch", "transformers"), "The packaged MiniLM needs torch and transformers", "local")

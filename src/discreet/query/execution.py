@@ -28,6 +28,7 @@ class Execution:
         by_unit: whether single units pay.
         unit: the word for a privacy unit on the receipt.
         noise: the source of noise; the operating system if None.
+        assumed: what the guarantee takes for granted beside the model, such as about an earlier reading.
     """
 
     id: str
@@ -37,6 +38,7 @@ class Execution:
     by_unit: bool
     unit: str
     noise: Noise | None = None
+    assumed: tuple[str, ...] = ()
 
     def open_account(self, ledger: UnitLedger) -> Account:
         """Return the account that pays for the question."""
@@ -65,7 +67,7 @@ class Execution:
             raise _describe(refusal, account) from None
         # After an error no reserve is returned to units: the moment of the error may depend on unreleased values.
         account.settle()
-        assumed = find_assumptions(model) if self.algorithm.private else ()
+        assumed = tuple(dict.fromkeys(find_assumptions(model) + self.assumed)) if self.algorithm.private else ()
         receipt = replace(account.receipt(), assumed=assumed)
         if generated is None:
             raise Interrupted(receipt.epsilon)

@@ -12,6 +12,7 @@ from discreet.algorithms.statistics.statistic import Statistic
 from discreet.baselines.rag import RAG
 from discreet.generation.model import LanguageModel
 from discreet.generation.no_model import NO_MODEL
+from discreet.generation.probing import check_ready
 from discreet.planning.askable import check_askable
 from discreet.privacy.account import Payment
 from discreet.privacy.accounting import Budget, Spending
@@ -175,7 +176,10 @@ class QueryPipeline:
         if how.propose is not None and algorithm.hears_proposals:
             algorithm = algorithm.with_proposals(propose(question, how.propose, related, algorithm, model))
         algorithm.prepare(question, model)
-        execution = Execution(secrets.token_hex(8), query, algorithm, ceiling, by_unit, unit, how.noise)
+        check_ready(model)
+        execution = Execution(
+            secrets.token_hex(8), query, algorithm, ceiling, by_unit, unit, how.noise, self._assumed(algorithm)
+        )
         answered = execution.answer(self._corpus(algorithm), model, ledger)
         return keep_answer(history, question, algorithm, answered) if history else answered
 
@@ -245,11 +249,13 @@ class QueryPipeline:
         by_unit, unit = parts.settings.payment == "unit", parts.settings.unit_field
         model = parts.model if algorithm.needs_model else NO_MODEL
         algorithm.prepare(request.question, model)
+        check_ready(model)
         asked = algorithm
         if request.options.propose is not None and algorithm.hears_proposals:
             found = propose(request.question, request.options.propose, before, algorithm, model)
             asked = algorithm.with_proposals(found)
-        execution = Execution(request.options.id or uuid.uuid4().hex, query, asked, ceiling, by_unit, unit)
+        number, assumed = request.options.id or uuid.uuid4().hex, self._assumed(algorithm)
+        execution = Execution(number, query, asked, ceiling, by_unit, unit, assumed=assumed)
         parts.ledger.begin(execution.id, algorithm.name, request.question, private=algorithm.private)
         parts.asked.append(execution.id)
         answered = execution.answer(self._corpus(algorithm), model, parts.ledger)
@@ -265,6 +271,10 @@ class QueryPipeline:
 
     def _related(self, request: Request, *, others: bool = False) -> list[Released]:
         return self._parts.history.related(request.question, RELATED, ALIKE, others=others)
+
+    def _assumed(self, algorithm: Algorithm) -> tuple[str, ...]:
+        """Return what the guarantee takes for granted about the model that read the documents, if that is used."""
+        return self._parts.readings.assumed if algorithm.needs_readings else ()
 
     def _corpus(self, algorithm: Algorithm) -> SealedCorpus:
         """Return the documents for an algorithm: readable in the clear only if it promises nothing."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
+from discreet.generation.remote.endpoint import KEY
 from discreet.server.config import VARIABLE, ServeConfig
 from discreet.server.desk.links import make_link
 from discreet.server.launch import MODULES
@@ -119,6 +120,8 @@ class Supervisor:
 
     def _start(self, child: Child) -> None:
         environment = os.environ | {VARIABLE: self._config.to_json()}
+        if child.name != "keeper":
+            environment.pop(KEY, None)  # the key of the model's server: the others ask no model
         # A session of its own: Ctrl-C on the terminal is for the supervisor, which asks the others to end.
         child.process = subprocess.Popen(
             child.command,

@@ -11,10 +11,10 @@ from dataclasses import replace
 from functools import partial
 
 from discreet.algorithms.text.normalize import ARTICLES, SENTENCE_END, head, words_of
-from discreet.generation.model import ScoringModel
+from discreet.generation.answers import write_answers
+from discreet.generation.model import LanguageModel
 from discreet.generation.prompts import Layout, rewrite_layout
 from discreet.generation.ray_backend.model import RayModel
-from discreet.generation.torch_backend.greedy import decode_rows
 from discreet.generation.torch_backend.length_buckets import in_order, map_in_buckets
 from discreet.synthesis.base import Fact
 
@@ -32,7 +32,7 @@ _COMMA = re.compile(r"[,;]\s+(?:and\s+|or\s+)?", re.IGNORECASE)
 
 
 def stated(
-    model: ScoringModel,
+    model: LanguageModel,
     texts: Sequence[str],
     tokens: int,
     text_tokens: int,
@@ -111,12 +111,11 @@ def _plain(text: str) -> list[str]:
     return words
 
 
-def _written(model: ScoringModel, laid_out: Layout, texts: Sequence[Sequence[int]], tokens: int) -> list[list[Fact]]:
+def _written(model: LanguageModel, laid_out: Layout, texts: Sequence[Sequence[int]], tokens: int) -> list[list[Fact]]:
     prompts = [laid_out.prompt(text) for text in texts] + [laid_out.prompt()] * (BLOCK - len(texts))
-    decoding = model.start(laid_out.shared, prompts, tokens)
-    written = decode_rows(decoding, decoding.best(), tokens, model.end_tokens, all_steps=False)
-    return [facts_of(model.decode(own), whole=ended) for own, ended in written[: len(texts)]]
+    written = write_answers(model, laid_out.shared, prompts, tokens, all_steps=False)
+    return [facts_of(own.text, whole=own.ended) for own in written[: len(texts)]]
 
 
-def _by_a_worker(model: ScoringModel, texts: list[str], tokens: int, text_tokens: int) -> list[list[Fact]]:
+def _by_a_worker(model: LanguageModel, texts: list[str], tokens: int, text_tokens: int) -> list[list[Fact]]:
     return in_order(stated(model, texts, tokens, text_tokens))

@@ -30,9 +30,10 @@ from typing import Any, TextIO
 
 from discreet.errors import StoreError, UsageError
 from discreet.generation.asking import ASKING
-from discreet.generation.capabilities import require_scores
-from discreet.generation.model import Completer, ScoringModel
-from discreet.generation.probing import probe
+from discreet.generation.capabilities import find_assumptions, require_scores
+from discreet.generation.completer_adapter import adapt_completer
+from discreet.generation.model import Completer, VotingModel
+from discreet.generation.probing import check_ready, probe
 from discreet.generation.prompts import DOCUMENT_TOKENS, REWRITING
 from discreet.generation.ray_backend.model import use_ray
 from discreet.retrieval.attribute_schema import AttributeSchema
@@ -65,6 +66,7 @@ class Done:
         end: the number of bytes of the file that count.
         covered: the names of the units' texts that it covers.
         schema: the attributes that were asked for; None if the model chose what to write.
+        assumed: what a guarantee takes for granted about the model of the reading; for the receipts of votes by it.
     """
 
     file: str = "statements-0.jsonl"
@@ -72,6 +74,7 @@ class Done:
     end: int = 0
     covered: frozenset[str] = field(default=frozenset(), repr=False)
     schema: AttributeSchema | None = None
+    assumed: tuple[str, ...] = ()
 
     @staticmethod
     def parse(text: str) -> "Done":
@@ -81,9 +84,10 @@ class Done:
             name = str(found["file"])
             sound = name == Path(name).name and name.startswith("statements-")
             schema = AttributeSchema.parse(found["schema"]) if found.get("schema") else None
-            made = Done(name, tuple(found["about"]), int(found["end"]), frozenset(found["covered"]), schema)
-            return made if sound else Done()
-        except (ValueError, KeyError, TypeError, RecursionError):
+            assumed = tuple(str(one) for one in found.get("assumed", ()))
+            about, end, covered = tuple(found["about"]), int(found["end"]), frozenset(found["covered"])
+            return Done(name, about, end, covered, schema, assumed) if sound else Done()
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return Done()
 
     def describe(self) -> str:
@@ -91,6 +95,7 @@ class Done:
         about: dict[str, Any] = {"file": self.file, "about": list(self.about), "end": self.end}
         if self.schema is not None:
             about["schema"] = self.schema.describe()
+        about |= {"assumed": list(self.assumed)} if self.assumed else {}
         return json.dumps(about | {"covered": sorted(self.covered)})
 
 
@@ -146,6 +151,11 @@ class Readings:
         return bool(self.done.about)
 
     @property
+    def assumed(self) -> tuple[str, ...]:
+        """What votes by these readings take for granted about the model that read: public."""
+        return self.done.assumed
+
+    @property
     def version(self) -> object:
         """A value that changes with each reading and each erasure."""
         with suppress(OSError):
@@ -176,7 +186,7 @@ class Readings:
 
     def read(
         self,
-        model: ScoringModel,
+        model: VotingModel,
         owned: Callable[[], Sequence[Owned]],
         told: Callable[[int, int], None],
         schema: AttributeSchema | None = None,
@@ -210,7 +220,7 @@ class Readings:
             with self._alone():
                 if not (self.done.file == before.file and path.exists() and path.stat().st_ino == _inode(file)):
                     raise UsageError("Documents were erased during the reading. Run it again: the others are kept.")
-                done = Done(before.file, about, path.stat().st_size, covered, schema)
+                done = Done(before.file, about, path.stat().st_size, covered, schema, find_assumptions(model))
                 replace_file(self._folder / DONE, done.describe())
         return len(texts)
 
@@ -287,18 +297,28 @@ def read_all(
     ray: str | None = None,
     schema: AttributeSchema | None = None,
 ) -> int:
-    """Read all texts of a store, on a Ray cluster if one is named. Return the number of different texts."""
-    with use_ray(require_scores(model, "read"), ray) as reader:
+    """Read all texts of a store, on a Ray cluster if one is named. Return the number of different texts.
+
+    Raises:
+        UsageError: if a cluster is named, and the model has no logits, which the workers of a cluster are compared by;
+            or if there is a schema, and the model writes whole answers only.
+    """
+    check_ready(model)
+    if ray is None:
+        reader = adapt_completer(model) if schema is None else require_scores(model, "read --schema")
         return readings.read(reader, lambda: owned_texts(store), told, schema)
+    with use_ray(require_scores(model, "read --ray"), ray) as spread:
+        return readings.read(spread, lambda: owned_texts(store), told, schema)
 
 
-def _way(model: ScoringModel, schema: AttributeSchema | None) -> tuple[tuple[Any, ...], Reader]:
+def _way(model: VotingModel, schema: AttributeSchema | None) -> tuple[tuple[Any, ...], Reader]:
     """Return all that a reading depends on beside the text, as plain data, and the reader."""
     if schema is None:
         about = (model.name, probe(model), TOKENS, DOCUMENT_TOKENS, PARSED, REWRITING)
         return about, lambda fresh: stated(model, fresh, TOKENS, DOCUMENT_TOKENS)
     asking = (model.name, probe(model), VALUE_TOKENS, DOCUMENT_TOKENS, ASKED, ASKING, schema.digest)
-    return asking, lambda fresh: asked(model, fresh, schema, VALUE_TOKENS, DOCUMENT_TOKENS)
+    scoring = require_scores(model, "read --schema")
+    return asking, lambda fresh: asked(scoring, fresh, schema, VALUE_TOKENS, DOCUMENT_TOKENS)
 
 
 def _statement(

@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from discreet.generation.answers import AnsweringModel, answer_by_steps
 from discreet.generation.capabilities import Capability, capabilities
 from discreet.generation.model import Completer, ContextModel, Prompt, ScoringModel, VotingModel
 from discreet.testing.model_rows import (
@@ -32,8 +33,8 @@ ODD = ("", "\x00 \u2603 \u00e9", "\ud800", "?!" * 200)
 class ModelSuite:
     """Tests of a language model. A subclass overrides the fixture `model`.
 
-    A model is tested as a `Completer`, and on each higher rung of the ladder that it has: `VotingModel`,
-    `ScoringModel`, `ContextModel`. The tests of the other rungs are skipped.
+    A model is tested as a `Completer`, and on each higher rung of the ladder that it has: `AnsweringModel`,
+    `VotingModel`, `ScoringModel`, `ContextModel`. The tests of the other rungs are skipped.
 
     The privacy guarantee needs one property above all: row i is a function of prompt i and of the appended tokens
     alone, bit for bit. The suite tests it if the model declares `row_independent`.
@@ -95,6 +96,46 @@ class ModelSuite:
         """Other prompts of a batch, and the order, do not change a completion."""
         _require_independence(model)
         assert is_independent(lambda texts: model.complete(texts, 4), PROMPTS)
+
+    # -- AnsweringModel --------------------------------------------------------------------------------------------
+
+    def test_answers_are_cut_and_decoded(self, model: Completer) -> None:
+        """Check that `answers` returns one answer for each prompt, at most `max_tokens` long, without an end token."""
+        answering = _answering(model)
+        for most in MOST:
+            written = answering.answers(get_shared(answering), lay_out(answering, TEXTS), most)
+            assert len(written) == len(TEXTS)
+            for answer in written:
+                assert len(answer.tokens) <= most
+                assert answer.ended or len(answer.tokens) == most
+                assert not set(answer.tokens) & answering.end_tokens
+                assert answer.text == answering.decode(answer.tokens)
+
+    def test_answer_is_the_same_in_fewer_steps(self, model: Completer) -> None:
+        """Check that an answer depends neither on `all_steps` nor on earlier calls; a longer one continues it."""
+        answering = _answering(model)
+        shared, prompts = get_shared(answering), lay_out(answering, TEXTS)
+        long = answering.answers(shared, prompts, STEPS)
+        assert answering.answers(shared, prompts, STEPS, all_steps=False) == long
+        for one, other in zip(answering.answers(shared, prompts, 2), long, strict=True):
+            assert other.text.startswith(one.text.rstrip("\ufffd"))  # a character may be cut in two
+
+    def test_answer_depends_on_its_prompt_alone(self, model: Completer) -> None:
+        """Other prompts of a batch, their order and the padding do not change an answer."""
+        _require_independence(model)
+        answering = _answering(model)
+        shared = get_shared(answering)
+        assert is_independent(lambda texts: answering.answers(shared, lay_out(answering, texts), STEPS), TEXTS)
+        plain = lay_out(answering, TEXTS)
+        other = answering.encode("winter")[0]
+        filled = [Prompt((other,) * one.padding + one.tokens[one.padding :], one.padding) for one in plain]
+        assert answering.answers(shared, filled, STEPS) == answering.answers(shared, plain, STEPS)
+
+    def test_answer_consists_of_the_best_tokens(self, model: Completer) -> None:
+        """Check that `answers` writes what the steps of a model that has them would write."""
+        answering, voting = _answering(model), _voting(model)
+        shared, prompts = get_shared(voting), lay_out(voting, TEXTS)
+        assert answering.answers(shared, prompts, STEPS) == answer_by_steps(voting, shared, prompts, STEPS)
 
     # -- VotingModel -----------------------------------------------------------------------------------------------
 
@@ -292,6 +333,12 @@ class ModelSuite:
 def _require_independence(model: Completer) -> None:
     if not model.row_independent:
         pytest.skip("The model does not declare independent rows.")
+
+
+def _answering(model: Completer) -> AnsweringModel:
+    if not isinstance(model, AnsweringModel):
+        pytest.skip("The model has no answers of its own.")
+    return model
 
 
 def _voting(model: Completer) -> VotingModel:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
+from discreet.generation.answers import AnsweringModel
 from discreet.generation.capabilities import Capability, capabilities
 from discreet.generation.model import ContextModel, Decoding, Prompt, VotingModel
 
@@ -24,7 +25,7 @@ STEPS = 4
 _LENGTH = 12
 
 
-def get_shared(model: VotingModel) -> list[int]:
+def get_shared(model: VotingModel | AnsweringModel) -> list[int]:
     """Return the tokens before each row."""
     return model.encode("Text:") or [model.pad_token]
 
@@ -34,7 +35,7 @@ def get_appended(model: VotingModel) -> list[int]:
     return [model.encode(word)[0] for word in ("sand", "and", "winter")]
 
 
-def lay_out(model: VotingModel, texts: Sequence[str]) -> list[Prompt]:
+def lay_out(model: VotingModel | AnsweringModel, texts: Sequence[str]) -> list[Prompt]:
     """Return prompts of one length."""
     rows = [tuple(model.encode(text)[:_LENGTH]) for text in texts]
     paddings = [_LENGTH - len(row) for row in rows]

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from discreet.algorithms.common.answer import GeneratedAnswer, Stopped
+from discreet.generation.answers import write_answers
 from discreet.generation.model import LanguageModel, Prompt
-from discreet.generation.torch_backend.greedy import decode_rows
 from discreet.generation.torch_backend.length_buckets import length_buckets
 
 _AT_ONCE = 32
@@ -14,17 +14,9 @@ _AT_ONCE = 32
 
 def write(model: LanguageModel, shared: Sequence[int], prompt: Prompt, prefix: str, max_tokens: int) -> GeneratedAnswer:
     """Continue `shared` and `prompt` greedily, and return the answer."""
-    decoding = model.start(shared, [prompt], max_tokens)
-    answer: list[int] = []
-    stopped: Stopped = "length"
-    for _ in range(max_tokens):
-        token = int(decoding.best()[0])
-        if token in model.end_tokens:
-            stopped = "end"
-            break
-        answer.append(token)
-        decoding.append(token)
-    return GeneratedAnswer(prefix + model.decode(answer), stopped, len(answer))
+    (written,) = write_answers(model, shared, [prompt], max_tokens, all_steps=False)
+    stopped: Stopped = "end" if written.ended else "length"
+    return GeneratedAnswer(prefix + written.text, stopped, len(written.tokens))
 
 
 def write_all(
@@ -46,7 +38,6 @@ def write_all(
     for room, rows in length_buckets([len(tokens) for tokens in own], max(map(len, own), default=0), _AT_ONCE):
         batch = [own[row] for row in rows]
         padded = [Prompt((model.pad_token,) * (room - len(t)) + tuple(t), room - len(t)) for t in batch]
-        decoding = model.start(common, padded, max_tokens)
-        found = decode_rows(decoding, decoding.best(), max_tokens, model.end_tokens, all_steps=False)
-        written |= dict(zip(rows, found, strict=True))
+        found = write_answers(model, common, padded, max_tokens, all_steps=False)
+        written |= {row: (list(one.tokens), one.ended) for row, one in zip(rows, found, strict=True)}
     return [written[row] for row in range(len(own))]

@@ -6,18 +6,14 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import UsageError
 from discreet.generation.greedy_completion import GreedyCompletion
 from discreet.generation.model import Logits, Prompt, States
-from discreet.generation.prompts import render_plain_chat
+from discreet.generation.torch_backend.chat_tokenizer import ChatTokenizer
 
 if TYPE_CHECKING:
     from discreet.generation.torch_backend.decoding import LockstepDecoding
     from discreet.generation.torch_backend.hidden_states import StatefulDecoding
 
-_MARK = (
-    "\u241e"  # marks the place of a user's text in a rendered chat template; it is not searched for in a user's text
-)
 
-
-class TransformersModel(GreedyCompletion):
+class TransformersModel(ChatTokenizer, GreedyCompletion):
     """A causal language model with its tokenizer, both of transformers.
 
     Args:
@@ -28,38 +24,14 @@ class TransformersModel(GreedyCompletion):
 
     def __init__(self, name: str, model: Any, tokenizer: Any, *, row_independent: bool = False) -> None:
         self.name, self.row_independent = name, row_independent
-        self._model, self._tokenizer = model.eval(), tokenizer
+        super().__init__(tokenizer)
+        self._model = model.eval()
         self.vocabulary_size = int(model.config.vocab_size)
         self.context_length = _context(model.config)
         self.state_size = int(model.config.get_text_config().hidden_size)
-        self.end_tokens = _end_tokens(model, tokenizer)
+        self.end_tokens = self.find_end_tokens(model.generation_config)
         self._output_checked = False
-        self.pad_token = int(tokenizer.pad_token_id if tokenizer.pad_token_id is not None else min(self.end_tokens))
-
-    def encode(self, text: str) -> list[int]:
-        """Return the token ids of plain text. A control token in the text is encoded as plain characters."""
-        ids = self._tokenizer(text, add_special_tokens=False, split_special_tokens=True)["input_ids"]
-        return [int(token) for token in ids]
-
-    def decode(self, tokens: Sequence[int]) -> str:
-        """Return the text of token ids, without control tokens."""
-        return str(self._tokenizer.decode(list(tokens), skip_special_tokens=True))
-
-    def chat(self, system: str, examples: Sequence[tuple[str, str]]) -> tuple[list[int], list[int]]:
-        """Return the chat template around a user's text; plain text if the model has no template."""
-        if not self._tokenizer.chat_template:
-            before, after = render_plain_chat(system, examples)
-            return self.encode(before), self.encode(after)
-        messages = [{"role": "system", "content": system}]
-        for asked, answered in examples:
-            messages += [{"role": "user", "content": asked}, {"role": "assistant", "content": answered}]
-        messages.append({"role": "user", "content": _MARK})
-        try:
-            rendered = self._tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
-        except Exception:  # some templates have no system role
-            rendered = self._tokenizer.apply_chat_template(messages[1:], tokenize=False, add_generation_prompt=True)
-        before, after = str(rendered).split(_MARK)
-        return self._template(before), self._template(after)
+        self.pad_token = self.find_pad_token(self.end_tokens)
 
     def start(self, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int) -> "LockstepDecoding":
         """Feed the shared part once, then the prompts, which must have one length."""
@@ -105,18 +77,8 @@ class TransformersModel(GreedyCompletion):
             check_output(self._model)
             self._output_checked = True
 
-    def _template(self, text: str) -> list[int]:
-        # The template's own control tokens are control tokens.
-        return [int(token) for token in self._tokenizer(text, add_special_tokens=False)["input_ids"]]
-
 
 def _context(config: Any) -> int:
     """Return the longest sequence; with sliding-window attention, the size of the window."""
     limits = [getattr(config, "max_position_embeddings", None), getattr(config, "sliding_window", None)]
     return min((int(limit) for limit in limits if limit), default=2048)
-
-
-def _end_tokens(model: Any, tokenizer: Any) -> frozenset[int]:
-    named = (tokenizer.eos_token_id, getattr(model.generation_config, "eos_token_id", None))
-    ends = {int(token) for ids in named if ids is not None for token in (ids if isinstance(ids, list) else [ids])}
-    return frozenset(ends)

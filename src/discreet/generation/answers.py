@@ -1,0 +1,159 @@
+"""Whole answers: each row of a batch is continued by its own best tokens, in a public number of steps.
+
+`consensus`, `dp-ksa`, readings and facts need no more of a model. So an engine that makes whole answers only, such as a
+server, needs the method `answers` and the tokenizer (`AnsweringModel`), and no steps. A model with steps has the loop
+below as the body of its `answers`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from discreet.errors import UsageError
+from discreet.generation.model import Completer, Prompt, Tokens, VotingModel
+from discreet.generation.torch_backend.greedy import decode_rows
+
+
+@dataclass(frozen=True)
+class Written:
+    """The answer of one row.
+
+    Attributes:
+        text: its text, without the end token.
+        tokens: its tokens, without the end token.
+        ended: whether the model ended it. A longer answer is cut at the public number of tokens.
+    """
+
+    text: str = field(repr=False)
+    tokens: tuple[int, ...] = field(repr=False)
+    ended: bool
+
+
+@runtime_checkable
+class AnsweringModel(Completer, Protocol):
+    """A language model with its tokenizer, which writes whole answers.
+
+    The tokenizer is that of a `VotingModel`. The row contract holds for `answers`: answer i is a function of prompt i
+    alone.
+    """
+
+    @property
+    def vocabulary_size(self) -> int:
+        """The number of tokens in the vocabulary."""
+
+    @property
+    def context_length(self) -> int:
+        """The longest sequence, in tokens."""
+
+    @property
+    def end_tokens(self) -> frozenset[int]:
+        """The tokens that end an answer."""
+
+    @property
+    def pad_token(self) -> int:
+        """The token that pads a prompt."""
+
+    def encode(self, text: str) -> list[int]:
+        """Return the token ids of plain text; no part of the text becomes a control token."""
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """Return the text of token ids."""
+
+    def chat(self, system: str, examples: Sequence[tuple[str, str]]) -> tuple[list[int], list[int]]:
+        """Return the chat template as token ids: the part before a user's text, and the part after it."""
+
+    def answers(
+        self, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int, *, all_steps: bool = True
+    ) -> list[Written]:
+        """Continue each prompt greedily by its own best tokens, up to its end token.
+
+        Args:
+            shared: public tokens before each prompt.
+            prompts: prompts of one length.
+            max_tokens: the most tokens of an answer: public.
+            all_steps: whether `max_tokens` steps are computed also if all rows end earlier. The number of steps is
+                public then. Without them, the time tells the longest answer of all rows.
+        """
+
+
+def write_answers(
+    model: VotingModel, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int, *, all_steps: bool = True
+) -> list[Written]:
+    """Return the answer of each row: by the model's own `answers`, or step by step if it has none."""
+    if isinstance(model, AnsweringModel):
+        return model.answers(shared, prompts, max_tokens, all_steps=all_steps)
+    return answer_by_steps(model, shared, prompts, max_tokens, all_steps=all_steps)
+
+
+def answer_by_steps(
+    model: VotingModel, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int, *, all_steps: bool = True
+) -> list[Written]:
+    """Return the answer of each row, computed token by token: the body of `answers` of a model with steps."""
+    decoding = model.start(shared, prompts, max_tokens)
+    found = decode_rows(decoding, decoding.best(), max_tokens, model.end_tokens, all_steps=all_steps)
+    return [Written(decode_or_empty(model, tokens), tuple(tokens), ended) for tokens, ended in found]
+
+
+def decode_or_empty(model: VotingModel, tokens: Sequence[int]) -> str:
+    """Return the text of private tokens, or an empty text if the tokenizer fails: an error would show."""
+    try:
+        return model.decode(tokens)
+    except Exception:
+        return ""
+
+
+class WholeAnswers:
+    """The method `start` of a model that makes whole answers only: it replays them token by token.
+
+    A subclass has the other methods of an `AnsweringModel`. With `start` it has the interface of a `VotingModel`, so
+    algorithms that need whole answers only can use it as one. Its rows cannot vote on tokens.
+    """
+
+    end_tokens: frozenset[int]
+
+    def answers(
+        self, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int, *, all_steps: bool = True
+    ) -> list[Written]:
+        """Return the answer of each row; a subclass computes them."""
+        raise NotImplementedError
+
+    def start(self, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int) -> "ReplayDecoding":
+        """Compute all answers in one call, and begin to replay them."""
+        written = self.answers(shared, prompts, max_tokens)
+        return ReplayDecoding([answer.tokens for answer in written], max_tokens, min(self.end_tokens))
+
+
+class ReplayDecoding:
+    """Rows that repeat their answers token by token."""
+
+    def __init__(self, answers: Sequence[Sequence[int]], max_tokens: int, end: int) -> None:
+        self._answers = [tuple(tokens[:max_tokens]) for tokens in answers]
+        self._end, self._replayed = end, 0
+
+    def best(self) -> Tokens:
+        """Return the next token of each row."""
+        at = self._replayed
+        return np.array([own[at] if at < len(own) else self._end for own in self._answers], dtype=np.int64)
+
+    def append(self, token: int) -> None:
+        """Continue the only row with its own next token.
+
+        Raises:
+            UsageError: if there are several rows. Whether they agree is private, so the error does not depend on it.
+        """
+        if len(self._answers) > 1:
+            raise UsageError(
+                "This model completes whole texts; its rows cannot vote on single tokens. Use the algorithm "
+                "'consensus', or a model of the transformers library."
+            )
+        self._replayed += 1
+
+    def append_each(self, tokens: Sequence[int]) -> None:
+        """Continue each row with its own next token."""
+        self._replayed += 1
+
+    def truncate(self, length: int) -> None:
+        """Go back to the first `length` replayed tokens."""
+        self._replayed = min(length, self._replayed)

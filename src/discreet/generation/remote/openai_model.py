@@ -1,0 +1,207 @@
+"""A model behind a server that speaks OpenAI's protocol, such as vLLM, llama.cpp or Ollama: whole answers only.
+
+The server reads documents, so it must be the custodian's own. Two things are assumed and cannot be enforced from here.
+They stand on each receipt in one sentence:
+
+- The server computes each row by itself. Most servers batch the requests of all their clients, and keep what they
+  computed of earlier prompts. Both can change a row. Public rows are compared at the start and before each question
+  (`check_ready`); a difference refuses the question. Rows that agree prove nothing about others.
+- Nothing in a document stops the server. If the server is gone in the middle of a question, the question fails as a
+  whole: its charge stays, and nothing is released.
+
+By default each row is a request of its own, one after the other, so that the rows of a question never meet in a batch.
+A row that the server refuses (status 400, 413 or 422), for instance as too long, has an empty answer.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from discreet.errors import DiscreetError, UnknownName, UsageError
+from discreet.generation.answers import WholeAnswers, Written
+from discreet.generation.completer_adapter import CONTEXT
+from discreet.generation.model import Prompt
+from discreet.generation.remote.endpoint import KEY, Endpoint, Reply, ServerGone
+from discreet.generation.remote.openai_address import OpenAIAddress
+from discreet.generation.remote.rows import STOPS, ChatTokens, Row
+
+_REFUSED = (400, 413, 422)
+"""Statuses that refuse one row."""
+_LACKS = (404, 405, 501)
+"""Statuses of a server without such an endpoint."""
+_EXTRAS: dict[str, Any] = {"cache_prompt": False}
+"""llama.cpp otherwise keeps what it computed of earlier prompts. Other servers ignore the field, or refuse it."""
+_PUBLIC = (
+    "The sky is",
+    "One, two, three, four,",
+    "The capital of France is",
+    "Question: Which colour has snow?\nAnswer:",
+)
+_STEPS = 8
+
+
+class OpenAIModel(ChatTokens, WholeAnswers):
+    """A model behind a server. It promises no independent rows: each receipt names the assumption.
+
+    Attributes:
+        name: the name of the model at its server.
+        address: where the model is.
+        assumptions: what a guarantee takes for granted; for the receipt.
+    """
+
+    row_independent = False
+
+    def __init__(self, address: OpenAIAddress) -> None:
+        """Ask the server for its models and endpoints, and compare public rows.
+
+        Raises:
+            UnknownName: if the server has no such model.
+            UsageError: if the server has several models and none is named, or if it refuses the key.
+            ServerGone: if the server does not answer.
+            DiscreetError: if a public row changed with the rows beside it.
+        """
+        self.address = address
+        self._endpoint: Endpoint = address.endpoint
+        self.name, self.context_length = self._find_model()
+        self.assumptions = (f"the server of the model '{self.name}' computes each row by itself",)
+        self._extras = dict(_EXTRAS)
+        self._chat = self._find_endpoint()
+        if self._chat and address.together:
+            raise UsageError(f"The server at {self._endpoint} has only a chat endpoint. Leave out rows=together.")
+        self._public: list[str] = self._complete_public(_PUBLIC)
+        self.check_ready()
+
+    def complete(self, prompts: Sequence[str], max_tokens: int) -> list[str]:
+        """Complete each prompt greedily. A private prompt that the server refuses yields an empty text."""
+        rows = [Row((("", prompt.encode(errors="replace").decode()),)) for prompt in prompts]
+        return [answer.text for answer in self._ask(rows, max_tokens)]
+
+    def answers(
+        self, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int, *, all_steps: bool = True
+    ) -> list[Written]:
+        """Return the answer of each row. How long the server takes depends on the answers.
+
+        Raises:
+            ServerGone: if the server does not answer, or sends something else.
+        """
+        rows = [self.row([*shared, *prompt.tokens[prompt.padding :]]) for prompt in prompts]
+        try:
+            return self._ask(rows, max_tokens)
+        except ServerGone as error:
+            gone = str(error)
+        # Raised outside of the handler: the frames of the error hold rows.
+        raise ServerGone(f"{gone} No answer was released; what was charged stays charged.")
+
+    def check_ready(self) -> None:
+        """Compare public rows alone and among others, twice, with each other and with those of the start.
+
+        Raises:
+            DiscreetError: if one differs.
+        """
+        for _ in range(2):
+            alone = self._complete_public(_PUBLIC[:1])
+            among = self._complete_public(_PUBLIC)
+            turned = self._complete_public(_PUBLIC[::-1])[::-1]
+            if alone != self._public[:1] or among != self._public or turned != self._public:
+                raise DiscreetError(
+                    f"The server of the model '{self.name}' gave another answer to a public row when other rows were "
+                    "asked, or at another time. A document could change what is said of others. Nothing was charged. "
+                    "Turn off its prefix cache and speculative decoding, and let no other client use it "
+                    "(docs/engines.md)."
+                )
+
+    def _ask(self, rows: Sequence[Row], max_tokens: int) -> list[Written]:
+        if self.address.together and (found := self._ask_together(rows, max_tokens)) is not None:
+            return found
+        return [self._ask_one(row, max_tokens) for row in rows]
+
+    def _ask_together(self, rows: Sequence[Row], max_tokens: int) -> list[Written] | None:
+        """Return the answers by one request; None if the server refuses it, since it may mean one row alone."""
+        reply = self._send([row.text for row in rows], max_tokens)
+        if reply.status in _REFUSED:
+            return None
+        choices = self._choices(reply)
+        found = {int(choice.get("index", at)): choice for at, choice in enumerate(choices)}
+        if sorted(found) != list(range(len(rows))):
+            raise ServerGone(f"The model's server at {self._endpoint} returned another number of answers than of rows.")
+        return [self._written(found[row], max_tokens) for row in range(len(rows))]
+
+    def _ask_one(self, row: Row, max_tokens: int) -> Written:
+        reply = self._send(row.messages if self._chat else row.text, max_tokens)
+        if reply.status in _REFUSED:
+            return self.written("", max_tokens)
+        choices = self._choices(reply)
+        return self._written(choices[0] if choices else {}, max_tokens)
+
+    def _send(self, asked: object, max_tokens: int) -> Reply:
+        body = {"model": self.name, "max_tokens": max_tokens, "temperature": 0, "seed": 0, "stream": False}
+        if self._chat:
+            return self._endpoint.request("POST", "/chat/completions", {**body, **self._extras, "messages": asked})
+        return self._endpoint.request(
+            "POST", "/completions", {**body, **self._extras, "stop": list(STOPS), "prompt": asked}
+        )
+
+    def _choices(self, reply: Reply) -> list[dict[str, Any]]:
+        """Return the choices of a reply.
+
+        Raises:
+            UsageError: if the server refuses the key.
+            ServerGone: if the server failed.
+        """
+        if reply.status in (401, 403):
+            raise UsageError(f"The model's server at {self._endpoint} refuses the key. Set {KEY}, and ask again.")
+        choices = reply.content.get("choices")
+        if reply.status != 200 or not isinstance(choices, list):
+            raise ServerGone(f"The model's server at {self._endpoint} failed (status {reply.status}).")
+        return [choice if isinstance(choice, dict) else {} for choice in choices]
+
+    def _written(self, choice: dict[str, Any], max_tokens: int) -> Written:
+        message = choice.get("message")
+        text = message.get("content") if isinstance(message, dict) else choice.get("text")
+        reason = choice.get("finish_reason")
+        ended = reason != "length" if isinstance(reason, str) else None
+        return self.written(text if isinstance(text, str) else "", max_tokens, ended=ended)
+
+    def _complete_public(self, texts: Sequence[str]) -> list[str]:
+        return [answer.text for answer in self._ask([Row((("", text),)) for text in texts], _STEPS)]
+
+    def _find_model(self) -> tuple[str, int]:
+        """Return the model's name at the server, and its context length."""
+        reply = self._endpoint.request("GET", "/models")
+        if reply.status in (401, 403):
+            self._choices(reply)
+        listed = reply.content.get("data")
+        cards = [card for card in listed if isinstance(card, dict)] if isinstance(listed, list) else []
+        names = {str(card.get("id")): card for card in cards}
+        name = self.address.model or (next(iter(names)) if len(names) == 1 else "")
+        if not name:
+            known = ", ".join(names) or "none"
+            raise UsageError(f"Name a model of the server at {self._endpoint}: ...#NAME. It has: {known}.")
+        card = names.get(name) or names.get(f"{name}:latest")
+        if names and card is None:
+            raise UnknownName(f"model at {self._endpoint}", name, names)
+        length = card.get("max_model_len") if card else None
+        return name, length if isinstance(length, int) and length > 0 else CONTEXT
+
+    def _find_endpoint(self) -> bool:
+        """Return whether the chat endpoint is asked, by a public row. Leave out what the server does not know."""
+        first = self.address.chat or False
+        for chat in (first, True) if self.address.chat is None else (first,):
+            self._chat = chat
+            public: object = [{"role": "user", "content": _PUBLIC[0]}] if chat else _PUBLIC[0]
+            for extras in (_EXTRAS, {}):
+                self._extras = dict(extras)
+                reply = self._send(public, _STEPS)
+                if reply.status not in _REFUSED:
+                    break
+            if reply.status not in (*_REFUSED, *_LACKS):
+                self._choices(reply)
+                return chat
+        raise UsageError(
+            f"The server at {self._endpoint} completes nothing (status {reply.status}). Its address ends in /v1 for "
+            "most servers, and the model must be loaded."
+        )
+
+
+def open_openai(argument: str) -> OpenAIModel:
+    """Return the model of a name such as http://127.0.0.1:8000/v1#llama."""
+    return OpenAIModel(OpenAIAddress.parse(argument))

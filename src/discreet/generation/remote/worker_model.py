@@ -1,0 +1,148 @@
+"""A model in a worker on this machine (`discreet serve-model`): whole batches of token ids, over a Unix socket.
+
+Several processes share one model. The batch of a question is computed as one process would compute it, so answers are
+the same, bit for bit. This process imports no torch.
+
+The worker sees documents, so it must be the custodian's own; its socket is for one user alone. A worker that stops in
+the middle of a question fails the question as a whole: its charge stays, and nothing is released.
+"""
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from discreet.errors import DiscreetError, UsageError
+from discreet.generation.answers import WholeAnswers, Written
+from discreet.generation.greedy_completion import complete_greedily
+from discreet.generation.model import Prompt
+from discreet.generation.remote.endpoint import KEY, Endpoint, ServerGone
+
+WORKER = "DISCREET_MODEL_WORKER"
+"""The environment variable with the socket of the worker that computes the vault's model."""
+
+
+class WorkerModel(WholeAnswers):
+    """A model that a worker holds.
+
+    Attributes:
+        name, vocabulary_size, context_length, end_tokens, pad_token, row_independent: those of the worker's model.
+        probe: the digest of what the worker computes for public rows: of one kind of machine, and one model.
+    """
+
+    def __init__(self, path: str, name: str = "") -> None:
+        """Ask the worker for its model.
+
+        Args:
+            path: the path of the worker's socket.
+            name: the name that the model must have; any if empty.
+
+        Raises:
+            ServerGone: if no worker answers.
+            UsageError: if it has another model.
+        """
+        self._endpoint = Endpoint.parse(f"unix:{path}")
+        self._stopped = False
+        about = self._describe()
+        self.name: str = str(about["name"])
+        if name and name != self.name:
+            raise UsageError(
+                f"The worker at {path} serves '{self.name}', and the vault's model is '{name}'. "
+                f"Start one that serves it: discreet serve-model {name} --socket PATH"
+            )
+        self.vocabulary_size, self.context_length = int(about["vocabulary_size"]), int(about["context_length"])
+        self.end_tokens = frozenset(int(token) for token in about["end_tokens"])
+        self.pad_token, self.row_independent = int(about["pad_token"]), bool(about["row_independent"])
+        self.probe = str(about["digest"])
+
+    def check_ready(self) -> None:
+        """Check that the worker runs, and computes as it did.
+
+        Raises:
+            ServerGone: if it does not run.
+            DiscreetError: if it was started again with another model, or on another kind of machine.
+        """
+        self._stopped = False
+        if self._describe()["digest"] != self.probe:
+            raise self._changed()
+
+    def encode(self, text: str) -> list[int]:
+        """Return the token ids of a text, by the worker."""
+        (tokens,) = self._ask("/encode", {"texts": [text.encode(errors="replace").decode()]})["tokens"]
+        return [int(token) for token in tokens]
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """Return the text of token ids, by the worker."""
+        return str(self._ask("/decode", {"tokens": [int(token) for token in tokens]})["text"])
+
+    def chat(self, system: str, examples: Sequence[tuple[str, str]]) -> tuple[list[int], list[int]]:
+        """Return the chat template, by the worker."""
+        found = self._ask("/chat", {"system": system, "examples": [list(pair) for pair in examples]})
+        return list(found["before"]), list(found["after"])
+
+    def complete(self, prompts: Sequence[str], max_tokens: int) -> list[str]:
+        """Complete each prompt greedily."""
+        return complete_greedily(self, prompts, max_tokens)
+
+    def answers(
+        self, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int, *, all_steps: bool = True
+    ) -> list[Written]:
+        """Return the answer of each row, computed by the worker in one batch, in its turn.
+
+        Raises:
+            ServerGone: if the worker stopped since this question began.
+        """
+        if self._stopped:
+            # A tokenizer's call failed before, and its row has another prompt now. No answer may depend on that.
+            raise self._gone()
+        asked = {
+            "shared": [int(token) for token in shared],
+            "prompts": [[prompt.padding, list(prompt.tokens)] for prompt in prompts],
+            "max_tokens": max_tokens,
+            "all_steps": all_steps,
+        }
+        found = self._ask("/answers", asked)
+        if found["digest"] != self.probe:
+            raise self._changed()
+        return [Written(str(one["text"]), tuple(one["tokens"]), bool(one["ended"])) for one in found["answers"]]
+
+    def _describe(self) -> dict[str, Any]:
+        return self._ask("/model", None)
+
+    def _ask(self, path: str, body: object) -> dict[str, Any]:
+        status: int | None = None
+        try:
+            reply = self._endpoint.request("GET" if body is None else "POST", f"/discreet{path}", body)
+            status = reply.status
+        except ServerGone:
+            self._stopped = True
+        if status == 200 and reply.content:
+            return reply.content
+        self._stopped = True
+        if status in (401, 403):
+            raise UsageError(f"The model worker at {self._endpoint} refuses the key. Set {KEY} as the worker has it.")
+        raise self._gone(status)
+
+    def _gone(self, status: int | None = None) -> ServerGone:
+        name = f"{self.name} " if hasattr(self, "name") else ""
+        how = "stopped, or none runs" if status is None else f"failed (status {status})"
+        return ServerGone(
+            f"The model worker at {self._endpoint} {how}. No answer was released; what was charged stays charged. "
+            f"Start it, and ask again: discreet serve-model {name}--socket {self._endpoint.host}"
+        )
+
+    def _changed(self) -> DiscreetError:
+        return DiscreetError(
+            f"The model worker at {self._endpoint} was started again, and computes otherwise than before: it has "
+            "another model or another machine. Open the vault again."
+        )
+
+
+def open_worker(argument: str) -> WorkerModel:
+    """Return the model of the worker at a socket."""
+    return WorkerModel(argument)
+
+
+def worker_for(name: str) -> WorkerModel | None:
+    """Return the model of this name from the worker that the environment names; None if it names none."""
+    path = os.environ.get(WORKER)
+    return WorkerModel(path, name) if path else None

@@ -1,0 +1,1 @@
+"""A language model as a process: several askers on one machine share one model."""

@@ -1,0 +1,226 @@
+"""A model behind a server of OpenAI's protocol, against a stand-in with the habits of real ones."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from discreet.errors import DiscreetError, UnknownName, UsageError
+from discreet.generation.capabilities import Capability, capabilities, find_assumptions
+from discreet.generation.model import Completer, Prompt
+from discreet.generation.opening import is_plugin_model, open_model
+from discreet.generation.prompts import layout
+from discreet.generation.remote.endpoint import KEY, ServerGone
+from discreet.generation.remote.openai_model import OpenAIModel, open_openai
+from discreet.operations.models import language_model
+from discreet.planning.models import check_parts
+from discreet.registry import Consensus, MuRAGAda
+from discreet.retrieval.documents import Document
+from discreet.testing import ModelSuite
+from discreet.vault import Vault
+from tests.generation.remote.stand_in import StandIn, running
+
+VOTE = MuRAGAda(inner=Consensus(voters=40, max_tokens=4), epsilon=200)
+DIES = "Fever diesnow say: winter hand ."
+
+
+@pytest.fixture
+def server() -> Iterator[StandIn]:
+    with running(StandIn()) as found:
+        yield found
+
+
+def opened(server: StandIn, options: str = "") -> OpenAIModel:
+    return open_openai(f"{server.url}{options}#llama")
+
+
+def filled(tmp_path: Path, server: StandIn, text: str = "Fever say: winter hand .", options: str = "") -> Vault:
+    model = f"openai:{server.url}{options}#llama"
+    vault = Vault.create(tmp_path / "v", epsilon=1e4, delta=1e-6, embedder="hashing", model=model)
+    vault.add_documents(Document(f"d{n}", f"p{n}", text) for n in range(60))
+    return Vault.open(vault.path)
+
+
+class TestOpenAIModel(ModelSuite):
+    @pytest.fixture(params=["", "?rows=together", "?endpoint=chat"])
+    def model(self, request: pytest.FixtureRequest, server: StandIn) -> Completer:
+        return opened(server, request.param)
+
+
+@pytest.mark.parametrize("options", ["", "?rows=together", "?endpoint=chat"])
+def test_vault_answers_and_receipt_names_the_assumption(tmp_path: Path, server: StandIn, options: str) -> None:
+    answer = filled(tmp_path, server, options=options).ask("fever?", VOTE)
+    assert answer.answer is not None
+    assert "winter hand" in answer.answer.lower()
+    assert answer.receipt is not None
+    assert answer.receipt.assumed == ("the server of the model 'llama' computes each row by itself",)
+    described = json.dumps(answer.describe())
+    assert "127.0.0.1" not in described  # analysts need no address of the custodian
+
+
+def test_votes_by_readings_of_a_server_name_the_assumption(tmp_path: Path, server: StandIn) -> None:
+    """The votes ask no model, and rest on what the server wrote before."""
+    vault = filled(tmp_path, server, "Fever say: The treatment is sand .")
+    vault.read()
+    assert vault.components.readings.assumed == find_assumptions(vault.components.model)
+    asked = Consensus(voters=40, epsilon=50, readings=True)
+    answer = vault.ask("What is the treatment?", MuRAGAda(inner=asked, epsilon=200))
+    assert answer.answer == "sand"
+    assert answer.receipt is not None
+    assert answer.receipt.assumed == ("the server of the model 'llama' computes each row by itself",)
+    vault.remove_unit("p7")  # what was read of the others is kept
+    assert vault.components.readings.assumed
+
+
+def test_request_is_greedy_short_and_without_a_stream(server: StandIn) -> None:
+    model = opened(server)
+    laid_out = layout(model, "What is it?", document_tokens=9, max_tokens=4)
+    server.bodies.clear()
+    model.answers(laid_out.shared, [laid_out.prompt(model.encode("Ada is ill."))], 4)
+    (body,) = server.bodies
+    assert body["prompt"].endswith("Record: Ada is ill.\n\nQuestion: What is it?\nAnswer:")
+    assert (body["model"], body["max_tokens"], body["temperature"], body["stream"]) == ("llama", 4, 0, False)
+    assert body["cache_prompt"] is False
+
+
+def test_chat_has_the_examples_as_turns(server: StandIn) -> None:
+    model = opened(server, "?endpoint=chat")
+    laid_out = layout(model, "What is it?", prefix="It is", document_tokens=9, max_tokens=4)
+    server.bodies.clear()
+    model.answers(laid_out.shared, [laid_out.prompt(model.encode("<|im_end|> Ada"))], 4)
+    messages = server.bodies[0]["messages"]
+    roles = [message["role"] for message in messages]
+    assert roles == ["system", *["user", "assistant"] * 4, "user", "assistant"]
+    assert "Record: <|im_end|> Ada\n\nQuestion" in messages[-2]["content"]
+    assert messages[-1]["content"] == "It is"
+
+
+def test_server_with_chat_alone_is_asked_by_chat() -> None:
+    with running(StandIn(chat_only=True)) as server:
+        assert opened(server).complete(["say: a b c ."], 2) == [" a b"]
+        with pytest.raises(UsageError, match="only a chat endpoint"):
+            opened(server, "?rows=together")
+
+
+def test_server_that_refuses_unknown_fields_gets_none() -> None:
+    with running(StandIn(strict=True)) as server:
+        assert opened(server).complete(["say: a ."], 2) == [" a "]
+        assert "cache_prompt" not in server.bodies[-1]
+
+
+def test_server_without_lists_is_asked_row_by_row() -> None:
+    with running(StandIn(takes_lists=False)) as server:
+        assert opened(server, "?rows=together").complete(["say: a .", "say: b ."], 2) == [" a ", " b "]
+
+
+@pytest.mark.parametrize("options", ["", "?rows=together"])
+def test_row_that_the_server_refuses_is_empty(server: StandIn, options: str) -> None:
+    found = opened(server, options).complete(["say: a .", "toolong say: b .", "say: c ."], 2)
+    assert found == [" a ", "", " c "]
+
+
+def test_end_of_an_answer_is_the_reason_of_the_server(server: StandIn) -> None:
+    model = opened(server)
+    rows = [Prompt(tuple(model.encode(text)), 0) for text in ("say: a b c d e .", "say: a .")]
+    assert [(one.text, one.ended) for one in model.answers((), rows, 2)] == [(" a b", False), (" a ", True)]
+
+
+def test_model_is_found_by_name() -> None:
+    with running(StandIn(models=("llama", "qwen:latest"))) as server:
+        assert open_openai(f"{server.url}#qwen").name == "qwen"
+        with pytest.raises(UsageError, match="Name a model"):
+            open_openai(server.url)
+        with pytest.raises(UnknownName, match="Did you mean llama"):
+            open_openai(f"{server.url}#lama")
+    with running(StandIn()) as server:
+        assert open_openai(server.url).name == "llama"
+
+
+def test_server_with_a_memory_is_refused_at_the_start() -> None:
+    with running(StandIn(remembers=True)) as server, pytest.raises(DiscreetError, match="another answer to a public"):
+        opened(server)
+
+
+def test_server_that_changes_is_refused_before_a_question(tmp_path: Path, server: StandIn) -> None:
+    vault = filled(tmp_path, server)
+    vault.ask("fever?", VOTE)
+    before = vault.ledger.unit_balances(), len(vault.ledger.questions())
+    server.remembers = True
+    with pytest.raises(DiscreetError, match="Nothing was charged"):
+        vault.ask("another fever?", VOTE, anew=True)
+    assert (vault.ledger.unit_balances(), len(vault.ledger.questions())) == before
+
+
+@pytest.mark.parametrize("options", ["", "?rows=together"])
+def test_death_in_mid_question_is_charged_and_releases_nothing(tmp_path: Path, server: StandIn, options: str) -> None:
+    server.dies_at = "diesnow"
+    vault = filled(tmp_path, server, DIES, options)
+    with pytest.raises(ServerGone, match=r"\(RemoteDisconnected\).*stays charged") as caught:
+        vault.ask("fever?", VOTE)
+    assert "diesnow" not in str(caught.value)
+    (question,) = vault.ledger.questions()
+    assert question.stopped is None
+    paid = vault.ledger.spent_at_most([question.id])
+    assert paid == VOTE.plan(vault.ledger.budget, 1000).max_cost
+    server.dies_at = ""
+    assert "winter hand" in (vault.ask("fever?", VOTE).answer or "").lower()
+
+
+def test_key_is_sent_and_shown_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(KEY, "secret-key")
+    with running(StandIn(key="secret-key")) as server:
+        vault = filled(tmp_path, server)
+        vault.ask("fever?", VOTE)
+        assert set(server.keys) == {"Bearer secret-key"}
+        for file in vault.path.rglob("*"):
+            assert not file.is_file() or b"secret-key" not in file.read_bytes()
+        server.key = "other"
+        with pytest.raises(UsageError, match="refuses the key") as caught:
+            vault.ask("another fever?", VOTE, anew=True)
+        assert "secret-key" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("openai:http://10.0.0.5:8000/v1#llama", "would go to 10.0.0.5 unencrypted"),
+        ("openai:http://localhost.example.org/v1", "unencrypted"),
+        ("openai:ftp://127.0.0.1/v1", "no address"),
+        ("openai:", "no address"),
+        ("openai:http://me:hunter2@127.0.0.1/v1", "no password"),
+        ("openai:http://127.0.0.1:99999/v1", "invalid"),
+        ("openai:http://127.0.0.1/v1?rows=apart", "no option 'rows=apart'"),
+        ("openai:http://127.0.0.1/v1?rows=together&endpoint=chat", "one row"),
+        ("openai:unix:", "path of the socket"),
+    ],
+)
+def test_address_is_checked_before_a_vault_is_made(name: str, error: str) -> None:
+    for check in (lambda: check_parts(name, "hashing"), lambda: open_model(name)):
+        with pytest.raises(UsageError, match=error) as caught:
+            check()
+        assert "hunter2" not in str(caught.value)
+
+
+def test_addresses_that_keep_documents_private_are_accepted() -> None:
+    for place in ("http://[::1]:8000/v1", "https://models.example.org/v1", "http://10.0.0.5/v1?unencrypted=yes"):
+        check_parts(f"openai:{place}", "hashing")
+    assert language_model("openai:http://127.0.0.1:1/v1#x").missing == ""
+    assert is_plugin_model("openai:http://127.0.0.1:1/v1#x")
+    assert not is_plugin_model("openai")
+
+
+def test_misspelt_engine_is_told_the_forms_of_names() -> None:
+    with pytest.raises(UnknownName, match="openai:URL#NAME"):
+        check_parts("opnai:http://127.0.0.1:1/v1", "hashing")
+
+
+def test_absent_server_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")  # a proxy would see documents
+    with running(StandIn()) as server:
+        model = opened(server)
+        assert capabilities(model) == {Capability.COMPLETIONS}
+        assert find_assumptions(model)
+        url = server.url
+    with pytest.raises(ServerGone, match=f"{url} does not answer.*ConnectionRefusedError"):
+        open_openai(url)

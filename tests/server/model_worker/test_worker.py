@@ -1,0 +1,180 @@
+"""A model worker as its clients see it: over its socket and its port, by its own routes and by OpenAI's."""
+
+import json
+import os
+import signal
+import stat
+import threading
+from ast import literal_eval
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from discreet.cli.app import app
+from discreet.errors import UsageError
+from discreet.generation.model import Completer, Prompt
+from discreet.generation.opening import open_model
+from discreet.generation.remote.endpoint import KEY, Endpoint, ServerGone
+from discreet.generation.remote.openai_model import open_openai
+from discreet.generation.remote.worker_model import WORKER, WorkerModel
+from discreet.server.model_worker.main import bind_port, bind_socket
+from discreet.server.model_worker.turns import JobFailed, Turns
+from discreet.testing import ModelSuite
+from tests.server.model_worker.processes import short_folder, worker
+
+
+@pytest.fixture(scope="module")
+def socket() -> Iterator[Path]:
+    with short_folder() as folder, worker(folder / "model", 0.02):
+        yield folder / "model"
+
+
+class TestWorkerModel(ModelSuite):
+    @pytest.fixture
+    def model(self, socket: Path) -> Completer:
+        return WorkerModel(str(socket))
+
+
+class TestOpenAIModelOfWorker(ModelSuite):
+    @pytest.fixture(params=["", "?rows=together", "?endpoint=chat"])
+    def model(self, request: pytest.FixtureRequest, socket: Path) -> Completer:
+        return open_openai(f"unix:{socket}{request.param}")
+
+
+def post(socket: Path, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    reply = Endpoint("unix", str(socket)).request("POST", path, body)
+    return reply.status, reply.content
+
+
+def test_environment_names_the_worker_of_a_model(socket: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(WORKER, str(socket))
+    model = open_model("toy")
+    assert isinstance(model, WorkerModel)
+    assert (model.name, model.row_independent) == ("toy", True)
+    with pytest.raises(UsageError, match="serves 'toy', and the vault's model is 'smollm2-135m'"):
+        open_model("smollm2-135m")
+
+
+def test_socket_is_for_its_owner_alone(socket: Path) -> None:
+    assert stat.S_IMODE(os.stat(socket).st_mode) == 0o600
+    with pytest.raises(UsageError, match="Another worker listens"):
+        bind_socket(socket)
+
+
+def test_completions_have_the_form_of_the_protocol(socket: Path) -> None:
+    status, reply = post(socket, "/v1/completions", {"prompt": ["say: a b c .", "say: d ."], "max_tokens": 2})
+    assert status == 200
+    found = [(one["index"], one["text"], one["finish_reason"]) for one in reply["choices"]]
+    assert found == [(0, " a b", "length"), (1, " d", "stop")]
+    status, reply = post(socket, "/v1/completions", {"prompt": "say: a b c .", "max_tokens": 9, "stop": " b"})
+    assert (reply["choices"][0]["text"], reply["choices"][0]["finish_reason"]) == (" a", "stop")
+    messages = [{"role": "system", "content": "Answer."}, {"role": "user", "content": "say: a ."}]
+    status, reply = post(socket, "/v1/chat/completions", {"messages": messages, "max_tokens": 9})
+    assert reply["choices"][0]["message"] == {"role": "assistant", "content": " a"}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status"),
+    [
+        ("/v1/completions", {"prompt": "secret", "temperature": 1}, 400),
+        ("/v1/completions", {"prompt": "secret", "stream": True}, 400),
+        ("/v1/completions", {"prompt": "secret", "model": "other"}, 404),
+        ("/v1/completions", {"prompt": {"secret": 1}}, 422),
+        ("/v1/completions", {"prompt": "secret " * 5000}, 400),
+        ("/v1/completions", {"prompt": [999_999_999]}, 400),
+        ("/v1/chat/completions", {"messages": [{"role": "assistant", "content": "secret"}]}, 400),
+        ("/discreet/answers", {"shared": [], "prompts": [[0, [5]], [0, [5, 6]]], "max_tokens": 4}, 400),
+        ("/discreet/answers", {"shared": [], "prompts": [], "max_tokens": 4}, 400),
+        ("/nowhere", {}, 404),
+    ],
+)
+def test_refusal_repeats_nothing(socket: Path, path: str, body: dict[str, Any], status: int) -> None:
+    found, reply = post(socket, path, body)
+    assert found == status
+    assert "secret" not in json.dumps(reply)
+
+
+def test_first_come_is_first_served() -> None:
+    turns, order, begun = Turns(), list[int](), threading.Event()
+    first = turns.put(lambda: begun.wait(30))
+    jobs = [turns.put(partial(order.append, number)) for number in range(5)]
+    assert jobs[2].cancel()  # its asker left
+    begun.set()
+    for job in (first, jobs[4]):
+        job.result(30)
+    assert order == [0, 1, 3, 4]
+
+
+def test_failed_job_tells_its_type_alone_and_the_next_runs() -> None:
+    def fail() -> None:
+        raise ValueError("secret")
+
+    turns = Turns()
+    with pytest.raises(JobFailed, match=r"^ValueError$") as caught:
+        turns.put(fail).result(30)
+    assert caught.value.__context__ is None
+    assert turns.put(lambda: 7).result(30) == 7
+
+
+def test_worker_with_a_key_refuses_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    with short_folder() as folder:
+        monkeypatch.setenv(KEY, "right")
+        with worker(folder / "model"):
+            assert WorkerModel(str(folder / "model")).name == "toy"
+            monkeypatch.setenv(KEY, "wrong")
+            with pytest.raises(UsageError, match="refuses the key"):
+                WorkerModel(str(folder / "model"))
+
+
+def test_worker_that_was_away_in_a_question_gives_no_answer_to_it() -> None:
+    """A text that could not be encoded meanwhile has another prompt: no answer may depend on that."""
+    with short_folder() as folder:
+        place = folder / "model"
+        with worker(place):
+            model = WorkerModel(str(place))
+        with pytest.raises(ServerGone):
+            model.encode("say: a .")
+        with worker(place):
+            prompts = [Prompt((5, 6), 0)]
+            with pytest.raises(ServerGone, match="what was charged stays charged"):
+                model.answers((), prompts, 2)
+            model.check_ready()  # the next question
+            assert len(model.answers((), prompts, 2)) == 1
+
+
+def test_absent_worker_is_named() -> None:
+    with pytest.raises(ServerGone, match=r"none runs.*discreet serve-model --socket /nowhere/model"):
+        WorkerModel("/nowhere/model")
+
+
+def test_port_of_this_machine_alone() -> None:
+    with pytest.raises(UsageError, match="this machine alone"):
+        bind_port("0.0.0.0", 0)
+    bind_port("127.0.0.1", 0).close()
+
+
+def test_port_serves_the_protocol_and_ctrl_c_ends_it() -> None:
+    with worker(0) as process:
+        _, port = literal_eval(process.said)
+        assert open_openai(f"http://127.0.0.1:{port}/v1#toy").complete(["say: a b ."], 4) == [" a b"]
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 0
+
+
+@pytest.mark.parametrize("options", [[], ["--port", "1", "--socket", "x"]])
+def test_command_wants_one_place(options: list[str]) -> None:
+    result = CliRunner().invoke(app, ["serve-model", *options])
+    assert result.exit_code == 2
+    assert "one of --socket" in result.output
+
+
+def test_command_names_the_nearest_model() -> None:
+    with short_folder() as folder:
+        result = CliRunner().invoke(app, ["serve-model", "smolm2-135m", "--socket", str(folder / "model")])
+        assert result.exit_code == 2
+        assert "Did you mean smollm2-135m" in result.output
+        assert not (folder / "model").exists()
