@@ -12,7 +12,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from discreet.errors import UsageError
-from discreet.generation.model import Completer, Prompt, Tokens, VotingModel
+from discreet.generation.model import Prompt, TokenizingModel, Tokens, VotingModel
 from discreet.generation.torch_backend.greedy import decode_rows
 
 
@@ -32,37 +32,11 @@ class Written:
 
 
 @runtime_checkable
-class AnsweringModel(Completer, Protocol):
-    """A language model with its tokenizer, which writes whole answers.
+class AnsweringModel(TokenizingModel, Protocol):
+    """A language model that writes whole answers.
 
-    The tokenizer is that of a `VotingModel`. The row contract holds for `answers`: answer i is a function of prompt i
-    alone.
+    The row contract holds for `answers`: answer i is a function of prompt i alone.
     """
-
-    @property
-    def vocabulary_size(self) -> int:
-        """The number of tokens in the vocabulary."""
-
-    @property
-    def context_length(self) -> int:
-        """The longest sequence, in tokens."""
-
-    @property
-    def end_tokens(self) -> frozenset[int]:
-        """The tokens that end an answer."""
-
-    @property
-    def pad_token(self) -> int:
-        """The token that pads a prompt."""
-
-    def encode(self, text: str) -> list[int]:
-        """Return the token ids of plain text; no part of the text becomes a control token."""
-
-    def decode(self, tokens: Sequence[int]) -> str:
-        """Return the text of token ids."""
-
-    def chat(self, system: str, examples: Sequence[tuple[str, str]]) -> tuple[list[int], list[int]]:
-        """Return the chat template as token ids: the part before a user's text, and the part after it."""
 
     def answers(
         self, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int, *, all_steps: bool = True

@@ -87,9 +87,8 @@ class Completer(Protocol):
         """
 
 
-@runtime_checkable
-class VotingModel(Completer, Protocol):
-    """A language model with its tokenizer, which names the best next token of each row."""
+class TokenizingModel(Completer, Protocol):
+    """A language model with its tokenizer."""
 
     @property
     def vocabulary_size(self) -> int:
@@ -119,6 +118,11 @@ class VotingModel(Completer, Protocol):
         The first part holds the instructions and the examples (pairs of a user's text and the assistant's answer). The
         assistant's answer follows the second part.
         """
+
+
+@runtime_checkable
+class VotingModel(TokenizingModel, Protocol):
+    """A language model that names the best next token of each row."""
 
     def start(self, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int) -> Decoding:
         """Begin to continue `prompts`, all of the same length, by at most `max_tokens` tokens.
