@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Self, Unpack
 
@@ -37,12 +38,12 @@ from discreet.synthesis.base import SynthesisAlgorithm
 from discreet.synthesis.dp_synrag.parameters import DPSynRAG
 from discreet.synthesis.readings import read_all
 from discreet.synthesis.runner import SynthesisRunner, Synthetic, Told, check_finished, make_corpus
-from discreet.system.progress import ignore_progress
+from discreet.system.progress import by_steps
 from discreet.system.turns import taking_turns
 from discreet.vault.budget_report import BudgetReport, report
 from discreet.vault.components import VaultComponents
 from discreet.vault.derived_data import SYNTHESIS
-from discreet.vault.ingestion import Added, How, Progress, add_documents, add_files, open_intake
+from discreet.vault.ingestion import Added, How, Progress, add_documents, add_files, open_intake, reported
 from discreet.vault.parts import VaultParts
 from discreet.vault.provisioning import make_folder
 
@@ -176,13 +177,15 @@ class Vault(VaultParts):
     def take_in(self, intake: Intake, progress: Progress | None = None) -> Added:
         """Add the documents that `intake` found."""
         _ = intake.preview  # it refuses bad files before the embedder is loaded
-        added = self.components.traces.adding(lambda: add_files(self.components.indexer, self.store, intake, progress))
+        with reported("Reading and embedding documents", progress, intake.preview.records) as told:
+            added = self.components.traces.adding(lambda: add_files(self.components.indexer, self.store, intake, told))
         no_longer_empty(self.path)
         return added
 
     def add_documents(self, documents: Iterable[Document], progress: Progress | None = None) -> Added:
         """Add documents from a program."""
-        added = self.components.traces.adding(lambda: add_documents(self.components.indexer, documents, progress))
+        with reported("Embedding documents", progress) as told:
+            added = self.components.traces.adding(lambda: add_documents(self.components.indexer, documents, told))
         no_longer_empty(self.path)
         return added
 
@@ -195,7 +198,7 @@ class Vault(VaultParts):
         """Erase an individual's documents; refuse later ones until `inventory.readmit`. Return the number erased."""
         return self.inventory.bury(unit)
 
-    def read(self, progress: Callable[[int, int], None] = lambda done, size: None, *, ray: str | None = None) -> int:
+    def read(self, progress: Callable[[int, int], None] | None = None, *, ray: str | None = None) -> int:
         """Read the statements of all texts with the model, each text by itself. Return the number of texts.
 
         Lists and statements about attributes need it. Nothing is released, so nothing is paid. Run it again after an
@@ -205,7 +208,9 @@ class Vault(VaultParts):
             progress: called with the number of texts that are read, and that of all texts.
             ray: the address of a Ray cluster on which the model runs.
         """
-        return read_all(self.components.readings, self.store, self.components.model, progress, ray)
+        with by_steps() as told:
+            report = progress or partial(told, "Reading the documents")
+            return read_all(self.components.readings, self.store, self.components.model, report, ray)
 
     def workshop(self, noise: Noise | None = None, ledger: UnitLedger | None = None) -> SynthesisRunner:
         """Return the runner that plans and makes synthetic corpora.
@@ -223,7 +228,7 @@ class Vault(VaultParts):
         *,
         only_new: bool = False,
         force: bool = False,
-        told: Told = ignore_progress,
+        told: Told | None = None,
         ray: str | None = None,
     ) -> Synthetic:
         """Make a synthetic corpus, and pay for it once. Questions to the corpus are free.
@@ -245,7 +250,9 @@ class Vault(VaultParts):
         """
         wanted = parameters or DPSynRAG()
         try:
-            return make_corpus(self.workshop(), Path(out), wanted, only_new=only_new, force=force, told=told, ray=ray)
+            with by_steps() as shown:
+                runner, report = self.workshop(), told or shown
+                return make_corpus(runner, Path(out), wanted, only_new=only_new, force=force, told=report, ray=ray)
         finally:
             self.ledger.note()
 
