@@ -2,12 +2,14 @@
 
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 
+from discreet.generation.toy import ToyModel
 from discreet.retrieval.documents import Document
 from discreet.system.notebook_progress import in_notebook
 from discreet.system.progress import by_steps, shown_by, stage
@@ -89,8 +91,6 @@ def test_steps_follow_one_another(screen: Screen) -> None:
 
 
 def test_quiet_and_other_displays_show_no_bar(screen: Screen, monkeypatch: pytest.MonkeyPatch, vault: Vault) -> None:
-    from contextlib import nullcontext
-
     with shown_by(lambda name, total: nullcontext(lambda count: None)):
         vault.add_documents(documents())
     monkeypatch.setenv("DISCREET_QUIET", "1")
@@ -103,3 +103,22 @@ def test_given_callback_replaces_the_bar(screen: Screen, vault: Vault) -> None:
     vault.add_documents(documents(), lambda _kind, count: counts.append(count))
     assert sum(counts) == 30
     assert not [text for text in screen.last if text.startswith("Embedding documents")]
+
+
+def test_reading_shows_a_stage(screen: Screen, vault: Vault) -> None:
+    opened = Vault.open(vault.path, model=ToyModel(["treatment", "is", "sand"], default="treatment"))
+    opened.add_documents(Document(f"d{n}", f"p{n}", f"say: treatment is sand . {n}") for n in range(5))
+    assert opened.read() == 5
+    assert screen.last[-1].startswith("Reading the documents: 5 of 5, done after")
+
+
+def test_interruption_ends_a_step_as_stopped(screen: Screen) -> None:
+    def work() -> None:
+        with by_steps() as report:
+            report("first", 2, 2)
+            report("second", 1, 9)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert [text.rpartition(" after")[0] for text in screen.last] == ["first: 2 of 2, done", "second: 1 of 9, stopped"]

@@ -49,7 +49,7 @@ def budget_html(report: Plain) -> str:
     """Return a budget report with a bar of what is left. The table of levels is private."""
     unit, granted = unit_word(report["unit"]), report["granted"]
     spent = report["spent"] if report["odometer"] is None else report["odometer"]
-    left = max(0.0, granted - spent)
+    left = max(0.0, min(report["left"], granted - spent))
     parts = [
         paragraph(strong("Grant: "), f"epsilon {granted:g}, delta {report['delta']:g}, for each {unit}."),
         paragraph(bar(left, granted), f" at least epsilon {left:.4g} of {granted:g} is left to each {unit}."),
