@@ -364,3 +364,10 @@ def test_questions_that_are_answered_together_are_answered_alike(notes: Vault) -
 def test_statistic_is_no_target(notes: Vault) -> None:
     with pytest.raises(UnknownName, match="count"):
         run_attack(notes, Attack(targets=("count",), members=2, questions=1))
+
+
+def test_findings_have_a_row_for_each_target(findings: Findings) -> None:
+    pytest.importorskip("pandas")
+    found = findings.to_pandas()
+    assert found["target"].tolist() == ["non-rag", "rag", "consensus"]
+    assert found["membership.one.bleu.auc"].between(0, 1).all()

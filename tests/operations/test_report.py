@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from discreet.export.vectors import Export
-from discreet.operations.markup import escaped, page, paragraph
 from discreet.operations.odds import at_most, percent
 from discreet.operations.page import as_page
 from discreet.operations.releases import corpora, erasures
@@ -17,6 +16,7 @@ from discreet.privacy.accounting import Spending
 from discreet.privacy.costs import Pure
 from discreet.registry import RAG
 from discreet.retrieval.documents import Document
+from discreet.system.markup import escaped, page, paragraph
 from discreet.vault import Vault
 from tests.operations.conftest import CHEAP, Make, with_toy
 

@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 from discreet import __version__
 from discreet.attacks.attack import Attack
@@ -33,6 +34,7 @@ from discreet.privacy.noise import InsecureSeededNoise, Noise
 from discreet.retrieval.documents import Document
 from discreet.retrieval.public import PublicTexts
 from discreet.synthesis.runner import METHODS, Told
+from discreet.system.frames import frame
 from discreet.vault import Vault
 
 AGAIN = "the other copy: "
@@ -63,6 +65,16 @@ class Findings:
     strings: int
     seconds: float
     settings: dict[str, str | float]
+
+    def to_pandas(self) -> Any:
+        """Return a `pandas.DataFrame` with a row for each target, and the keys of `discreet attack --json` as columns.
+
+        Raises:
+            MissingPart: if pandas is not installed.
+        """
+        from discreet.attacks.report import describe  # it describes findings, so it imports this file
+
+        return frame(describe(self)["targets"])
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from discreet.evaluation.metrics import Likeness, matches, mean_and_margin
 from discreet.generation.capabilities import Capability
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.retrieval.public import PublicTexts
+from discreet.system.frames import Records
 from discreet.system.output_path import write_private
 from discreet.vault import Vault
 
@@ -75,12 +76,12 @@ def run_experiment(
     output: Path | None = None,
     progress: Callable[[], None] = lambda: None,
     public: PublicTexts | None = None,
-) -> list[Row]:
+) -> Records[Row]:
     """Return one row for each algorithm; write all answers to `output`, over its content. See `run_answers`."""
     outcomes = run_answers(vault, questions, algorithms, seeds, progress, public=public)
     if output is not None:
         _write(output, outcomes)
-    return [summary(algorithm, groups) for algorithm, groups in outcomes.items()]
+    return Records(summary(algorithm, groups) for algorithm, groups in outcomes.items())
 
 
 def run_answers(

@@ -19,6 +19,7 @@ from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.query.answer_cache import AnswerCache
 from discreet.retrieval.sealed_corpus import unit_key
+from discreet.system.frames import Records
 from discreet.vault import Vault
 
 
@@ -121,13 +122,13 @@ def run_stream(
     seed: int = 0,
     progress: Callable[[], None] = lambda: None,
     model: CachingModel | None = None,
-) -> list[Outcome]:
+) -> Records[Outcome]:
     """Answer the questions in order, in each of the settings. Nothing is paid by the vault; noise is seeded.
 
     `progress` is called after each answer. `model` is the vault's model, with what it knows from earlier streams.
     """
     model = model or CachingModel(vault.model)
-    outcomes = [Outcome(setting) for setting in settings]
+    outcomes = Records(Outcome(setting) for setting in settings)
     ledgers = [WatchedLedger(_budget(setting)) for setting in settings]
     secret = vault.corpus.secret
     with tempfile.TemporaryDirectory() as folder:

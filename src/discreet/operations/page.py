@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Sequence
 
 from discreet.ledger.records import QuestionRecord
-from discreet.operations.markup import Markup, element, listed, page, paragraph, private, section, strong, table
 from discreet.operations.odds import percent
 from discreet.operations.releases import outcome
 from discreet.operations.report import Report
 from discreet.system.database_url import is_postgres
+from discreet.system.markup import Markup, element, listed, page, paragraph, private, section, strong, table
 
 MOST_ROWS = 1000
 """The number of newest questions in the list. The counts include all questions."""

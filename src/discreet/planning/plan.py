@@ -22,6 +22,7 @@ from discreet.planning.prices import (
     vault_budget,
 )
 from discreet.privacy.accounting import Budget
+from discreet.system.notebook_html import plan_html
 
 PRIORS = (0.01, 0.1, 0.5)
 USED = 80
@@ -111,6 +112,9 @@ class Plan:
     def describe(self) -> dict[str, Any]:
         """Return the plan as plain data, with the keys of `discreet plan --json`."""
         return asdict(self)
+
+    def _repr_html_(self) -> str:
+        return plan_html(self.describe())
 
 
 def make_plan(people: int, epsilon: float, delta: float | None = None, *, questions: int = 0, used: int = USED) -> Plan:

@@ -17,6 +17,7 @@ from discreet.privacy.ledger import Charge, Ledger, exhausted
 from discreet.privacy.noise import Noise, SystemNoise
 from discreet.privacy.private import Private, unseal
 from discreet.privacy.reservation import Reservation
+from discreet.system.notebook_html import receipt_html
 
 S = TypeVar("S")
 S_in = TypeVar("S_in", contravariant=True)
@@ -126,6 +127,9 @@ class Receipt:
             "caveat": self.caveat,
             **({"assumed": list(self.assumed)} if self.assumed else {}),
         }
+
+    def _repr_html_(self) -> str:
+        return receipt_html(self.describe())
 
 
 def grouped(charges: Sequence[Charge]) -> list[dict[str, Any]]:

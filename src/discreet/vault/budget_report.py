@@ -12,11 +12,14 @@ from discreet.privacy.account import Payment
 from discreet.privacy.accounting import Budget, FilterState, Spending
 from discreet.privacy.ledger import UnitLedger
 from discreet.query.odometer import Odometer
+from discreet.system.frames import frame
+from discreet.system.notebook_html import budget_html
 
 if TYPE_CHECKING:
     from discreet.ledger.protocol import VaultLedger
 
 STEPS = 10
+COLUMNS = ("id", "time", "algorithm", "private", "stopped", "charges", "epsilon")
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,17 @@ class BudgetReport:
             "levels": [{"low": one.low, "high": one.high, "units": one.units} for one in self.levels],
             "more": self.more,
         }
+
+    def to_pandas(self) -> Any:
+        """Return the questions as a `pandas.DataFrame`, with the keys of `discreet budget --json` as columns.
+
+        Raises:
+            MissingPart: if pandas is not installed.
+        """
+        return frame((question.describe() for question in self.questions), COLUMNS)
+
+    def _repr_html_(self) -> str:
+        return budget_html(self.describe())
 
 
 def report(ledger: "VaultLedger", algorithm: Algorithm, unit: str, count_units: Callable[[], int]) -> BudgetReport:

@@ -1,6 +1,7 @@
 """The way of documents into a vault: from files or a program to its store."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypedDict
@@ -14,6 +15,7 @@ from discreet.reading.units import UnitRules
 from discreet.retrieval.documents import Document
 from discreet.retrieval.indexer import Counts, Indexer
 from discreet.retrieval.store import Store
+from discreet.system.progress import stage
 
 _NAMELESS = (
     "has no unit, but the stored document with its id has one. The stored document was kept. Set the unit field, or "
@@ -26,6 +28,16 @@ _TAKEN = (
 _CONFLICT = "the same id as a record before it, with another text or unit; the first was kept"
 Progress = Callable[[str, int], None]
 """Receives the kind of the objects that are done, and the number of those done since the last call."""
+
+
+@contextmanager
+def reported(name: str, progress: Progress | None, total: int | None = None) -> Iterator[Progress]:
+    """Yield `progress`, or a report of the stage `name` if it is None."""
+    if progress is not None:
+        yield progress
+        return
+    with stage(name, total) as advance:
+        yield lambda _kind, count: advance(count)
 
 
 class How(TypedDict, total=False):

@@ -1,6 +1,7 @@
 """The part of a vault that reads the statements of its texts, and has a schema proposed."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from discreet.errors import UsageError
@@ -8,6 +9,7 @@ from discreet.generation.capabilities import require_scores
 from discreet.retrieval.attribute_schema import AttributeSchema
 from discreet.synthesis.readings import read_all
 from discreet.synthesis.schema_proposal import propose_schema
+from discreet.system.progress import by_steps
 from discreet.system.turns import taking_turns
 from discreet.vault.parts import VaultParts
 from discreet.vault.schema_setting import public_texts_of, settle_schema
@@ -19,7 +21,7 @@ class VaultReading(VaultParts):
 
     def read(
         self,
-        progress: Callable[[int, int], None] = lambda done, size: None,
+        progress: Callable[[int, int], None] | None = None,
         *,
         ray: str | None = None,
         schema: AttributeSchema | str | Path | None = None,
@@ -45,7 +47,9 @@ class VaultReading(VaultParts):
             raise UsageError("A schema is given and dropped at once. Give a schema, or --no-schema.")
         given = AttributeSchema.read(Path(schema)) if isinstance(schema, str | Path) else schema
         kept = settle_schema(self.path, given, drop=drop_schema)
-        return read_all(self.components.readings, self.store, self.components.model, progress, ray, kept)
+        with by_steps() as told:
+            on_text = progress or partial(told, "Reading the documents")
+            return read_all(self.components.readings, self.store, self.components.model, on_text, ray, kept)
 
     def propose_schema(self, public: str | Path) -> AttributeSchema:
         """Return a schema that the model proposes from public texts. No document of the vault has any influence.

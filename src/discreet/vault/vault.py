@@ -42,12 +42,12 @@ from discreet.synthesis.base import SynthesisAlgorithm
 from discreet.synthesis.dp_synrag.parameters import DPSynRAG
 from discreet.synthesis.runner import SynthesisRunner, Synthetic, Told, check_finished, make_corpus
 from discreet.system.database_url import is_postgres
-from discreet.system.progress import ignore_progress
+from discreet.system.progress import by_steps
 from discreet.system.turns import taking_turns
 from discreet.vault.budget_report import BudgetReport, report
 from discreet.vault.components import VaultComponents
 from discreet.vault.derived_data import SYNTHESIS
-from discreet.vault.ingestion import Added, How, Progress, add_documents, add_files, open_intake
+from discreet.vault.ingestion import Added, How, Progress, add_documents, add_files, open_intake, reported
 from discreet.vault.provisioning import make_folder
 from discreet.vault.reading import VaultReading
 
@@ -185,13 +185,15 @@ class Vault(VaultReading):
     def take_in(self, intake: Intake, progress: Progress | None = None) -> Added:
         """Add the documents that `intake` found."""
         _ = intake.preview  # it refuses bad files before the embedder is loaded
-        added = self.components.traces.adding(lambda: add_files(self.components.indexer, self.store, intake, progress))
+        with reported("Reading and embedding documents", progress, intake.preview.records) as told:
+            added = self.components.traces.adding(lambda: add_files(self.components.indexer, self.store, intake, told))
         no_longer_empty(self.path)
         return added
 
     def add_documents(self, documents: Iterable[Document], progress: Progress | None = None) -> Added:
         """Add documents from a program."""
-        added = self.components.traces.adding(lambda: add_documents(self.components.indexer, documents, progress))
+        with reported("Embedding documents", progress) as told:
+            added = self.components.traces.adding(lambda: add_documents(self.components.indexer, documents, told))
         no_longer_empty(self.path)
         return added
 
@@ -220,7 +222,7 @@ class Vault(VaultReading):
         *,
         only_new: bool = False,
         force: bool = False,
-        told: Told = ignore_progress,
+        told: Told | None = None,
         ray: str | None = None,
     ) -> Synthetic:
         """Make a synthetic corpus, and pay for it once. Questions to the corpus are free.
@@ -242,7 +244,9 @@ class Vault(VaultReading):
         """
         wanted = parameters or DPSynRAG()
         try:
-            return make_corpus(self.workshop(), Path(out), wanted, only_new=only_new, force=force, told=told, ray=ray)
+            with by_steps() as shown:
+                runner, report = self.workshop(), told or shown
+                return make_corpus(runner, Path(out), wanted, only_new=only_new, force=force, told=report, ray=ray)
         finally:
             self.ledger.note()
 
@@ -371,8 +375,7 @@ class Vault(VaultReading):
     def default_algorithm(self, question: str = "") -> Algorithm:
         """Return the algorithm of a question that names none.
 
-        It answers by what was read before, if the documents were read, and if the question names an attribute in words
-        that the rules or the schema know. Both are public.
+        It answers by what was read before, if documents were read and the question names a known attribute.
 
         Args:
             question: the question; any that names an attribute if empty.

@@ -5,6 +5,8 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
 from discreet.privacy.filter import Receipt
+from discreet.system.frames import frame
+from discreet.system.notebook_html import answer_html
 
 Stopped = Literal["end", "length", "budget", "undecided", "public"]
 SCHEMA = 1
@@ -225,3 +227,14 @@ class Answer(GeneratedAnswer):
         if self.released_at:
             described["released_at"] = list(self.released_at)
         return described | ({"public_answer": self.public_text or None} if show_public else {})
+
+    def to_pandas(self) -> Any:
+        """Return the numbers of a statistic as a `pandas.DataFrame`, a row for each; empty if there are none.
+
+        Raises:
+            MissingPart: if pandas is not installed.
+        """
+        return frame((asdict(one) for one in self.table), [field.name for field in fields(Figure)])
+
+    def _repr_html_(self) -> str:
+        return answer_html(self.describe(), self.useless)

@@ -11,10 +11,10 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import Route
 
-from discreet.operations.markup import paragraph, section
 from discreet.server.audit_log import AuditLog, AuditLogError
 from discreet.server.custody_messages import Paper
 from discreet.server.desk.desk import Desk, NoSuchPage, action, page, text_of
+from discreet.system.markup import paragraph, section
 
 SHOWN = 200
 _TAIL = 512 * 1024

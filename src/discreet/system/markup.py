@@ -1,6 +1,7 @@
 """Pages of HTML from plain parts. All texts are escaped. A page has no scripts, and loads nothing."""
 
 import html
+import math
 from collections.abc import Iterable, Sequence
 
 _STYLE = """
@@ -60,6 +61,13 @@ def table(headings: Sequence[object], rows: Iterable[Sequence[object]], kind: st
     body = [element("tr", *(element("td", cell) for cell in row)) for row in rows]
     head = [element("thead", element("tr", *(element("th", one) for one in headings)))] if headings else []
     return element("table", *head, element("tbody", *body), kind=kind)
+
+
+def bar(value: float, most: float) -> Markup:
+    """Return a bar for a share. A reader without bars needs the numbers as text beside it."""
+    full = most if 0 < most < math.inf else 1.0
+    filled = min(max(value, 0.0), full) if math.isfinite(value) else 0.0
+    return Markup(f'<progress value="{filled:.6g}" max="{full:.6g}"></progress>')
 
 
 def section(title: str, *parts: object) -> Markup:

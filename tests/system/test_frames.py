@@ -1,0 +1,70 @@
+"""Results as tables of pandas."""
+
+import sys
+
+import pytest
+
+from discreet.algorithms.common.answer import Answer, Figure
+from discreet.errors import MissingPart
+from discreet.evaluation.datasets import Question
+from discreet.evaluation.experiment import run_experiment
+from discreet.evaluation.stream import Setting, run_stream
+from discreet.generation.toy import ToyModel
+from discreet.registry import Consensus, MuRAGAda
+from discreet.retrieval.documents import Document
+from discreet.system.frames import frame
+from discreet.vault import Vault
+
+QUESTIONS = [Question(str(number), f"What helps against numb thumbs {number}?", ("ginger",)) for number in range(2)]
+
+
+@pytest.fixture
+def notes(vault: Vault) -> Vault:
+    found = Vault.open(vault.path, model=ToyModel())
+    found.add_documents(Document(f"d{n}", f"p{n}", "say: ginger . What helps against numb thumbs") for n in range(40))
+    return found
+
+
+def test_frame_without_pandas_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingPart, match=r"pandas.*\[notebook\]"):
+        frame([])
+
+
+def test_inner_mappings_become_columns() -> None:
+    pytest.importorskip("pandas")
+    found = frame([{"a": 1, "b": {"c": 2, "d": [3, 4]}}])
+    assert list(found.columns) == ["a", "b.c", "b.d"]
+    assert found.loc[0, "b.d"] == [3, 4]
+
+
+def test_experiment_has_a_row_for_each_algorithm(notes: Vault) -> None:
+    pytest.importorskip("pandas")
+    found = run_experiment(notes, QUESTIONS, [Consensus(), MuRAGAda(uses=2)], seeds=1).to_pandas()
+    assert list(found["algorithm"]) == ["consensus", "murag-ada"]
+    assert found["answers"].tolist() == [2, 2]
+    assert "parameters.voters" in found.columns
+
+
+def test_stream_has_a_row_for_each_setting(notes: Vault) -> None:
+    pytest.importorskip("pandas")
+    found = run_stream(notes, QUESTIONS, [Setting(MuRAGAda(uses=5), 20.0)]).to_pandas()
+    assert found["epsilon"].tolist() == [20.0]
+    assert len(found.explode(["scores", "texts"])) == len(QUESTIONS)
+
+
+def test_budget_has_a_row_for_each_question(notes: Vault) -> None:
+    pytest.importorskip("pandas")
+    empty = notes.budget().to_pandas()
+    assert len(empty) == 0
+    notes.ask("How many patients have numb thumbs?")
+    found = notes.budget().to_pandas()
+    assert list(found.columns) == list(empty.columns)
+    assert found["algorithm"].tolist() == ["count"]
+
+
+def test_answer_has_a_row_for_each_number() -> None:
+    pytest.importorskip("pandas")
+    found = Answer("two", "end", 1, table=(Figure("a", "count", 2, 1, 3), Figure("b", "count", 5, 4, 6))).to_pandas()
+    assert found["value"].tolist() == [2, 5]
+    assert list(Answer("", "end", 0).to_pandas().columns) == list(found.columns)
