@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from discreet.attacks.targets import check_names
 from discreet.audit import plugin_cases as audited
 from discreet.audit.algorithms import PAIRS, VOCABULARY, WORDS
 from discreet.cli.app import app
 from discreet.cli.plugin_file import register_files
+from discreet.errors import UnknownName
 from discreet.generation.toy import ToyModel
 from discreet.registry import ALGORITHMS
 from discreet.retrieval.documents import Document
@@ -163,3 +165,19 @@ def test_example_has_at_most_thirty_lines() -> None:
 def test_page_has_the_example() -> None:
     page = (EXAMPLES.parent / "docs" / "plugins.md").read_text()
     assert f"```python\n{(EXAMPLES / 'one_file.py').read_text()}```" in page
+
+
+def test_parameters_of_a_file_are_shown() -> None:
+    shown = said(run("algorithms", "show", "my-rag", "--plugin", SOUND))
+    assert "my-rag: A vote among public choices." in shown
+    assert "voters: whole number, default 40" in shown
+    assert "choices: text" in shown
+
+
+def test_file_is_a_target_of_attacks(vault: Path) -> None:
+    register_files([SOUND])
+    check_names(["rag", "my-rag"])
+    with pytest.raises(UnknownName):
+        check_names(["count"])  # a statistic says no words to compare
+    refused = run("attack", vault, "--plugin", "absent.py:Mine")
+    assert (refused.exit_code, "no file 'absent.py'" in said(refused)) == (2, True)
