@@ -58,6 +58,37 @@ def test_file_without_noise_is_flagged() -> None:
     assert "VIOLATION: the privacy loss of broken exceeds the claim" in said(result)
 
 
+READER = """
+from discreet import GeneratedAnswer
+from discreet.privacy.private import unseal
+@dataclass(frozen=True)
+class Reader(Algorithm):
+    name = "reader"
+    guarantee = Guarantee.DP
+    payment = Payment.NOTHING
+    def plan(self, budget, vocabulary): return None
+    def run(self, query, corpus, model, account):
+        found = unseal(corpus.top_units(query.text, 3), lambda all_: sorted(one.text for own in all_ for one in own))
+        return GeneratedAnswer(" ".join(found), "end", 1, 1)
+"""
+
+
+@pytest.mark.usefixtures("one_pair")
+def test_file_that_reads_and_pays_nothing_is_flagged(tmp_path: Path) -> None:
+    (tmp_path / "reader.py").write_text(HEAD + READER)
+    result = run("audit", "--plugin", f"{tmp_path / 'reader.py'}:Reader", "--draws", 100, "--seed", 3, "--json")
+    (row,) = json.loads(result.stdout)["rows"]
+    assert (result.exit_code, row["verdict"]) == (1, "VIOLATION")
+
+
+@pytest.mark.usefixtures("one_pair")
+def test_algorithm_of_the_example_package_is_sound_as_a_file() -> None:
+    plugin = f"{EXAMPLES / 'plugin/src/discreet_example_plugin/nearby_units.py'}:NearbyUnits"
+    result = run("audit", "--plugin", plugin, "--draws", 200, "--seed", 3, "--json")
+    (row,) = json.loads(result.stdout)["rows"]
+    assert (result.exit_code, row["name"], row["claimed"]) == (0, "nearby-units", 2.0)
+
+
 def test_file_is_audited_on_all_pairs_of_algorithms() -> None:
     cases = audited.plugin_cases(2.0, register_files([SOUND])[0])
     assert [case.pair for case in cases] == list(PAIRS)
