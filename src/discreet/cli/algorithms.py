@@ -10,6 +10,7 @@ from discreet.algorithms.common.algorithm import Guarantee
 from discreet.cli.app import Json, app
 from discreet.cli.output import err, explained, out, print_json
 from discreet.cli.parameters import find_algorithm, list_inner_parameters, list_own_parameters
+from discreet.cli.plugin_file import Plugin, register_files
 from discreet.generation.capabilities import Capability
 from discreet.parameters import Parameter, read_parameters
 from discreet.registry import ALGORITHMS, find_plugin_failures
@@ -47,9 +48,11 @@ def _list(*, as_json: bool) -> None:
 @explained
 def show(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The name of an algorithm, or of a method.")],
+    plugin: Plugin = None,
     as_json: Json = False,
 ) -> None:
     """Show the parameters of an algorithm, or of a method of synthesis: name, type, default, meaning, symbol."""
+    register_files([plugin] if plugin else [])
     if name in METHODS and name not in ALGORITHMS:
         about, own, inner = describe_method(name), list(read_parameters(METHODS[name])), []
     else:

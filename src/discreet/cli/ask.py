@@ -12,6 +12,7 @@ from discreet.cli.follow_ups import complete, turn
 from discreet.cli.kinds import FACT, Chooser, print_plan
 from discreet.cli.output import explained
 from discreet.cli.parameters import Params, accept_parameters, parse_for_any
+from discreet.cli.plugin_file import Plugin, choose_name
 from discreet.cli.questions import Shown, ask_each
 from discreet.cli.tables import TableFiles
 from discreet.errors import UsageError
@@ -30,6 +31,7 @@ def ask(
         typer.Argument(metavar="QUESTION...", help="One or more questions; - reads one a line from standard input."),
     ],
     algorithm: Annotated[str | None, typer.Option(help="The algorithm. List: discreet algorithms.")] = None,
+    plugin: Plugin = None,
     param: Params = None,
     epsilon: Annotated[float | None, typer.Option(help="Maximum cost of a question.")] = None,
     choice: Annotated[list[str] | None, typer.Option(help="A public answer to choose from. Repeatable.")] = None,
@@ -74,6 +76,7 @@ def ask(
     Parameters of an algorithm: discreet algorithms show NAME.
     """
     quantum = quantum if old_quantum is None else old_quantum
+    algorithm = choose_name(algorithm, plugin)
     given = {"epsilon": epsilon, "choices": tuple(choice) if choice else None, "max_tokens": max_tokens}
     opened, shown = Vault.open(vault), Shown(as_json, show_public, verbose, named=after is not None)
     question = _completed(opened, question, after)

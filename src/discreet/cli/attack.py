@@ -20,6 +20,7 @@ from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.kinds import NEED_A_MODEL
 from discreet.cli.output import err, explained, out, print_json
 from discreet.cli.parameters import Params, accept_parameters, parse_for_any
+from discreet.cli.plugin_file import Plugins, choose_names
 from discreet.cli.progress import doing_steps
 from discreet.errors import DiscreetError, Interrupted, UsageError
 from discreet.parameters import read_assignments
@@ -37,6 +38,7 @@ def attack(
     target: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="An algorithm, a method, redacted or corpus. Repeatable.")
     ] = None,
+    plugin: Plugins = None,
     param: Params = None,
     epsilon: Annotated[
         list[float] | None, typer.Option(metavar="NUMBER", help="Cost of a question or a corpus. Repeatable.")
@@ -67,7 +69,7 @@ def attack(
     opened = Vault.open(vault)
     if output is not None:
         check_output_path(output, opened.path, force=force)
-    targets = tuple(dict.fromkeys(target or _choose_targets(opened)))
+    targets = tuple(dict.fromkeys(choose_names(target, plugin) or _choose_targets(opened)))
     check_names(targets)
     wanted = Attack(
         targets=targets,
@@ -79,7 +81,7 @@ def attack(
         planted=planted,
         prompts=tuple(read_prompts(prompts)) if prompts else None,
         corpus=corpus,
-        options=_parse(targets, param, max_tokens) | ({} if target else usual_votes(opened, param)),
+        options=_parse(targets, param, max_tokens) | ({} if target or plugin else usual_votes(opened, param)),
         seed=seed,
     )
     with doing_steps("Attacking copies of the vault") as on_progress:

@@ -1,5 +1,6 @@
 """`discreet audit`: statistical audits of mechanisms, algorithms and methods for synthetic corpora."""
 
+import traceback
 from collections.abc import Sequence
 from itertools import chain
 from typing import Annotated, Any
@@ -7,16 +8,19 @@ from typing import Annotated, Any
 import typer
 
 from discreet.audit.algorithms import algorithm_cases, settings
-from discreet.audit.case import CONFIDENCE, Case, Finding, run
+from discreet.audit.case import CONFIDENCE, Case, Finding, ProgressCallback, run
 from discreet.audit.corpora import corpus_cases
 from discreet.audit.mechanisms import MECHANISMS, mechanism_cases
 from discreet.audit.mutants import twins_of_algorithms, twins_of_corpora, twins_of_mechanisms
+from discreet.audit.plugin_cases import plugin_cases
 from discreet.audit.report import markdown, table, verdict
 from discreet.cli.app import Json, app
 from discreet.cli.output import explained, out, print_json
+from discreet.cli.parameters import Params, parse_for_any
+from discreet.cli.plugin_file import Plugins, register_files
 from discreet.cli.progress import doing
-from discreet.errors import UnknownName, UsageError
-from discreet.privacy.noise import InsecureSeededNoise, SystemNoise
+from discreet.errors import DiscreetError, UnknownName, UsageError
+from discreet.privacy.noise import InsecureSeededNoise, Noise, SystemNoise
 from discreet.synthesis.runner import METHODS
 
 EPSILON = {"mechanisms": 1.0, "algorithms": 2.0, "corpora": 2.0}
@@ -30,6 +34,8 @@ def audit(
         list[str] | None,
         typer.Argument(metavar="[NAME]...", help="mechanisms, algorithms, corpora, or single names. Default: all."),
     ] = None,
+    plugin: Plugins = None,
+    param: Params = None,
     draws: Annotated[int | None, typer.Option(min=100, help="The number of draws for each input.")] = None,
     epsilon: Annotated[
         float | None, typer.Option(help="The claimed epsilon. Default: 1 for mechanisms, 2 for the others.")
@@ -43,11 +49,15 @@ def audit(
     as_json: Json = False,
 ) -> int:
     """Search for more privacy loss than is claimed, in fictional vaults only. Finding none is no proof."""
-    cases = _cases(names or [], epsilon, twins=twins)
+    if epsilon is not None and not 0.01 <= epsilon <= 20:
+        raise UsageError(f"--epsilon is {epsilon:g}. An audit needs a value between 0.01 and 20, such as 1.")
+    added = register_files(plugin)
+    cases = [] if added and not names else _cases(names or [], epsilon, twins=twins)
+    cases += _plugin_cases(added, param, epsilon, twins=twins)
     noise = SystemNoise() if seed is None else InsecureSeededNoise(seed)
     outcomes = sum(2 * (draws or case.draws) for case in cases)
     with doing(f"Drawing outcomes for {len(cases)} audits", outcomes) as drawn:
-        found = run(cases, noise, draws=draws, on_progress=drawn)
+        found = _run(cases, noise, draws, drawn, added)
     source = "the operating system's noise" if seed is None else f"seeded noise ({seed}), which is for tables like this"
     bad = [finding for finding in found if finding.violated != twins]
     if as_json:
@@ -62,8 +72,6 @@ def audit(
 
 
 def _cases(names: Sequence[str], epsilon: float | None, *, twins: bool) -> list[Case]:
-    if epsilon is not None and not 0.01 <= epsilon <= 20:
-        raise UsageError(f"--epsilon is {epsilon:g}. An audit needs a value between 0.01 and 20, such as 1.")
     known = {"mechanisms": list(MECHANISMS), "algorithms": list(settings(1.0)), "corpora": list(METHODS)}
     kinds: dict[str, Any] = {
         "mechanisms": twins_of_mechanisms if twins else mechanism_cases,
@@ -79,6 +87,37 @@ def _cases(names: Sequence[str], epsilon: float | None, *, twins: bool) -> list[
         if wanted:
             found += kinds[kind](epsilon or EPSILON[kind], wanted)
     return found
+
+
+def _plugin_cases(
+    names: Sequence[str], param: Sequence[str] | None, epsilon: float | None, *, twins: bool
+) -> list[Case]:
+    """Return the cases of the algorithms in plug-in files, with the given parameters."""
+    if not names:
+        if param:
+            raise UsageError("--param is for an algorithm of --plugin. Built-in parts are audited with their own.")
+        return []
+    if twins:
+        raise UsageError("--plugin has no broken twin. Audit a broken copy of the file, without --twins.")
+    options, grant = parse_for_any(names, param), epsilon or EPSILON["algorithms"]
+    return [case for name in names for case in plugin_cases(grant, name, options)]
+
+
+def _run(
+    cases: Sequence[Case], noise: Noise, draws: int | None, on_progress: ProgressCallback, plugins: Sequence[str]
+) -> list[Finding]:
+    """Draw outcomes, and bound the losses. All vaults are fictional, so an error of a plug-in is printed in full."""
+    try:
+        return run(cases, noise, draws=draws, on_progress=on_progress)
+    except DiscreetError:
+        raise
+    except Exception as error:
+        if not plugins:
+            raise
+        line = traceback.extract_tb(error.__traceback__)[-1].lineno
+        raise UsageError(
+            f"The audit of {', '.join(plugins)} failed: {type(error).__name__}: {error} (line {line}). Mend the file."
+        ) from None
 
 
 def _summary(found: Sequence[Finding], bad: Sequence[Finding], source: str, *, twins: bool) -> str:

@@ -10,6 +10,7 @@ from discreet.algorithms.common.algorithm import Algorithm
 from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import err, explained, out, print_json
 from discreet.cli.parameters import Params, accept_parameters, parse_for_any
+from discreet.cli.plugin_file import Plugins, choose_names
 from discreet.cli.progress import doing
 from discreet.evaluation.datasets import read_questions
 from discreet.evaluation.experiment import run_experiment
@@ -26,6 +27,7 @@ def evaluate(
     vault: VaultPath,
     questions: Annotated[Path, typer.Argument(metavar="QUESTIONS.jsonl", help='{"question", "answers"} a line.')],
     algorithm: Annotated[list[str] | None, typer.Option(help="See: discreet algorithms. Repeatable.")] = None,
+    plugin: Plugins = None,
     param: Params = None,
     epsilon: Annotated[list[float] | None, typer.Option(help="Cost of a question. Repeatable.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Number of questions, spread over the file.")] = None,
@@ -43,7 +45,7 @@ def evaluate(
     opened = Vault.open(vault)
     if output is not None:
         check_output_path(output, opened.path, force=force)
-    names = algorithm or [opened.default_algorithm().name]
+    names = choose_names(algorithm, plugin) or [opened.default_algorithm().name]
     given = {"max_tokens": max_tokens, "epsilon": tuple(epsilon) if epsilon else None}
     options = parse_for_any(names, param, given)
     algorithms = _make_algorithms(names, options)

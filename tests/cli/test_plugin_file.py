@@ -1,0 +1,214 @@
+"""`--plugin FILE.py:NAME`: an algorithm in one file, in the same tables and under the same audits."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from discreet.attacks.targets import check_names
+from discreet.audit import plugin_cases as audited
+from discreet.audit.algorithms import PAIRS, VOCABULARY, WORDS
+from discreet.cli.app import app
+from discreet.cli.plugin_file import register_files
+from discreet.errors import UnknownName
+from discreet.generation.toy import ToyModel
+from discreet.registry import ALGORITHMS
+from discreet.retrieval.documents import Document
+from discreet.vault import Vault
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SOUND, BROKEN = f"{EXAMPLES / 'one_file.py'}:MyRAG", f"{EXAMPLES / 'one_file_broken.py'}:Broken"
+
+
+@pytest.fixture(autouse=True)
+def _registry_as_before() -> Iterator[None]:
+    before = dict(ALGORITHMS)
+    yield
+    ALGORITHMS.clear()
+    ALGORITHMS.update(before)
+
+
+@pytest.fixture
+def one_pair(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audited, "PAIRS", (PAIRS[1],))
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def said(result: Result) -> str:
+    return " ".join((result.stdout + result.stderr).split())
+
+
+@pytest.mark.usefixtures("one_pair")
+def test_sound_file_is_not_flagged() -> None:
+    result = run("audit", "--plugin", SOUND, "--draws", 500, "--seed", 3, "--json")
+    (row,) = json.loads(result.stdout)["rows"]
+    assert (result.exit_code, row["name"], row["verdict"]) == (0, "my-rag", "no violation found")
+    assert row["claimed"] == pytest.approx(2.0)
+
+
+@pytest.mark.usefixtures("one_pair")
+def test_file_without_noise_is_flagged() -> None:
+    result = run("audit", "--plugin", BROKEN, "--draws", 500, "--seed", 3)
+    assert result.exit_code == 1
+    assert "VIOLATION: the privacy loss of broken exceeds the claim" in said(result)
+
+
+READER = """
+from discreet import GeneratedAnswer
+from discreet.privacy.private import unseal
+@dataclass(frozen=True)
+class Reader(Algorithm):
+    name = "reader"
+    guarantee = Guarantee.DP
+    payment = Payment.NOTHING
+    def plan(self, budget, vocabulary): return None
+    def run(self, query, corpus, model, account):
+        found = unseal(corpus.top_units(query.text, 3), lambda all_: sorted(one.text for own in all_ for one in own))
+        return GeneratedAnswer(" ".join(found), "end", 1, 1)
+"""
+
+
+@pytest.mark.usefixtures("one_pair")
+def test_file_that_reads_and_pays_nothing_is_flagged(tmp_path: Path) -> None:
+    (tmp_path / "reader.py").write_text(HEAD + READER)
+    result = run("audit", "--plugin", f"{tmp_path / 'reader.py'}:Reader", "--draws", 100, "--seed", 3, "--json")
+    (row,) = json.loads(result.stdout)["rows"]
+    assert (result.exit_code, row["verdict"]) == (1, "VIOLATION")
+
+
+@pytest.mark.usefixtures("one_pair")
+def test_algorithm_of_the_example_package_is_sound_as_a_file() -> None:
+    plugin = f"{EXAMPLES / 'plugin/src/discreet_example_plugin/nearby_units.py'}:NearbyUnits"
+    result = run("audit", "--plugin", plugin, "--draws", 200, "--seed", 3, "--json")
+    (row,) = json.loads(result.stdout)["rows"]
+    assert (result.exit_code, row["name"], row["claimed"]) == (0, "nearby-units", 2.0)
+
+
+def test_file_is_audited_on_all_pairs_of_algorithms() -> None:
+    cases = audited.plugin_cases(2.0, register_files([SOUND])[0])
+    assert [case.pair for case in cases] == list(PAIRS)
+    assert {case.claim[0] for case in cases} == {2.0, 4.0}  # a unit that becomes another counts as two
+
+
+@pytest.mark.usefixtures("one_pair")
+def test_file_beside_a_mechanism_in_one_table() -> None:
+    options = ("--draws", 100, "--seed", 3, "--json", "--param", "voters=2", "--param", "choices=x", "--param")
+    result = run("audit", "noisy-count", "--plugin", SOUND, *options, "choices=z")
+    assert [row["name"] for row in json.loads(result.stdout)["rows"]] == ["noisy-count", "noisy-count", "my-rag"]
+
+
+@pytest.fixture
+def vault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    made = Vault.create(tmp_path / "vault", epsilon=20.0, delta=1e-5, embedder="hashing", model="toy")
+    made.add_documents([Document(f"d{n}", f"u{n}", f"fever {n} say: x .") for n in range(8)])
+    opened = Vault.open(made.path, model=ToyModel(WORDS.split(), default="who knows", size=VOCABULARY))
+    monkeypatch.setattr(Vault, "open", lambda *_, **__: opened)
+    (tmp_path / "asked.jsonl").write_text(json.dumps({"question": "fever?", "answers": ["x"]}) + "\n")
+    return tmp_path / "vault"
+
+
+def test_eval_has_the_file_in_the_same_table(vault: Path) -> None:
+    given = ("--algorithm", "rag", "--plugin", SOUND, "--param", "choices=x", "--param", "choices=y", "--json")
+    result = run("eval", vault, vault.parent / "asked.jsonl", "--epsilon", 5, *given)
+    assert result.exit_code == 0, said(result)
+    assert [row["algorithm"] for row in json.loads(result.stdout)["rows"]] == ["rag", "my-rag"]
+
+
+def test_ask_charges_for_the_file(vault: Path) -> None:
+    given = ("--plugin", SOUND, "--choice", "x", "--choice", "y", "--epsilon", 5, "--json")
+    answer = json.loads(run("ask", vault, "fever?", *given).stdout)
+    assert (answer["algorithm"], answer["answer"]) == ("my-rag", "x")
+    assert 0 < answer["receipt"]["epsilon"] <= 5.0
+    refused = run("ask", vault, "fever?", "--plugin", SOUND, "--algorithm", "rag")
+    assert (refused.exit_code, "Give one of them" in said(refused)) == (2, True)
+
+
+HEAD = """
+from dataclasses import dataclass
+from discreet import Algorithm, Guarantee, Payment
+class Other: pass
+"""
+FITTING = """
+@dataclass(frozen=True)
+class Mine(Algorithm):
+    name = "mine"
+    guarantee = Guarantee.DP
+    payment = Payment.EVERY_UNIT
+    voters: int = 3
+    def plan(self, budget, vocabulary): return None
+    def run(self, query, corpus, model, account): return 1 / 0
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "called", "hint"),
+    [
+        ("", "", "Absent", "has no 'Absent'. Its algorithms: Mine."),
+        ("", "", "Other", "not a dataclass that derives from discreet.Algorithm"),
+        ("query, corpus, model, account", "query", "Mine", "run(self, query). Expected run(self, query, corpus, mod"),
+        ("    def plan", "    def planned", "Mine", "it has no plan"),
+        ("frozen=True", "", "Mine", "Expected @dataclass(frozen=True)"),
+        ('"mine"', '"rag"', "Mine", "the name 'rag'. Expected a name that no other"),
+        ("    name = ", "    named = ", "Mine", "does not declare a `name`"),
+        ("    guarantee = ", "    promise = ", "Mine", "does not declare a `guarantee`"),
+        ("voters: int = 3", "voters: int", "Mine", "its fields voters have no default"),
+        ("class Mine", "clas Mine", "Mine", "cannot be loaded: SyntaxError"),
+        ("Guarantee.DP", "Guarantee.NONE", "Mine", "no claim to audit. Expected Guarantee.DP"),
+        ("", "", "Mine", "failed: ZeroDivisionError: division by zero (line 13)"),
+    ],
+)
+def test_unfit_file_is_refused(tmp_path: Path, old: str, new: str, called: str, hint: str) -> None:
+    (tmp_path / "mine.py").write_text(HEAD + FITTING.replace(old, new, 1))
+    result = run("audit", "--plugin", f"{tmp_path / 'mine.py'}:{called}", "--draws", 100)
+    assert (result.exit_code, hint in said(result)) == (2, True), said(result)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "hint"),
+    [
+        (("--plugin", "absent.py:Mine"), "no file 'absent.py'"),
+        (("--plugin", "my.py"), "Expected FILE.py:NAME, such as my.py:MyRAG"),
+        (("--plugin", SOUND, "--twins"), "no broken twin"),
+        (("--plugin", SOUND, "--param", "voter=3"), "voters"),
+        (("noisy-count", "--param", "voters=3"), "--param is for an algorithm of --plugin"),
+    ],
+)
+def test_wrong_use(wrong: tuple[str, ...], hint: str) -> None:
+    result = run("audit", *wrong)
+    assert (result.exit_code, hint in said(result)) == (2, True), said(result)
+
+
+def test_plan_of_nothing_claims_nothing(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(HEAD + FITTING)
+    (case, *_) = audited.plugin_cases(2.0, register_files([f"{tmp_path / 'mine.py'}:Mine"])[0])
+    assert case.claim == (1e-9, 0.0)
+
+
+def test_example_has_at_most_thirty_lines() -> None:
+    assert len((EXAMPLES / "one_file.py").read_text().splitlines()) <= 30
+
+
+def test_page_has_the_example() -> None:
+    page = (EXAMPLES.parent / "docs" / "plugins.md").read_text()
+    assert f"```python\n{(EXAMPLES / 'one_file.py').read_text()}```" in page
+
+
+def test_parameters_of_a_file_are_shown() -> None:
+    shown = said(run("algorithms", "show", "my-rag", "--plugin", SOUND))
+    assert "my-rag: A vote among public choices." in shown
+    assert "voters: whole number, default 40" in shown
+    assert "choices: text" in shown
+
+
+def test_file_is_a_target_of_attacks(vault: Path) -> None:
+    register_files([SOUND])
+    check_names(["rag", "my-rag"])
+    with pytest.raises(UnknownName):
+        check_names(["count"])  # a statistic says no words to compare
+    refused = run("attack", vault, "--plugin", "absent.py:Mine")
+    assert (refused.exit_code, "no file 'absent.py'" in said(refused)) == (2, True)
