@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from discreet.errors import LedgerError
-from discreet.ledger import migrations, reservations
+from discreet.ledger import migrations, packed_payers, reservations
 from discreet.ledger import units as rows_of_units
 from discreet.ledger.encoding import KEY, unpack_part
 from discreet.ledger.sqlite import SqliteLedger
@@ -46,16 +46,17 @@ def parts_of(ledger: Any) -> dict[tuple[str, int], frozenset[bytes]]:
         units = connection.execute(text("select * from unit")).all()
         latest = connection.execute(text("select question, part from latest_part")).one()
         readings = rows_of_units.unit_balances(connection, *reservations.reserved(connection, ledger.budget))
+        packed = {part.packed: packed_payers.current_keys(connection, part.packed) for part in parts if part.packed}
     owed, written = defaultdict[bytes, FilterState](FilterState), defaultdict[bytes, FilterState](FilterState)
     for part in parts:
         most, spent = unpack_part(part)
-        for unit in split(part.payers):
+        for unit in packed.get(part.packed) or split(part.payers):
             owed[unit] += ledger.budget.filter_state(most if spent is None else spent)
             if spent is not None or (part.question, part.part) != tuple(latest):
                 written[unit] += ledger.budget.filter_state(most if spent is None else spent)
     assert {row.key: FilterState(row.curve, row.pure, row.failures) for row in units} == written
     assert Counter(dict(readings)) == Counter(owed.values())
-    return {(part.question, part.part): frozenset(split(part.payers)) for part in parts}
+    return {(part.question, part.part): packed.get(part.packed) or frozenset(split(part.payers)) for part in parts}
 
 
 def test_kill_at_any_time_loses_and_repeats_no_reservation(kept: Kept, tmp_path: Path) -> None:

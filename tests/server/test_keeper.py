@@ -150,14 +150,14 @@ def test_follow_up_waits_for_the_answer_that_runs(tmp_path: Path) -> None:
     with keeping(config, tmp_path), closing(connect(config)) as asking, closing(connect(config)) as condensing:
         write_message(asking, ask("Which disease makes thumbs numb?"))
         wait_for(tmp_path / "begun")
-        write_message(condensing, follow_up("say: What is it of cooks? ."))
+        write_message(condensing, follow_up("say: What is it of cooks here? ."))
         condensing.settimeout(0.3)
         with pytest.raises(TimeoutError):
             receive(condensing)
         (tmp_path / "go").touch()
         assert isinstance(receive(asking), Answered)
         condensing.settimeout(60)
-        assert receive(condensing) == Condensed("What is it of cooks?")
+        assert receive(condensing) == Condensed("What is it of cooks here?")
 
 
 def test_epsilon_and_length_lower_the_price(keeper: Keeper) -> None:

@@ -28,7 +28,10 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
         "algorithms": ("algorithms", "List the algorithms that answer questions, or show the parameters of one."),
     },
     "Look after a vault": {
-        "ledger": ("ledger", "Show what was released about what, when, and at which price."),
+        "ledger": (
+            "ledger",
+            "Show what was released about what: question, set, numbers, price and time.",
+        ),
         "list": ("listing", "List the units, documents or batches of a vault."),
         "undo": ("undo", "Erase the documents of one `add`."),
         "remove": ("remove", "Erase a document, an individual, a file or a batch."),
@@ -43,7 +46,7 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Serve analysts": {
         "serve": ("serve", "Serve vaults to analysts over HTTP, with keys and budgets."),
-        "serve-model": ("serve_model", "Serve a language model to several askers on this machine."),
+        "serve-model": ("serve_model", "Serve a language model to askers on this machine."),
         "key": ("key", "Issue, cap and revoke the keys of analysts, and decide on their requests."),
         "audit-log": ("audit_log", "Check the audit log of a server."),
         "desk-link": ("desk_link", "Print a link that logs the custodian in once, within an hour."),

@@ -20,7 +20,7 @@ def ledger(
     limit: Annotated[int, typer.Option(min=0, help="The maximum number of rows, the latest; 0 for all.")] = 50,
     as_json: Json = False,
 ) -> None:
-    """Show what was released about what: question, kind, set, numbers with intervals, price and time.
+    """Show what was released about what: question, set, numbers, price and time.
 
     All of it left the vault, so asking for it again is free. Questions that released nothing new are not in it.
     """

@@ -208,11 +208,17 @@ def _looks(text: str) -> bool:
     return text[:1].isupper()
 
 
+def _is_one_thing(text: str) -> bool:
+    """Return whether words name one thing: "thumbs of tailors numb" has more after its last preposition than that."""
+    words = text.split()
+    return len(words) == 1 or all(map(_looks, words))
+
+
 def _of_fact(after: str, whole: str) -> Made:
     """Yield an earlier question for a fact with the thing after its last preposition exchanged, or that thing named."""
     found = re.fullmatch(rf"(?P<of>{_OF}) (?P<new>[^,?]+)", after, FLAGS)
     last = re.fullmatch(rf"(?P<start>.*\b(?P<of>{_OF})) (?:the )?(?P<old>[^,?]+)", whole, FLAGS)
     if last and _refers(after):
         yield from _named(after, last["old"] if _looks(last["old"]) else "")
-    elif found and last and found["of"].casefold() == last["of"].casefold():
+    elif found and last and found["of"].casefold() == last["of"].casefold() and _is_one_thing(last["old"]):
         yield f"{last['start']} {found['new']}", None
