@@ -41,7 +41,7 @@ def ask(
     propose: Annotated[
         Path | None, typer.Option(metavar="CORPUS", help="A public corpus whose answers need fewer votes.")
     ] = None,
-    anew: Annotated[bool, typer.Option("--anew", help="Ask an earlier question again, and pay again.")] = False,
+    anew: Annotated[bool, typer.Option("--anew", help="Ask again, and pay again.")] = False,
     reuse: Annotated[bool, typer.Option("--reuse/--no-reuse", hidden=True)] = True,
     public: Annotated[bool, typer.Option("--public/--no-public", hidden=True)] = True,
     after: Annotated[

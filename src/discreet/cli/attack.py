@@ -43,9 +43,7 @@ def attack(
     epsilon: Annotated[
         list[float] | None, typer.Option(metavar="NUMBER", help="Cost of a question or a corpus. Repeatable.")
     ] = None,
-    members: Annotated[
-        int, typer.Option(metavar="NUMBER", min=2, help="Number of individuals; of a file, of each kind.")
-    ] = 20,
+    members: Annotated[int, typer.Option(metavar="NUMBER", min=2, help="Number of individuals, of each kind.")] = 20,
     questions: Annotated[
         int, typer.Option(metavar="NUMBER", min=1, max=MOST, help="Number of questions about each.")
     ] = 2,

@@ -17,11 +17,9 @@ from discreet.registry import ALGORITHMS, find_defect
 
 Plugins = Annotated[
     list[str] | None,
-    typer.Option("--plugin", metavar="FILE.py:NAME", help="An algorithm in a file of your own. Repeatable."),
+    typer.Option("--plugin", metavar="FILE:NAME", help="An algorithm in my.py:MyRAG."),
 ]
-Plugin = Annotated[
-    str | None, typer.Option("--plugin", metavar="FILE.py:NAME", help="An algorithm in a file of your own.")
-]
+Plugin = Annotated[str | None, typer.Option("--plugin", metavar="FILE:NAME", help="An algorithm in my.py:MyRAG.")]
 
 _MODULE = "discreet_plugin_file_"
 # The public methods, and how this program calls them after `self`.
