@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from discreet.generation.capabilities import find_assumptions
 from discreet.generation.model import Decoding, Prompt, VotingModel
 from discreet.generation.probing import probe
 from discreet.generation.wrapping import TokenizingInTurns
@@ -33,5 +34,6 @@ class ServedModel(TokenizingInTurns):
             "end_tokens": sorted(self.end_tokens),
             "pad_token": self.pad_token,
             "row_independent": self.row_independent,
+            "assumptions": find_assumptions(self._model),
             "digest": self.digest,
         }
