@@ -1,10 +1,11 @@
 """Thirty questions of an analyst: useful, honestly refused, honestly without an answer, wrong, or an invention.
 
-    .venv/bin/python -m benchmarks.analyst_questions DATA/medical_synth_small [--vault FOLDER] [--only 1 5 12]
+    .venv/bin/python -m benchmarks.analyst_questions DATA/medical_synth_small [--vault FOLDER] [--runs 5]
 
 Makes a vault of 1,000 notes with the default embedder, model and algorithm and epsilon 20, in a folder that is removed
-at the end (or kept in --vault, and asked again), reads it, and asks as an analyst does: `discreet ask --json`. The
-first ten are those of the first analyst who tried it. What is right is taken from the data set's own questions.
+at the end (or kept in --vault), reads it, and asks as an analyst does: `discreet ask --json`. Each run asks a copy of
+the vault, with other noise. The first ten questions are those of the first analyst who tried it. What is right is taken
+from the data set's own questions.
 
 useful     the answer holds what is right
 refused    said from the question alone that it cannot be answered yet; nothing was paid
@@ -15,6 +16,7 @@ invention  nothing was released, and a text stands in its place
 
 import argparse
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,6 +25,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from benchmarks.writing import add_csv_option, write_table
 
 from discreet.vault import Vault
 
@@ -41,12 +45,14 @@ class Question:
         right: the kind of the data set's question with the right answers, or one right answer, or "" if the notes hold
             none.
         choices: public choices, if it names any.
+        after: the question before it, to which it refers.
     """
 
     text: str
     disease: str = ""
     right: str = ""
     choices: tuple[str, ...] = ()
+    after: str = ""
 
 
 AB = ("Blerpox treatment", "Flarglepox Discombobulation")
@@ -58,8 +64,13 @@ QUESTIONS = (
     Question("List the symptoms of Zonkitis.", "Zonkitis", SYMPTOM),
     Question("Summarise what the notes say about Flibberflamius Extremus.", "Flibberflamius Extremus", TREATMENT),
     Question("What is the capital of France?"),
-    Question("And which symptoms does that disease have?"),
-    Question("Welche Behandlung gibt es bei Snurflaxitis?"),
+    Question(
+        "And which symptoms does that disease have?",
+        "Zonkitis",
+        SYMPTOM,
+        after="What is the treatment for Zonkitis?",
+    ),
+    Question("Welche Behandlung gibt es bei Snurflaxitis?", "Snurflaxitis", TREATMENT),
     Question("Which of my patients have been treated by Dr Keller?"),
     Question("What helps against Burpdynia?", "Burpdynia", TREATMENT),
     Question("Which treatment do patients with Nerdledonsosis get?", "Nerdledonsosis", TREATMENT),
@@ -81,8 +92,13 @@ QUESTIONS = (
     Question("How common is Schnitzelploxia?", "Schnitzelploxia", SHARE),
     Question("Which symptoms does Snurflesickness have?", "Snurflesickness", SYMPTOM),
     Question("Who suffers from Burpdynia?"),
-    Question("Quel est le traitement du Burpdynia ?"),
-    Question("What about Flumplenookitis?"),
+    Question("Quel est le traitement du Burpdynia ?", "Burpdynia", TREATMENT),
+    Question(
+        "What about Flumplenookitis?",
+        "Flumplenookitis",
+        SYMPTOM,
+        after="Which symptoms does Snurflesickness have?",
+    ),
 )
 
 
@@ -131,15 +147,19 @@ def _words(text: str) -> str:
 
 
 def asked(vault: Path, questions: Sequence[Question]) -> Iterator[dict[str, Any]]:
-    """What is said to each: those without choices by one program, which loads the model once."""
-    plain = [question for question in questions if not question.choices]
+    """What is said to each: those without options by one program, which loads the model once."""
+    plain = [question for question in questions if not _options(question)]
     answers = iter(_run(vault, [question.text for question in plain]))
     for question in questions:
-        if question.choices:
-            options = [word for choice in question.choices for word in ("--choice", choice)]
+        if options := _options(question):
             yield from _run(vault, [question.text], options)
         else:
             yield next(answers)
+
+
+def _options(question: Question) -> list[str]:
+    choices = [word for choice in question.choices for word in ("--choice", choice)]
+    return choices + (["--after", question.after] if question.after else [])
 
 
 def _run(vault: Path, texts: Sequence[str], options: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
@@ -160,26 +180,51 @@ def prepared(folder: Path, data: Path) -> Path:
     return folder
 
 
+def run_once(vault: Path, data: Path, numbers: Sequence[int]) -> Iterator[tuple[int, str, dict[str, Any]]]:
+    """Ask a copy of the vault. Yield the number of each question, its verdict, and what was said."""
+    chosen = [QUESTIONS[number - 1] for number in numbers]
+    with tempfile.TemporaryDirectory() as made:
+        copy = Path(shutil.copytree(vault, Path(made) / "v"))
+        for number, question, said in zip(numbers, chosen, asked(copy, chosen), strict=True):
+            yield number, verdict(said, right_answers(data, question), true_number(data, question)), said
+
+
 def main() -> None:
-    """Print what became of each question, and how many of each."""
+    """Print what became of each question, and how many of each in every run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--vault", type=Path)
     parser.add_argument("--only", type=int, nargs="+", help="the numbers of the questions to ask")
+    parser.add_argument("--runs", type=int, default=1, help="so many times, each with other noise")
+    add_csv_option(parser)
     given = parser.parse_args()
     numbers = given.only or range(1, len(QUESTIONS) + 1)
-    chosen = [QUESTIONS[number - 1] for number in numbers]
-    counts: Counter[str] = Counter()
+    verdicts: dict[int, list[str]] = {number: [] for number in numbers}
+    paid: dict[int, float] = {}
     with tempfile.TemporaryDirectory() as made:
         vault = prepared(given.vault or Path(made) / "v", given.data)
-        print("| | question | verdict | epsilon | said |\n| --- | --- | --- | --- | --- |")
-        for number, question, said in zip(numbers, chosen, asked(vault, chosen), strict=True):
-            found = verdict(said, right_answers(given.data, question), true_number(given.data, question))
-            counts[found] += 1
-            paid = (said.get("receipt") or {}).get("epsilon", 0.0)
-            text = said.get("message") or said.get("answer") or ""
-            print(f"| {number} | {question.text} | {found} | {paid:.3g} | {text} |", flush=True)
-    print("\n" + ", ".join(f"{count} {name}" for name, count in counts.most_common()))
+        for _ in range(given.runs):
+            counts: Counter[str] = Counter()
+            for number, found, said in run_once(vault, given.data, numbers):
+                verdicts[number].append(found)
+                counts[found] += 1
+                paid[number] = max(paid.get(number, 0.0), (said.get("receipt") or {}).get("epsilon", 0.0))
+                text = " / ".join(str(said.get("message") or said.get("answer") or "").split("\n"))
+                print(f"{number}. {QUESTIONS[number - 1].text} - {found}: {text}", file=sys.stderr, flush=True)
+            print(", ".join(f"{count} {name}" for name, count in counts.most_common()), flush=True)
+    rows = [
+        [str(number), _whole(QUESTIONS[number - 1]), _counted(verdicts[number]), f"{paid[number]:.2f}"]
+        for number in numbers
+    ]
+    write_table(["number", "question", "verdicts", "most epsilon"], rows, given.csv)
+
+
+def _whole(question: Question) -> str:
+    return f"{question.text} (after: {question.after})" if question.after else question.text
+
+
+def _counted(verdicts: Sequence[str]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in Counter(verdicts).most_common())
 
 
 if __name__ == "__main__":

@@ -123,6 +123,17 @@ def write_outcomes(outcomes: list[Outcome], path: Path | None) -> None:
     write_table(columns + ["free", "private tokens"] * reuse, rows, path)
 
 
+def write_kinds(outcomes: list[Outcome], questions: list[Question], path: Path) -> None:
+    """Write the accuracy for each kind of question: questions that begin with the same two words."""
+    kinds = [" ".join(question.question.split()[:2]) for question in questions]
+    rows = []
+    for kind in dict.fromkeys(kinds):
+        scores = [[score for one, score in zip(kinds, o.scores, strict=True) if one == kind] for o in outcomes]
+        rows.append([f"{kind} ...", str(len(scores[0])), *(f"{sum(some) / len(some):.2f}" for some in scores)])
+    named = [o.setting.label + ("" if o.setting.epsilon is None else f" at {o.setting.epsilon:g}") for o in outcomes]
+    write_table(["questions", "number", *named], rows, path)
+
+
 def draw(outcomes: list[Outcome], path: Path, epsilon: float) -> None:
     """Accuracy so far along the stream, for one budget and the baselines."""
     import matplotlib
@@ -178,6 +189,7 @@ def main() -> None:
     parser.add_argument(
         "--rows", type=Path, help="a file that keeps what the model read, for the next run; public data"
     )
+    parser.add_argument("--kinds", type=Path, help="a CSV file with the accuracy for each kind of question")
     parser.add_argument("--plot", type=Path)
     parser.add_argument("--out", type=Path, help="everything, as JSON lines")
     add_csv_option(parser)
@@ -214,6 +226,8 @@ def main() -> None:
     if given.out is not None:
         given.out.write_text("".join(json.dumps(outcome.describe()) + "\n" for outcome in outcomes))
     write_outcomes(outcomes, given.csv)
+    if given.kinds is not None:
+        write_kinds(outcomes, questions, given.kinds)
     print(
         f"\n{len(questions)} questions by {given.inner}, delta {DELTA:g}, {given.voters} voters, similarity "
         f"{similarity:.3f}, epsilon_thr {given.epsilon_threshold:g}, seed {given.seed}, "

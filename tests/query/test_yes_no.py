@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+import pytest
+
 from discreet.generation.toy import ToyModel
-from discreet.query.yes_no import CHOICES, with_choices
+from discreet.query.yes_no import CHOICES, searched, with_choices
 from discreet.registry import Consensus, DPSparseVoteRAG, MuRAGAda
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
@@ -42,3 +44,34 @@ def test_a_model_that_says_yes_to_all_does_not_decide(tmp_path: Path) -> None:
     asked = MuRAGAda(inner=Consensus(voters=40, max_tokens=4), epsilon=20)
     for question in (ASKED, "Do numb thumbs cause fever?", "Are numb thumbs dangerous?"):
         assert vault.ask(question, asked).answer == "not said"
+
+
+@pytest.mark.parametrize(
+    ("question", "choices", "compared"),
+    [
+        (ASKED, (), "What is the treatment for numb thumbs?"),
+        ("Do numb thumbs cause fever?", (), "Do numb thumbs cause fever?"),
+        ("What helps against numb thumbs?", (), "What helps against numb thumbs?"),
+        (
+            "Are numb thumbs treated with Tea or with warm oil?",
+            ("tea", "warm oil"),
+            "Are numb thumbs treated with or with ?",
+        ),
+        ("Is it tea or oil?", ("copper", "tin"), "Is it tea or oil?"),
+        ("What helps?", ("tea",), "What helps?"),
+        ("Tea or oil?", ("tea", "oil"), "Tea or oil?"),
+    ],
+)
+def test_documents_about_the_subject_are_searched(question: str, choices: tuple[str, ...], compared: str) -> None:
+    assert searched(question, choices) == compared
+
+
+def test_documents_about_a_choice_alone_do_not_vote(tmp_path: Path) -> None:
+    """Most documents are about copper and another disease. They are nearer to the question than those that decide."""
+    vault = Vault.create(tmp_path / "v", epsilon=50, delta=1e-6, embedder="hashing")
+    vault = Vault.open(vault.path, model=ToyModel(default="yes"))
+    others = (Document(f"o{n}", f"o{n}", "Copper is used to treat red ears: copper, copper.") for n in range(200))
+    about = (Document(f"d{n}", f"p{n}", "treatment for numb thumbs: say: tea .") for n in range(60))
+    vault.add_documents([*others, *about])
+    asked = MuRAGAda(inner=Consensus(voters=40, max_tokens=4), epsilon=20)
+    assert vault.ask(ASKED, asked).answer == "no"

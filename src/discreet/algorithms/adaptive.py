@@ -124,8 +124,8 @@ class Adaptive(Algorithm):
         """Count the units near the question, choose the number of voters, and answer with them."""
         rounds = self.calibrate(account.budget, model.vocabulary_size)
         paying = account.charge_every_unit(rounds.plan.max_cost)
-        near = paying.among(corpus.above(query.text, self.similarity)).map(lambda _: True)
+        near = paying.among(corpus.above(query.searched, self.similarity)).map(lambda _: True)
         answering = self.having(self.number(paying.paid.release(self.count, near)))
-        nearest = paying.nearest(partial(corpus.nearest, query.text), answering.units_read)
+        nearest = paying.nearest(partial(corpus.nearest, query.searched), answering.units_read)
         documents = corpus.partition_to_voters(nearest, answering.voters, answering.units_per_voter)
         return answering.respond(query.text, documents, model, paying.paid, rounds, query.public)

@@ -22,11 +22,11 @@ from discreet.algorithms.common.consensus_release import (
     voters_needed,
 )
 from discreet.algorithms.common.ensemble import RoundBudget, VoterEnsemble
-from discreet.algorithms.common.grounded_votes import vote
+from discreet.algorithms.common.grounded_votes import is_about, vote
 from discreet.algorithms.common.read_votes import Answers, look_up_statements, stated_answers
 from discreet.algorithms.dp_ksa import DPKSA
 from discreet.algorithms.dp_sparse_vote_rag import DPSparseVoteRAG
-from discreet.algorithms.text.candidates import candidates_of, named_candidate
+from discreet.algorithms.text.candidates import candidates_of, named_candidate, without_choices
 from discreet.algorithms.text.normalize import canonical, choice
 from discreet.algorithms.text.rephrase import phrase
 from discreet.algorithms.text.shared_words import shared_words
@@ -241,7 +241,10 @@ class Consensus(VoterEnsemble):
         self, question: str, documents: Private[tuple[Passage, ...]], corpus: SealedCorpus
     ) -> Private[tuple[Passage, ...]]:
         """Return the documents, with their statements that fit the question if these are the answers."""
-        return look_up_statements(self.asked(question), documents, corpus) if self.readings else documents
+        if not self.readings:
+            return documents
+        asked = self.asked(question) if self.grounded else without_choices(question, self.choices)
+        return look_up_statements(asked, documents, corpus)
 
     def _ask(
         self, question: str, documents: Private[tuple[Passage, ...]], model: LanguageModel, known: str
@@ -328,7 +331,12 @@ class Consensus(VoterEnsemble):
         else:
             shares = documents.map(lambda own: (tuple(passage.text for passage in own), ""))
         goes = comes_and_goes(documents.change)
-        return shares.read(lambda share: _ABSENT if goes and not share[0] else vote(claim, *share) or None, None)
+
+        def read(share: tuple[tuple[str, ...], str]) -> str | None:
+            decides = bool(share[0]) and is_about(claim, share[0])
+            return _ABSENT if goes and not decides else vote(claim, *share) or None
+
+        return shares.read(read, None)
 
     def _choose(
         self, named: Private[str | None], model: LanguageModel, privacy: PrivacyFilter, rounds: RoundBudget

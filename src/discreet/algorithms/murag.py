@@ -47,5 +47,5 @@ class MuRAG(AllVoteRAG):
         self, query: Query, corpus: SealedCorpus, rounds: RoundBudget, account: Account
     ) -> tuple[Private[Found], PrivacyFilter]:
         """Select the relevant units that can pay, and charge all of them (lines 2-5)."""
-        relevant = corpus.above(query.text, self.similarity)  # line 3, without the condition on budgets
+        relevant = corpus.above(query.searched, self.similarity)  # line 3, without the condition on budgets
         return account.admit(relevant, rounds.plan.generation_cost)  # lines 2-5

@@ -99,7 +99,7 @@ class MuRAGAda(AllVoteRAG):
             count = rounds.bin_count
             if not self.enough:
                 enough, noise = rounds.enough, count.deviation
-        for bin_ in corpus.bins(query.text, self.edges):  # line 2
+        for bin_ in corpus.bins(query.searched, self.edges):  # line 2
             able, paid = account.admit(bin_, rounds.plan.selection_cost, disjoint=True)  # lines 3, 6-7
             counted += paid.release(count, able.map(lambda _: True))  # line 4
             visited.append(able)  # line 5

@@ -32,7 +32,7 @@ class NaiveMultiRAG(PrivateRAG):
     ) -> tuple[Private[Found], PrivacyFilter]:
         """Charge all units, and select the nearest units that can pay (line 2)."""
         paying = account.charge_every_unit(rounds.plan.max_cost)
-        return paying.nearest(partial(corpus.nearest, query.text), self.units_read), paying.paid
+        return paying.nearest(partial(corpus.nearest, query.searched), self.units_read), paying.paid
 
     @property
     def label(self) -> str:

@@ -13,7 +13,7 @@ from discreet.cli.kinds import FACT, Chooser, print_plan
 from discreet.cli.output import explained
 from discreet.cli.parameters import Params, accept_parameters, parse_for_any
 from discreet.cli.plugin_file import Plugin, choose_name
-from discreet.cli.questions import Shown, ask_each
+from discreet.cli.questions import Shown, ask_each, in_english
 from discreet.cli.tables import TableFiles
 from discreet.errors import UsageError
 from discreet.parameters import read_assignments
@@ -100,7 +100,7 @@ def ask(
     kind = kind or (FACT if propose or not_private or anyway else "")
     chooser = Chooser(opened, algorithm or "", param or (), given, kind)
     if show_plan:
-        for one in question:
+        for one in (in_english(opened, given_one) for given_one in question):
             print_plan(opened, one, chooser.choose(one), as_json=as_json)
         return 0
 

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from discreet.algorithms.common.answer import Answer
@@ -10,6 +10,7 @@ from discreet.cli.answers import print_answer
 from discreet.cli.output import err, print_error, print_json
 from discreet.cli.progress import doing
 from discreet.errors import DiscreetError, Interrupted, UsageError
+from discreet.query.in_english import stand_in
 from discreet.query.question_kinds import check_answerable
 from discreet.vault import Vault
 
@@ -24,6 +25,14 @@ def answerable(vault: Vault, choices: Sequence[str] = ()) -> Check:
         check_answerable(question, language=vault.components.language, unit=vault.settings.unit_field, choices=choices)
 
     return check
+
+
+def in_english(vault: Vault, question: str) -> str:
+    """Return the question that is asked in place of one in another language; it is printed if it is another one."""
+    asked = stand_in(question, vault.settings, vault.components.language)
+    if asked != question:
+        err.print(f"The question that is asked: {asked}", markup=False)
+    return asked
 
 
 @dataclass(frozen=True)
@@ -88,16 +97,18 @@ def ask_each(
 
 
 def answered(vault: Vault, question: str, ask: Ask, check: Check | None = None) -> Answer:
-    """Check and ask one question. Return the answer.
+    """Check and ask one question, in English if rules make it English. Return the answer.
 
     Raises:
         Interrupted: if Ctrl-C was pressed. It states the charge, which is 0 before the model is loaded.
     """
+    asked = in_english(vault, question)
     if check:
-        check(question)
+        check(asked)
     try:
         with doing("Answering"):
-            return ask(question)
+            answer = ask(asked)
+        return answer if asked == question else replace(answer, asked=asked)
     except KeyboardInterrupt:
         if "model" in vault.components.built:
             raise

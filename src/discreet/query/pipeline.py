@@ -37,7 +37,7 @@ from discreet.query.validation import (
     normalize_question,
     require_opt_in,
 )
-from discreet.query.yes_no import with_choices
+from discreet.query.yes_no import searched, with_choices
 from discreet.retrieval.public import PublicTexts
 from discreet.retrieval.sealed_corpus import SealedCorpus
 
@@ -171,7 +171,7 @@ class QueryPipeline:
         ceiling = plan.ceiling if plan else Budget(1.0, parts.settings.delta)
         granted = simulation_budget(algorithm, ceiling, parts.ledger.budget)
         ledger = how.ledger or MemoryLedger(granted, simulation=True)
-        query = Query(question, public_record(related, how.public, question))
+        query = _query(question, algorithm, public_record(related, how.public, question))
         by_unit = algorithm.payment is Payment.EACH_UNIT
         if how.propose is not None and algorithm.hears_proposals:
             algorithm = algorithm.with_proposals(propose(question, how.propose, related, algorithm, model))
@@ -245,7 +245,7 @@ class QueryPipeline:
         texts = (
             parts.public_context.texts if request.options.public and request.plan and algorithm.needs_model else None
         )
-        query = Query(request.question, public_record(before, texts, request.question))
+        query = _query(request.question, algorithm, public_record(before, texts, request.question))
         by_unit, unit = parts.settings.payment == "unit", parts.settings.unit_field
         model = parts.model if algorithm.needs_model else NO_MODEL
         algorithm.prepare(request.question, model)
@@ -284,6 +284,10 @@ class QueryPipeline:
         """Return the question's own budget, if it can be paid."""
         ledger = self._parts.ledger
         return question_budget(request.algorithm, ledger.budget, ledger.spent(), ANY_VOCABULARY)
+
+
+def _query(question: str, algorithm: Algorithm, public: str) -> Query:
+    return Query(question, public, searched(question, algorithm.public_choices))
 
 
 def _as_kept(request: Request) -> Algorithm:

@@ -85,6 +85,7 @@ ANSWER = record(
         "remaining": optional(number()),
         "kept": truth,
         "released_at": list_of(text(_LONGEST_WORD), 1000),
+        "asked": text(LONGEST_ANSWER),
     },
-    may_lack=frozenset({"support", "table", "released_at"}),
+    may_lack=frozenset({"support", "table", "released_at", "asked"}),
 )

@@ -41,6 +41,7 @@ from discreet.retrieval.store import Store
 from discreet.retrieval.unit_records import Statement
 from discreet.synthesis.asked_statements import ASKED, asked
 from discreet.synthesis.asked_values import stands_in
+from discreet.synthesis.copying import as_written
 from discreet.synthesis.extraction_cache import ExtractionCache, digest
 from discreet.synthesis.extraction_cache import Read as Reader
 from discreet.synthesis.fact_extraction import PARSED, stated
@@ -115,7 +116,15 @@ class Read:
         """Return the statements of a unit's text; none if the reading does not cover it."""
         if _name(unit, text) not in self.done.covered:
             return ()
-        return tuple(one for one in self.statements.get(digest(text), ()) if stands_in(one.value, one.number, text))
+        read = (_as_written(one, text) for one in self.statements.get(digest(text), ()))
+        return tuple(one for one in read if stands_in(one.value, one.number, text))
+
+
+def _as_written(one: Statement, text: str) -> Statement:
+    """Return a statement with the words of its text, where the model misspelled them."""
+    if one.number is not None or stands_in(one.value, None, text):
+        return one
+    return replace(one, value=as_written(one.value, text))
 
 
 class Readings:

@@ -26,6 +26,7 @@ from discreet.privacy.ledger import UnitLedger
 from discreet.privacy.noise import Noise
 from discreet.query.answer_cache import AnswerCache
 from discreet.query.derived import check_sample
+from discreet.query.in_english import stand_in
 from discreet.query.latency import at_a_multiple
 from discreet.query.odometer import Odometer
 from discreet.query.pipeline import AskOptions, QueryPipeline, Simulation
@@ -282,16 +283,15 @@ class Vault(VaultReading):
             public: whether the public prompt may read the public corpus, if the vault has one.
             quantum: seconds; the answer or the refusal comes at a multiple of them, or at once if 0 (`query.latency`).
             question_id: the question's id in the ledger, of 32 hexadecimal digits; a new one if empty.
-            propose: a public corpus, such as a synthetic one. Its answers are candidates of a consensus, alone or in
-                `murag-ada`, which then needs fewer votes for them (`Consensus.propose`). The price is the same.
+            propose: a public corpus. Its answers are candidates of the vote, which then needs fewer votes for them.
             labelled: public texts with their truth: the intervals of a statistic cover what phrases get wrong as well.
 
         Raises:
             UsageError, BadData, BudgetExhausted: if the question is empty or too long, if a baseline lacks
-                `not_private`, if the copy of the public corpus is damaged, or if the budget is too small. Nothing was
-                released or charged.
+                `not_private`, if the public corpus is damaged, or if the budget is too small. Nothing was charged.
             Interrupted: if Ctrl-C was pressed; charges stay.
         """
+        given, question = question, stand_in(question, self.settings, self.components.language)
         chosen = algorithm or self.algorithm_for(question)
         if propose is not None and not chosen.hears_proposals:
             raise UsageError(
@@ -305,12 +305,12 @@ class Vault(VaultReading):
             if sample is not None:
                 check_sample(chosen, sample)
             answer = self._ask(question, chosen, options)
-            if sample is None or not isinstance(chosen, Statistic):
-                return answer
-            return widen_answer(self.history, question, chosen, answer, sample)
+            if sample is not None and isinstance(chosen, Statistic):
+                answer = widen_answer(self.history, question, chosen, answer, sample)
+            return answer if question == given else replace(answer, asked=question)
 
-    def _ask(self, question: str, algorithm: Algorithm | None, options: AskOptions) -> Answer:
-        return self.pipeline.run(question, algorithm or self.default_algorithm(question), options)
+    def _ask(self, question: str, algorithm: Algorithm, options: AskOptions) -> Answer:
+        return self.pipeline.run(question, algorithm, options)
 
     def price(self, question: str, algorithm: Algorithm | None = None, *, reuse: bool = True) -> float:
         """Return the highest epsilon that a question may cost a unit: public. Load no model. Raise errors as `ask`."""

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.algorithms.common.grounded_votes import vote
+from discreet.algorithms.common.grounded_votes import is_about, vote
 from discreet.algorithms.text.yes_no_claim import claim_of
 
 NOTE = (
@@ -53,3 +53,17 @@ def test_voter_needs_one_of_its_documents_for_a_vote() -> None:
 @given(st.text(), st.text(), st.text())
 def test_any_texts_give_a_vote(question: str, text: str, answer: str) -> None:
     assert vote(claim_of(question), [text], answer) in ("yes", "no", "")
+
+
+@pytest.mark.parametrize(
+    ("question", "decides"),
+    [
+        ("Is cold tea used to treat Thunder Heart?", True),
+        ("Is cold tea used to treat Winter Hand?", False),
+        ("Does Thunder Heart cause fever?", True),
+        ("Is Thunder Heart contagious?", True),  # no known form, so no subject
+    ],
+)
+def test_documents_without_the_subject_do_not_decide(question: str, decides: bool) -> None:
+    assert is_about(claim_of(question), ["An idle note.", NOTE]) == decides
+    assert not is_about(claim_of("Is tea used to treat Thunder Heart?"), [])

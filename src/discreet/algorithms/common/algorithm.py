@@ -48,10 +48,17 @@ class Query:
     Attributes:
         text: the question.
         public: the text that the public prompt reads in place of a document, such as earlier answers; empty for none.
+        search: the text that documents are compared with, if it is not the question: a function of the question alone.
     """
 
     text: str
     public: str = ""
+    search: str = ""
+
+    @property
+    def searched(self) -> str:
+        """The text that documents are compared with."""
+        return self.search or self.text
 
 
 class Algorithm(ABC):

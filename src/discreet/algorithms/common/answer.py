@@ -174,6 +174,7 @@ class Answer(GeneratedAnswer):
         cost: the largest cost of the answer for any one unit. None if no grant is known.
         useless: the reason, by public rules, why the released answer has no content; empty otherwise.
         kept: false if the answer could not be stored for free repetition.
+        asked: the question that was asked, if it is another one than that which was given; empty otherwise.
         released_at: the moments of the earlier releases that the answer repeats or follows from, if it was free.
     """
 
@@ -183,6 +184,7 @@ class Answer(GeneratedAnswer):
     cost: UnitCost | None = None
     useless: str = ""
     kept: bool = True
+    asked: str = ""
     released_at: tuple[str, ...] = ()
 
     @classmethod
@@ -226,6 +228,8 @@ class Answer(GeneratedAnswer):
         }
         if self.released_at:
             described["released_at"] = list(self.released_at)
+        if self.asked:
+            described["asked"] = self.asked
         return described | ({"public_answer": self.public_text or None} if show_public else {})
 
     def to_pandas(self) -> Any:

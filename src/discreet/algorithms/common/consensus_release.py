@@ -25,7 +25,7 @@ MOST_LEADER_VOTERS = 40
 
 _LARGEST_RHO = 100.0
 # If no unit votes, `unsaid` is chosen at least so probably.
-_UNSAID = 0.95
+_UNSAID = 0.99
 
 OpenSelection = ObservedSelection | LeaderSelection | CountedSelection | ThresholdedCounts  # type: ignore[type-arg]
 

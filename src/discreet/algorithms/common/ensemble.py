@@ -175,7 +175,7 @@ class VoterEnsemble(VoterConfig, Algorithm):
         """Answer from the units that are nearest to the question. Every unit pays."""
         rounds = self.calibrate(account.budget, model.vocabulary_size)
         paying = account.charge_every_unit(rounds.plan.max_cost)
-        nearest = paying.nearest(partial(corpus.nearest, query.text), self.units_read)
+        nearest = paying.nearest(partial(corpus.nearest, query.searched), self.units_read)
         documents = corpus.partition_to_voters(nearest, self.voters, self.units_per_voter)
         documents = self.look_up(query.text, documents, corpus)
         return self.respond(query.text, documents, model, paying.paid, rounds, query.public)

@@ -4,7 +4,7 @@ A small language model answers "yes" to nearly every question, so no voter is as
 
 yes       its documents hold subject and value, and (for a treatment) its answer names the value, too
 no        its documents deny the value; or they hold the subject and another treatment, which its answer names
-not said  anything else
+not said  anything else; but documents that do not hold the subject do not decide, so that their voter abstains
 
 A vote is a function of the claim, one voter's documents and its answer alone.
 """
@@ -33,6 +33,11 @@ def vote(claim: Claim, texts: Sequence[str], answer: str = "") -> str:
         return ""
     found = [_one(claim, text, answer) for text in texts]
     return next((said for said in found if said), "")
+
+
+def is_about(claim: Claim, texts: Sequence[str]) -> bool:
+    """Return whether a voter's documents decide a claim: they hold its subject, or it has none."""
+    return not claim.subject or any(spans_of(sentences_of(text), claim.subject) for text in texts)
 
 
 def _one(claim: Claim, text: str, answer: str) -> str:

@@ -4,10 +4,12 @@ Both are functions of the question, of public answers and of one voter's own ans
 which no other voter moves (privacy-spec, part 10.5).
 """
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Sequence
 from difflib import SequenceMatcher
 
 from discreet.algorithms.text.normalize import choice, words_of
+from discreet.algorithms.text.yes_no_claim import content
 
 ALIKE = 0.8
 """The least likeness of a vote to a candidate that it is taken for: small models misspell rare names."""
@@ -46,3 +48,15 @@ def named_candidate(vote: str, answer: str, candidates: tuple[str, ...], questio
     likeness = [SequenceMatcher(None, vote, candidate, autojunk=False).ratio() for candidate in candidates]
     best = max(likeness)
     return candidates[likeness.index(best)] if vote and best >= ALIKE else vote
+
+
+def without_choices(question: str, choices: Sequence[str]) -> str:
+    """Return a question without the public choices that it names; the question itself if it names fewer than two.
+
+    "Is X treated with A or with B?" is decided by the documents about X, and many others may be about A or B.
+    """
+    left, named = question, 0
+    for one in sorted(choices, key=len, reverse=True):
+        left, found = re.subn(rf"(?<!\w){re.escape(one)}(?!\w)", " ", left, flags=re.IGNORECASE)
+        named += found > 0
+    return " ".join(left.split()) if named > 1 and content(left) else question

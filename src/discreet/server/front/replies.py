@@ -75,7 +75,8 @@ class Reply:
         described = {name: answer[name] for name in ("private", "algorithm", "released", "shares", "useless")}
         supported = {"support": answer["support"]} if answer.get("support") else {}
         numbers = {name: answer[name] for name in ("table", "released_at") if answer.get(name)}
-        rewritten = {} if outcome.asked is None else {"asked": outcome.asked}
+        asked = outcome.asked or answer.get("asked")
+        rewritten = {"asked": asked} if asked else {}
         return {
             **described,
             **supported,

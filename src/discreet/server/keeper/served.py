@@ -16,6 +16,7 @@ from discreet.baselines.rag import RAG
 from discreet.errors import DiscreetError, UsageError
 from discreet.privacy.accounting import Spending
 from discreet.query.follow_ups import one_question
+from discreet.query.in_english import stand_in
 from discreet.query.pipeline import AskOptions
 from discreet.query.question_kinds import check_answerable
 from discreet.query.statistics import build_statistic, statistic_asked
@@ -76,7 +77,7 @@ class Served:
         Raises:
             DiscreetError: if it would be refused, as far as that shows without the model.
         """
-        question = asked.question
+        question = self._in_english(asked.question)
         preset = self.presets.find(self._model(question))
         if preset.algorithm == PUBLIC:
             self._check_public(question)
@@ -93,7 +94,8 @@ class Served:
         Raises:
             DiscreetError: if it is refused or broken off; `paid` tells what was paid.
         """
-        preset = self.presets.find(self._model(question))
+        preset, given = self.presets.find(self._model(question)), question
+        question = self._in_english(question)
         if preset.algorithm == PUBLIC:
             answer = self._read_public(question)
         else:
@@ -101,6 +103,8 @@ class Served:
             ceiling = question.ceiling.spending if question.ceiling is not None else None
             options = AskOptions(anew=question.anew, id=question.id, ceiling=ceiling)
             answer = self._pipeline.run(question.question, algorithm, options)
+        if question != given:
+            answer = replace(answer, asked=question.question)
         return Answered(describe(answer), self._cost(answer, question.id))
 
     def condense(self, asked: Condense) -> Condensed:
@@ -156,6 +160,11 @@ class Served:
     def _model(self, question: Question) -> str:
         """Return the name of the model; the vault's own name is its default."""
         return "" if question.model == self.name else question.model
+
+    def _in_english(self, question: Question) -> Question:
+        """Return the question that is asked: an English one if rules make one."""
+        asked = stand_in(question.question, self.vault.settings, self.vault.components.language)
+        return question if asked == question.question else replace(question, question=asked)
 
     def _checked(self, preset: Preset, question: Question) -> Any:
         found = self._statistic(preset, question)
