@@ -11,6 +11,8 @@ from typer.testing import CliRunner, Result
 from discreet.algorithms.consensus import Consensus
 from discreet.cli.app import app
 from discreet.errors import BadData, CannotAnswer, UsageError
+from discreet.generation.completer_adapter import adapt_completer
+from discreet.generation.function_model import FunctionModel
 from discreet.generation.loading import load_model
 from discreet.generation.toy import ToyModel
 from discreet.registry import ListValues, MuRAGAda, Typical
@@ -315,6 +317,23 @@ def test_proposal_takes_no_document_of_the_vault(vault: Vault, tmp_path: Path) -
         vault.propose_schema(own)
     with pytest.raises(UsageError, match="no file"):
         vault.propose_schema(tmp_path / "none.jsonl")
+
+
+def test_schema_is_not_kept_if_the_model_has_no_logits(vault: Vault) -> None:
+    """It would break each later reading of the vault, too."""
+    model = adapt_completer(FunctionModel(lambda prompt, tokens: "The disease is flu."))
+    writer = Vault.open(vault.path, model=model)
+    with pytest.raises(UsageError, match="requires a language model with"):
+        writer.read(schema=SCHEMA)
+    assert not (vault.path / "schema.json").exists()
+    assert writer.read() == 2
+    with pytest.raises(UsageError, match="requires a language model with"):
+        writer.read(ray="local", schema=SCHEMA)
+    assert not (vault.path / "schema.json").exists()
+    vault.read(schema=SCHEMA)
+    with pytest.raises(UsageError, match="requires a language model with"):
+        writer.read()  # under the vault's schema
+    assert writer.read(drop_schema=True) == 2
 
 
 # -- the command -----------------------------------------------------------------------------------------------------

@@ -289,6 +289,20 @@ class Readings:
         return found
 
 
+def check_reader(model: Completer, ray: str | None, *, schema: bool) -> None:
+    """Check that a model can read: on a Ray cluster if one is named, under a schema if there is one.
+
+    Raises:
+        UsageError: if a cluster is named, and the model has no logits, which the workers of a cluster are compared by;
+            or if there is a schema, and the model writes whole answers only.
+    """
+    check_ready(model)
+    if ray is not None:
+        require_scores(model, "read --ray")
+    elif schema:
+        require_scores(model, "read --schema")
+
+
 def read_all(
     readings: Readings,
     store: Store,
@@ -299,11 +313,14 @@ def read_all(
 ) -> int:
     """Read all texts of a store, on a Ray cluster if one is named. Return the number of different texts.
 
-    Raises:
-        UsageError: if a cluster is named, and the model has no logits, which the workers of a cluster are compared by;
-            or if there is a schema, and the model writes whole answers only.
+    Args:
+        readings: where the statements are kept.
+        store: the store.
+        model: the model, which `check_reader` has checked.
+        told: called with the number of texts that are read, and that of all texts.
+        ray: the address of a cluster.
+        schema: the attributes that are asked for; if None, the model writes what a text states.
     """
-    check_ready(model)
     if ray is None:
         reader = adapt_completer(model) if schema is None else require_scores(model, "read --schema")
         return readings.read(reader, lambda: owned_texts(store), told, schema)
