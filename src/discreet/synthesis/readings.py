@@ -90,6 +90,10 @@ class Done:
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return Done()
 
+    def gives_facts(self, about: Sequence[Any]) -> bool:
+        """Return whether the texts were read in this way, and without a schema: public."""
+        return self.schema is None and list(self.about) == list(about)
+
     def describe(self) -> str:
         """Return the content of the file."""
         about: dict[str, Any] = {"file": self.file, "about": list(self.about), "end": self.end}
@@ -180,9 +184,14 @@ class Readings:
         They are those that the same model would read again on the same kind of machine.
         """
         read = self.load()
-        if read.done.schema is not None or list(read.done.about) != list(about):
+        if not read.done.gives_facts(about):
             return {}
         return {name: [[one.attribute, one.value] for one in own] for name, own in read.statements.items()}
+
+    def facts_assume(self, about: Sequence[Any]) -> tuple[str, ...]:
+        """Return what `facts` take for granted about the model that read: public; nothing if it gives none."""
+        done = self.done
+        return done.assumed if done.gives_facts(about) else ()
 
     def read(
         self,
