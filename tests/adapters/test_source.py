@@ -19,6 +19,7 @@ from discreet.adapters.vault_source import VaultSource
 from discreet.errors import MissingPart, NoSuchVault, UsageError
 from discreet.generation.toy import ToyModel
 from discreet.retrieval.documents import Document
+from discreet.server.keeper.served import Served
 from discreet.vault import Vault
 from tests.server.front.serving import QUESTION, Server
 from tests.server.keepers import ROOT
@@ -153,10 +154,15 @@ def test_missing_tool_names_its_extra(adapter: str, module: str, monkeypatch: py
     assert adapter in extras
 
 
-@pytest.mark.parametrize("address", ["ftp://host", "http://", "https://user:pass@host", "http://host?x=1"])
-def test_wrong_address_is_refused(address: str) -> None:
-    with pytest.raises(UsageError):
+WRONG = ("ftp://host", "http://", "https://user:pass@host", "https://:pass@host", "https://@host", "http://host?x=1")
+
+
+@pytest.mark.parametrize("address", [*WRONG, "https://host/#pass", "http://[::1", "http://[pass]", "https://host:pass"])
+def test_wrong_address_is_refused_and_not_repeated(address: str) -> None:
+    with pytest.raises(UsageError, match="is no address") as refused:
         ServerSource(address, "dsc_key")
+    assert "pass" not in str(refused.value).replace("password", "")
+    assert refused.value.__context__ is None
 
 
 def test_key_does_not_cross_a_network_in_plain_text(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -223,6 +229,21 @@ def test_broken_store_says_nothing_private(tmp_path: Path) -> None:
         file.write_bytes(b"broken")
     reply = source.ask("Which disease makes it warm?")
     assert (reply.status, is_clean(reply, tmp_path)) == ("refused", True)
+
+
+def test_unknown_price_is_a_reply_without_the_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ledger and the estimate both raise an error of another program, such as a full disk."""
+    source = VaultSource(canaries(tmp_path / "vault", BrokenModel(default="yes")))
+
+    def broken(*_: Any, **__: Any) -> None:
+        raise OSError("canary")
+
+    monkeypatch.setattr(Served, "paid", broken)
+    monkeypatch.setattr(Served, "estimate", broken)
+    reply = source.ask("Which disease makes thumbs numb?")
+    assert (reply.status, reply.code, reply.metadata["epsilon"]) == ("refused", "internal_error", None)
+    assert is_clean(reply, tmp_path)
+    assert "not known" in reply.text
 
 
 # --- a server that is none --------------------------------------------------------------------------------------------
@@ -294,6 +315,19 @@ def test_redirect_is_not_followed_with_the_key(stranger: Callable[..., Any]) -> 
     for model in ("v", ""):
         assert ServerSource(address, "dsc_key", model=model).ask(QUESTION).code == "strange_reply"
     assert keys == []
+
+
+def test_proxy_of_the_environment_gets_no_key(stranger: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    proxy, seen = stranger(200, b"{}")
+    address, keys = stranger(200, b"{}")
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.setenv(name, proxy)
+        monkeypatch.setenv(name.upper(), proxy)
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    ServerSource(address, "dsc_key", model="v").ask(QUESTION)
+    assert ServerSource("http://127.0.0.1:9", "dsc_key", model="v").ask(QUESTION).code == "unreachable"
+    assert (seen, keys) == ([], ["Bearer dsc_key"])
 
 
 def test_server_that_is_away_is_said() -> None:

@@ -1,6 +1,8 @@
 """Attacks on votes by what was read: copies are read as the vault was, and a broken release is seen through."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from benchmarks.attack_twins import every_vote
@@ -10,11 +12,20 @@ from discreet.attacks.attack import Attack
 from discreet.attacks.canaries import Canary
 from discreet.attacks.simulation import copied, documents_of, read_again
 from discreet.attacks.suite import run_attack
+from discreet.attacks.targets import AS_ASKED
 from discreet.attacks.verdict import exceeded
 from discreet.errors import UsageError
+from discreet.evaluation.experiment import as_asked
+from discreet.generation.model import ScoringModel
 from discreet.generation.toy import ToyModel
+from discreet.registry import MuRAGAda
+from discreet.retrieval.attribute_schema import Attribute, AttributeSchema
 from discreet.retrieval.documents import Document
+from discreet.retrieval.unit_records import Statement
+from discreet.synthesis import readings
+from discreet.synthesis.asked_statements import asked
 from discreet.vault import Vault
+from tests.synthesis.test_schema_readings import Asked as AskedToy
 
 PEOPLE = 12
 
@@ -91,6 +102,44 @@ def test_copy_is_read_as_the_vault_was(notes: Vault) -> None:
         assert theirs.of(gone.unit, gone.texts[0]) == ()
         assert copy.components.readings.complete
     assert mine.of("person 99", note(99).text) == ()
+
+
+def test_copy_is_read_under_the_schema_of_the_vault(notes: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = "Record: The treatment is not stated disease : . sand steam flu treatment: disease:".split()
+    vault = Vault.open(notes.path, model=AskedToy(words, size=40))
+    for number in range(PEOPLE):
+        vault.remove_unit(f"person {number}")
+    texts = {f"d{n}": f"treatment: sand . disease: flu . {n}" for n in range(PEOPLE)}
+    vault.add_documents(Document(name, f"person {name}", text) for name, text in texts.items())
+    vault.read(schema=AttributeSchema((Attribute("treatment"),)))
+    later = Document("d", "person x", "treatment: steam . disease: flu .")
+    read: list[str] = []
+
+    def recorded(model: ScoringModel, fresh: Sequence[str], *rest: Any) -> Any:
+        read.extend(fresh)
+        return asked(model, fresh, *rest)
+
+    monkeypatch.setattr(readings, "asked", recorded)
+    with copied(vault, notes.path.parent / "copy", documents_of(vault), [later]) as copy:
+        read_again(vault, copy, lambda *_: None)
+        found = copy.components.readings
+        assert found.schema == vault.components.readings.schema
+        assert read == [later.text]
+        assert found.load().of("person d1", texts["d1"]) == (Statement("treatment", "sand"),)
+        assert found.load().of("person x", later.text) == (Statement("treatment", "steam"),)
+
+
+def test_question_decides_by_what_it_is_answered(notes: Vault) -> None:
+    """As `discreet ask` does: a question that names no attribute is answered by the model."""
+    notes.read()
+    asked_for = replace(ATTACK, options={}, as_asked=True, twins={}, canaries=ATTACK.canaries[:2], form="{}")
+    (found,) = run_attack(notes, asked_for).results
+    assert found.target.label == f"murag-ada, epsilon 10 ({AS_ASKED})"
+    by_readings = run_attack(notes, replace(asked_for, options={"readings": True})).results[0]
+    assert found.target.price(1) == by_readings.target.price(1)
+    choose = as_asked(notes)
+    assert choose(MuRAGAda(), "What is the treatment of A?").needs_readings
+    assert not choose(MuRAGAda(), "k1a k1b k1c").needs_readings
 
 
 @pytest.mark.parametrize("form", ["What?", "{} {}", "{} {0}", "}{}"])

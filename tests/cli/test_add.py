@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from discreet.cli.app import app
+from discreet.generation.toy import ToyModel
 from discreet.vault import Vault
 
 
@@ -114,6 +115,17 @@ def test_each_file_a_unit_is_said_aloud(vault: Vault, tmp_path: Path) -> None:
     result = run("add", vault.path, tmp_path / "a.txt", "--each-file-a-unit")
     assert result.exit_code == 0
     assert "1 document without 'patient': each becomes a unit (--each-file-a-unit)" in result.stderr
+
+
+def test_vault_that_was_read_is_to_be_read_again(vault: Vault, tmp_path: Path) -> None:
+    note = tmp_path / "a.jsonl"
+    note.write_text('{"patient": "a", "text": "say: treatment is sand ."}\n')
+    assert "discreet read" not in run("add", vault.path, note).stderr
+    Vault.open(vault.path, model=ToyModel(["treatment", "is", "sand"], default="is", size=4)).read()
+    assert "discreet read" not in run("add", vault.path, note).stderr  # nothing is new
+    note.write_text('{"patient": "b", "text": "say: treatment is steam ."}\n')
+    found = " ".join(run("add", vault.path, note).stderr.split())
+    assert f"Read again: discreet read {vault.path}" in found.replace("- ", "-")
 
 
 def test_fields_declared_at_init_are_kept_with_each_document(tmp_path: Path) -> None:

@@ -160,6 +160,8 @@ class Mine(Algorithm):
         ("class Mine", "clas Mine", "Mine", "cannot be loaded: SyntaxError"),
         ("Guarantee.DP", "Guarantee.NONE", "Mine", "no claim to audit. Expected Guarantee.DP"),
         ("", "", "Mine", "failed: ZeroDivisionError: division by zero (line 13)"),
+        # The line is that of the file, and not of the library that it calls.
+        ("1 / 0", '__import__("json").loads("{")', "Mine", "column 2 (char 1) (line 13). Mend the file"),
     ],
 )
 def test_unfit_file_is_refused(tmp_path: Path, old: str, new: str, called: str, hint: str) -> None:

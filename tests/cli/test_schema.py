@@ -93,3 +93,4 @@ def test_manual_has_a_page_for_each_command(tmp_path: Path) -> None:
     assert page.startswith('.TH "DISCREET-UNDO" 1')
     assert "\n.SH OPTIONS\n" in page
     assert "\\-\\-yes" in page
+    assert ".B 130\nInterrupted by Ctrl-C." in page

@@ -90,6 +90,24 @@ def test_reading_of_another_way_gives_no_facts(ward: Vault, counted: list[str]) 
     assert sorted(counted) == [TREATED, STEAMED]
 
 
+class Served(ToyModel):
+    """The same model, of which a server says that it computes each row by itself."""
+
+    row_independent = False
+    assumptions = ("the server computes each row by itself",)
+
+
+def test_receipt_names_what_the_reading_assumed(ward: Vault) -> None:
+    """The corpus rests on what the server wrote, also where the model that makes it promises more."""
+    words = f"Record: The is {TREATED} {STEAMED} diagnosis".split()
+    Vault.open(ward.path, model=Served(words, default="treatment", size=60)).read()
+    shop = ward.workshop(InsecureSeededNoise(3), MemoryLedger(ward.ledger.budget, simulation=True))
+    assert shop.make(METHOD).receipt.assumed == Served.assumptions
+    (shop.folder / "run.jsonl").unlink()
+    ward.read(schema=AttributeSchema((Attribute("treatment"),)))  # it gives no facts
+    assert shop.make(METHOD).receipt.assumed == ()
+
+
 def test_facts_are_those_of_one_machine_and_prompt(ward: Vault) -> None:
     ward.read()
     about = list(ward.components.readings.done.about)

@@ -66,6 +66,20 @@ def test_each_text_is_read_once(filled: Vault) -> None:
     assert told == [(3, 3)]
 
 
+def test_vault_without_documents_is_not_read(tmp_path: Path) -> None:
+    """A complete reading of nothing would let all later questions be answered by nothing."""
+    vault = Vault.create(tmp_path / "empty", epsilon=20, delta=1e-5, embedder="hashing")
+    vault = Vault.open(vault.path, model=toy())
+    with pytest.raises(UsageError, match="has no documents yet"):
+        vault.read()
+    assert not vault.components.readings.complete
+    vault.add_documents([Document("a", "one", TREATED)])
+    assert vault.read() == 1
+    vault.remove_unit("one")  # whether the reading is complete depends on no document
+    assert vault.read() == 0
+    assert vault.components.readings.complete
+
+
 def test_reading_that_was_broken_off_has_no_effect(filled: Vault) -> None:
     """Which texts it has read depends on the number of the others."""
 

@@ -8,11 +8,16 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
+from discreet.algorithms.common.read_votes import names_attribute
 from discreet.algorithms.consensus import Consensus
 from discreet.cli.app import app
+from discreet.cli.read import example_question
 from discreet.errors import BadData, CannotAnswer, UsageError
+from discreet.generation.completer_adapter import adapt_completer
+from discreet.generation.function_model import FunctionModel
 from discreet.generation.loading import load_model
 from discreet.generation.toy import ToyModel
+from discreet.query.statistics import statistic_asked
 from discreet.registry import ListValues, MuRAGAda, Typical
 from discreet.retrieval.attribute_schema import Attribute, AttributeSchema
 from discreet.retrieval.documents import Document
@@ -317,11 +322,61 @@ def test_proposal_takes_no_document_of_the_vault(vault: Vault, tmp_path: Path) -
         vault.propose_schema(tmp_path / "none.jsonl")
 
 
+def test_schema_is_not_kept_if_the_model_has_no_logits(vault: Vault) -> None:
+    """It would break each later reading of the vault, too."""
+    model = adapt_completer(FunctionModel(lambda prompt, tokens: "The disease is flu."))
+    writer = Vault.open(vault.path, model=model)
+    with pytest.raises(UsageError, match="requires a language model with"):
+        writer.read(schema=SCHEMA)
+    assert not (vault.path / "schema.json").exists()
+    assert writer.read() == 2
+    with pytest.raises(UsageError, match="requires a language model with"):
+        writer.read(ray="local", schema=SCHEMA)
+    assert not (vault.path / "schema.json").exists()
+    vault.read(schema=SCHEMA)
+    with pytest.raises(UsageError, match="requires a language model with"):
+        writer.read()  # under the vault's schema
+    assert writer.read(drop_schema=True) == 2
+
+
 # -- the command -----------------------------------------------------------------------------------------------------
 
 
 def run(*arguments: object) -> Result:
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.mark.parametrize(
+    ("schema", "question"),
+    [
+        (None, "What are the most common symptoms of ...?"),
+        (SCHEMA, "What is the disease for ...?"),
+        (AttributeSchema((Attribute("age", "number"), Attribute("allergies"))), "What are the most common allergies?"),
+        (AttributeSchema((Attribute("seen", "date"), Attribute("age", "number"))), "What is the median age?"),
+        (AttributeSchema((Attribute("seen", "date"),)), ""),
+    ],
+)
+def test_next_question_is_about_what_was_read(vault: Vault, schema: AttributeSchema | None, question: str) -> None:
+    assert example_question(schema) == question
+    names = names_attribute(question, schema)
+    assert names or "most common symptoms" in question or not question
+    if "most common" in question or "median" in question:
+        assert statistic_asked(question.replace("...", "flu"), vault.settings, "en", schema)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--out", "s.json"), "--out is the file of a proposed schema"),
+        (("--propose-schema", "p.jsonl", "--ray", "local"), "on this machine alone"),
+        (("--propose-schema", "p.jsonl", "--no-schema"), "reads no document"),
+        (("--schema", "s.json", "--no-schema"), "given and dropped at once"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(vault: Vault, options: tuple[str, ...], said: str) -> None:
+    found = run("read", vault.path, *options)
+    assert found.exit_code == 2
+    assert said in " ".join(found.output.split())
 
 
 def test_command_names_what_is_wrong_with_a_schema(vault: Vault, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A server as a source of answers, by HTTP with the standard library: a key, one route, no retries, no redirects."""
+"""A server as a source of answers, by HTTP with the standard library: one route, no retry, no redirect, no proxy."""
 
 import json
 import os
@@ -7,8 +7,8 @@ from http import HTTPStatus
 from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError
-from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.parse import SplitResult, urlsplit
+from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
 from discreet.adapters.source import Reply
 from discreet.errors import UsageError
@@ -21,6 +21,10 @@ _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _UNREACHABLE = (
     "The server did not reply. If it has the question, it is answered and paid: ask it again within ten minutes, and "
     "nothing is paid a second time."
+)
+_NO_ADDRESS = (
+    "The url is no address of a server, or it holds more than that, such as a password. "
+    "Expected: http://127.0.0.1:8000, or https://HOST."
 )
 _STRANGE = "The reply is not that of a discreet server. Check the address."
 
@@ -62,7 +66,8 @@ class ServerSource:
         if not (self._key and self._key.isascii() and self._key.isprintable()):
             raise UsageError(f"The key is missing, or is no key. Set {KEY}, or name one: ServerSource(url, key).")
         self._model, self._epsilon, self._timeout, self._insecure = model, epsilon, timeout, insecure
-        self._opener = build_opener(_NoRedirects())
+        # No proxy of the environment: `http_proxy` would send the key to another machine in plain text.
+        self._opener = build_opener(ProxyHandler({}), _NoRedirects())
 
     def ask(self, question: str, choices: Sequence[str] = ()) -> Reply:
         """Ask one question, and pay for it from the key's budget; see `AnswerSource`."""
@@ -147,12 +152,21 @@ def _base(url: str, *, insecure: bool) -> str:
     Raises:
         UsageError: if it is no address of HTTP, or if a network would see the key.
     """
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.username:
-        raise UsageError("The url is no address of a server. Expected: http://127.0.0.1:8000, or https://HOST.")
+    parts = _split(url)
+    if parts is None or "@" in parts.netloc or "?" in url or "#" in url:
+        raise UsageError(_NO_ADDRESS)
     if parts.scheme == "http" and parts.hostname not in _LOOPBACK and not insecure:
         raise UsageError(
             f"The key and the answers would cross the network to {parts.hostname} in plain text. Use https://, or "
             "insecure=True within a network of your own."
         )
     return url.rstrip("/").removesuffix("/v1").rstrip("/")
+
+
+def _split(url: str) -> SplitResult | None:
+    """Return the parts of an address of HTTP; None if it is none. An error would repeat it, with a password in it."""
+    try:
+        parts = urlsplit(url)
+        return parts if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 else None
+    except ValueError:
+        return None

@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ _WORDS = {
     "internal_error": "An unexpected error broke the question off. Its details may be private, and are withheld.",
 }
 """Messages in place of those of the server that name its routes."""
+_UNKNOWN = _WORDS["internal_error"] + " What it cost is not known either: discreet budget VAULT."
 _WHY = " The custodian finds the whole reason with: discreet ask VAULT QUESTION."
 
 
@@ -86,16 +88,20 @@ class VaultSource:
         except MissingPart as error:  # its text names packages, and nothing was paid
             return Reply.of_refusal(str(error), "missing_part", epsilon=0.0)
         except Exception as error:
-            refused = refusal(error, self._paid(asked))
+            failed = error
         else:
             return self._answered(answered, asked)
-        return _refused(refused)
+        # Outside of the block: an error of what follows would carry the first one with it.
+        paid = self._paid(asked)
+        return _refused(refusal(failed, paid)) if paid else Reply.of_refusal(_UNKNOWN, "internal_error")
 
-    def _paid(self, asked: Question) -> Charge:
-        try:
+    def _paid(self, asked: Question) -> Charge | None:
+        """Return what a question cost, at most; None if neither the ledger nor an estimate tells."""
+        with suppress(Exception):
             return self._served.paid(asked.id)
-        except Exception:  # the charge must be known, also if the ledger cannot be read
+        with suppress(Exception):
             return self._served.most(asked)
+        return None
 
     def _answered(self, found: Answered, asked: Question) -> Reply:
         unit, free = self._vault.settings.unit_field, self._model == FREE

@@ -32,6 +32,8 @@ class Attack:
         prompts: the prompts of extraction; `extraction.PROMPTS` if None.
         corpus: a synthetic corpus that was made from the whole vault.
         options: the parameters of algorithms.
+        as_asked: whether a question that names a known attribute is answered by what was read, and other questions by
+            the model, as `discreet ask` does; the option `readings` is for all questions.
         seed: the seed of all choices.
         twins: further algorithms by their names in the tables: broken ones, which show what the attack finds.
     """
@@ -47,6 +49,7 @@ class Attack:
     prompts: tuple[AttackPrompt, ...] | None = field(default=None, repr=False)
     corpus: Path | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    as_asked: bool = False
     seed: int = 0
     twins: Mapping[str, Algorithm] = field(default_factory=dict, repr=False)
 

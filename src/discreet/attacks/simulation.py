@@ -95,10 +95,12 @@ def copied(vault: Vault, folder: Path, documents: Sequence[Stored], planted: Seq
 def read_again(vault: Vault, copy: Vault, on_progress: Callable[[int, int], None]) -> None:
     """Read the texts of a copy as those of the vault were read. The model reads only planted documents.
 
-    Each copy names its own texts, so that one that is left out of it has no statements there.
+    The schema is that of the vault's last complete reading. Each copy names its own texts, so that one that is left
+    out of it has no statements there.
     """
-    vault.components.readings.give(copy.components.readings)
-    copy.read(on_progress)
+    read = vault.components.readings
+    read.give(copy.components.readings)
+    copy.read(on_progress, schema=read.schema)
 
 
 @contextmanager

@@ -29,6 +29,7 @@ from discreet.attacks.targets import (
     target_of,
 )
 from discreet.attacks.trial import choose_canaries, choose_people, to_plant
+from discreet.evaluation.experiment import as_asked
 from discreet.evaluation.metrics import check_installed
 from discreet.privacy.noise import InsecureSeededNoise, Noise
 from discreet.retrieval.documents import Document
@@ -153,14 +154,17 @@ def _asked(
         folder = stack.enter_context(private_folder())
         made = stack.enter_context(copied(vault, folder / "copy", copy.kept, copy.planted))
         targets = list(_targets(vault, made, attack, copy.noise, folder, on_progress))
-        if any(target.algorithm and target.algorithm.needs_readings for target in targets):
+        decides = attack.as_asked and vault.components.readings.complete
+        if decides or any(target.algorithm and target.algorithm.needs_readings for target in targets):
             read_again(vault, made, lambda done, size: on_progress("reading", done, size))
         if redacted is not None:
             hidden = [(unit, redacted[text]) for unit, text in copy.texts]
             found = finder(stack.enter_context(rewritten(vault, folder / "redacted", hidden)))
             targets = [replace(target, find=found) if target.name == REDACTED else target for target in targets]
         count = _counted("asking", len(texts) * len(targets), on_progress)
-        return list(zip(targets, ask_all(made, targets, texts, attack.options, attack.seed, count), strict=True))
+        choose = as_asked(made) if decides else None
+        said = ask_all(made, targets, texts, attack.options, attack.seed, count, choose)
+        return list(zip(targets, said, strict=True))
 
 
 def _named(copies: Sequence[Target]) -> Target:
@@ -226,6 +230,7 @@ def _targets(
         elif name == REDACTED:
             yield Target(name)  # `find` follows when the redacted copy exists
         else:
-            yield from algorithms_called(name, attack.epsilons, dict(attack.options), vault)
+            options = dict(attack.options)
+            yield from algorithms_called(name, attack.epsilons, options, vault, as_asked=attack.as_asked)
     for name, twin in attack.twins.items():
         yield from (target_of(name, twin.scaled_to(epsilon), epsilon, vault) for epsilon in attack.epsilons)

@@ -9,7 +9,7 @@ from discreet.algorithms.common.algorithm import Algorithm
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.errors import BadData, UnknownName, UsageError
 from discreet.evaluation.datasets import Question
-from discreet.evaluation.experiment import run_answers
+from discreet.evaluation.experiment import Choose, run_answers
 from discreet.generation.model import LanguageModel
 from discreet.privacy.accounting import Budget
 from discreet.privacy.ledger import MemoryLedger
@@ -31,6 +31,8 @@ PLAIN = frozenset((RAG.name, NonRAG.name))
 """The algorithms that are answered in batches."""
 BY_READINGS = "by what was read"
 """The note of an algorithm whose votes were read before."""
+AS_ASKED = "by what was read, where a question names an attribute"
+"""The note of one for which each question decides that, as `discreet ask` does."""
 Find = Callable[[str], list[Passage]]
 
 
@@ -81,14 +83,18 @@ def check_names(names: Sequence[str]) -> None:
             raise UnknownName("target", name, NAMES)
 
 
-def algorithms_called(name: str, epsilons: Sequence[float], options: dict[str, Any], vault: Vault) -> list[Target]:
+def algorithms_called(
+    name: str, epsilons: Sequence[float], options: dict[str, Any], vault: Vault, *, as_asked: bool = False
+) -> list[Target]:
     """Return the targets of an algorithm, one for each epsilon; a single one if it has no epsilon."""
     made = {make_algorithm(name, {**options, "epsilon": epsilon}, strict=False): epsilon for epsilon in epsilons}
-    return [target_of(name, algorithm, epsilon, vault) for algorithm, epsilon in made.items()]
+    return [target_of(name, algorithm, epsilon, vault, as_asked=as_asked) for algorithm, epsilon in made.items()]
 
 
-def target_of(name: str, algorithm: Algorithm, epsilon: float, vault: Vault) -> Target:
+def target_of(name: str, algorithm: Algorithm, epsilon: float, vault: Vault, *, as_asked: bool = False) -> Target:
     """Return the target of one algorithm.
+
+    With `as_asked`, each question decides whether it votes by what was read.
 
     Raises:
         UsageError: if it votes by what was read, and the vault was not read.
@@ -98,11 +104,14 @@ def target_of(name: str, algorithm: Algorithm, epsilon: float, vault: Vault) -> 
             f"'{name}' is to vote by what was read (readings=true), and the vault at {vault.path} was not read. Read "
             "it once: discreet read VAULT."
         )
-    plan = algorithm.plan(vault.ledger.budget, vault.model.vocabulary_size) if algorithm.private else None
-    if plan is None:
+    decides = as_asked and vault.components.readings.complete
+    ways = ([algorithm, algorithm.with_readings()] if decides else [algorithm]) if algorithm.private else []
+    plans = [plan for way in ways if (plan := way.plan(vault.ledger.budget, vault.model.vocabulary_size))]
+    if not plans:
         return Target(name, algorithm=algorithm)
-    note = BY_READINGS if algorithm.needs_readings else ""
-    return Target(name, epsilon, plan.ceiling.delta, algorithm, note=note)
+    decided = AS_ASKED if ways[-1].needs_readings and not algorithm.needs_readings else ""
+    note = BY_READINGS if algorithm.needs_readings else decided
+    return Target(name, epsilon, max(plan.ceiling.delta for plan in plans), algorithm, note=note)
 
 
 def made_corpus(copy: Vault, method: str, epsilon: float, folder: Path, noise: Noise, on_progress: Told) -> Target:
@@ -146,14 +155,15 @@ def ask_all(
     options: Mapping[str, Any],
     seed: int = 0,
     on_progress: Callable[[int], None] = lambda _: None,
+    choose: Choose | None = None,
 ) -> list[Said]:
-    """Return the answers of every target to all questions, in their order.
+    """Return the answers of every target to all questions, in their order. See `run_answers` for `choose`.
 
     Private algorithms run one after the other, so that a document is read once for several epsilons.
     """
     reader = RAG(max_tokens=options.get("max_tokens") or RAG.max_tokens, prefix=options.get("prefix") or "")
     voting = [target.algorithm for target in targets if target.algorithm and target.algorithm.name not in PLAIN]
-    answers = _voted(copy, voting, questions, seed, on_progress)
+    answers = _voted(copy, voting, questions, seed, on_progress, choose)
     found = []
     for target in targets:
         if target.algorithm is not None and target.algorithm in answers:
@@ -181,9 +191,10 @@ def _voted(
     questions: Sequence[str],
     seed: int,
     on_progress: Callable[[int], None],
+    choose: Choose | None,
 ) -> dict[Algorithm, Said]:
     asked = [Question(f"{seed}|{number}", text, ()) for number, text in enumerate(questions)]
-    outcomes = run_answers(copy, asked, algorithms, 1, lambda: on_progress(1))
+    outcomes = run_answers(copy, asked, algorithms, 1, lambda: on_progress(1), choose=choose)
     found = {}
     for algorithm, groups in outcomes.items():
         answers = [answer for answer, *_ in groups]

@@ -124,7 +124,7 @@ def _show(seen: Preview, *, full: bool) -> None:
 
 def _report(vault: Vault, seen: Preview, added: Added, *, as_json: bool) -> None:
     units = vault.store.count_units()
-    warnings = [*seen.doubts, *seen.notes, *_about_size(vault, units)]
+    warnings = [*seen.doubts, *seen.notes, *_about_size(vault, units), *_about_reading(vault, added)]
     if as_json:
         print_json(
             {
@@ -170,4 +170,14 @@ def _about_size(vault: Vault, units: int) -> list[str]:
         *few,
         f"Delta {vault.settings.delta:g} is above 1/{units}, one over the number of units. Such a delta permits the "
         "publication of one individual's documents. Make a vault with a far smaller delta.",
+    ]
+
+
+def _about_reading(vault: Vault, added: Added) -> list[str]:
+    """Return the note that new texts have no statements yet, if the others were read."""
+    if not (added.added or added.replaced) or not vault.components.readings.complete:
+        return []
+    return [
+        f"Lists and votes by what was read leave these documents out until they are read. Read again: discreet read "
+        f"{vault.path}"
     ]

@@ -17,13 +17,12 @@ from discreet.attacks.suite import Findings, run_attack
 from discreet.attacks.targets import REDACTED, check_names
 from discreet.attacks.verdict import exceeded
 from discreet.cli.app import Json, VaultPath, app
-from discreet.cli.kinds import NEED_A_MODEL
+from discreet.cli.kinds import reads_before
 from discreet.cli.output import err, explained, out, print_json
 from discreet.cli.parameters import Params, accept_parameters, parse_for_any
 from discreet.cli.plugin_file import Plugins, choose_names
 from discreet.cli.progress import doing_steps
 from discreet.errors import DiscreetError, Interrupted, UsageError
-from discreet.parameters import read_assignments
 from discreet.registry import ALGORITHMS, RAG
 from discreet.synthesis.runner import Told
 from discreet.system.output_path import check_output_path, write_private
@@ -79,7 +78,8 @@ def attack(
         planted=planted,
         prompts=tuple(read_prompts(prompts)) if prompts else None,
         corpus=corpus,
-        options=_parse(targets, param, max_tokens) | ({} if target or plugin else usual_votes(opened, param)),
+        options=_parse(targets, param, max_tokens),
+        as_asked=not (target or plugin) and reads_before(opened, param),
         seed=seed,
     )
     with doing_steps("Attacking copies of the vault") as on_progress:
@@ -112,12 +112,6 @@ def _parse(targets: Sequence[str], param: list[str] | None, max_tokens: int) -> 
 def _choose_targets(vault: Vault) -> list[str]:
     """Return answers without documents, with documents, with redacted ones if possible, and the vault's own."""
     return ["non-rag", "rag", *([REDACTED] if available() else []), vault.default_algorithm().name]
-
-
-def usual_votes(vault: Vault, param: Sequence[str] | None) -> dict[str, Any]:
-    """Return the parameter with which the vault's own algorithm votes by what was read, as `discreet ask` decides."""
-    usual = vault.default_algorithm().needs_readings and not NEED_A_MODEL & read_assignments(param or ()).keys()
-    return {"readings": True} if usual else {}
 
 
 def _run(vault: Vault, wanted: Attack, on_progress: Told) -> Findings:

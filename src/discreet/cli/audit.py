@@ -1,5 +1,6 @@
 """`discreet audit`: statistical audits of mechanisms, algorithms and methods for synthetic corpora."""
 
+import inspect
 import traceback
 from collections.abc import Sequence
 from itertools import chain
@@ -21,6 +22,7 @@ from discreet.cli.plugin_file import Plugins, register_files
 from discreet.cli.progress import doing
 from discreet.errors import DiscreetError, UnknownName, UsageError
 from discreet.privacy.noise import InsecureSeededNoise, Noise, SystemNoise
+from discreet.registry import ALGORITHMS
 from discreet.synthesis.runner import METHODS
 
 EPSILON = {"mechanisms": 1.0, "algorithms": 2.0, "corpora": 2.0}
@@ -114,10 +116,17 @@ def _run(
     except Exception as error:
         if not plugins:
             raise
-        line = traceback.extract_tb(error.__traceback__)[-1].lineno
         raise UsageError(
-            f"The audit of {', '.join(plugins)} failed: {type(error).__name__}: {error} (line {line}). Mend the file."
+            f"The audit of {', '.join(plugins)} failed: {type(error).__name__}: {error}{_where(error, plugins)}. Mend "
+            "the file."
         ) from None
+
+
+def _where(error: Exception, plugins: Sequence[str]) -> str:
+    """Return the last line of a plug-in's file that an error passed; "" if it passed none."""
+    files = {inspect.getfile(ALGORITHMS[name]) for name in plugins}
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]
+    return f" (line {lines[-1]})" if lines else ""
 
 
 def _summary(found: Sequence[Finding], bad: Sequence[Finding], source: str, *, twins: bool) -> str:

@@ -8,12 +8,13 @@ import typer
 
 from discreet.algorithms.common.algorithm import Algorithm
 from discreet.cli.app import Json, VaultPath, app
+from discreet.cli.kinds import reads_before
 from discreet.cli.output import err, explained, out, print_json
 from discreet.cli.parameters import Params, accept_parameters, parse_for_any
 from discreet.cli.plugin_file import Plugins, choose_names
 from discreet.cli.progress import doing
 from discreet.evaluation.datasets import read_questions
-from discreet.evaluation.experiment import run_experiment
+from discreet.evaluation.experiment import as_asked, run_experiment
 from discreet.evaluation.report import table
 from discreet.registry import ALGORITHMS, make_algorithm
 from discreet.system.output_path import check_output_path
@@ -51,9 +52,14 @@ def evaluate(
     algorithms = _make_algorithms(names, options)
     asked = read_questions(questions, limit)
     texts = opened.public_context.texts if public else None
+    decided = not (algorithm or plugin) and reads_before(opened, param)
+    choose = as_asked(opened) if decided else None
     with doing("Answering questions", len(asked) * len(algorithms) * seeds) as advance:
-        rows = run_experiment(opened, asked, algorithms, seeds, output, lambda: advance(1), texts)
+        rows = run_experiment(opened, asked, algorithms, seeds, output, lambda: advance(1), texts, choose)
     notice = "For the custodian only: these answers were not paid for. The vault's budget was not touched."
+    if choose:
+        by_readings = sum(opened.default_algorithm(question.question).needs_readings for question in asked)
+        notice += f" Questions that name an attribute: {by_readings} of {len(asked)}, answered by what was read."
     if as_json:
         print_json({"notice": notice, "questions": len(asked), "seeds": seeds, "rows": [r.describe() for r in rows]})
     else:

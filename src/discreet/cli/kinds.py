@@ -22,6 +22,15 @@ FACT = "fact"
 """The kind of a question that voters answer."""
 
 
+def reads_before(vault: Vault, param: Sequence[str] | None, question: str = "") -> bool:
+    """Return whether the vault's own algorithm answers a question by what was read before; any question if empty.
+
+    A parameter that says how the model reads decides against it.
+    """
+    usual = vault.default_algorithm(question)
+    return usual.needs_readings and not NEED_A_MODEL & read_assignments(param or ()).keys()
+
+
 @dataclass(frozen=True)
 class Chooser:
     """The choice of an algorithm for each question of a command, from public values alone.
@@ -59,7 +68,7 @@ class Chooser:
             UsageError: if it has no such parameter.
         """
         usual, given = self.vault.default_algorithm(question), dict(self.given)
-        if not self.name and usual.needs_readings and not NEED_A_MODEL & read_assignments(self.param).keys():
+        if not self.name and reads_before(self.vault, self.param, question):
             given["readings"] = True
         algorithm: Algorithm = choose_algorithm(self.name or usual.name, self.param, given)
         return algorithm

@@ -59,7 +59,14 @@ def _page(name: str, command: Any, context: Any) -> Iterator[str]:
     yield from (f".TP\n.B {code}\n{meaning}" for code, meaning in _CODES)
 
 
-_CODES = ((0, "Done."), (1, "Another error."), (2, "Wrong use."), (3, "The budget is exhausted."), (4, "Bad data."))
+_CODES = (
+    (0, "Done."),
+    (1, "Another error."),
+    (2, "Wrong use."),
+    (3, "The budget is exhausted."),
+    (4, "Bad data."),
+    (130, "Interrupted by Ctrl-C."),
+)
 
 
 def _plain(text: str) -> str:

@@ -9,7 +9,8 @@ from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import counted, explained, out, print_json
 from discreet.cli.progress import doing, doing_steps
 from discreet.errors import UsageError
-from discreet.retrieval.attribute_schema import AttributeSchema
+from discreet.query.requests.lists import is_plural
+from discreet.retrieval.attribute_schema import FILE, AttributeSchema
 from discreet.vault import Vault
 
 
@@ -26,8 +27,9 @@ def read(
         typer.Option(metavar="PUBLIC.jsonl", help="Read no document; propose a schema from these public texts."),
     ] = None,
     written: Annotated[
-        Path, typer.Option("--out", metavar="SCHEMA.json", help="Where --propose-schema writes its schema.")
-    ] = Path("schema.json"),
+        Path | None,
+        typer.Option("--out", metavar="SCHEMA.json", help="Where --propose-schema writes it. Default: schema.json."),
+    ] = None,
     ray: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Run the model on a Ray cluster: host:port, or local.")
     ] = None,
@@ -42,8 +44,17 @@ def read(
     if propose_schema is not None:
         if schema is not None or no_schema:
             raise UsageError("--propose-schema reads no document. Give --schema in a later call: it takes the file.")
-        _propose(opened, propose_schema, written, as_json=as_json)
+        if ray is not None:
+            raise UsageError("--propose-schema reads few texts, on this machine alone. Give it without --ray.")
+        _propose(opened, propose_schema, written or Path(FILE), as_json=as_json)
         return
+    if written is not None:
+        raise UsageError(
+            "--out is the file of a proposed schema, and nothing is proposed here. Give --propose-schema PUBLIC.jsonl "
+            "too, or leave --out away."
+        )
+    if schema is not None and no_schema:
+        raise UsageError("A schema is given and dropped at once. Give --schema or --no-schema.")
     given = AttributeSchema.read(schema) if schema is not None else None
     if given is not None or no_schema:
         _say_what_changes(opened, given, quiet=as_json)
@@ -56,7 +67,20 @@ def read(
     out.print(f"{counted(texts, 'text')} read. Nothing was charged.")
     if found:
         out.print(f"Attributes: {', '.join(found.names)}.", markup=False)
-    out.print(f'Next: discreet ask {vault} "What are the most common symptoms of ...?"', markup=False)
+    if question := example_question(found):
+        out.print(f'Next: discreet ask {vault} "{question}"', markup=False)
+
+
+def example_question(schema: AttributeSchema | None) -> str:
+    """Return a question about an attribute that was read; "" if there is no such question."""
+    names = schema.names if schema else ("symptoms",)
+    if "symptoms" in names:
+        return "What are the most common symptoms of ...?"
+    kinds = {attribute.name: attribute.type for attribute in schema.attributes} if schema else {}
+    for name in names:
+        if kinds[name] in ("text", "category"):
+            return f"What are the most common {name}?" if is_plural(name) else f"What is the {name} for ...?"
+    return next((f"What is the median {name}?" for name in names if kinds[name] == "number"), "")
 
 
 def _say_what_changes(vault: Vault, given: AttributeSchema | None, *, quiet: bool) -> None:

@@ -64,6 +64,9 @@ class Row:
         return content | {"likeness": asdict(self.likeness) if self.likeness else None}
 
 
+Choose = Callable[[Algorithm, str], Algorithm]
+"""Returns the algorithm that answers a question in place of another one."""
+
 Answers = dict[Algorithm, list[list[Outcome]]]
 """For each algorithm, and each question, the answers with different noise."""
 
@@ -76,11 +79,12 @@ def run_experiment(
     output: Path | None = None,
     progress: Callable[[], None] = lambda: None,
     public: PublicTexts | None = None,
+    choose: Choose | None = None,
 ) -> Records[Row]:
     """Return one row for each algorithm; write all answers to `output`, over its content. See `run_answers`."""
-    outcomes = run_answers(vault, questions, algorithms, seeds, progress, public=public)
+    outcomes = run_answers(vault, questions, algorithms, seeds, progress, public=public, choose=choose)
     if output is not None:
-        _write(output, outcomes)
+        _write(output, questions, outcomes, choose or _itself)
     return Records(summary(algorithm, groups) for algorithm, groups in outcomes.items())
 
 
@@ -93,20 +97,38 @@ def run_answers(
     model: CachingModel | None = None,
     public: PublicTexts | None = None,
     propose: PublicTexts | None = None,
+    choose: Choose | None = None,
 ) -> Answers:
     """Return all answers. Nothing is paid; the noise is seeded, so a run can be repeated. See `Vault.simulate`.
 
     `seconds` counts the computations of the model. Rows with equal tokens come from a cache (`CachingModel`), which
-    changes the time alone.
+    changes the time alone. `choose` returns the algorithm that answers a question in place of each of `algorithms`.
     """
-    model = model or CachingModel(vault.model)
+    model, choose = model or CachingModel(vault.model), choose or _itself
     outcomes: Answers = {algorithm: [] for algorithm in algorithms}
     for question in questions:
         for algorithm in algorithms:
+            chosen = choose(algorithm, question.question)
             outcomes[algorithm].append(
-                [_answer(vault, model, question, algorithm, seed, progress, public, propose) for seed in range(seeds)]
+                [_answer(vault, model, question, chosen, seed, progress, public, propose) for seed in range(seeds)]
             )
     return outcomes
+
+
+def as_asked(vault: Vault) -> Choose:
+    """Return the choice of `discreet ask` for a vault's own algorithm.
+
+    A question that names a known attribute is answered by what was read before, if documents were read.
+    """
+
+    def choose(algorithm: Algorithm, question: str) -> Algorithm:
+        return algorithm.with_readings() if vault.default_algorithm(question).needs_readings else algorithm
+
+    return choose
+
+
+def _itself(algorithm: Algorithm, _: str) -> Algorithm:
+    return algorithm
 
 
 def parameters(algorithm: Algorithm) -> dict[str, Any]:
@@ -188,11 +210,12 @@ def _mean_likeness(found: Sequence[Likeness]) -> Likeness | None:
     return Likeness(*(sum(values) / len(found) for values in zip(*map(astuple, found), strict=True)))
 
 
-def _write(path: Path, outcomes: Answers) -> None:
+def _write(path: Path, questions: Sequence[Question], outcomes: Answers, choose: Choose) -> None:
+    """Write all answers, each with the parameters of the algorithm that gave it."""
     records = (
-        {"algorithm": algorithm.name, "parameters": parameters(algorithm), **asdict(outcome)}
+        {"algorithm": algorithm.name, "parameters": parameters(choose(algorithm, question.question)), **asdict(outcome)}
         for algorithm, groups in outcomes.items()
-        for group in groups
+        for question, group in zip(questions, groups, strict=True)
         for outcome in group
     )
     write_private(path, "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records))

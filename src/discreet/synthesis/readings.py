@@ -91,6 +91,10 @@ class Done:
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return Done()
 
+    def gives_facts(self, about: Sequence[Any]) -> bool:
+        """Return whether the texts were read in this way, and without a schema: public."""
+        return self.schema is None and list(self.about) == list(about)
+
     def describe(self) -> str:
         """Return the content of the file."""
         about: dict[str, Any] = {"file": self.file, "about": list(self.about), "end": self.end}
@@ -189,9 +193,14 @@ class Readings:
         They are those that the same model would read again on the same kind of machine.
         """
         read = self.load()
-        if read.done.schema is not None or list(read.done.about) != list(about):
+        if not read.done.gives_facts(about):
             return {}
         return {name: [[one.attribute, one.value] for one in own] for name, own in read.statements.items()}
+
+    def facts_assume(self, about: Sequence[Any]) -> tuple[str, ...]:
+        """Return what `facts` take for granted about the model that read: public; nothing if it gives none."""
+        done = self.done
+        return done.assumed if done.gives_facts(about) else ()
 
     def read(
         self,
@@ -298,6 +307,20 @@ class Readings:
         return found
 
 
+def check_reader(model: Completer, ray: str | None, *, schema: bool) -> None:
+    """Check that a model can read: on a Ray cluster if one is named, under a schema if there is one.
+
+    Raises:
+        UsageError: if a cluster is named, and the model has no logits, which the workers of a cluster are compared by;
+            or if there is a schema, and the model writes whole answers only.
+    """
+    check_ready(model)
+    if ray is not None:
+        require_scores(model, "read --ray")
+    elif schema:
+        require_scores(model, "read --schema")
+
+
 def read_all(
     readings: Readings,
     store: Store,
@@ -308,11 +331,14 @@ def read_all(
 ) -> int:
     """Read all texts of a store, on a Ray cluster if one is named. Return the number of different texts.
 
-    Raises:
-        UsageError: if a cluster is named, and the model has no logits, which the workers of a cluster are compared by;
-            or if there is a schema, and the model writes whole answers only.
+    Args:
+        readings: where the statements are kept.
+        store: the store.
+        model: the model, which `check_reader` has checked.
+        told: called with the number of texts that are read, and that of all texts.
+        ray: the address of a cluster.
+        schema: the attributes that are asked for; if None, the model writes what a text states.
     """
-    check_ready(model)
     if ray is None:
         reader = adapt_completer(model) if schema is None else require_scores(model, "read --schema")
         return readings.read(reader, lambda: owned_texts(store), told, schema)

@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import BudgetExhausted, StoreError, UsageError
-from discreet.generation.capabilities import find_assumptions
 from discreet.generation.model import ScoringModel
 from discreet.generation.probing import probe
 from discreet.generation.ray_backend.model import use_ray
@@ -242,9 +241,10 @@ class SynthesisRunner:
             self.planned(plan)
             reader = UnitReader(self.model, self._machine, self.store, self.secret, self.readings)
             units = reader.read(read, parameters, files, told)
+            assumed = reader.assumptions(parameters)
         receipt, texts = self._paid(parameters, plan, units, journal, started["question"], told)
         documents = set(started["documents"]) | (self._done() if only_new else set())
-        receipt = replace(receipt, assumed=find_assumptions(self.model))
+        receipt = replace(receipt, assumed=assumed)
         about = {"method": parameters.name} | self._steps(plan)
         return Synthetic(tuple(texts), receipt, about, tuple(sorted(documents)))
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TextIO
 
+from discreet.generation.capabilities import find_assumptions
 from discreet.generation.model import ScoringModel
 from discreet.generation.prompts import REWRITING
 from discreet.privacy.partition import ADD_REMOVE_ONE, Member
@@ -67,6 +68,17 @@ class UnitReader:
             ADD_REMOVE_ONE,
         )
 
+    def assumptions(self, parameters: SynthesisAlgorithm[Any]) -> tuple[str, ...]:
+        """Return what the guarantee takes for granted about the model, and about the reading whose facts are taken."""
+        own = find_assumptions(self.model)
+        if parameters.facts_read is None or self.readings is None:
+            return own
+        return tuple(dict.fromkeys(own + self.readings.facts_assume(self._way(*parameters.facts_read))))
+
+    def _way(self, tokens: int, text_tokens: int) -> tuple[Any, ...]:
+        """Return all that facts depend on beside the text."""
+        return self.model.name, self.machine, tokens, text_tokens, PARSED, REWRITING
+
     def _read_keywords(
         self, texts: Sequence[str], parameters: SynthesisAlgorithm[Any], file: TextIO, on_progress: _Progress
     ) -> list[Ranked]:
@@ -88,7 +100,7 @@ class UnitReader:
         if parameters.facts_read is None:
             return [()] * len(texts)
         tokens, text_tokens = parameters.facts_read
-        about = (self.model.name, self.machine, tokens, text_tokens, PARSED, REWRITING)
+        about = self._way(tokens, text_tokens)
         # A function of the text, the model and the machine alone: the same facts, read before or now.
         others = self.readings.facts(about) if self.readings else {}
         cache = ExtractionCache(file, about, lambda fresh: stated(self.model, fresh, tokens, text_tokens), others)

@@ -6,13 +6,14 @@ from pathlib import Path
 
 from discreet.errors import UsageError
 from discreet.generation.capabilities import require_scores
+from discreet.planning.empty_mark import is_empty
 from discreet.retrieval.attribute_schema import AttributeSchema
-from discreet.synthesis.readings import read_all
+from discreet.synthesis.readings import check_reader, read_all
 from discreet.synthesis.schema_proposal import propose_schema
 from discreet.system.progress import by_steps
 from discreet.system.turns import taking_turns
 from discreet.vault.parts import VaultParts
-from discreet.vault.schema_setting import public_texts_of, settle_schema
+from discreet.vault.schema_setting import public_texts_of, schema_of, settle_schema
 
 
 @taking_turns()
@@ -41,15 +42,24 @@ class VaultReading(VaultParts):
             drop_schema: whether the vault has no schema from now on, so that the model writes what a text states.
 
         Raises:
-            UsageError, BadData: if there is no such file, or if it holds no schema.
+            UsageError: if no `add` has ended yet, if there is no such file, or if the model cannot read so.
+            BadData: if the file holds no schema.
         """
+        if is_empty(self.path):  # by a public mark: whether votes are read before is public, and depends on no document
+            raise UsageError(
+                f"The vault at {self.path} has no documents yet. Add some, then read them: discreet add {self.path} "
+                "FILES. Nothing was read."
+            )
         if schema is not None and drop_schema:
             raise UsageError("A schema is given and dropped at once. Give a schema, or --no-schema.")
         given = AttributeSchema.read(Path(schema)) if isinstance(schema, str | Path) else schema
+        model = self.components.model
+        # First: a schema that this model cannot read by would break each later reading, too.
+        check_reader(model, ray, schema=given is not None or (not drop_schema and schema_of(self.path) is not None))
         kept = settle_schema(self.path, given, drop=drop_schema)
         with by_steps() as told:
             on_text = progress or partial(told, "Reading the documents")
-            return read_all(self.components.readings, self.store, self.components.model, on_text, ray, kept)
+            return read_all(self.components.readings, self.store, model, on_text, ray, kept)
 
     def propose_schema(self, public: str | Path) -> AttributeSchema:
         """Return a schema that the model proposes from public texts. No document of the vault has any influence.
