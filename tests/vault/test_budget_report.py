@@ -50,6 +50,16 @@ def test_a_simulated_question_of_a_price_has_enough_to_pay_it(tmp_path: Path) ->
     assert found.text.split()[:2] == ["winter", "hand"]
 
 
+def test_a_simulation_of_the_default_costs_what_a_question_costs(tmp_path: Path) -> None:
+    vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-6, embedder="hashing")
+    vault.add_documents(Document(f"d{n}", f"p{n}", f"fever say: winter hand {n}") for n in range(40))
+    vault = Vault.open(vault.path, model=ToyModel(default="nothing known"))
+    for algorithm in (MuRAGAda(), MuRAG(), MuRAGAda(uses=3)):
+        found = vault.simulate("fever", algorithm, noise=InsecureSeededNoise(1))
+        assert found.receipt is not None
+        assert 0 < found.receipt.epsilon <= vault.price("fever", algorithm) * 1.001
+
+
 def test_convert_keeps_the_unit_keys_of_a_later_open(tmp_path: Path) -> None:
     vault = Vault.create(tmp_path / "v", epsilon=4, delta=1e-6, embedder="hashing", payment="corpus")
     vault.add_documents([Document("1", "Ada", "Ada has mumps")])

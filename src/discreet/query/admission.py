@@ -61,8 +61,8 @@ def simulation_budget(algorithm: Algorithm, ceiling: Budget, budget: Budget) -> 
     """Return a budget for a simulation of one question of this ceiling, in a vault of that budget."""
     if algorithm.payment is not Payment.EACH_UNIT:
         return ceiling
-    # The question's own price may be above the grant.
-    return budget if algorithm.shares_budget else replace(budget, epsilon=1e6)
+    # A price that is given may be above the grant. Any other price follows from the grant.
+    return budget if algorithm.prices_by_grant else replace(budget, epsilon=1e6)
 
 
 def _would_fit(algorithm: Algorithm, budget: Budget, spent: Spending, vocabulary: int) -> float:

@@ -155,6 +155,11 @@ class Algorithm(ABC):
         return False
 
     @property
+    def prices_by_grant(self) -> bool:
+        """Whether a question's price follows from a unit's whole budget, and is not given."""
+        return False
+
+    @property
     def units_read(self) -> int:
         """The largest number of units that an answer reads; 0 if it is not fixed."""
         return 0

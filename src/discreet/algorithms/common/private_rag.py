@@ -195,6 +195,11 @@ class PrivateRAG(Algorithm):
         return self.epsilon is None and self.uses is not None
 
     @property
+    def prices_by_grant(self) -> bool:
+        """Whether no epsilon is given: `uses`, or the usual number of questions, divides the grant."""
+        return self.epsilon is None
+
+    @property
     def units_read(self) -> int:
         """The number of units that the generation reads."""
         return self.inner.units_read
