@@ -1,4 +1,4 @@
-"""A worst case for membership: all know a person's note but for whether it is in, and ask about what it says.
+"""A worst case for membership: the attacker has a person's note, and asks whether the vault has it, too.
 
     .venv/bin/python -m benchmarks.attack_votes VAULT [--draws 500] [--epsilon 1 10] [--streams 0]
 

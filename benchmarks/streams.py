@@ -85,7 +85,8 @@ def settings_of(given: Any, inner: VoterEnsemble, similarity: float, asked: int)
                 made.append(Setting(replace(former, uses=uses), epsilon, DELTA))
     if given.reuse:
         made += [replace(setting, reuse=True) for setting in made if isinstance(setting.algorithm, MuRAG | MuRAGAda)]
-    return [setting for setting in made if not given.only or setting.algorithm.name in given.only]
+    named = [setting for setting in made if not given.only or setting.algorithm.name in given.only]
+    return [setting for setting in named if not given.all_vote or getattr(setting.algorithm, "all_vote", True)]
 
 
 def allowed(setting: Setting, vocabulary: int) -> bool:
@@ -163,6 +164,7 @@ def main() -> None:
     parser.add_argument("--epsilon-threshold", type=float, default=0.5, help="of murag-ada where the nearest vote")
     parser.add_argument("--rules", action="store_true", help="read by rules in place of a model; for medical_synth")
     parser.add_argument("--only", nargs="+", default=[], help="names of algorithms; default: all")
+    parser.add_argument("--all-vote", action="store_true", help="without the settings in which the nearest vote")
     parser.add_argument("--voters", type=int, default=40)
     parser.add_argument("--inner", choices=["consensus", "dp-sparse-vote-rag"], default="consensus")
     parser.add_argument("--private-tokens", type=int, default=8, help="of dp-sparse-vote-rag")

@@ -25,6 +25,13 @@ class DiscreetError(Exception):
     exit_code = 1
 
 
+class EngineFailed(DiscreetError):  # noqa: N818
+    """An engine of this package that failed as a whole. Its message has nothing of a document, so it may be shown.
+
+    The errors of all other models are withheld: their messages may have a prompt.
+    """
+
+
 class UsageError(DiscreetError):
     """A wrong argument, or a name that does not exist."""
 

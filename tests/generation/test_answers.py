@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from discreet.errors import DiscreetError, PrivateValueError
+from discreet.errors import DiscreetError, EngineFailed, PrivateValueError, UsageError
 from discreet.generation.answers import AnsweringModel, WholeAnswers, Written, write_answers
 from discreet.generation.capabilities import Capability, capabilities
 from discreet.generation.model import Prompt, VotingModel
@@ -121,15 +121,15 @@ def test_engine_of_whole_answers_has_completions_only() -> None:
     assert public == " nothing known"
 
 
-@pytest.mark.parametrize("failure", [DiscreetError("The server is gone."), ValueError(SECRET)])
+@pytest.mark.parametrize("failure", [EngineFailed("The server is gone."), UsageError(SECRET), ValueError(SECRET)])
 def test_failure_of_an_engine_shows_no_prompt(failure: Exception) -> None:
-    """The own error of an engine is passed on; another one may hold words of a document."""
+    """The error of an engine of this package is passed on; that of a plug-in may hold words of a document."""
     voters = batch(Engine(failure), (SECRET,), ())
     with pytest.raises(DiscreetError) as caught:
         voters.answers()
     shown = "".join(traceback.format_exception(caught.value))
     assert "Ada" not in shown
-    assert isinstance(failure, DiscreetError) != isinstance(caught.value, PrivateValueError)
+    assert isinstance(failure, EngineFailed) != isinstance(caught.value, PrivateValueError)
     assert caught.value.__context__ is None
     frames = [frame.f_code.co_name for frame, _ in traceback.walk_tb(caught.value.__traceback__)]
     assert frames == ["test_failure_of_an_engine_shows_no_prompt", "answers", "grounded"]

@@ -116,6 +116,7 @@ def test_merged_unit_is_found_in_compressed_payers(kept: Kept) -> None:
 
 DAMAGE = {
     "the number of payers": "update part set packed = :form where question = 'q'",
+    "the form is a text": "update part set packed = 'abcdefghijkl' where question = 'q'",
     "the form is gone": "update part set packed = null where question = 'q'",
     "a unit": "delete from unit where key = (select key from unit order by key limit 1)",
 }
@@ -217,6 +218,27 @@ def test_format_5_is_migrated(kept: Kept) -> None:
     found.settle("r", 0, of(0.25))
     assert packed(found) == [("r", 0)]
     assert kept().payers("r", 0) == frozenset(UNITS[1:8])
+
+
+def test_units_that_a_former_program_settled_get_numbers(kept: Kept) -> None:
+    """It settles a part of before the migration, and its new rows have no number."""
+    ledger = kept(BUDGET)
+    ledger.reserve("q", 0, of(0.5), UNITS[:8])
+    ledger.settle("q", 0, of(0.5))
+    with ledger._writing() as connection:
+        keys = connection.execute(text("select key from unit order by key limit 5")).all()
+        for (key,) in keys:
+            connection.execute(text("update unit set number = null where key = :key"), {"key": key})
+        connection.execute(text("update part set payers = :keys, packed = null"), {"keys": b"".join(UNITS[:8])})
+    found = kept()
+    found.reserve("r", 0, of(0.5), UNITS[:10])
+    found.settle("r", 0, of(0.25))
+    assert packed(found) == [("r", 0)]
+    assert kept().payers("r", 0) == frozenset(UNITS[:10])
+    with found._reading() as connection:
+        numbers = [number for (number,) in connection.execute(text("select number from unit")).all()]
+    assert len(set(numbers)) == 10
+    assert None not in numbers
 
 
 def test_former_program_that_still_runs_pays_no_more(kept: Kept) -> None:

@@ -11,15 +11,18 @@ from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from discreet.config import read_config, write_config
 from discreet.errors import NoSuchVault
+from discreet.ledger.packed_payers import pack
 from discreet.operations.check_folder import check_disk, check_network
 from discreet.operations.check_ledger import utc_now
 from discreet.operations.doctor import examine
 from discreet.operations.findings import Finding, problems
 from discreet.operations.models import embedder, language_model
+from discreet.privacy.costs import ORDERS
 from discreet.vault import Vault
 from tests.operations.conftest import CHEAP, Make
 from tests.retrieval.older import make_older
@@ -76,6 +79,15 @@ def cheaper(vault: Vault) -> None:
     run_sql(vault.path / "ledger.sqlite", "update unit set pure = pure + 1")
 
 
+def damaged_form(vault: Vault) -> None:
+    form = bytearray(pack(np.arange(1, 6)))
+    form[9] = 7
+    add = "insert into part values ('q', 0, ?, 0, ?, 0, false, ?, null, ?)"
+    none = bytes(8 * len(ORDERS))
+    with closing(sqlite3.connect(vault.path / "ledger.sqlite")) as database, database:
+        database.execute(add, (none, none, b"", bytes(form)))
+
+
 def granted_more(vault: Vault) -> None:
     write_config(vault.path, replace(read_config(vault.path), epsilon=900.0))
 
@@ -114,6 +126,7 @@ def other_embedder(vault: Vault) -> None:
         (lambda v: cut(v.path / "ledger.sqlite"), "ledger", "corrupt"),
         (lambda v: (v.path / "ledger.sqlite").unlink(), "ledger", "missing"),
         (cheaper, "ledger", "sum"),
+        (damaged_form, "ledger", "corrupt"),
         (granted_more, "ledger", "vault.json states 900"),
         (older_ledger, "counter", "older"),
         (lambda v: (v.path / "units.key").unlink(), "key", "missing or damaged"),

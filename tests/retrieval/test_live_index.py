@@ -269,6 +269,8 @@ def test_kill_while_the_file_is_made_leaves_no_erased_unit(filled: EmbeddedStore
     program = [sys.executable, "-c", textwrap.dedent(KILLED), point, str(folder)]
     assert subprocess.run(program, check=False).returncode == -9
     store = EmbeddedStore(folder, SIZE)
+    if point in ("ready", "vacuum", "update meta"):
+        assert (folder / FILE).exists()  # the opening ended the erasure, and kept the index again
     check(store)
     assert (b"unit-5" in held(folder), b"unit-4" in held(folder)) == (False, True)
     look(store)

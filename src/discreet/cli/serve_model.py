@@ -1,5 +1,6 @@
 """`discreet serve-model`: a language model as a process that several askers share."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -34,17 +35,19 @@ def serve_model(
     except ImportError:
         raise MissingPart("A model worker needs further packages", "serve") from None
     from discreet.generation.opening import open_model
+    from discreet.generation.remote.worker_model import WORKER
     from discreet.planning.models import check_parts
     from discreet.server.model_worker.app import create_app
-    from discreet.server.model_worker.main import bind_port, bind_socket, serve
+    from discreet.server.model_worker.main import bind_port, bind_socket, remove_socket, serve
 
     check_parts(model, "hashing", command=f"discreet init VAULT --model {model}")  # a misspelt name asks no hub
     listener = bind_socket(socket) if socket is not None else bind_port(host, port or 0)
     place = f"unix:{socket}" if socket is not None else f"http://{host}:{listener.getsockname()[1]}/v1"
+    os.environ.pop(WORKER, None)  # a worker does not ask itself for its model
     try:
         served = create_app(open_model(model))
         return serve(served, listener, lambda: err.print(f"Serving {model} at {place}. Ctrl-C ends it.", markup=False))
     finally:
-        listener.close()
         if socket is not None:
-            socket.unlink(missing_ok=True)
+            remove_socket(socket, listener)
+        listener.close()

@@ -7,7 +7,7 @@ attributes that they are not stated. More of these make a small model miss what 
 from hashlib import blake2b
 
 from discreet.generation.model import LanguageModel
-from discreet.generation.prompts import Layout, check_fit
+from discreet.generation.prompts import Layout, record_layout
 
 ASK = "Write the facts of the record. If the record does not state a fact, it is not stated."
 NOT_STATED = "not stated"
@@ -40,9 +40,7 @@ def asking_layout(model: LanguageModel, document_tokens: int, max_tokens: int) -
     Raises:
         UsageError: if record and text together do not fit the context length of the model.
     """
-    opening, closing = model.chat(ASK, [(f"Record: {record}", text) for record, text in _STATED])
-    made = Layout((*opening, *model.encode("Record: ")), tuple(closing), document_tokens, model.pad_token)
-    return check_fit(model, made, max_tokens)
+    return record_layout(model, ASK, _STATED, document_tokens, max_tokens)
 
 
 def begin_sentence(attribute: str) -> str:

@@ -148,7 +148,29 @@ def rewrite_layout(model: LanguageModel, document_tokens: int, max_tokens: int) 
     Raises:
         UsageError: if record and text together do not fit the context length of the model.
     """
-    opening, closing = model.chat(REWRITE, [(f"Record: {record}", text) for record, text in _REWRITTEN])
+    return record_layout(model, REWRITE, _REWRITTEN, document_tokens, max_tokens)
+
+
+def record_layout(
+    model: LanguageModel,
+    instruction: str,
+    examples: Sequence[tuple[str, str]],
+    document_tokens: int,
+    max_tokens: int,
+) -> Layout:
+    """Return the layout of prompts that give a record and ask for a text about it.
+
+    Args:
+        model: the model whose tokenizer and chat template are used.
+        instruction: what to do with a record.
+        examples: pairs of a record and the text about it.
+        document_tokens: the public number of tokens of a record.
+        max_tokens: the longest text.
+
+    Raises:
+        UsageError: if record and text together do not fit the context length of the model.
+    """
+    opening, closing = model.chat(instruction, [(f"Record: {record}", text) for record, text in examples])
     made = Layout((*opening, *model.encode("Record: ")), tuple(closing), document_tokens, model.pad_token)
     return check_fit(model, made, max_tokens)
 

@@ -14,9 +14,10 @@ GPU and is not installed by any extra of this package.
 import importlib.util
 import os
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
-from discreet.errors import DiscreetError, MissingPart, UnknownName, UsageError
+from discreet.errors import EngineFailed, MissingPart, UnknownName, UsageError
 from discreet.generation.answers import WholeAnswers, Written, decode_or_empty
 from discreet.generation.greedy_completion import complete_greedily
 from discreet.generation.model import Prompt
@@ -24,6 +25,7 @@ from discreet.generation.torch_backend.chat_tokenizer import ChatTokenizer
 
 ENVIRONMENT = {
     "VLLM_BATCH_INVARIANT": "1",
+    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",  # else a batch is scheduled as its rows arrive
     "VLLM_USE_FLASHINFER_SAMPLER": "0",
     "VLLM_NO_USAGE_STATS": "1",
     "DO_NOT_TRACK": "1",
@@ -68,13 +70,15 @@ class VLLMModel(ChatTokenizer, WholeAnswers):
             sampling: vLLM's class SamplingParams.
 
         Raises:
-            DiscreetError: if a public row depends on the rows beside it.
+            EngineFailed: if a public row depends on the rows beside it.
         """
         self.name, self._engine, self._sampling = name, engine, sampling
         super().__init__(engine.get_tokenizer())
         config = engine.llm_engine.model_config
         self.vocabulary_size, self.context_length = int(config.get_vocab_size()), int(config.max_model_len)
-        self.end_tokens = self.find_end_tokens(config.hf_config)
+        # Some models name the end of a turn there alone.
+        generation: dict[str, Any] = getattr(config, "try_get_generation_config", dict)()
+        self.end_tokens = self.find_end_tokens(config.hf_config) | self.find_end_tokens(SimpleNamespace(**generation))
         self.pad_token = self.find_pad_token(self.end_tokens)
         self._filler = self.encode("\n")[-1]
         self.assumptions = (f"vLLM computes each row of the model '{name}' by itself, as it does public rows",)
@@ -112,7 +116,7 @@ class VLLMModel(ChatTokenizer, WholeAnswers):
             batch = [{"prompt_token_ids": [int(token) for token in row]} for row in rows[first : first + at_once]]
             outputs = self._engine.generate(batch, how, use_tqdm=False)
             if len(outputs) != len(batch):
-                raise DiscreetError(f"vLLM returned {len(outputs)} rows for {len(batch)}. Use another version of it.")
+                raise EngineFailed(f"vLLM returned {len(outputs)} rows for {len(batch)}. Use another version of it.")
             found += [_read(output.outputs[0]) for output in outputs]
         return found
 
@@ -120,7 +124,7 @@ class VLLMModel(ChatTokenizer, WholeAnswers):
         """Compare public rows, bit for bit: twice, in another order, and beside an exchanged row.
 
         Raises:
-            DiscreetError: if one differs.
+            EngineFailed: if one differs.
         """
         most = min(self.vocabulary_size, 1000)
         rows = [[(7 * row + 3 * place) % most for place in range(_LENGTH)] for row in range(_PROBED)]
@@ -131,7 +135,7 @@ class VLLMModel(ChatTokenizer, WholeAnswers):
 
         expected = read(rows)
         if not (read(rows) == expected == read(rows[::-1])[::-1] and read(other)[1:] == expected[1:]):
-            raise DiscreetError(
+            raise EngineFailed(
                 f"In vLLM a public row of the model '{self.name}' changed with the rows beside it. A document could "
                 "change what is said of others, so the model is refused. Use the engine of this package "
                 "(the model's folder without 'vllm:'), or another version of vLLM (docs/engines.md)."
@@ -153,7 +157,7 @@ def open_vllm(argument: str) -> VLLMModel:
     Raises:
         MissingPart: if vLLM is not installed.
         UsageError: if no model is named, or if the environment contradicts the pinned settings.
-        DiscreetError: if rows depend on each other.
+        EngineFailed: if rows depend on each other.
     """
     check_vllm(argument)
     if importlib.util.find_spec("vllm") is None:

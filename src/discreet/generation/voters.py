@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from discreet.errors import DiscreetError, PrivateValueError
+from discreet.errors import EngineFailed, PrivateValueError
 from discreet.generation.answers import decode_or_empty, write_answers
 from discreet.generation.capabilities import Capability, capabilities
 from discreet.generation.model import Decoding, LanguageModel, Prompt, Tokens
@@ -93,7 +93,8 @@ class VoterBatch:
                 prompts.
 
         Raises:
-            DiscreetError: if the model failed. The traceback has no frame with prompts.
+            EngineFailed: if an engine of this package failed. The traceback has no frame with prompts.
+            PrivateValueError: if another model failed; its message is withheld.
         """
         if continued and Capability.VOTES in capabilities(self.__model):
             self._steps()
@@ -107,7 +108,7 @@ class VoterBatch:
 
         return self.__rows.read(said, otherwise=((), "")), written[-1]
 
-    def _write(self) -> tuple[list[str], DiscreetError | None]:
+    def _write(self) -> tuple[list[str], EngineFailed | PrivateValueError | None]:
         # The failure is returned and not raised, so that this frame is not in its traceback.
         try:
             if self.__decoding is None or self.__best is None:
@@ -117,7 +118,7 @@ class VoterBatch:
             rows = decode_rows(self.__decoding, self.__best, self.__steps, ends, all_steps=True)
             self.__decoding.truncate(0)
             return [decode_or_empty(self.__model, tokens) for tokens, _ in rows], None
-        except DiscreetError as error:
+        except EngineFailed as error:
             error.__cause__ = error.__context__ = None
             return [], error.with_traceback(None)
         except Exception as error:

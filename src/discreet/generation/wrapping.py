@@ -1,6 +1,7 @@
 """A base class for models that wrap another model."""
 
 from collections.abc import Sequence
+from threading import Lock
 
 from discreet.generation.greedy_completion import GreedyCompletion
 from discreet.generation.model import VotingModel
@@ -26,3 +27,30 @@ class WrappedModel(GreedyCompletion):
     def chat(self, system: str, examples: Sequence[tuple[str, str]]) -> tuple[list[int], list[int]]:
         """Return the chat template, by the wrapped model."""
         return self._model.chat(system, examples)
+
+
+class TokenizingInTurns(WrappedModel):
+    """A wrapped model whose tokenizer one thread at a time uses.
+
+    A call of a tokenizer sets switches of the tokenizer. With calls of several threads at once, a control token in a
+    document could take effect, or a document could be dropped, by chance.
+    """
+
+    def __init__(self, model: VotingModel) -> None:
+        super().__init__(model)
+        self._tokenizing = Lock()
+
+    def encode(self, text: str) -> list[int]:
+        """Return the token ids of a text, one thread at a time."""
+        with self._tokenizing:
+            return super().encode(text)
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """Return the text of token ids, one thread at a time."""
+        with self._tokenizing:
+            return super().decode(tokens)
+
+    def chat(self, system: str, examples: Sequence[tuple[str, str]]) -> tuple[list[int], list[int]]:
+        """Return the chat template, one thread at a time."""
+        with self._tokenizing:
+            return super().chat(system, examples)

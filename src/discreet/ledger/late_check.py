@@ -23,7 +23,7 @@ class LateCheck:
     """A check that runs in a thread, from its creation on."""
 
     def __init__(self, check: Callable[[], None]) -> None:
-        self._error: str | None = None
+        self._error: str | None = "The check of the ledger did not end. Nothing was released. Try again."
         self._thread = Thread(target=self._run, args=(check,), name="check of the ledger")
         self._thread.start()
         _RUNNING.add(self)
@@ -45,6 +45,7 @@ class LateCheck:
     def _run(self, check: Callable[[], None]) -> None:
         try:
             check()
+            self._error = None
         except DiscreetError as error:
             self._error = str(error)
         except BaseException as error:

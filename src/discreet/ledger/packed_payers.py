@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from discreet.errors import LedgerError
-from discreet.ledger.encoding import CORRUPT, KEY
+from discreet.ledger.encoding import CORRUPT, KEY, stream
 from discreet.ledger.sql_statements import Statement
-from discreet.ledger.units import NAMED, chunks
+from discreet.ledger.units import NAMED, chunks, last_number
 
 LEAST = 1000
 """The number of payers from which they are compressed. Fewer are smaller than a page of their row's neighbours."""
@@ -28,6 +28,11 @@ _BITS, _MOST = 7, 6
 Numbers = NDArray[np.int64]
 
 _NUMBERS = Statement(f"{NAMED} select unit.number from named join unit on unit.key = named.key")
+_NUMBER_REST = Statement(
+    "update unit set number = fresh.number from "
+    "(select key, :last + row_number() over (order by key) as number from unit where number is null) as fresh "
+    "where fresh.key = unit.key"
+)
 _STORE = Statement("update part set payers = :nothing, packed = :packed where question = :question and part = :part")
 _KEYS = Statement(
     "select number, key from unit where number between :low and :high "
@@ -72,9 +77,25 @@ def unpack(packed: object) -> Numbers:
     return np.asarray(np.cumsum(np.add.reduceat((content & 127) << _BITS * places, starts)), dtype=np.int64)
 
 
-def size(head: bytes) -> int:
-    """Return the number of payers from the first `COUNT` bytes of a form."""
+def size(head: object) -> int:
+    """Return the number of payers from the first `COUNT` bytes of a form.
+
+    Raises:
+        LedgerError: if the form is damaged.
+    """
+    if not isinstance(head, bytes) or len(head) != COUNT:
+        raise LedgerError(CORRUPT)
     return int.from_bytes(head, "little")
+
+
+def check_forms(connection: Connection) -> None:
+    """Check the checksums of all compressed forms, which an opening of the ledger does not read.
+
+    Raises:
+        LedgerError: if a form is damaged.
+    """
+    for row in stream(connection, "select packed from part where packed is not null"):
+        unpack(row.packed)
 
 
 def store(connection: Connection, key: Mapping[str, Any], payers: bytes) -> bool:
@@ -87,8 +108,12 @@ def store(connection: Connection, key: Mapping[str, Any], payers: bytes) -> bool
     """
     if len(payers) < LEAST * KEY:
         return False
-    found = [number for keys in chunks(payers) for (number,) in _NUMBERS.run(connection, {"keys": keys}).fetchall()]
-    if len(found) * KEY != len(payers) or None in found:
+    found = _numbers(connection, payers)
+    if None in found:
+        # A program of the format before paid them while this one numbered the units.
+        _NUMBER_REST.run(connection, {"last": last_number(connection)})
+        found = _numbers(connection, payers)
+    if len(found) * KEY != len(payers):
         return False
     numbers = np.sort(np.array(found, dtype=np.int64))
     packed = pack(numbers)
@@ -96,6 +121,10 @@ def store(connection: Connection, key: Mapping[str, Any], payers: bytes) -> bool
         raise LedgerError(CORRUPT)
     _STORE.run(connection, {**key, "packed": packed, "nothing": b""})
     return True
+
+
+def _numbers(connection: Connection, payers: bytes) -> list[int | None]:
+    return [number for keys in chunks(payers) for (number,) in _NUMBERS.run(connection, {"keys": keys}).fetchall()]
 
 
 def current_keys(connection: Connection, packed: object) -> frozenset[bytes]:

@@ -16,6 +16,7 @@ from discreet.ledger.database import explained, missing
 from discreet.ledger.encoding import CORRUPT
 from discreet.ledger.integrity import budget_of, check, read_grant
 from discreet.ledger.migrations import MIGRATIONS
+from discreet.ledger.packed_payers import check_forms
 from discreet.operations.findings import Finding, problem, sound, warning
 from discreet.operations.read_only import as_sqlalchemy, looking
 from discreet.privacy.accounting import Budget
@@ -79,6 +80,7 @@ def look_at(folder: Path, settings: VaultConfig) -> Seen:
         budget = None
         if version == newest:
             check(connection)
+            check_forms(connection)
             budget = budget_of(read_grant(connection))
         far = (
             reached(connection, version=version) if version > 2 else Reached(0, 0)

@@ -16,8 +16,10 @@ _LOGGED = {
     "log_min_duration_statement": "-1",
     "log_min_duration_sample": "-1",
     "log_parameter_max_length_on_error": "0",
+    "log_transaction_sample_rate": "0",
+    "auto_explain.log_min_duration": "-1",
 }
-"""The settings of a server that logs no values of statements."""
+"""The settings of a server that logs no values of statements. A server without a setting does not have its log."""
 
 
 def check_postgres_store(settings: VaultConfig) -> Iterator[Finding]:

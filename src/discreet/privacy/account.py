@@ -9,12 +9,15 @@ units pay. There are four accounts:
     UnpaidAccount   opens values without payment and without a guarantee: for baselines
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, TypeVar
 
 from discreet.errors import DiscreetError
 from discreet.privacy.accounting import Budget, Spending
+from discreet.privacy.change import Change
+from discreet.privacy.costs import Cost
 from discreet.privacy.filter import NotPrivateFilter, PrivacyFilter, Receipt
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.noise import Noise
@@ -120,6 +123,20 @@ class Account(Protocol):
         """Return what the question cost any one unit at most."""
 
 
+@dataclass(frozen=True)
+class _Forfeited:
+    """A payment without a draw, of a question whose engine failed."""
+
+    most: Cost
+
+    def cost(self, change: Change) -> Cost:
+        """Return what the question could have cost."""
+        return self.most
+
+    def __str__(self) -> str:
+        return "no answer: the engine of the language model failed"
+
+
 class CorpusAccount:
     """The account of a question for which every unit of the vault pays, within the question's own budget.
 
@@ -165,6 +182,18 @@ class CorpusAccount:
 
     def settle(self) -> None:
         """Do nothing: nothing was reserved."""
+
+    def forfeit(self, costs: Sequence[Cost]) -> None:
+        """Charge every unit what a question could have cost, since an engine that reads documents failed in the middle.
+
+        Otherwise a failure that a document causes could be asked for again and again, for nothing.
+
+        Args:
+            costs: those of the plan. Nothing is charged if the question has paid already.
+        """
+        if not self._filter.receipt().charges:
+            for cost in costs:
+                self._filter.pay(_Forfeited(cost), REPLACE_ONE)
 
     def receipt(self) -> Receipt:
         """Return the cost of the question for every unit."""

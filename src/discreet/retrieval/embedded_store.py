@@ -78,7 +78,9 @@ class EmbeddedStore:
             self._live = LiveIndex(self._database, self._vectors, folder)
             if merge is not None:
                 tell_ledger(self._database, merge)
-            self._make_up()
+            made_up = self._make_up()
+        if made_up:
+            self._keep_index()
 
     def close(self) -> None:
         """Close the files."""
@@ -228,10 +230,10 @@ class EmbeddedStore:
             self._make_up()
         self._keep_index()
 
-    def _make_up(self) -> None:
+    def _make_up(self) -> bool:
         due = self._due()
         if not due:
-            return
+            return False
         if self._live.can_load():
             with suppress(StoreError):
                 self._index()  # the file is overwritten, and can be written anew from memory
@@ -245,6 +247,7 @@ class EmbeddedStore:
         # SQLite keeps copies in pages that it rearranged, and `secure_delete` misses them. A rewrite drops them.
         self._run("vacuum")
         self._run("update meta set value = '' where name = 'due' and value = ?", due)
+        return True
 
     def unsettled(self) -> bool:
         """Return whether the files may hold parts of removed documents: a process stopped before `settle`."""

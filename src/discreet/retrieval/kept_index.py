@@ -44,7 +44,7 @@ class KeptIndex:
                     used,
                 )
         # A damaged file raises any of these; the checksums of the archive find damage within the arrays.
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, NotImplementedError):
+        except (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile):
             return None
         return found if _is_sound(found) else None
 

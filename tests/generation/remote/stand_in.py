@@ -26,6 +26,8 @@ class StandIn:
         models: the names of its models.
         key: the key that it demands.
         too_long: a prompt with this word is refused with status 400.
+        room: the most characters of a prompt that it takes; 0 for any number.
+        textless: whether it replies without a text.
         dies_at: a prompt with this word closes the connection; empty for none.
         remembers: whether an answer depends on the prompt before, as with a prefix cache.
         bodies, keys: what it received.
@@ -37,6 +39,8 @@ class StandIn:
     models: tuple[str, ...] = ("llama",)
     key: str = ""
     too_long: str = "toolong"
+    room: int = 0
+    textless: bool = False
     dies_at: str = ""
     remembers: bool = False
     bodies: list[dict[str, Any]] = field(default_factory=list)
@@ -50,7 +54,10 @@ class StandIn:
         if self.remembers and self.last and self.last != prompt and not prompt.startswith("The sky"):
             words = ["changed"]
         self.last = prompt
-        return {"text": " ".join(words[: most + 1]), "finish_reason": "length" if len(words) > most + 1 else "stop"}
+        return {
+            "text": None if self.textless else " ".join(words[: most + 1]),
+            "finish_reason": "length" if len(words) > most + 1 else "stop",
+        }
 
     def handle(self, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         """Return status and reply."""
@@ -77,7 +84,7 @@ class StandIn:
         return 200, {"choices": [{"index": at, **one} for at, one in enumerate(found)][::-1]}
 
     def _checked(self, prompts: list[str], body: dict[str, Any]) -> list[dict[str, Any]] | int:
-        if any(self.too_long in prompt for prompt in prompts):
+        if any(self.too_long in prompt or len(prompt) > (self.room or len(prompt)) for prompt in prompts):
             return 400
         if self.dies_at and any(self.dies_at in prompt for prompt in prompts):
             raise ConnectionAbortedError

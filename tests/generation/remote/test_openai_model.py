@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.errors import DiscreetError, UnknownName, UsageError
+from discreet.errors import BudgetExhausted, DiscreetError, UnknownName, UsageError
 from discreet.generation.capabilities import Capability, capabilities, find_assumptions
 from discreet.generation.model import Completer, Prompt
 from discreet.generation.opening import is_plugin_model, open_model
@@ -35,9 +35,11 @@ def opened(server: StandIn, options: str = "") -> OpenAIModel:
     return open_openai(f"{server.url}{options}#llama")
 
 
-def filled(tmp_path: Path, server: StandIn, text: str = "Fever say: winter hand .", options: str = "") -> Vault:
+def filled(
+    tmp_path: Path, server: StandIn, text: str = "Fever say: winter hand .", options: str = "", payment: str = "unit"
+) -> Vault:
     model = f"openai:{server.url}{options}#llama"
-    vault = Vault.create(tmp_path / "v", epsilon=1e4, delta=1e-6, embedder="hashing", model=model)
+    vault = Vault.create(tmp_path / "v", epsilon=1e4, delta=1e-6, embedder="hashing", model=model, payment=payment)
     vault.add_documents(Document(f"d{n}", f"p{n}", text) for n in range(60))
     return Vault.open(vault.path)
 
@@ -156,7 +158,7 @@ def test_server_that_changes_is_refused_before_a_question(tmp_path: Path, server
 def test_death_in_mid_question_is_charged_and_releases_nothing(tmp_path: Path, server: StandIn, options: str) -> None:
     server.dies_at = "diesnow"
     vault = filled(tmp_path, server, DIES, options)
-    with pytest.raises(ServerGone, match=r"\(RemoteDisconnected\).*stays charged") as caught:
+    with pytest.raises(ServerGone, match=r"\(RemoteDisconnected\).*could have cost is charged") as caught:
         vault.ask("fever?", VOTE)
     assert "diesnow" not in str(caught.value)
     (question,) = vault.ledger.questions()
@@ -165,6 +167,47 @@ def test_death_in_mid_question_is_charged_and_releases_nothing(tmp_path: Path, s
     assert paid == VOTE.plan(vault.ledger.budget, 1000).max_cost
     server.dies_at = ""
     assert "winter hand" in (vault.ask("fever?", VOTE).answer or "").lower()
+
+
+def test_death_is_charged_where_all_units_pay_as_often_as_it_comes(tmp_path: Path, server: StandIn) -> None:
+    """Otherwise an analyst asks for nothing, without end, whether a document that stops the server is there."""
+    server.dies_at = "diesnow"
+    vault, asked = filled(tmp_path, server, DIES, payment="corpus"), Consensus(voters=10, max_tokens=4, epsilon=4)
+    for time in (1, 2, 3):
+        with pytest.raises(ServerGone, match="could have cost is charged"):
+            vault.ask("fever?", asked, anew=True)
+        assert vault.budget().spent == pytest.approx(4 * time, rel=0.2)
+    assert len(vault.ledger.questions()) == 3
+    with pytest.raises(BudgetExhausted):
+        vault.ask("fever?", Consensus(voters=10, max_tokens=4, epsilon=9990), anew=True)
+
+
+@pytest.mark.parametrize(
+    ("habits", "error"),
+    [
+        (StandIn(room=300), "refuses a public row of"),
+        (StandIn(room=5), "completes nothing"),
+        (StandIn(textless=True), "without a text"),
+    ],
+)
+def test_server_that_would_refuse_all_rows_is_refused_first(habits: StandIn, error: str) -> None:
+    """A refused row is an empty answer, so each question would be paid for nothing."""
+    with running(habits) as server, pytest.raises(DiscreetError, match=error):
+        opened(server)
+
+
+@pytest.mark.parametrize("key", ["one\nHost: other", "schl\u00fcssel"])
+def test_key_that_is_none_is_refused_and_not_shown(server: StandIn, monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    monkeypatch.setenv(KEY, key)
+    with pytest.raises(UsageError, match="has characters that no key has") as caught:
+        opened(server)
+    assert key not in str(caught.value)
+
+
+def test_key_of_a_file_may_end_with_a_line_break(server: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(KEY, "secret-key\n")
+    opened(server)
+    assert set(server.keys) == {"Bearer secret-key"}
 
 
 def test_key_is_sent_and_shown_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,7 +233,7 @@ def test_key_is_sent_and_shown_nowhere(tmp_path: Path, monkeypatch: pytest.Monke
         ("openai:", "no address"),
         ("openai:http://me:hunter2@127.0.0.1/v1", "no password"),
         ("openai:http://127.0.0.1:99999/v1", "invalid"),
-        ("openai:http://127.0.0.1/v1?rows=apart", "no option 'rows=apart'"),
+        ("openai:http://127.0.0.1/v1?rows=apart", "no such option 'rows'"),
         ("openai:http://127.0.0.1/v1?rows=together&endpoint=chat", "one row"),
         ("openai:unix:", "path of the socket"),
     ],

@@ -1,10 +1,12 @@
 """A model worker as its clients see it: over its socket and its port, by its own routes and by OpenAI's."""
 
+import http.client
 import json
 import os
 import signal
 import stat
 import threading
+import time
 from ast import literal_eval
 from collections.abc import Iterator
 from functools import partial
@@ -21,7 +23,7 @@ from discreet.generation.opening import open_model
 from discreet.generation.remote.endpoint import KEY, Endpoint, ServerGone
 from discreet.generation.remote.openai_model import open_openai
 from discreet.generation.remote.worker_model import WORKER, WorkerModel
-from discreet.server.model_worker.main import bind_port, bind_socket
+from discreet.server.model_worker.main import bind_port, bind_socket, remove_socket
 from discreet.server.model_worker.turns import JobFailed, Turns
 from discreet.testing import ModelSuite
 from tests.server.model_worker.processes import short_folder, worker
@@ -140,10 +142,67 @@ def test_worker_that_was_away_in_a_question_gives_no_answer_to_it() -> None:
             model.encode("say: a .")
         with worker(place):
             prompts = [Prompt((5, 6), 0)]
-            with pytest.raises(ServerGone, match="what was charged stays charged"):
+            with pytest.raises(ServerGone, match="could have cost is charged"):
                 model.answers((), prompts, 2)
             model.check_ready()  # the next question
             assert len(model.answers((), prompts, 2)) == 1
+
+
+def test_text_that_cannot_be_encoded_is_one_row_alone(socket: Path) -> None:
+    """In one process its row becomes the public prompt. A worker must not fail the question for it."""
+    model = WorkerModel(str(socket))
+    with pytest.raises(ValueError, match="fails with this text"):
+        model.encode("unreadable")
+    assert len(model.answers((), [Prompt((5, 6), 0)], 2)) == 1
+
+
+@pytest.mark.parametrize("padding", [-1, 3, 9])
+def test_padding_beyond_a_row_is_refused(socket: Path, padding: int) -> None:
+    status, _ = post(socket, "/discreet/answers", {"shared": [], "prompts": [[padding, [1, 2]]], "max_tokens": 2})
+    assert status == 400
+
+
+def test_second_worker_at_a_path_is_refused_while_the_first_loads() -> None:
+    with short_folder() as folder:
+        first = bind_socket(folder / "m")  # its model is not loaded yet
+        with pytest.raises(UsageError, match="Another worker listens"):
+            bind_socket(folder / "m")
+        first.close()
+        second = bind_socket(folder / "m")
+        remove_socket(folder / "m", first)
+        assert (folder / "m").exists()
+        remove_socket(folder / "m", second)
+        assert not (folder / "m").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="another user is tested where the tests may become one")
+def test_socket_of_another_user_gets_nothing() -> None:
+    with short_folder() as folder:
+        folder.chmod(0o777)
+        child = os.fork()
+        if child == 0:
+            os.setuid(65534)
+            listener = bind_socket(folder / "m")
+            listener.accept()
+            os._exit(0)
+        try:
+            while not (folder / "m").exists():
+                time.sleep(0.01)
+            with pytest.raises(ServerGone, match="PermissionError"):
+                Endpoint("unix", str(folder / "m")).request("POST", "/discreet/encode", {"texts": ["private"]})
+        finally:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+
+
+def test_port_refuses_the_name_of_a_page_of_the_web() -> None:
+    with worker(0) as process:
+        _, port = literal_eval(process.said)
+        for host, status in (("evil.example", 400), (f"127.0.0.1:{port}", 200), (f"localhost:{port}", 200)):
+            connection = http.client.HTTPConnection("127.0.0.1", port)
+            connection.request("GET", "/v1/models", headers={"Host": host})
+            assert connection.getresponse().status == status
+            connection.close()
 
 
 def test_absent_worker_is_named() -> None:

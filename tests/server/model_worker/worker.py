@@ -18,6 +18,12 @@ class SlowModel(ToyModel):
         super().__init__(default=default, size=100_000 + len(default))  # so that its digest tells the default
         self.seconds = seconds
 
+    def encode(self, text: str) -> list[int]:
+        """Fail with one word, as a tokenizer may."""
+        if text == "unreadable":
+            raise RuntimeError
+        return super().encode(text)
+
     def start(self, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int) -> ToyDecoding:
         time.sleep(self.seconds)
         if any("stall" in self.decode(prompt.tokens) for prompt in prompts):

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from itertools import count
-from threading import Event, Lock, Thread
+from threading import Event, Thread
 from typing import Any, TypeVar
 
 from discreet.errors import DiscreetError
@@ -23,7 +23,7 @@ from discreet.generation.loading import load_model
 from discreet.generation.model import Logits, Prompt, ScoredDecoding, ScoringModel, Tokens
 from discreet.generation.probing import probe
 from discreet.generation.ray_backend.connection import connect_ray
-from discreet.generation.wrapping import WrappedModel
+from discreet.generation.wrapping import TokenizingInTurns
 
 R = TypeVar("R")
 Reader = Callable[[ScoringModel, list[str]], list[Any]]
@@ -38,7 +38,7 @@ _AT_ONCE = 64
 """Texts in a batch of a reader: as many as without a cluster."""
 
 
-class RayModel(WrappedModel):
+class RayModel(TokenizingInTurns):
     """A `ScoringModel` on a Ray cluster; a local model does the cheap work, such as tokenizing.
 
     `close` leaves the cluster.
@@ -58,7 +58,7 @@ class RayModel(WrappedModel):
             DiscreetError: if no cluster answers, or if the workers cannot load the model or compute differently.
         """
         super().__init__(model)
-        self._tokenizing, self._stopped = Lock(), Event()
+        self._stopped = Event()
         self._ray = connect_ray(address, workers)
         found = int(self._ray.cluster_resources().get("CPU", 1))
         self.workers = min(workers or found, found)
@@ -77,24 +77,6 @@ class RayModel(WrappedModel):
     def close(self) -> None:
         """Leave the cluster; the workers stop."""
         self._ray.shutdown()
-
-    # A call of a tokenizer sets switches of the tokenizer. With calls of several threads at once, a control token in a
-    # document could take effect, or a document could be dropped, by chance.
-
-    def encode(self, text: str) -> list[int]:
-        """Delegate to the local model, one thread at a time."""
-        with self._tokenizing:
-            return super().encode(text)
-
-    def decode(self, tokens: Sequence[int]) -> str:
-        """Delegate to the local model, one thread at a time."""
-        with self._tokenizing:
-            return super().decode(tokens)
-
-    def chat(self, system: str, examples: Sequence[tuple[str, str]]) -> tuple[list[int], list[int]]:
-        """Delegate to the local model, one thread at a time."""
-        with self._tokenizing:
-            return super().chat(system, examples)
 
     def start(self, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int) -> "RayDecoding":
         """Begin to continue prompts on the next worker in turn."""

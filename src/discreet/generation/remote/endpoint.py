@@ -8,12 +8,14 @@ import ipaddress
 import json
 import os
 import socket
-from contextlib import closing
+import struct
+import time
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from discreet.errors import DiscreetError, UsageError
+from discreet.errors import EngineFailed, UsageError
 
 KEY = "DISCREET_MODEL_KEY"
 """The environment variable with the server's key. It stands in no setting, no command line and no log."""
@@ -22,10 +24,16 @@ CONNECTING = 5.0
 ANSWERING = 600.0
 """Seconds to wait for a reply: those of the queue before it included."""
 _LARGEST = 1 << 26
+FAILED = "No answer was released. What the question could have cost is charged."
+"""What an error says if an engine failed after documents were sent to it."""
 
 
-class ServerGone(DiscreetError):  # noqa: N818
+class ServerGone(EngineFailed):
     """A server that cannot be reached, stopped in the middle of a request, or sent no valid reply."""
+
+
+class KeyRefused(EngineFailed, UsageError):  # noqa: N818
+    """A key that is missing or wrong at the server."""
 
 
 @dataclass(frozen=True)
@@ -106,18 +114,19 @@ class Endpoint:
         """
         sent, failure = None if body is None else json.dumps(body).encode(), ""
         headers = {"Content-Type": "application/json", "Connection": "close"}
-        if key := os.environ.get(KEY):
+        if key := read_key():
             headers["Authorization"] = f"Bearer {key}"
         try:
             with closing(self._connect()) as connection:
                 connection.connect()
                 assert connection.sock is not None
                 connection.sock.settimeout(timeout)
-                connection.request(method, self.base + path, sent, headers)
+                until = time.monotonic() + timeout
+                with suppress(BrokenPipeError):  # a server may refuse before it has read all, and its reply counts
+                    connection.request(method, self.base + path, sent, headers)
                 response = connection.getresponse()
-                content = response.read(_LARGEST)
-                return Reply(response.status, _parse(content))
-        except (OSError, http.client.HTTPException) as error:
+                return Reply(response.status, _parse(_read(response, until)))
+        except (OSError, UnicodeError, http.client.HTTPException) as error:
             failure = type(error).__name__
         # Raised outside of the handler: the frames of the error hold the request.
         raise ServerGone(f"The model's server at {self} does not answer ({failure}). Start it, and ask again.")
@@ -141,6 +150,32 @@ class _UnixConnection(http.client.HTTPConnection):
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.sock.settimeout(CONNECTING)
         self.sock.connect(self._path)
+        if hasattr(socket, "SO_PEERCRED"):
+            _, owner, _ = struct.unpack("3i", self.sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+            if owner not in (0, os.geteuid()):
+                raise PermissionError("Another user listens at the socket.")
+
+
+def read_key() -> str:
+    """Return the key in the environment, without the line break at the end of a file; "" if there is none.
+
+    Raises:
+        UsageError: if it has characters that no key has. The message does not repeat it.
+    """
+    key = os.environ.get(KEY, "").strip()
+    if not (key.isascii() and key.isprintable()):
+        raise UsageError(f"The value of {KEY} has characters that no key has, such as a line break. Set it again.")
+    return key
+
+
+def _read(response: http.client.HTTPResponse, until: float) -> bytes:
+    """Return the body of a reply, if it arrives until a moment (`time.monotonic`)."""
+    content = bytearray()
+    while chunk := response.read1(_LARGEST):
+        content += chunk
+        if len(content) > _LARGEST or time.monotonic() > until:
+            raise TimeoutError
+    return bytes(content)
 
 
 def _parse(content: bytes) -> dict[str, Any]:

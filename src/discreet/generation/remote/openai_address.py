@@ -47,7 +47,9 @@ class OpenAIAddress:
         for name, value in options.items():
             if value not in _OPTIONS.get(name, ()):
                 known = ", ".join(f"{one}={'|'.join(values)}" for one, values in _OPTIONS.items())
-                raise UsageError(f"The address of a model has no option '{name}={value}'. Options: {known}.")
+                raise UsageError(
+                    f"The address of a model has no such option '{name}', or value of it. Options: {known}."
+                )
         endpoint = Endpoint.parse(url)
         if endpoint.scheme == "unix":
             endpoint = replace(endpoint, base="/v1")

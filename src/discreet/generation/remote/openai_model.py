@@ -7,7 +7,7 @@ They stand on each receipt in one sentence:
   computed of earlier prompts. Both can change a row. Public rows are compared at the start and before each question
   (`check_ready`); a difference refuses the question. Rows that agree prove nothing about others.
 - Nothing in a document stops the server. If the server is gone in the middle of a question, the question fails as a
-  whole: its charge stays, and nothing is released.
+  whole: what it could have cost is charged, and nothing is released.
 
 By default each row is a request of its own, one after the other, so that the rows of a question never meet in a batch.
 A row that the server refuses (status 400, 413 or 422), for instance as too long, has an empty answer.
@@ -16,11 +16,12 @@ A row that the server refuses (status 400, 413 or 422), for instance as too long
 from collections.abc import Sequence
 from typing import Any
 
-from discreet.errors import DiscreetError, UnknownName, UsageError
+from discreet.errors import EngineFailed, UnknownName, UsageError
 from discreet.generation.answers import WholeAnswers, Written
 from discreet.generation.completer_adapter import CONTEXT
 from discreet.generation.model import Prompt
-from discreet.generation.remote.endpoint import KEY, Endpoint, Reply, ServerGone
+from discreet.generation.prompts import DOCUMENT_TOKENS
+from discreet.generation.remote.endpoint import FAILED, KEY, Endpoint, KeyRefused, Reply, ServerGone
 from discreet.generation.remote.openai_address import OpenAIAddress
 from discreet.generation.remote.rows import STOPS, ChatTokens, Row
 
@@ -37,6 +38,8 @@ _PUBLIC = (
     "Question: Which colour has snow?\nAnswer:",
 )
 _STEPS = 8
+_LONG = "The sky is blue over the old town. " * (DOCUMENT_TOKENS // 4)
+"""A public row as long as instructions, examples and a record: about twice `DOCUMENT_TOKENS` tokens."""
 
 
 class OpenAIModel(ChatTokens, WholeAnswers):
@@ -57,7 +60,7 @@ class OpenAIModel(ChatTokens, WholeAnswers):
             UnknownName: if the server has no such model.
             UsageError: if the server has several models and none is named, or if it refuses the key.
             ServerGone: if the server does not answer.
-            DiscreetError: if a public row changed with the rows beside it.
+            EngineFailed: if a public row changed with the rows beside it, or if the server refuses one.
         """
         self.address = address
         self._endpoint: Endpoint = address.endpoint
@@ -67,6 +70,7 @@ class OpenAIModel(ChatTokens, WholeAnswers):
         self._chat = self._find_endpoint()
         if self._chat and address.together:
             raise UsageError(f"The server at {self._endpoint} has only a chat endpoint. Leave out rows=together.")
+        self._check_taken()
         self._public: list[str] = self._complete_public(_PUBLIC)
         self.check_ready()
 
@@ -89,20 +93,20 @@ class OpenAIModel(ChatTokens, WholeAnswers):
         except ServerGone as error:
             gone = str(error)
         # Raised outside of the handler: the frames of the error hold rows.
-        raise ServerGone(f"{gone} No answer was released; what was charged stays charged.")
+        raise ServerGone(f"{gone} {FAILED}")
 
     def check_ready(self) -> None:
         """Compare public rows alone and among others, twice, with each other and with those of the start.
 
         Raises:
-            DiscreetError: if one differs.
+            EngineFailed: if one differs.
         """
         for _ in range(2):
             alone = self._complete_public(_PUBLIC[:1])
             among = self._complete_public(_PUBLIC)
             turned = self._complete_public(_PUBLIC[::-1])[::-1]
             if alone != self._public[:1] or among != self._public or turned != self._public:
-                raise DiscreetError(
+                raise EngineFailed(
                     f"The server of the model '{self.name}' gave another answer to a public row when other rows were "
                     "asked, or at another time. A document could change what is said of others. Nothing was charged. "
                     "Turn off its prefix cache and speculative decoding, and let no other client use it "
@@ -120,8 +124,8 @@ class OpenAIModel(ChatTokens, WholeAnswers):
         if reply.status in _REFUSED:
             return None
         choices = self._choices(reply)
-        found = {int(choice.get("index", at)): choice for at, choice in enumerate(choices)}
-        if sorted(found) != list(range(len(rows))):
+        found = {choice.get("index", at): choice for at, choice in enumerate(choices)}
+        if set(found) != set(range(len(rows))):
             raise ServerGone(f"The model's server at {self._endpoint} returned another number of answers than of rows.")
         return [self._written(found[row], max_tokens) for row in range(len(rows))]
 
@@ -144,11 +148,11 @@ class OpenAIModel(ChatTokens, WholeAnswers):
         """Return the choices of a reply.
 
         Raises:
-            UsageError: if the server refuses the key.
+            KeyRefused: if the server refuses the key.
             ServerGone: if the server failed.
         """
         if reply.status in (401, 403):
-            raise UsageError(f"The model's server at {self._endpoint} refuses the key. Set {KEY}, and ask again.")
+            raise KeyRefused(f"The model's server at {self._endpoint} refuses the key. Set {KEY}, and ask again.")
         choices = reply.content.get("choices")
         if reply.status != 200 or not isinstance(choices, list):
             raise ServerGone(f"The model's server at {self._endpoint} failed (status {reply.status}).")
@@ -163,6 +167,26 @@ class OpenAIModel(ChatTokens, WholeAnswers):
 
     def _complete_public(self, texts: Sequence[str]) -> list[str]:
         return [answer.text for answer in self._ask([Row((("", text),)) for text in texts], _STEPS)]
+
+    def _check_taken(self) -> None:
+        """Check that the server answers public rows, also one as long as a record with its instructions.
+
+        A private row that it refuses is an empty answer. If it refused all, each question would be paid for nothing.
+
+        Raises:
+            EngineFailed: if it refuses one, or sends no text.
+        """
+        for text in (_PUBLIC[0], _LONG):
+            reply = self._send([{"role": "user", "content": text}] if self._chat else text, _STEPS)
+            if reply.status in _REFUSED:
+                raise EngineFailed(
+                    f"The server of the model '{self.name}' refuses a public row of {len(text):,} characters (status "
+                    f"{reply.status}). It needs a context of about 4,096 tokens (docs/engines.md)."
+                )
+            choice = next(iter(self._choices(reply)), {})
+            message = choice.get("message")
+            if not isinstance(message.get("content") if isinstance(message, dict) else choice.get("text"), str):
+                raise EngineFailed(f"The server of the model '{self.name}' answers without a text.")
 
     def _find_model(self) -> tuple[str, int]:
         """Return the model's name at the server, and its context length."""

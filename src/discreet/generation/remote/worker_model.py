@@ -4,21 +4,27 @@ Several processes share one model. The batch of a question is computed as one pr
 the same, bit for bit. This process imports no torch.
 
 The worker sees documents, so it must be the custodian's own; its socket is for one user alone. A worker that stops in
-the middle of a question fails the question as a whole: its charge stays, and nothing is released.
+the middle of a question fails the question as a whole: what it could have cost is charged, and nothing is released.
 """
 
 import os
 from collections.abc import Sequence
 from typing import Any
 
-from discreet.errors import DiscreetError, UsageError
+from discreet.errors import EngineFailed, UsageError
 from discreet.generation.answers import WholeAnswers, Written
 from discreet.generation.greedy_completion import complete_greedily
 from discreet.generation.model import Prompt
-from discreet.generation.remote.endpoint import KEY, Endpoint, ServerGone
+from discreet.generation.remote.endpoint import FAILED, KEY, Endpoint, KeyRefused, ServerGone
 
 WORKER = "DISCREET_MODEL_WORKER"
 """The environment variable with the socket of the worker that computes the vault's model."""
+
+
+_ABOUT = {
+    *("name", "vocabulary_size", "context_length", "end_tokens"),
+    *("pad_token", "row_independent", "assumptions", "digest"),
+}
 
 
 class WorkerModel(WholeAnswers):
@@ -26,6 +32,7 @@ class WorkerModel(WholeAnswers):
 
     Attributes:
         name, vocabulary_size, context_length, end_tokens, pad_token, row_independent: those of the worker's model.
+        assumptions: what a guarantee takes for granted about it; for the receipt.
         probe: the digest of what the worker computes for public rows: of one kind of machine, and one model.
     """
 
@@ -52,6 +59,7 @@ class WorkerModel(WholeAnswers):
         self.vocabulary_size, self.context_length = int(about["vocabulary_size"]), int(about["context_length"])
         self.end_tokens = frozenset(int(token) for token in about["end_tokens"])
         self.pad_token, self.row_independent = int(about["pad_token"]), bool(about["row_independent"])
+        self.assumptions = tuple(str(one) for one in about["assumptions"])
         self.probe = str(about["digest"])
 
     def check_ready(self) -> None:
@@ -59,15 +67,21 @@ class WorkerModel(WholeAnswers):
 
         Raises:
             ServerGone: if it does not run.
-            DiscreetError: if it was started again with another model, or on another kind of machine.
+            EngineFailed: if it was started again with another model, or on another kind of machine.
         """
         self._stopped = False
         if self._describe()["digest"] != self.probe:
             raise self._changed()
 
     def encode(self, text: str) -> list[int]:
-        """Return the token ids of a text, by the worker."""
+        """Return the token ids of a text, by the worker.
+
+        Raises:
+            ValueError: if the tokenizer fails with the text, as it does in one process.
+        """
         (tokens,) = self._ask("/encode", {"texts": [text.encode(errors="replace").decode()]})["tokens"]
+        if tokens is None:
+            raise ValueError("The tokenizer fails with this text.")
         return [int(token) for token in tokens]
 
     def decode(self, tokens: Sequence[int]) -> str:
@@ -93,20 +107,32 @@ class WorkerModel(WholeAnswers):
         """
         if self._stopped:
             # A tokenizer's call failed before, and its row has another prompt now. No answer may depend on that.
-            raise self._gone()
+            raise self._failed(self._gone())
         asked = {
             "shared": [int(token) for token in shared],
             "prompts": [[prompt.padding, list(prompt.tokens)] for prompt in prompts],
             "max_tokens": max_tokens,
             "all_steps": all_steps,
         }
-        found = self._ask("/answers", asked)
+        found, gone = self._try(asked)
+        if gone is not None:
+            raise self._failed(gone)
         if found["digest"] != self.probe:
             raise self._changed()
         return [Written(str(one["text"]), tuple(one["tokens"]), bool(one["ended"])) for one in found["answers"]]
 
+    def _try(self, asked: dict[str, Any]) -> tuple[dict[str, Any], ServerGone | None]:
+        # The failure is returned and not raised, so that its frames have no rows.
+        try:
+            return self._ask("/answers", asked), None
+        except ServerGone as error:
+            return {}, error
+
     def _describe(self) -> dict[str, Any]:
-        return self._ask("/model", None)
+        about = self._ask("/model", None)
+        if not set(about) >= _ABOUT:
+            raise ServerGone(f"What answers at {self._endpoint} is no model worker. Give the socket of one.")
+        return about
 
     def _ask(self, path: str, body: object) -> dict[str, Any]:
         status: int | None = None
@@ -119,19 +145,23 @@ class WorkerModel(WholeAnswers):
             return reply.content
         self._stopped = True
         if status in (401, 403):
-            raise UsageError(f"The model worker at {self._endpoint} refuses the key. Set {KEY} as the worker has it.")
+            raise KeyRefused(f"The model worker at {self._endpoint} refuses the key. Set {KEY} as the worker has it.")
         raise self._gone(status)
 
     def _gone(self, status: int | None = None) -> ServerGone:
         name = f"{self.name} " if hasattr(self, "name") else ""
         how = "stopped, or none runs" if status is None else f"failed (status {status})"
         return ServerGone(
-            f"The model worker at {self._endpoint} {how}. No answer was released; what was charged stays charged. "
+            f"The model worker at {self._endpoint} {how}. "
             f"Start it, and ask again: discreet serve-model {name}--socket {self._endpoint.host}"
         )
 
-    def _changed(self) -> DiscreetError:
-        return DiscreetError(
+    @staticmethod
+    def _failed(gone: ServerGone) -> ServerGone:
+        return ServerGone(f"{gone} {FAILED}")
+
+    def _changed(self) -> EngineFailed:
+        return EngineFailed(
             f"The model worker at {self._endpoint} was started again, and computes otherwise than before: it has "
             "another model or another machine. Open the vault again."
         )

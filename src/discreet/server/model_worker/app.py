@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
@@ -20,6 +21,9 @@ def create_app(model: VotingModel) -> FastAPI:
     app = FastAPI(title="discreet model worker", docs_url=None, redoc_url=None, openapi_url=None)
     app.include_router(openai_routes(serving))
     app.include_router(exact_routes(serving))
+
+    # A page of the web that points its own name at this machine has another Host. "[" begins an address of IPv6.
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=["localhost", "127.0.0.1", "["])
 
     @app.middleware("http")
     async def check(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:

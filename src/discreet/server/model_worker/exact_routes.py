@@ -7,10 +7,13 @@ from pydantic import BaseModel
 from starlette.requests import Request
 
 from discreet.generation.model import Prompt
+from discreet.server.model_worker.served_model import ServedModel
 from discreet.server.model_worker.serving import Refusal, Serving
 
 MOST_TOKENS = 4096
 """The longest answer."""
+MOST_ROWS = 1024
+"""The most rows of a question."""
 
 
 class Texts(BaseModel):
@@ -51,7 +54,7 @@ def exact_routes(serving: Serving) -> APIRouter:
 
     @routes.post("/encode")
     def encode(asked: Texts) -> dict[str, Any]:
-        return {"tokens": [model.encode(text) for text in asked.texts]}
+        return {"tokens": [_encoded_or_none(model, text) for text in asked.texts]}
 
     @routes.post("/decode")
     def decode(asked: Tokens) -> dict[str, Any]:
@@ -75,6 +78,14 @@ def exact_routes(serving: Serving) -> APIRouter:
     return routes
 
 
+def _encoded_or_none(model: ServedModel, text: str) -> list[int] | None:
+    """Return the tokens of a text; None if the tokenizer fails with it, as the asker's own would."""
+    try:
+        return model.encode(text)
+    except Exception:
+        return None
+
+
 def check_rows(serving: Serving, shared: list[int], prompts: list[Prompt], max_tokens: int) -> None:
     """Refuse rows that the model cannot read.
 
@@ -83,6 +94,8 @@ def check_rows(serving: Serving, shared: list[int], prompts: list[Prompt], max_t
     """
     model = serving.model
     lengths = {len(prompt.tokens) for prompt in prompts}
+    if not all(0 <= prompt.padding <= len(prompt.tokens) for prompt in prompts) or len(prompts) > MOST_ROWS:
+        raise Refusal(f"The padding of a row is in the row, and there are at most {MOST_ROWS} rows.")
     if len(lengths) != 1 or not 1 <= max_tokens <= MOST_TOKENS:
         raise Refusal(f"Rows have one length, and at most {MOST_TOKENS} tokens are written.")
     if len(shared) + max(lengths) + max_tokens > model.context_length:

@@ -7,6 +7,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import uvicorn
@@ -16,6 +17,8 @@ from discreet.errors import UsageError
 
 _PATIENCE = 5
 """Seconds in which requests may end after a signal."""
+_WAITING = 128
+"""Connections that wait while the model is loaded."""
 
 
 def bind_socket(path: Path) -> socket.socket:
@@ -30,11 +33,21 @@ def bind_socket(path: Path) -> socket.socket:
         if path.is_socket():
             _remove_stale(path)
         listener.bind(str(path))
+        listener.listen(_WAITING)  # a second worker sees at once that this one has the path
     except OSError as error:
         raise UsageError(f"No socket can be made at {path}: {error.strerror or error}. Give another path.") from None
     finally:
         os.umask(before)
     return listener
+
+
+def remove_socket(path: Path, listener: socket.socket) -> None:
+    """Remove the path of a socket, unless another worker has it by now."""
+    with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        listener.close()
+        probe.connect(str(path))
+        return  # another worker listens there
+    path.unlink(missing_ok=True)
 
 
 def bind_port(host: str, port: int) -> socket.socket:
@@ -53,6 +66,7 @@ def bind_port(host: str, port: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
+        listener.listen(_WAITING)
     except OSError as error:
         raise UsageError(f"Port {port} of {host} cannot be used: {error.strerror}. Give another one.") from None
     return listener
@@ -61,7 +75,6 @@ def bind_port(host: str, port: int) -> socket.socket:
 def serve(app: FastAPI, listener: socket.socket, on_ready: Callable[[], None] = lambda: None) -> int:
     """Serve until a signal; return the exit code."""
     _quiet()
-    listener.listen(128)
     config = uvicorn.Config(
         app,
         access_log=False,

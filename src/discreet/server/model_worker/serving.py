@@ -2,13 +2,12 @@
 
 import asyncio
 import hmac
-import os
 from collections.abc import Callable
 from typing import TypeVar
 
 from starlette.requests import Request
 
-from discreet.generation.remote.endpoint import KEY
+from discreet.generation.remote.endpoint import KEY, read_key
 from discreet.server.model_worker.served_model import ServedModel
 from discreet.server.model_worker.turns import JobFailed, Turns
 
@@ -31,7 +30,7 @@ class Serving:
     def __init__(self, model: ServedModel) -> None:
         self.model = model
         self._turns = Turns()
-        self._key = os.environ.get(KEY, "")
+        self._key = read_key()
 
     def check_key(self, request: Request) -> None:
         """Refuse a request without the key, if the worker has one.
