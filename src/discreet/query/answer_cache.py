@@ -12,7 +12,7 @@ VAULT/history.jsonl   one release a line, in their order of time
 import json
 import os
 from base64 import b64decode, b64encode
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from threading import Lock
@@ -162,16 +162,17 @@ class AnswerCache:
         """Return all releases in their order of time. Skip lines that a crash cut off, and lines of later versions."""
         return [line.released for line in self._look().lines]
 
-    def same(self, question: str, choices: Sequence[str] = (), way: str = "") -> Released | None:
+    def same(self, question: str, choices: Sequence[str] = (), way: str = "", former: str = "") -> Released | None:
         """Return the latest answer to the same question. Ignore case, punctuation and words without meaning.
 
         The answer has the same `choices`. If there is no answer, return the "no answer" to the question in the same
-        `way`.
+        `way`, or in the `former` one: the same in the writing of an earlier version.
         """
+        ways = {way, former or way}
         wanted, chosen = essence(question), sorted(choices)
         alike = self._look().asked.get(wanted, []) if wanted else []
         found = [one for one in reversed(alike) if sorted(one.choices) == chosen]
-        answers, nothings = (one for one in found if one.is_answer), (one for one in found if _is_nothing(one, way))
+        answers, nothings = (one for one in found if one.is_answer), (one for one in found if _is_nothing(one, ways))
         return next(answers, None) or next(nothings, None)
 
     def apart(self, parts: Sequence[str]) -> Released | None:
@@ -246,8 +247,8 @@ def as_record(released: Sequence[Released]) -> str:
     return " ".join(f"{one.question} {one.answer}".strip() for one in released)
 
 
-def _is_nothing(released: Released, way: str) -> bool:
-    return not released.is_answer and released.way == way
+def _is_nothing(released: Released, ways: Collection[str]) -> bool:
+    return not released.is_answer and released.way in ways
 
 
 def _parsed(line: str) -> Released | None:
