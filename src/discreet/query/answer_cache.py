@@ -57,6 +57,7 @@ class Released:
         parts: the parameters of a statistic that say what it is about.
         time: the moment of the release, UTC; empty if it is not known.
         epsilon: what the release cost any one unit at most; None if it is not known.
+        asked: what set the statistic apart before a schema named its attribute; empty if it is `choices`.
     """
 
     question: str
@@ -76,6 +77,7 @@ class Released:
     parts: dict[str, Any] | None = None
     time: str = ""
     epsilon: float | None = None
+    asked: tuple[str, ...] = ()
 
     @property
     def moments(self) -> tuple[str, ...]:
@@ -176,11 +178,9 @@ class AnswerCache:
         return next(answers, None) or next(nothings, None)
 
     def apart(self, parts: Sequence[str]) -> Released | None:
-        """Return the latest statistic of the same parts, in any words."""
-        lines = reversed(self._look().lines)
-        return next(
-            (one.released for one in lines if one.released.table and list(one.released.choices) == list(parts)), None
-        )
+        """Return the latest statistic of the same parts, in any words: the parts that were released, or asked for."""
+        wanted, tables = list(parts), (one.released for one in reversed(self._look().lines) if one.released.table)
+        return next((one for one in tables if wanted in (list(one.choices), list(one.asked))), None)
 
     def related(self, question: str, count: int, similarity: float, *, others: bool = False) -> list[Released]:
         """Return the answers to the nearest questions above a similarity, nearest first, one for each question.
@@ -267,7 +267,7 @@ def _fits(found: Released) -> bool:
     """Return whether the values in a line have the right types. A damaged file may hold valid JSON."""
     about = (found.question, found.answer, found.stopped, found.algorithm)
     texts = (*about, found.vector, found.public_text, found.way, found.time)
-    several = (found.choices, found.released)
+    several = (found.choices, found.released, found.asked)
     return (
         all(isinstance(one, str) for one in texts)
         and found.stopped in get_args(Stopped)

@@ -38,7 +38,7 @@ def find_released(history: AnswerCache, question: str, algorithm: Algorithm) -> 
 def fingerprint(algorithm: Algorithm) -> str:
     """Return a short hash of the algorithm and its parameters: public.
 
-    A statistic had no language before, and one without is written as it was then: its old releases are found.
+    A statistic had no language before, and one without has the former hash: its old releases are found.
     """
     return _hash(_without_language(algorithm) if isinstance(algorithm, Statistic) else repr(algorithm))
 
@@ -68,9 +68,12 @@ def public_record(related: Sequence[Released], texts: PublicTexts | None, questi
     return " ".join(part for part in parts if part)
 
 
-def keep_answer(history: AnswerCache, question: str, algorithm: Algorithm, answer: Answer) -> Answer:
+def keep_answer(
+    history: AnswerCache, question: str, algorithm: Algorithm, answer: Answer, asked: Algorithm | None = None
+) -> Answer:
     """Keep a release and return the answer. An answer that could not be written is nevertheless paid and released.
 
+    It is found by the algorithm, and by the one that was `asked` before a schema named its attribute.
     "No answer" is also kept. A useless answer is not kept, since it would be repeated for ever.
     """
     said = answer.stopped != NOTHING and not answer.table  # a number always says something
@@ -78,7 +81,8 @@ def keep_answer(history: AnswerCache, question: str, algorithm: Algorithm, answe
     if why:
         return replace(answer, useless=why)
     try:
-        history.add(_as_released(question, algorithm, answer))
+        released = _as_released(question, algorithm, answer)
+        history.add(replace(released, asked=asked.set_apart) if asked and asked != algorithm else released)
     except StoreError:
         return replace(answer, kept=False)
     return answer
