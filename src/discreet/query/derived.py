@@ -4,7 +4,7 @@ Differential privacy is closed under post-processing. A released statistic count
 (`algorithms.statistics.regions`). A number that is asked for is the sum of some of these counts, or the difference:
 the units of which A does not hold are all units without those of which it holds. What is found depends on the question
 and on the releases alone. So it reveals nothing of the documents, not even whether they changed between two releases:
-numbers of different days are about the documents of these days, and the answer names them.
+numbers of different moments are about the documents of these moments, and the answer names them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,6 +25,7 @@ from discreet.algorithms.statistics.widened import Key, Widened, key_of, minus
 from discreet.errors import DiscreetError, UsageError
 from discreet.query.answer_cache import Released
 from discreet.query.statistics import KINDS
+from discreet.query.words import minutes
 
 Cell = tuple[int, int]
 """A released count: the number of its release, and of its cell."""
@@ -119,6 +120,7 @@ class _Releases:
             counted = Widened(counted.counts, counted.deviations, counted.gaussian, checked)
         text, table = _say(statistic, counted, weights)
         of = tuple(self._counted[number][0] for number in sorted({number for number, _ in cells}))
+        text = f"{text} {_combines(of)}" if len(of) > 1 else text
         return Derived(question, text, "end", statistic.name, 0, table=tuple(map(asdict, table)), of=of)
 
     def _sum(self, region: Region) -> Sum | None:
@@ -156,6 +158,13 @@ class _Releases:
             tuple(one.deviations[cell] for one, cell in found),
             tuple(one.laws[cell] for one, cell in found),
         )
+
+
+def _combines(of: Sequence[Released]) -> str:
+    """Return a sentence that says of which moments the counts of an answer are."""
+    moments = " and ".join(minutes(moment for one in of for moment in one.moments))
+    when = f", of {moments} (UTC)" if moments else ""
+    return f"It combines {len(of)} releases{when}: if documents changed between them, ask anew (--anew)."
 
 
 def _plus(one: Sum, other: Sum, sign: int) -> Sum:

@@ -12,7 +12,7 @@ from discreet.algorithms.statistics.statistic import Statistic
 from discreet.errors import StoreError, UsageError
 from discreet.privacy.filter import released_before
 from discreet.query.answer_cache import NOTHING, AnswerCache, Released, as_record
-from discreet.query.derived import derive, widened
+from discreet.query.derived import Derived, derive, widened
 from discreet.query.useless import useless
 from discreet.retrieval.public import PublicTexts
 
@@ -101,7 +101,8 @@ def repeat_answer(known: Released, unit: str) -> Answer:
         public_text=known.public_text,
     )
     receipt = replace(released_before(unit), reused=max(1, len(known.moments)))
-    return replace(Answer.of(generated, known.algorithm, receipt), released_at=known.moments)
+    follows = isinstance(known, Derived)
+    return replace(Answer.of(generated, known.algorithm, receipt), released_at=known.moments, follows=follows)
 
 
 def widen_answer(

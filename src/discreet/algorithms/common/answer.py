@@ -175,6 +175,7 @@ class Answer(GeneratedAnswer):
         useless: the reason, by public rules, why the released answer has no content; empty otherwise.
         kept: false if the answer could not be stored for free repetition.
         released_at: the moments of the earlier releases that the answer repeats or follows from, if it was free.
+        follows: whether it follows from other releases; false if it is one of them again.
     """
 
     algorithm: str = ""
@@ -184,6 +185,7 @@ class Answer(GeneratedAnswer):
     useless: str = ""
     kept: bool = True
     released_at: tuple[str, ...] = ()
+    follows: bool = False
 
     @classmethod
     def of(
