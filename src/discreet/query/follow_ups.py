@@ -103,7 +103,7 @@ def one_question(questions: Sequence[str], unit: str = "", fields: Sequence[str]
 
 
 def is_doubtful(question: str, earlier: str, unit: str = "", fields: Sequence[str] = ()) -> bool:
-    """Return whether a question goes on with an earlier one for a statistic, and the rules make no question of both.
+    """Return whether a question refers to an earlier one for a statistic, and the rules make no question of both.
 
     A model may guess what was meant. But a statistic is paid, so its question is to be certain.
     """
