@@ -12,11 +12,11 @@ VAULT/history.jsonl   one release a line, in their order of time
 import json
 import os
 from base64 import b64decode, b64encode
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from threading import Lock
-from typing import Any, BinaryIO, get_args
+from typing import Any, BinaryIO, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,9 @@ _LAST = 4096
 """Bytes by which a file is recognised."""
 NOTHING = "public"
 """The reason of the end of "no answer"."""
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -113,6 +116,7 @@ class _Read:
         last: the bytes before `end`: another file in its place has others.
         lines: in their order.
         asked: their releases by the essence of the question.
+        made: what was made of all releases, with the number of them.
     """
 
     state: tuple[int, ...] = ()
@@ -120,6 +124,7 @@ class _Read:
     last: bytes = b""
     lines: list[_Line] = field(default_factory=list)
     asked: dict[tuple[str, ...], list[Released]] = field(default_factory=dict)
+    made: dict[Callable[[list[Released]], Any], tuple[int, Any]] = field(default_factory=dict)
 
     def is_start_of(self, file: BinaryIO, state: tuple[int, ...]) -> bool:
         """Return whether a file is the one that was read, with more lines."""
@@ -163,6 +168,16 @@ class AnswerCache:
     def all(self) -> list[Released]:
         """Return all releases in their order of time. Skip lines that a crash cut off, and lines of later versions."""
         return [line.released for line in self._look().lines]
+
+    def made_of_all(self, make: Callable[[list[Released]], T]) -> T:
+        """Return what `make` returns for all releases. It is made once for as many lines."""
+        read = self._look()
+        number, made = read.made.get(make, (-1, None))
+        if number != len(read.lines):
+            number, made = len(read.lines), make([line.released for line in read.lines])
+            read.made[make] = number, made
+        found: T = made
+        return found
 
     def same(self, question: str, choices: Sequence[str] = (), way: str = "", former: str = "") -> Released | None:
         """Return the latest answer to the same question. Ignore case, punctuation and words without meaning.

@@ -49,16 +49,20 @@ class Derived(Released):
         return tuple(moment for one in self.of for moment in one.moments)
 
 
-def derive(releases: Iterable[Released], question: str, statistic: Statistic) -> Derived | None:
+def derive(releases: "Iterable[Released] | Releases", question: str, statistic: Statistic) -> Derived | None:
     """Return the answer that follows from releases; None if none does. No document has any influence."""
-    return _Releases(releases).answer(question, statistic)
+    return _counts_of(releases).answer(question, statistic)
 
 
 def widened(
-    releases: Iterable[Released], question: str, statistic: Statistic, sample: LabelledSample
+    releases: "Iterable[Released] | Releases", question: str, statistic: Statistic, sample: LabelledSample
 ) -> Derived | None:
     """Return the answer that follows from releases, with intervals that cover what phrases get wrong as well."""
-    return _Releases(releases).answer(question, statistic, sample)
+    return _counts_of(releases).answer(question, statistic, sample)
+
+
+def _counts_of(releases: "Iterable[Released] | Releases") -> "Releases":
+    return releases if isinstance(releases, Releases) else Releases(releases)
 
 
 def check_sample(statistic: Algorithm, sample: LabelledSample) -> None:
@@ -86,7 +90,7 @@ def statistic_of(released: Released) -> Statistic | None:
         return None  # a damaged line, or one of another version
 
 
-class _Releases:
+class Releases:
     """The counts of released statistics, by the regions that they count."""
 
     def __init__(self, releases: Iterable[Released]) -> None:
@@ -104,7 +108,7 @@ class _Releases:
                 self._direct[region] = {(number, cell): weight for cell, weight in cells.items()}
 
     def answer(self, question: str, statistic: Statistic, sample: LabelledSample | None = None) -> Derived | None:
-        """Return the answer to a statistic; with a sample, its intervals cover what phrases get wrong, too."""
+        """Return the answer to a statistic, or None; with a sample, its intervals cover what phrases get wrong, too."""
         asked = asked_of(statistic)
         tests = Population((), statistic.members.fields)
         sums = [self._sum(region_of(tests, *phrases)) for phrases in asked]

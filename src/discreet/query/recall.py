@@ -12,7 +12,7 @@ from discreet.algorithms.statistics.statistic import Statistic
 from discreet.errors import StoreError, UsageError
 from discreet.privacy.filter import released_before
 from discreet.query.answer_cache import NOTHING, AnswerCache, Released, as_record
-from discreet.query.derived import Derived, derive, widened
+from discreet.query.derived import Derived, Releases, derive, widened
 from discreet.query.useless import useless
 from discreet.retrieval.public import PublicTexts
 
@@ -26,7 +26,7 @@ def find_released(history: AnswerCache, question: str, algorithm: Algorithm) -> 
     A statistic is the same if its parts are, in other words of the question, too. Or it follows from other ones.
     """
     if isinstance(algorithm, Statistic):
-        found = history.apart(algorithm.set_apart) or derive(history.all(), question, algorithm)
+        found = history.apart(algorithm.set_apart) or derive(history.made_of_all(Releases), question, algorithm)
         if found is not None:
             return found
     known = history.same(question, algorithm.set_apart, fingerprint(algorithm), _between(algorithm))
@@ -114,7 +114,7 @@ def widen_answer(
         UsageError: if an earlier release has no counts.
     """
     own = _as_released(question, statistic, answer) if answer.counts else history.apart(statistic.set_apart)
-    found = widened([own] if own else history.all(), question, statistic, sample)
+    found = widened([own] if own else history.made_of_all(Releases), question, statistic, sample)
     if found is None:
         raise UsageError("This was released by an older version, which kept no counts. Ask anew, and pay: --anew.")
     return replace(answer, text=found.answer, table=tuple(Figure(**one) for one in found.table))
