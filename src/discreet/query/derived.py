@@ -123,6 +123,8 @@ class Releases:
             checked = {key: sample.check(phrases) for key, phrases in _checked(statistic, asked, weights)}
             counted = Widened(counted.counts, counted.deviations, counted.gaussian, checked)
         text, table = _say(statistic, counted, weights)
+        if sample is not None and any(one.pooled for one in checked.values()):
+            text = f"{text} {_POOLED}"
         of = tuple(self._counted[number][0] for number in sorted({number for number, _ in cells}))
         text = f"{text} {_combines(of)}" if len(of) > 1 else text
         return Derived(question, text, "end", statistic.name, 0, table=tuple(map(asdict, table)), of=of)
@@ -179,6 +181,10 @@ def _plus(one: Sum, other: Sum, sign: int) -> Sum:
 
 
 Phrases = tuple[Phrase, ...]
+_POOLED = (
+    "The labelled sample says too little of these conditions alone, so the interval is an estimate from the errors of "
+    "all its conditions together."
+)
 
 
 def asked_of(statistic: Statistic) -> list[Phrases]:
