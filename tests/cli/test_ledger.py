@@ -77,6 +77,19 @@ def test_line_of_an_older_version_is_shown_with_what_is_known(tmp_path: Path) ->
     assert "[b]is" in shown.stdout
 
 
+def test_older_line_has_its_tests_and_its_dates(tmp_path: Path) -> None:
+    vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-6, embedder="hashing", unit_field="patient")
+    parts = ("population=hand", "where=('floor=a', 'age>=60')", "condition=fever", "since=2026-01", "until=2026-03")
+    for where in (parts[1], "where=('floor=a', ", "where=7"):
+        choices = tuple(where if one == parts[1] else one for one in parts)
+        vault.history.add(Released(f"By {where}?", "About 3.", "end", "trend", 0, choices=("trend", *choices)))
+    sound, broken, odd = json.loads(run("ledger", str(vault.path), "--json").stdout)["releases"]
+    assert sound["population"] == "hand, floor=a, age>=60"
+    assert sound["condition"] == "fever, since 2026-01, until 2026-03"
+    assert broken["population"] == "hand, ('floor=a', "
+    assert odd["population"] == "hand, 7"
+
+
 def test_vault_without_a_history_says_so(tmp_path: Path) -> None:
     Vault.create(tmp_path / "v", epsilon=20, delta=1e-6, embedder="hashing", history=False)
     assert "keeps no released answers" in run("ledger", str(tmp_path / "v")).stdout

@@ -49,6 +49,22 @@ def test_a_question_of_nothing_is_not_known(history: AnswerCache) -> None:
     assert history.same("Is it the?") is None
 
 
+def test_all_releases_are_read_into_one_thing_once(history: AnswerCache) -> None:
+    """It is made anew after each new line, and of no line alone."""
+    made = list[int]()
+
+    def make(releases: list[Released]) -> int:
+        made.append(len(releases))
+        return len(releases)
+
+    assert history.made_of_all(make) == history.made_of_all(make) == 0
+    history.add(released("Why now?", "first"))
+    assert history.made_of_all(make) == history.made_of_all(make) == 1
+    history.add(released("Why then?", "second"))
+    assert history.made_of_all(make) == history.made_of_all(make) == 2
+    assert made[-2:] == [1, 2]
+
+
 def test_the_latest_answer_counts_and_a_torn_line_is_passed_over(history: AnswerCache, tmp_path: Path) -> None:
     history.add(released("Why now?", "first"))
     history.add(released("Why now?", "second"))

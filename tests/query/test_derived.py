@@ -109,6 +109,24 @@ def test_latest_release_counts_and_both_days_are_named() -> None:
     assert found.moments == ("2026-03-01T10:00:00+00:00", "2026-03-01")
 
 
+def test_answer_of_several_releases_names_the_minutes() -> None:
+    """Between them, documents may have changed, so that the number may be one of neither moment."""
+    later = released(Count(condition=HAND), (200,), time="2026-03-01T11:40:59+00:00")
+    found = derive([ALL, later], "q", Share(condition=HAND))
+    assert found is not None
+    assert "It combines 2 releases, of 2026-03-01 10:00 and 2026-03-01 11:40 (UTC): if documents" in found.answer
+    alone = derive([SHARE], "q", Count(condition=HAND))
+    assert alone is not None
+    assert "combines" not in alone.answer
+
+
+def test_moments_that_are_not_known_are_not_named() -> None:
+    old = released(Count(condition=HAND), (200,), time="")
+    found = derive([released(Count(), (900,), time=""), old], "q", Share(condition=HAND))
+    assert found is not None
+    assert "It combines 2 releases: if" in found.answer
+
+
 def test_noise_that_two_numbers_share_is_taken_once() -> None:
     """The population of a share without those of whom it holds has the noise of one count."""
     found = derive([SHARE], "q", Count(population=HAND, condition=THUMBS, negated=True))
@@ -176,6 +194,8 @@ def test_complement_is_answered_free_and_added_documents_change_nothing(tmp_path
     assert first.table == second.table
     assert first.table[0].value == pytest.approx(max(0, paid.table[2].value - paid.table[1].value), abs=1e-9)
     assert first.released_at == second.released_at != ()
+    assert first.follows
+    assert not vault.ask("What share of patients with Winter Hand have numb thumbs?").follows
     assert first.receipt is not None
     assert first.receipt.payment == "nobody"
     assert list(vault.ledger.unit_balances()) == spent

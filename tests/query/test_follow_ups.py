@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.query.follow_ups import is_follow_up, one_question, stand_alone
+from discreet.query.follow_ups import is_doubtful, is_follow_up, one_question, stand_alone
 from tests.query.request_wordings import COMPARISONS, COUNTS, LISTS, SHARES, TRENDS, TYPICAL
 
 COUNT = "How many patients have Winter Hand?"
@@ -66,6 +66,37 @@ def test_two_questions_make_one(earlier: str, question: str, made: str | None) -
 )
 def test_in_doubt_no_question_is_made(earlier: str, question: str) -> None:
     assert stand_alone(question, earlier, "patient") == ""
+
+
+@pytest.mark.parametrize(
+    "question",
+    "And the rest?|And of the others?|And for the whole?|And by ward?|And per ward?|And yesterday?|And today?"
+    "|And in 2024?|And men over 60?"
+    "|What about none?|And wtih Glass Knee?|And the median?|And 60?|And of those over 60?|And how many don't?"
+    "|And last year?|And in the north?|And everyone?|And in men over 60?|And older ones?|And without fever?".split("|"),
+)
+def test_doubtful_follow_up_of_a_count_is_known(question: str) -> None:
+    assert stand_alone(question, COUNT, "patient", ["ward"]) == ""
+    assert is_doubtful(question, COUNT, "patient", ["ward"])
+
+
+@pytest.mark.parametrize(
+    ("question", "earlier"),
+    [
+        ("And with Glass Knee?", COUNT),
+        ("How many patients have fever?", COUNT),
+        ("And what is the treatment for Glass Knee?", COUNT),
+        ("What helps against fever?", COUNT),
+        ("And the rest?", FACT),
+    ],
+)
+def test_question_is_not_doubtful(question: str, earlier: str) -> None:
+    assert not is_doubtful(question, earlier, "patient")
+
+
+def test_preposition_of_the_earlier_question_may_come_again() -> None:
+    earlier = "How many patients live in the north?"
+    assert stand_alone("And in the south?", earlier, "patient") in ("", "How many patients live in the south?")
 
 
 @pytest.mark.parametrize("question", [one[1] for part in (COUNTS, SHARES, LISTS, COMPARISONS) for one in part])

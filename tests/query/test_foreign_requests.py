@@ -149,3 +149,39 @@ def test_long_foreign_text_is_parsed_at_once(start: str, word: str) -> None:
     before = time.process_time()
     foreign_request((start + word * 300)[:299], "patient")
     assert time.process_time() - before < 1
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Wie viele Patienten haben weder Fieber noch Husten?",
+        "Wie viele Patienten haben Fieber, aber keinen Husten?",
+        "Wie viele Patienten haben Fieber und keinen Husten?",
+        "Wie viele Patienten haben Fieber ohne Husten?",
+        "¿Cuántos pacientes tienen fiebre pero no tos?",
+        "¿Cuántos pacientes no tienen ni fiebre ni tos?",
+        "Combien de patients ont de la fièvre mais pas de toux ?",
+        "Combien de patients ont de la fièvre sans toux ?",
+    ],
+)
+def test_two_things_of_which_one_is_denied_are_refused(question: str) -> None:
+    request = request_of(question, "patient")
+    assert request is not None
+    with pytest.raises(CannotAnswer, match="is two things"):
+        build_statistic(request, SETTINGS, {})
+
+
+@pytest.mark.parametrize(
+    ("question", "population", "condition", "negated"),
+    [
+        ("Wie viele Patienten mit Fieber haben keinen Husten?", "Fieber", "Husten", True),
+        ("Wie viele Patienten ohne Fieber haben Husten?", "ohne Fieber", "Husten", False),
+        ("Combien de patients avec de la fièvre n'ont pas de toux ?", "fièvre", "toux", True),
+        ("¿Cuántos pacientes con fiebre no tienen tos?", "fiebre", "tos", True),
+    ],
+)
+def test_set_and_denied_condition_are_exact(question: str, population: str, condition: str, negated: bool) -> None:
+    request = request_of(question, "patient")
+    assert request is not None
+    assert (request.population, request.condition, request.negated) == (population, condition, negated)
+    assert build_statistic(request, SETTINGS, {}).parts["condition"] == condition

@@ -258,3 +258,31 @@ def test_long_text_is_parsed_at_once(start: str, word: str, size: int) -> None:
 )
 def test_summaries(question: str, request_: Request | None) -> None:
     assert request_of(question, "patient") == request_
+
+
+@pytest.mark.parametrize(
+    ("question", "population", "groups"),
+    [
+        ("How many more women than men have fever?", "fever", ("women", "men")),
+        ("How many fewer women than men have fever?", "fever", ("men", "women")),
+        ("Do more women than men have fever?", "fever", ("women", "men")),
+        ("How many more patients with asthma than with flu have fever?", "fever", ("asthma", "flu")),
+        ("Are there more patients with fever than with cough?", "", ("fever", "cough")),
+    ],
+)
+def test_difference_of_two_sets_is_understood(question: str, population: str, groups: tuple[str, str]) -> None:
+    assert request_of(question, "patient") == Request("difference", population, groups=groups)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How many more patients have fever than we thought?",
+        "How many more patients have fever than anyone said?",
+        "How many more patients have fever than doctors believe?",
+        "How many more patients have fever than people expected?",
+        "How many more patients had fever in 2024 than in 2023?",
+    ],
+)
+def test_comparison_with_no_second_set_is_no_request(question: str) -> None:
+    assert request_of(question, "patient") is None

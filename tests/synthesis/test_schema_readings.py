@@ -1,6 +1,7 @@
 """Readings under a schema: asked for, grounded in the text, another schema again; lists and votes that rest on them."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -387,3 +388,49 @@ def test_command_names_what_is_wrong_with_a_schema(vault: Vault, tmp_path: Path)
     assert "unknown key 'typ'" in found.output.replace("\n", " ")
     assert run("read", vault.path, "--schema", tmp_path / "nothing.json").exit_code == 2
     assert run("read", vault.path, "--schema", path, "--propose-schema", path).exit_code == 2
+
+
+# -- what was released before ------------------------------------------------------------------------------------------
+
+WARDS = AttributeSchema.parse({"attributes": [{"name": "ward"}, {"name": "seen", "words": ["diagnosis"]}]})
+
+
+def test_released_list_stays_under_another_schema(read: Vault) -> None:
+    """It was asked with a word of the schema; the next schema lacks it, or means another attribute by it."""
+    question, lost = "What are the most common diagnoses?", "List the diseases"
+    named, called = ListValues(attribute="disease"), ListValues(attribute="diagnosis")
+    paid = read.ask(lost, named)
+    again = read.ask(question, called)
+    assert again.table == paid.table
+    spent = list(read.ledger.unit_balances())
+    read.read(schema=WARDS)
+    found = read.ask(lost, named)
+    assert found.table == paid.table
+    assert read.price(lost, named) == 0
+    assert list(read.ledger.unit_balances()) == spent
+
+
+def test_released_list_is_found_as_it_was_asked(read: Vault) -> None:
+    question, called = "What are the most common diagnoses?", ListValues(attribute="diagnosis")
+    paid = read.ask(question, called)
+    read.read(schema=WARDS)
+    assert read.ask(question, called).table == paid.table
+    assert read.price(question, called) == 0
+
+
+def test_list_that_was_not_released_is_refused(read: Vault) -> None:
+    read.read(schema=WARDS)
+    with pytest.raises(CannotAnswer, match="none of these"):
+        read.ask("List the ages", ListValues(attribute="age"))
+
+
+def test_released_list_needs_no_readings(read: Vault) -> None:
+    question, called = "What are the most common diagnoses?", ListValues(attribute="diagnosis")
+    paid = read.ask(question, called)
+    shutil.rmtree(read.path / "readings")
+    opened = Vault.open(read.path)
+    assert not opened.components.readings.complete
+    assert opened.ask(question, called).table == paid.table
+    given = ["--algorithm", "list", "--param", "attribute=diagnosis"]
+    shown = CliRunner().invoke(app, ["ask", str(read.path), question, *given])
+    assert shown.exit_code == 0, shown.output

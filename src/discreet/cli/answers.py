@@ -2,7 +2,7 @@
 
 from discreet.algorithms.common.answer import Answer
 from discreet.cli.output import counted, err, out
-from discreet.query.words import nothing_released, unit_word
+from discreet.query.words import minutes, nothing_released, unit_word
 
 
 def print_answer(answer: Answer, *, show_public: bool = False, verbose: bool = False) -> None:
@@ -78,12 +78,12 @@ def print_receipt(answer: Answer, *, verbose: bool = False) -> None:
 
 
 def _why_free(answer: Answer) -> str:
-    """Return why an answer cost nothing, with the days of the releases that it repeats or follows from."""
+    """Return why an answer cost nothing, with the moments of the releases that it repeats or follows from."""
     if answer.receipt is None or not answer.receipt.reused:
         return "the answer comes from public texts"
-    days = sorted({moment[:10] for moment in answer.released_at})
-    when = f" on {' and '.join(days)}" if days else ""
-    if answer.table and when:
+    moments = minutes(answer.released_at)
+    when = f" on {' and '.join(moments)} (UTC)" if moments else ""
+    if answer.follows:
         return f"it follows from what was released{when} (--anew asks again and charges)"
     return f"this answer was released before{when} (--anew asks and charges again)"
 

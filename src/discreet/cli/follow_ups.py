@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from discreet.cli.output import err
 from discreet.errors import CannotAnswer
-from discreet.query.follow_ups import is_follow_up, stand_alone
+from discreet.query.follow_ups import is_doubtful, is_follow_up, stand_alone
 from discreet.server.keeper.condensing import condense
 from discreet.server.wire import LONGEST_TURN, MOST_TURNS, Turn
 from discreet.vault import Vault
@@ -32,6 +32,8 @@ def complete(vault: Vault, question: str, turns: Sequence[Turn]) -> str:
     unit, fields = vault.settings.unit_field, tuple(vault.settings.fields)
     earlier = next((one.text for one in reversed(turns) if one.role == "user"), "")
     made = stand_alone(question, earlier, unit, fields) if earlier else ""
+    if earlier and is_doubtful(question, earlier, unit, fields):
+        raise CannotAnswer("follow-up", _UNCLEAR.format(earlier=earlier))
     if not made and not is_follow_up(question, unit):
         return question
     if not earlier:

@@ -81,7 +81,7 @@ class Chooser:
             found = self._statistic(question)
             if found is None:
                 usual(question)
-            else:
+            elif not self.vault.pipeline.has_released(question, found):
                 check_known(found, self.vault.settings, read=self.vault.components.readings.complete)
 
         return check

@@ -12,11 +12,11 @@ VAULT/history.jsonl   one release a line, in their order of time
 import json
 import os
 from base64 import b64decode, b64encode
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from threading import Lock
-from typing import Any, BinaryIO, get_args
+from typing import Any, BinaryIO, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,9 @@ _LAST = 4096
 """Bytes by which a file is recognised."""
 NOTHING = "public"
 """The reason of the end of "no answer"."""
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,7 @@ class Released:
         parts: the parameters of a statistic that say what it is about.
         time: the moment of the release, UTC; empty if it is not known.
         epsilon: what the release cost any one unit at most; None if it is not known.
+        asked: what set the statistic apart before a schema named its attribute; empty if it is `choices`.
     """
 
     question: str
@@ -76,6 +80,7 @@ class Released:
     parts: dict[str, Any] | None = None
     time: str = ""
     epsilon: float | None = None
+    asked: tuple[str, ...] = ()
 
     @property
     def moments(self) -> tuple[str, ...]:
@@ -111,6 +116,7 @@ class _Read:
         last: the bytes before `end`: another file in its place has others.
         lines: in their order.
         asked: their releases by the essence of the question.
+        made: what was made of all releases, with the number of them.
     """
 
     state: tuple[int, ...] = ()
@@ -118,6 +124,7 @@ class _Read:
     last: bytes = b""
     lines: list[_Line] = field(default_factory=list)
     asked: dict[tuple[str, ...], list[Released]] = field(default_factory=dict)
+    made: dict[Callable[[list[Released]], Any], tuple[int, Any]] = field(default_factory=dict)
 
     def is_start_of(self, file: BinaryIO, state: tuple[int, ...]) -> bool:
         """Return whether a file is the one that was read, with more lines."""
@@ -162,24 +169,33 @@ class AnswerCache:
         """Return all releases in their order of time. Skip lines that a crash cut off, and lines of later versions."""
         return [line.released for line in self._look().lines]
 
-    def same(self, question: str, choices: Sequence[str] = (), way: str = "") -> Released | None:
+    def made_of_all(self, make: Callable[[list[Released]], T]) -> T:
+        """Return what `make` returns for all releases. It is made once for as many lines."""
+        read = self._look()
+        number, made = read.made.get(make, (-1, None))
+        if number != len(read.lines):
+            number, made = len(read.lines), make([line.released for line in read.lines])
+            read.made[make] = number, made
+        found: T = made
+        return found
+
+    def same(self, question: str, choices: Sequence[str] = (), way: str = "", former: str = "") -> Released | None:
         """Return the latest answer to the same question. Ignore case, punctuation and words without meaning.
 
         The answer has the same `choices`. If there is no answer, return the "no answer" to the question in the same
-        `way`.
+        `way`, or in the `former` one: the same in the writing of an earlier version.
         """
+        ways = {way, former or way}
         wanted, chosen = essence(question), sorted(choices)
         alike = self._look().asked.get(wanted, []) if wanted else []
         found = [one for one in reversed(alike) if sorted(one.choices) == chosen]
-        answers, nothings = (one for one in found if one.is_answer), (one for one in found if _is_nothing(one, way))
+        answers, nothings = (one for one in found if one.is_answer), (one for one in found if _is_nothing(one, ways))
         return next(answers, None) or next(nothings, None)
 
     def apart(self, parts: Sequence[str]) -> Released | None:
-        """Return the latest statistic of the same parts, in any words."""
-        lines = reversed(self._look().lines)
-        return next(
-            (one.released for one in lines if one.released.table and list(one.released.choices) == list(parts)), None
-        )
+        """Return the latest statistic of the same parts, in any words: the parts that were released, or asked for."""
+        wanted, tables = list(parts), (one.released for one in reversed(self._look().lines) if one.released.table)
+        return next((one for one in tables if wanted in (list(one.choices), list(one.asked))), None)
 
     def related(self, question: str, count: int, similarity: float, *, others: bool = False) -> list[Released]:
         """Return the answers to the nearest questions above a similarity, nearest first, one for each question.
@@ -246,8 +262,8 @@ def as_record(released: Sequence[Released]) -> str:
     return " ".join(f"{one.question} {one.answer}".strip() for one in released)
 
 
-def _is_nothing(released: Released, way: str) -> bool:
-    return not released.is_answer and released.way == way
+def _is_nothing(released: Released, ways: Collection[str]) -> bool:
+    return not released.is_answer and released.way in ways
 
 
 def _parsed(line: str) -> Released | None:
@@ -266,7 +282,7 @@ def _fits(found: Released) -> bool:
     """Return whether the values in a line have the right types. A damaged file may hold valid JSON."""
     about = (found.question, found.answer, found.stopped, found.algorithm)
     texts = (*about, found.vector, found.public_text, found.way, found.time)
-    several = (found.choices, found.released)
+    several = (found.choices, found.released, found.asked)
     return (
         all(isinstance(one, str) for one in texts)
         and found.stopped in get_args(Stopped)

@@ -4,7 +4,7 @@ Differential privacy is closed under post-processing. A released statistic count
 (`algorithms.statistics.regions`). A number that is asked for is the sum of some of these counts, or the difference:
 the units of which A does not hold are all units without those of which it holds. What is found depends on the question
 and on the releases alone. So it reveals nothing of the documents, not even whether they changed between two releases:
-numbers of different days are about the documents of these days, and the answer names them.
+numbers of different moments are about the documents of these moments, and the answer names them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,6 +25,7 @@ from discreet.algorithms.statistics.widened import Key, Widened, key_of, minus
 from discreet.errors import DiscreetError, UsageError
 from discreet.query.answer_cache import Released
 from discreet.query.statistics import KINDS
+from discreet.query.words import minutes
 
 Cell = tuple[int, int]
 """A released count: the number of its release, and of its cell."""
@@ -48,16 +49,20 @@ class Derived(Released):
         return tuple(moment for one in self.of for moment in one.moments)
 
 
-def derive(releases: Iterable[Released], question: str, statistic: Statistic) -> Derived | None:
+def derive(releases: "Iterable[Released] | Releases", question: str, statistic: Statistic) -> Derived | None:
     """Return the answer that follows from releases; None if none does. No document has any influence."""
-    return _Releases(releases).answer(question, statistic)
+    return _counts_of(releases).answer(question, statistic)
 
 
 def widened(
-    releases: Iterable[Released], question: str, statistic: Statistic, sample: LabelledSample
+    releases: "Iterable[Released] | Releases", question: str, statistic: Statistic, sample: LabelledSample
 ) -> Derived | None:
     """Return the answer that follows from releases, with intervals that cover what phrases get wrong as well."""
-    return _Releases(releases).answer(question, statistic, sample)
+    return _counts_of(releases).answer(question, statistic, sample)
+
+
+def _counts_of(releases: "Iterable[Released] | Releases") -> "Releases":
+    return releases if isinstance(releases, Releases) else Releases(releases)
 
 
 def check_sample(statistic: Algorithm, sample: LabelledSample) -> None:
@@ -85,7 +90,7 @@ def statistic_of(released: Released) -> Statistic | None:
         return None  # a damaged line, or one of another version
 
 
-class _Releases:
+class Releases:
     """The counts of released statistics, by the regions that they count."""
 
     def __init__(self, releases: Iterable[Released]) -> None:
@@ -103,7 +108,7 @@ class _Releases:
                 self._direct[region] = {(number, cell): weight for cell, weight in cells.items()}
 
     def answer(self, question: str, statistic: Statistic, sample: LabelledSample | None = None) -> Derived | None:
-        """Return the answer to a statistic; with a sample, its intervals cover what phrases get wrong, too."""
+        """Return the answer to a statistic, or None; with a sample, its intervals cover what phrases get wrong, too."""
         asked = asked_of(statistic)
         tests = Population((), statistic.members.fields)
         sums = [self._sum(region_of(tests, *phrases)) for phrases in asked]
@@ -118,7 +123,10 @@ class _Releases:
             checked = {key: sample.check(phrases) for key, phrases in _checked(statistic, asked, weights)}
             counted = Widened(counted.counts, counted.deviations, counted.gaussian, checked)
         text, table = _say(statistic, counted, weights)
+        if sample is not None and any(one.pooled for one in checked.values()):
+            text = f"{text} {_POOLED}"
         of = tuple(self._counted[number][0] for number in sorted({number for number, _ in cells}))
+        text = f"{text} {_combines(of)}" if len(of) > 1 else text
         return Derived(question, text, "end", statistic.name, 0, table=tuple(map(asdict, table)), of=of)
 
     def _sum(self, region: Region) -> Sum | None:
@@ -158,6 +166,13 @@ class _Releases:
         )
 
 
+def _combines(of: Sequence[Released]) -> str:
+    """Return a sentence that says of which moments the counts of an answer are."""
+    moments = " and ".join(minutes(moment for one in of for moment in one.moments))
+    when = f", of {moments} (UTC)" if moments else ""
+    return f"It combines {len(of)} releases{when}: if documents changed between them, ask anew (--anew)."
+
+
 def _plus(one: Sum, other: Sum, sign: int) -> Sum:
     found = dict(one)
     for cell, weight in other.items():
@@ -166,6 +181,10 @@ def _plus(one: Sum, other: Sum, sign: int) -> Sum:
 
 
 Phrases = tuple[Phrase, ...]
+_POOLED = (
+    "The labelled sample says too little of these conditions alone, so the interval is an estimate from the errors of "
+    "all its conditions together."
+)
 
 
 def asked_of(statistic: Statistic) -> list[Phrases]:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from discreet.algorithms.text.yes_no_claim import content
 from discreet.query.question_kinds import recognise
 from discreet.query.requests import Kind, Request, request_of
-from discreet.query.requests.phrases import FLAGS, LONGEST, Nouns, nouns_of, phrase, sentence_of
+from discreet.query.requests.phrases import FLAGS, LONGEST, Nouns, is_near, nouns_of, phrase, sentence_of
 
 _LEAD = re.compile(r"(?:(?:and|but|or|also|so|then|now|what about|how about|the same)\b[\s,]*)+", FLAGS)
 _OF = r"(?:of|with|for|in|among|amongst|to|by|against|from)"
@@ -45,6 +45,20 @@ _POINTING = re.compile(
     r"(?:these|those|such) (?:patients|people|clients|customers|cases)|it|them|they)\b",
     FLAGS,
 )
+
+_VAGUE = re.compile(
+    r"\d"
+    r"|(?:(?:all|the|any|some|one|those|these) )*"
+    r"(?:rest|whole|total|others?|ones?|none|nothing|nobody|everyone|everybody|everything|anyone|anything|all|both"
+    r"|neither|either|each|same|remainder|remaining|yesterday|today|tomorrow|now|then|so|median|mean|average|quartiles?"
+    r"|range|maximum|minimum|numbers?|counts?|shares?|percentages?|thanks?|you|me|us|yes|no)$"
+    r"|(?:all|none|both|neither|either|each|those|these|others?|last|this|next|older|younger|other|more|fewer|less"
+    r"|most|before|after|during|until|between|not|without|no|per|every)\b"
+    r"|.*\bones?$|.*\b(?:over|under|older|younger|above|below)\b.*\d",
+    FLAGS,
+)
+"""A phrase that names no thing of its own: a rest, a time, a number, a comparison, or a kind of statistic."""
+_PREPOSITIONS = ("with", "of", "for", "from", "among", "without", "by", "to", "in", "against", "and", "about")
 
 
 def stand_alone(question: str, earlier: str, unit: str = "", fields: Sequence[str] = ()) -> str:
@@ -86,6 +100,20 @@ def one_question(questions: Sequence[str], unit: str = "", fields: Sequence[str]
         made = stand_alone(question, whole, unit, fields) if whole else ""
         whole = made or question
     return made
+
+
+def is_doubtful(question: str, earlier: str, unit: str = "", fields: Sequence[str] = ()) -> bool:
+    """Return whether a question refers to an earlier one for a statistic, and the rules make no question of both.
+
+    A model may guess what was meant. But a statistic is paid, so its question is to be certain.
+    """
+    if not request_of(earlier, unit, fields) or request_of(question, unit, fields):
+        return False
+    if stand_alone(question, earlier, unit, fields):
+        return False
+    led, after = _LEAD.match(question.strip()), _LEAD.sub("", sentence_of(question), count=1)
+    short = not _ASKS.match(after) or bool(re.search(r"\b(?:do|does|did|is|are|was|were|have|has)(?:n't| not)$", after))
+    return is_follow_up(question, unit) or bool(led and short)
 
 
 def is_follow_up(question: str, unit: str = "") -> bool:
@@ -183,6 +211,8 @@ def _instead(after: str, whole: str, before: Request, nouns: Nouns) -> Made:
     """Yield the earlier question with another phrase in place of one of its own."""
     found = re.match(rf"{_OF} ", after, FLAGS)
     new = phrase(after[found.end() :] if found else after)
+    if _VAGUE.match(new) or _is_mistyped(new) or nouns.field(new):
+        return
     if re.fullmatch(nouns.narrow, new, FLAGS):
         text = re.sub(rf"\b{nouns.people}\b", new, whole, count=1, flags=FLAGS)
         yield text, replace(before, population=before.population or new)
@@ -197,10 +227,24 @@ def _instead(after: str, whole: str, before: Request, nouns: Nouns) -> Made:
         parts = parts if len(parts) == 1 else []
     for name in parts[:1]:
         old = getattr(before, name)
+        if found and not _goes_before(found[0].strip(), old, whole):
+            return  # "in the north" narrows the units, and takes the place of nothing
         if len(re.findall(rf"(?<!\w){re.escape(old)}(?!\w)", whole, FLAGS)) == 1:
             text = re.sub(rf"(?<!\w){re.escape(old)}(?!\w)", lambda _: new, whole, count=1, flags=FLAGS)
             wanted = replace(before, population=new) if name == "population" else replace(before, condition=new)
             yield text, wanted
+
+
+def _goes_before(preposition: str, old: str, whole: str) -> bool:
+    """Return whether a preposition can join a phrase to the earlier question: "with" and "of" always can."""
+    joins = preposition.casefold() in ("of", "with", "for")
+    return joins or bool(re.search(rf"\b{preposition} (?:(?:the|an?) )?{re.escape(old)}(?!\w)", whole, FLAGS))
+
+
+def _is_mistyped(text: str) -> bool:
+    """Return whether a phrase seems to begin with a preposition that has a typing error: "wtih Glass Knee"."""
+    first, *others = text.casefold().split()
+    return bool(others) and any(first != one and is_near(first, one) for one in _PREPOSITIONS)
 
 
 def _looks(text: str) -> bool:

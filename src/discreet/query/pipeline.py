@@ -110,12 +110,14 @@ class Request:
         algorithm: the algorithm, as this vault runs it.
         plan: the most that it may cost; None if it is free.
         options: its options.
+        asked: the algorithm before the schema named its attribute; None if that is the same.
     """
 
     question: str
     algorithm: Algorithm
     plan: Plan | None
     options: AskOptions
+    asked: Algorithm | None = None
 
 
 class QueryPipeline:
@@ -160,10 +162,10 @@ class QueryPipeline:
         model = (how.model or parts.model) if algorithm.needs_model else NO_MODEL
         question, unit, history = normalize_question(question), parts.settings.unit_field, how.history
         check_declared(algorithm)
-        if isinstance(algorithm, Statistic):
-            schema = parts.readings.schema
-            algorithm = under_schema(algorithm, parts.settings, schema, lambda text: parts.corpus.mean(text))
-        known = find_released(history, question, algorithm) if history else None
+        asked, known = algorithm, find_released(history, question, algorithm) if history else None
+        if known is None and isinstance(algorithm, Statistic):
+            algorithm = self._under_schema(algorithm)
+            known = find_released(history, question, algorithm) if history else None
         if known:
             return repeat_answer(known, unit)
         related = history.related(question, RELATED, ALIKE) if history else []
@@ -181,7 +183,7 @@ class QueryPipeline:
             secrets.token_hex(8), query, algorithm, ceiling, by_unit, unit, how.noise, self._assumed(algorithm)
         )
         answered = execution.answer(self._corpus(algorithm), model, ledger)
-        return keep_answer(history, question, algorithm, answered) if history else answered
+        return keep_answer(history, question, algorithm, answered, asked) if history else answered
 
     def read_texts(self, question: str, texts: PublicTexts, reader: RAG) -> Answer:
         """Answer from public texts, for free."""
@@ -212,18 +214,41 @@ class QueryPipeline:
         algorithm = with_choices(algorithm, question)
         require_opt_in(algorithm, options.not_private)
         check_askable(parts.path, parts.settings, algorithm, parts.ledger.budget)
+        asked = self._planned(Request(question, algorithm, None, options))
+        if isinstance(algorithm, Statistic) and self._known(asked) is not None:
+            return asked  # what was paid is given, although nothing is read any more, or under another schema
         check_known(algorithm, parts.settings, read=parts.readings.complete)
-        algorithm = under_schema(algorithm, parts.settings, parts.readings.schema, lambda text: parts.corpus.mean(text))
-        plan = algorithm.plan(parts.ledger.budget, ANY_VOCABULARY) if algorithm.private else None
+        found = self._under_schema(algorithm)
+        return asked if found == algorithm else self._planned(replace(asked, algorithm=found, asked=algorithm))
+
+    def _planned(self, request: Request) -> Request:
+        """Return a request with its plan, if the plan is sound."""
+        algorithm = request.algorithm
+        plan = algorithm.plan(self._parts.ledger.budget, ANY_VOCABULARY) if algorithm.private else None
         check_plan(algorithm, plan)
-        return Request(question, algorithm, plan, options)
+        return replace(request, plan=plan)
+
+    def _under_schema(self, algorithm: Algorithm) -> Algorithm:
+        parts = self._parts
+        return under_schema(algorithm, parts.settings, parts.readings.schema, lambda text: parts.corpus.mean(text))
+
+    def has_released(self, question: str, algorithm: Algorithm) -> bool:
+        """Return whether the answer to a question was released before, under any schema: public."""
+        asked = self._planned(Request(normalize_question(question), algorithm, None, AskOptions()))
+        return self._known(asked) is not None
 
     def _recall(self, request: Request) -> Answer | None:
         """Return the earlier answer to this question, if it may be used and has all required parts."""
+        known = self._known(request)
+        return repeat_answer(known, self._parts.settings.unit_field) if known else None
+
+    def _known(self, request: Request) -> Released | None:
+        """Return the release that answers a question: in its own words, or with the attribute of the schema."""
         if request.options.anew or not self._remembers(request):
             return None
-        known = find_released(self._parts.history, request.question, _as_kept(request))
-        return repeat_answer(known, self._parts.settings.unit_field) if known else None
+        history, question = self._parts.history, request.question
+        before = find_released(history, question, request.asked) if request.asked else None
+        return before or find_released(history, question, _as_kept(request))
 
     def _answer_once(self, request: Request) -> Answer:
         """Return a new answer. Of several askers of one question, one pays. The others wait for its release."""
@@ -261,7 +286,7 @@ class QueryPipeline:
         answered = execution.answer(self._corpus(algorithm), model, parts.ledger)
         parts.ledger.finish(execution.id, answered.stopped)
         if parts.settings.history and request.plan:
-            answered = keep_answer(parts.history, request.question, _as_kept(request), answered)
+            answered = keep_answer(parts.history, request.question, _as_kept(request), answered, request.asked)
         used = texts.digest if texts else ""
         receipt = answered.receipt and replace(answered.receipt, reused=len(before), public_corpus=used)
         return replace(answered, receipt=receipt)

@@ -1,7 +1,7 @@
 """The reuse of released answers: find them, and keep new ones."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from datetime import UTC, datetime
 from hashlib import blake2b
 
@@ -12,7 +12,7 @@ from discreet.algorithms.statistics.statistic import Statistic
 from discreet.errors import StoreError, UsageError
 from discreet.privacy.filter import released_before
 from discreet.query.answer_cache import NOTHING, AnswerCache, Released, as_record
-from discreet.query.derived import derive, widened
+from discreet.query.derived import Derived, Releases, derive, widened
 from discreet.query.useless import useless
 from discreet.retrieval.public import PublicTexts
 
@@ -26,18 +26,36 @@ def find_released(history: AnswerCache, question: str, algorithm: Algorithm) -> 
     A statistic is the same if its parts are, in other words of the question, too. Or it follows from other ones.
     """
     if isinstance(algorithm, Statistic):
-        found = history.apart(algorithm.set_apart) or derive(history.all(), question, algorithm)
+        found = history.apart(algorithm.set_apart) or derive(history.made_of_all(Releases), question, algorithm)
         if found is not None:
             return found
-    known = history.same(question, algorithm.set_apart, fingerprint(algorithm))
+    known = history.same(question, algorithm.set_apart, fingerprint(algorithm), _between(algorithm))
     if known is None or not known.is_answer:
         return known
     return known if known.shares or not algorithm.releases_shares else None
 
 
 def fingerprint(algorithm: Algorithm) -> str:
-    """Return a short hash of the algorithm and its parameters: public."""
-    return blake2b(repr(algorithm).encode(errors="surrogatepass"), digest_size=8).hexdigest()
+    """Return a short hash of the algorithm and its parameters: public.
+
+    A statistic had no language before, and one without has the former hash: its old releases are found.
+    """
+    return _hash(_without_language(algorithm) if isinstance(algorithm, Statistic) else repr(algorithm))
+
+
+def _between(algorithm: Algorithm) -> str:
+    """Return the hash of the versions that wrote an empty language, too; "" where it is the same."""
+    found = _hash(repr(algorithm))
+    return found if found != fingerprint(algorithm) else ""
+
+
+def _without_language(statistic: Statistic) -> str:
+    named = [one.name for one in fields(statistic) if one.repr and (one.name != "language" or statistic.language)]
+    return f"{type(statistic).__qualname__}({', '.join(f'{name}={getattr(statistic, name)!r}' for name in named)})"
+
+
+def _hash(text: str) -> str:
+    return blake2b(text.encode(errors="surrogatepass"), digest_size=8).hexdigest()
 
 
 def public_record(related: Sequence[Released], texts: PublicTexts | None, question: str) -> str:
@@ -50,9 +68,12 @@ def public_record(related: Sequence[Released], texts: PublicTexts | None, questi
     return " ".join(part for part in parts if part)
 
 
-def keep_answer(history: AnswerCache, question: str, algorithm: Algorithm, answer: Answer) -> Answer:
+def keep_answer(
+    history: AnswerCache, question: str, algorithm: Algorithm, answer: Answer, asked: Algorithm | None = None
+) -> Answer:
     """Keep a release and return the answer. An answer that could not be written is nevertheless paid and released.
 
+    It is found by the algorithm, and by the one that was `asked` before a schema named its attribute.
     "No answer" is also kept. A useless answer is not kept, since it would be repeated for ever.
     """
     said = answer.stopped != NOTHING and not answer.table  # a number always says something
@@ -60,7 +81,8 @@ def keep_answer(history: AnswerCache, question: str, algorithm: Algorithm, answe
     if why:
         return replace(answer, useless=why)
     try:
-        history.add(_as_released(question, algorithm, answer))
+        released = _as_released(question, algorithm, answer)
+        history.add(replace(released, asked=asked.set_apart) if asked and asked != algorithm else released)
     except StoreError:
         return replace(answer, kept=False)
     return answer
@@ -79,7 +101,8 @@ def repeat_answer(known: Released, unit: str) -> Answer:
         public_text=known.public_text,
     )
     receipt = replace(released_before(unit), reused=max(1, len(known.moments)))
-    return replace(Answer.of(generated, known.algorithm, receipt), released_at=known.moments)
+    follows = isinstance(known, Derived)
+    return replace(Answer.of(generated, known.algorithm, receipt), released_at=known.moments, follows=follows)
 
 
 def widen_answer(
@@ -91,7 +114,7 @@ def widen_answer(
         UsageError: if an earlier release has no counts.
     """
     own = _as_released(question, statistic, answer) if answer.counts else history.apart(statistic.set_apart)
-    found = widened([own] if own else history.all(), question, statistic, sample)
+    found = widened([own] if own else history.made_of_all(Releases), question, statistic, sample)
     if found is None:
         raise UsageError("This was released by an older version, which kept no counts. Ask anew, and pay: --anew.")
     return replace(answer, text=found.answer, table=tuple(Figure(**one) for one in found.table))

@@ -1,5 +1,6 @@
 """What a vault has released, as a list: about which units, what, when, and at which price. All of it is public."""
 
+import ast
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,9 +75,22 @@ def _parts(released: Released) -> dict[str, Any]:
     if released.parts is not None:
         return released.parts
     pairs = (one.partition("=") for one in released.choices if "=" in one and released.algorithm in KINDS)
-    older = {name: value for name, _, value in pairs if name in ("population", "condition", "attribute", "groups")}
+    older = {name: value for name, _, value in pairs if name in _OLDER}
     negated = "negated=True" in released.choices
-    return older | {"negated": negated, "groups": [one for one in older.get("groups", "").split(" | ") if one]}
+    groups = [one for one in older.get("groups", "").split(" | ") if one]
+    return older | {"negated": negated, "groups": groups, "where": _tests(older.get("where", ""))}
+
+
+_OLDER = ("population", "condition", "attribute", "groups", "where", "since", "until")
+
+
+def _tests(written: str) -> list[str]:
+    """Return the tests of fields of an older line, which has them as Python writes a tuple."""
+    try:
+        found = ast.literal_eval(written) if written else ()
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return [written]
+    return [str(one) for one in found] if isinstance(found, tuple) else [written]
 
 
 def _several(value: object) -> list[object]:

@@ -43,6 +43,15 @@ _MEASURED = re.compile(
 )
 """A comparison with a number or a date, or a division by something that is no declared field: no phrase of a text."""
 
+_TWO = re.compile(
+    r"\bweder\b|\b(?:aber|sondern|jedoch|und|oder) (?:kein\w*|nicht|ohne|nie)\b|\S \bohne\b"
+    r"|^ni\b|\bni\b.+\bni\b"
+    r"|\b(?:mais|et|ou|pero|sino|y|e|o) (?:pas|sans|non|aucun\w*|jamais|no|sin|ningun\w*|ningún|nunca)\b"
+    r"|\S \b(?:sans|sin)\b",
+    re.IGNORECASE,
+)
+"""In German, French or Spanish, two things of which one does not hold: no sentence of a text says both so."""
+
 
 def statistic_asked(
     question: str, settings: VaultConfig, language: str = "en", schema: AttributeSchema | None = None
@@ -87,6 +96,8 @@ def build_statistic(
                 f"Texts do not say '{part}' in these words. Leave out the number, the date or the 'by ...', and "
                 "test a declared field: --where 'age>=60'.",
             )
+    if request.language:
+        _refuse_two(request)
     if request.statistic == "range":
         request = replace(request, statistic="quartiles")
     kind, own = _BUILD[request.kind](request, settings)
@@ -130,6 +141,18 @@ def check_known(algorithm: Algorithm, settings: VaultConfig, *, read: bool) -> N
                 algorithm.name,
                 f"Nothing is known about '{attribute}': it is no declared field, and the documents were not read. Read "
                 "them once: discreet read VAULT.",
+            )
+
+
+def _refuse_two(request: Request) -> None:
+    """Refuse a phrase with two things of which one is denied: only its first denial would count."""
+    for part in (request.population, request.condition, *request.groups):
+        if _TWO.search(part):
+            raise CannotAnswer(
+                request.kind,
+                f"'{part}' is two things, and one of them does not hold. Name the one as the set, and the other as the "
+                "condition: 'Wie viele Patienten mit Fieber haben keinen Husten?', 'Combien de patients avec de la "
+                "fièvre n'ont pas de toux ?', '¿Cuántos pacientes con fiebre no tienen tos?'",
             )
 
 

@@ -1,5 +1,12 @@
-"""The word for a unit in sentences."""
+"""Words in sentences: that for a unit, and moments."""
+
+from collections.abc import Iterable
 
 from discreet.system.words import nothing_released, unit_word
 
-__all__ = ["nothing_released", "unit_word"]
+__all__ = ["minutes", "nothing_released", "unit_word"]
+
+
+def minutes(moments: Iterable[str]) -> list[str]:
+    """Return moments to the minute, in order, each once: "2026-03-01 10:02"."""
+    return sorted({moment[:16].replace("T", " ") for moment in moments})

@@ -4,6 +4,7 @@ Statistics (`algorithms.statistics`) are about all units, so they need no search
 state of the store. A record is a function of the documents of one unit alone.
 """
 
+import unicodedata
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -53,8 +54,8 @@ class UnitRecord:
 
     @cached_property
     def plain(self) -> tuple[str, ...]:
-        """The texts without case, for a first look at all of them."""
-        return tuple(text.casefold() for text in self.texts)
+        """The texts without case and with each letter in its one form (NFKC), for a first look at all of them."""
+        return tuple(unicodedata.normalize("NFKC", text).casefold() for text in self.texts)
 
     def values(self, name: str) -> list[Value]:
         """Return the values of a declared field."""

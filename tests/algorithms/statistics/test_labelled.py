@@ -132,6 +132,25 @@ def test_condition_of_few_labels_takes_all_conditions() -> None:
         sample_of(SAMPLE).check([Phrase("Winter Hand"), Phrase("rash"), Phrase("cough")])
 
 
+GERMAN = [line("Diagnose: Winterhand.", "Winterhand") | {"language": "de"}] * 25
+
+
+def test_sample_of_another_language_is_refused() -> None:
+    assert sample_of(GERMAN).languages == {"de"}
+    with pytest.raises(UsageError, match=r"language 'de', and the labels of the sample in: en\."):
+        sample_of(SAMPLE).check([Phrase("Winterhand", language="de")])
+    with pytest.raises(UsageError, match="language 'en'"):
+        sample_of(GERMAN).check([Phrase("Winter Hand")])
+    with pytest.raises(ValueError, match="a phrase without words"):
+        labelled(GERMAN[0] | {"language": "xx"})
+
+
+def test_conditions_of_one_language_are_taken_together() -> None:
+    both = sample_of([*SAMPLE, *GERMAN])
+    assert both.check([Phrase("unheard of")]) == sample_of(SAMPLE).check([Phrase("unheard of")])
+    assert both.check([Phrase("Glasknie", language="de")]) == Checked(25, 0, 25, 0, pooled=True)
+
+
 def test_sample_is_read_with_its_statements(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     stated = {"texts": ["A rash.", "Winter Hand."], "statements": {"diagnosis": "Winter Hand", "symptoms": ["rash"]}}
@@ -187,6 +206,12 @@ def test_question_with_a_sample_is_paid_once_and_wider(tmp_path: Path) -> None:
         assert one.value == other.value
         assert one.low <= other.low
         assert one.high >= other.high
+    assert "all its conditions together" not in wide.text
+    assert "all its conditions together" in vault.ask("How many patients have Glass Knee?", labelled=path).text
+    spent = list(vault.ledger.unit_balances())
+    with pytest.raises(UsageError, match="language 'de'"):
+        vault.ask("Wie viele Patienten haben Winterhand?", labelled=path)
+    assert list(vault.ledger.unit_balances()) == spent
     complement = vault.ask("How many patients with Winter Hand have no rash?", labelled=path)
     assert complement.receipt is not None
     assert complement.receipt.payment == "nobody"

@@ -176,6 +176,7 @@ class Answer(GeneratedAnswer):
         kept: false if the answer could not be stored for free repetition.
         asked: the question that was asked, if it is another one than that which was given; empty otherwise.
         released_at: the moments of the earlier releases that the answer repeats or follows from, if it was free.
+        follows: whether it follows from other releases; false if it is one of them again.
     """
 
     algorithm: str = ""
@@ -186,6 +187,7 @@ class Answer(GeneratedAnswer):
     kept: bool = True
     asked: str = ""
     released_at: tuple[str, ...] = ()
+    follows: bool = False
 
     @classmethod
     def of(

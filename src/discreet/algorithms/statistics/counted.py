@@ -1,8 +1,9 @@
 """Numbers that follow from the noisy counts of public cells, with their intervals and in words."""
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -47,6 +48,16 @@ class Reckon:
 
     def __init__(self, cells: Weights, of: Weights = ()) -> None:
         self.cells, self.whole = cells, of
+        self._cut = True
+
+    def uncut(self) -> Self:
+        """Return the same number as a part of another one: below 0, or a share above 1, where the noise puts it there.
+
+        Cut before it is subtracted, a number near an end would make the interval of a difference too narrow.
+        """
+        found = copy.copy(self)
+        found._cut = False
+        return found
 
     def __call__(self, counts: Cells) -> Cells:
         """Return the sum of the cells, or its share of the sum of other cells."""
@@ -63,33 +74,35 @@ class Reckon:
     def _number(self, counts: Cells, none: float) -> Cells:
         total = added(counts, self.cells)
         if not self.whole:
-            return np.maximum(total, 0.0)
+            return np.maximum(total, 0.0) if self._cut else total
         whole = added(counts, self.whole)
-        share: Cells = np.clip(np.divide(total, whole, out=np.full_like(total, none), where=whole > 0), 0.0, 1.0)
-        return share
+        share: Cells = np.divide(total, whole, out=np.full_like(total, none), where=whole > 0)
+        return np.clip(share, 0.0, 1.0) if self._cut else share
 
 
 class Difference(Reckon):
-    """The first number minus the second one."""
+    """The first number minus the second one. Of two shares, it is between -1 and 1."""
 
     def __init__(self, one: Reckon, other: Reckon) -> None:
         super().__init__(())
-        self.parts = self._one, self._other = one, other
+        self.parts = self._one, self._other = one.uncut(), other.uncut()
+        self._most = 1.0 if one.whole else np.inf
 
     def __call__(self, counts: Cells) -> Cells:
         """Return the difference."""
-        found: Cells = np.subtract(self._one(counts), self._other(counts))
-        return found
+        return self._bounded(self._one(counts) - self._other(counts))
 
     def least(self, counts: Cells) -> Cells:
         """Return the least difference that the counts allow."""
-        found: Cells = np.subtract(self._one.least(counts), self._other.most(counts))
-        return found
+        return self._bounded(self._one.least(counts) - self._other.most(counts))
 
     def most(self, counts: Cells) -> Cells:
         """Return the largest difference that the counts allow."""
-        found: Cells = np.subtract(self._one.most(counts), self._other.least(counts))
-        return found
+        return self._bounded(self._one.most(counts) - self._other.least(counts))
+
+    def _bounded(self, found: Cells) -> Cells:
+        bounded: Cells = np.clip(found, -self._most, self._most)
+        return bounded
 
 
 def added(counts: Cells, weights: Weights) -> Cells:

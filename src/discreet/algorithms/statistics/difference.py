@@ -11,9 +11,8 @@ from typing import ClassVar
 
 from discreet.algorithms.common.answer import Figure
 from discreet.algorithms.statistics.cell_statistic import CellStatistic
-from discreet.algorithms.statistics.counted import Counted, Reckon, Weights, added, whole
+from discreet.algorithms.statistics.counted import Counted, Reckon, Weights, whole
 from discreet.algorithms.statistics.counted import Difference as Less
-from discreet.algorithms.statistics.noisy_cells import Cells
 from discreet.algorithms.statistics.population import Phrase, Population
 from discreet.algorithms.statistics.regions import Known, region_of
 from discreet.errors import UsageError
@@ -84,16 +83,9 @@ class Difference(CellStatistic):
 def say_difference(counted: Counted, groups: Sequence[str], parts: tuple[Weights, Weights]) -> tuple[str, list[Figure]]:
     """Return two counts, which are sums of cells, and their difference."""
     table = [counted.figure(group, "count", Reckon(part)) for group, part in zip(groups, parts, strict=True)]
-    table.append(counted.figure("difference", "difference", Less(_Signed(parts[0]), _Signed(parts[1]))))
+    table.append(counted.figure("difference", "difference", Less(*map(Reckon, parts))))
     said = "; ".join(f"{figure.name}: {whole(figure)}" for figure in table[:2])
     return f"{said}. {_which(table[2], groups)}", table
-
-
-class _Signed(Reckon):
-    """A sum of cells that may be below 0: cut before it is subtracted, it would make the difference too large."""
-
-    def _number(self, counts: Cells, none: float) -> Cells:
-        return added(counts, self.cells)
 
 
 def _which(difference: Figure, groups: Sequence[str]) -> str:

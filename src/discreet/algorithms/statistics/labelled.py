@@ -86,7 +86,7 @@ class LabelledSample:
 
     def __init__(self, units: Sequence[LabelledUnit]) -> None:
         self._units = units
-        self._sums: dict[tuple[bool, ...], Checked] = {}
+        self._sums: dict[tuple[str, tuple[bool, ...]], Checked] = {}
         self._known = {essence: phrase for unit in units for essence, phrase in unit.true.items()}
 
     @cached_property
@@ -104,12 +104,19 @@ class LabelledSample:
                 named.setdefault(essence, []).append(place)
         return named
 
+    @cached_property
+    def languages(self) -> frozenset[str]:
+        """The languages of its labels, such as "en"."""
+        return frozenset(map(_language, self._known))
+
     def __len__(self) -> int:
         return len(self._units)
 
     @staticmethod
     def read(path: Path) -> "LabelledSample":
         """Read a sample: JSON lines with `text` (or `texts`, of one individual), and `holds` or `statements`.
+
+        `language` is that of its phrases, "de", "fr" or "es"; English if it is not there.
 
         Raises:
             BadData: if it is none.
@@ -136,15 +143,22 @@ class LabelledSample:
         """Return what the rule does where all of the phrases hold; over all conditions, if it has few labels of these.
 
         Raises:
-            UsageError: if there are too few labels in all.
+            UsageError: if there are too few labels in all, or none in the language of the phrases.
         """
         if not phrases:
             return Checked()
         facts = tuple(Fact.of(phrase) for phrase in phrases)
+        language = _language(facts[0].essence)
+        if language not in self.languages:
+            raise UsageError(
+                f"The phrases of the question are in the language '{language}', and the labels of the sample in: "
+                f"{', '.join(sorted(self.languages)) or 'none'}. Label texts of that language, with "
+                f'"language": "{language}" on each line, or ask without --labelled.'
+            )
         own = self._check(facts) if all(fact.essence in self._known for fact in facts) else Checked()
         if own.suffices:
             return own
-        pooled = self._pooled(tuple(fact.holds for fact in facts))
+        pooled = self._pooled(language, tuple(fact.holds for fact in facts))
         if not pooled.suffices:
             named = ", ".join(phrase.text for phrase in phrases)
             raise UsageError(
@@ -168,14 +182,15 @@ class LabelledSample:
         said = [self._named.get(fact.essence, []) for fact in facts if fact.holds]
         return min(said, key=len) if said else range(len(self._units))
 
-    def _pooled(self, signs: tuple[bool, ...]) -> Checked:
-        """Return the sum over all conditions of as many phrases that occur together, with these signs."""
-        if signs not in self._sums:
+    def _pooled(self, language: str, signs: tuple[bool, ...]) -> Checked:
+        """Return the sum over all conditions of as many phrases of a language that occur together, with these signs."""
+        if (language, signs) not in self._sums:
             total = Checked(pooled=True)
             for essences in self._together(len(signs)):
-                total += self._check([Fact(one, holds) for one, holds in zip(essences, signs, strict=True)])
-            self._sums[signs] = total
-        return self._sums[signs]
+                if all(_language(one) == language for one in essences):
+                    total += self._check([Fact(one, holds) for one, holds in zip(essences, signs, strict=True)])
+            self._sums[language, signs] = total
+        return self._sums[language, signs]
 
     def _together(self, number: int) -> Iterator[tuple[Essence, ...]]:
         """Yield the phrases of the sample, or the pairs that are true of one unit; nothing for more of them."""
@@ -183,6 +198,11 @@ class LabelledSample:
             yield from ((one,) for one in sorted(self._known))
         elif number == 2:
             yield from sorted({(a, b) for unit in self._units for a in unit.true for b in unit.true if a != b})
+
+
+def _language(essence: Essence) -> str:
+    """Return the language of a phrase, which stands in its essence (`Fact.of`)."""
+    return essence[1]
 
 
 def labelled(line: Any) -> LabelledUnit:

@@ -6,6 +6,7 @@ A test looks at the record of one unit alone. So one unit that comes or goes cha
 import math
 import operator
 import re
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -114,7 +115,12 @@ class Phrase:
     @property
     def marked(self) -> tuple[str, ...]:
         """The whole name if a mark is inside it, since its words alone hold of other units; else nothing."""
-        return (self.text.casefold(),) if self._name else ()
+        return (self._said.casefold(),) if self._name else ()
+
+    @cached_property
+    def _said(self) -> str:
+        """The text with each letter in its one form, as the texts of a unit are read."""
+        return unicodedata.normalize("NFKC", self.text)
 
     @cached_property
     def _tongue(self) -> Tongue:
@@ -136,9 +142,9 @@ class Phrase:
     def _in_text(self, text: str, plain: str) -> bool:
         if not all(word in plain for word in self.words):  # most texts; it saves their sentences
             return False
-        whole = _SHORT.sub(r"\1", self._tongue.plain(text))
+        whole = _SHORT.sub(r"\1", self._tongue.plain(unicodedata.normalize("NFKC", text)))
         if self._name:
-            plain = _MARK.sub("", self.text)
+            plain = _MARK.sub("", self._said)
             whole = self._name.sub(lambda _: plain, whole)
         spans = spans_of(sentences_of(whole), self.words, self._tongue)
         return any(not is_denied(*span, self.has_negation, self._tongue) for span in spans)
@@ -146,17 +152,17 @@ class Phrase:
     @cached_property
     def _name(self) -> re.Pattern[str] | None:
         """The phrase, if it has a mark that would end a sentence of a text: "L.A. Confidential", "Heat: Part Two"."""
-        return re.compile(rf"(?<!\w){re.escape(self.text)}", re.IGNORECASE) if _MARK.search(self.text) else None
+        return re.compile(rf"(?<!\w){re.escape(self._said)}", re.IGNORECASE) if _MARK.search(self._said) else None
 
     @cached_property
     def denies(self) -> bool:
         """Whether it denies a thing: "no fever" holds of a unit that says nothing of a fever, too."""
-        return self.text.casefold().split()[0] in self._tongue.negations
+        return self._said.casefold().split()[0] in self._tongue.negations
 
     @cached_property
     def has_negation(self) -> bool:
         """Whether the thing itself has a negation: "cuts that do not bleed"."""
-        return bool(self._tongue.negations & set(self.text.casefold().split()[1:]))
+        return bool(self._tongue.negations & set(self._said.casefold().split()[1:]))
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ Y of Y + N: it is least if Y has all wrong units that can be, and N all missed o
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
 
@@ -70,6 +71,12 @@ class _WideCount(Reckon):
         super().__init__(of.cells)
         self._exact, self._checked, self._tail = of, checked, tail
 
+    def uncut(self) -> Self:
+        """Return the same count, below 0 where the noise puts it there."""
+        found = super().uncut()
+        found._exact = self._exact.uncut()
+        return found
+
     def __call__(self, counts: Cells) -> Cells:
         """Return the noisy count."""
         return self._exact(counts)
@@ -91,13 +98,25 @@ class _WideShare(Reckon):
         self._held = _WideCount(Reckon(of.cells), held, tail)
         self._rest = _WideCount(Reckon(rest), other, tail)
 
+    def uncut(self) -> Self:
+        """Return the same share, below 0 or above 1 where the noise puts it there."""
+        found = super().uncut()
+        found._held, found._rest = self._held.uncut(), self._rest.uncut()
+        return found
+
     def least(self, counts: Cells) -> Cells:
         """Return the least true share."""
-        return _quotient(self._held.least(counts), self._rest.most(counts), 0.0)
+        return self._quotient(self._held.least(counts), self._rest.most(counts), 0.0)
 
     def most(self, counts: Cells) -> Cells:
         """Return the largest true share."""
-        return _quotient(self._held.most(counts), self._rest.least(counts), 1.0)
+        return self._quotient(self._held.most(counts), self._rest.least(counts), 1.0)
+
+    def _quotient(self, held: Cells, rest: Cells, none: float) -> Cells:
+        """Return the share of one number of itself and the rest."""
+        whole = held + rest
+        found: Cells = np.divide(held, whole, out=np.full_like(held, none), where=whole > 0)
+        return np.clip(found, 0.0, 1.0) if self._cut else found
 
 
 def _each(counts: Cells, change: Callable[[int], int]) -> Cells:
@@ -106,10 +125,3 @@ def _each(counts: Cells, change: Callable[[int], int]) -> Cells:
     different, places = np.unique(whole, return_inverse=True)
     changed = np.asarray([change(max(0, one)) + min(0, one) for one in different.tolist()], dtype=np.float64)
     return changed[places]
-
-
-def _quotient(held: Cells, rest: Cells, none: float) -> Cells:
-    """Return the share of one number of itself and the rest."""
-    whole = held + rest
-    found: Cells = np.divide(held, whole, out=np.full_like(held, none), where=whole > 0)
-    return np.clip(found, 0.0, 1.0)

@@ -66,10 +66,29 @@ def is_denied(sentence: list[str], start: int, end: int, without: bool, tongue: 
 
     A negation within the span counts if the question has none there. If the question has one, its absence counts.
     """
-    negations = (tongue or tongue_of("")).negations
+    known = tongue or tongue_of("")
     before = list(words_back(sentence[max(start - 3, 0) : start]))
-    beside = negations & {*before, *sentence[end : end + 2]}
-    return bool(beside) or bool(negations & set(sentence[start:end])) != without
+    beside = bool(known.negations & {*before}) or _denies_back(sentence[end : end + 3], known)
+    return beside or bool(known.negations & set(sentence[start:end])) != without
+
+
+def _denies_back(after: list[str], tongue: Tongue) -> bool:
+    """Return whether one of the two words after a span denies it; the third one shows what follows these.
+
+    "Winter Hand and no fever" and "Winter Hand without fever" deny the next thing; "fever denied" and "fever no" do
+    not: a word that denies what follows counts where nothing follows.
+    """
+    for place, word in enumerate(after[:2]):
+        if _is_join(word, tongue):
+            return False
+        if word in tongue.negations:
+            follows = after[place + 1 : place + 2]
+            return word not in tongue.forward or not follows or _is_join(follows[0], tongue)
+    return False
+
+
+def _is_join(word: str, tongue: Tongue) -> bool:
+    return word == "," or word in tongue.joins
 
 
 def words_back(words: list[str]) -> Iterator[str]:

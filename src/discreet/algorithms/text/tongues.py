@@ -22,6 +22,8 @@ class Tongue:
 
     Attributes:
         negations: the words that deny what stands beside them.
+        forward: those of them that deny what follows alone: "Winter Hand without fever".
+        joins: the words after which a sentence speaks of another thing.
         empty: the words that mean nothing alone.
         content: returns the words of a phrase that count, without their endings, each once.
         stem: returns a word without its ending.
@@ -29,6 +31,8 @@ class Tongue:
     """
 
     negations: frozenset[str]
+    forward: frozenset[str]
+    joins: frozenset[str]
     empty: frozenset[str]
     content: Callable[[str], tuple[str, ...]]
     stem: Callable[[str], str]
@@ -40,12 +44,14 @@ class _Words:
     """The words of a language.
 
     Attributes:
-        negations, empty: see `Tongue`.
+        negations, forward, joins, empty: see `Tongue`. The negations have no forward ones.
         endings: the endings that are cut off, the longest first; at least three letters stay.
         elided: the letters of words that lose their end before a vowel: l'asthme.
     """
 
     negations: str
+    forward: str
+    joins: str
     empty: str
     endings: Sequence[str]
     elided: str = ""
@@ -53,15 +59,18 @@ class _Words:
 
 _KNOWN = {
     "de": _Words(
-        "kein keine keiner keinen keinem keines nicht ohne nie niemals weder nein verneint verneinte verneinen "
-        "leugnet leugnete ausgeschlossen",
+        "nicht nie niemals nein verneint verneinte verneinen ausgeschlossen",
+        "kein keine keiner keinen keinem keines ohne weder leugnet leugnete",
+        "und oder aber sondern jedoch doch",
         "der die das des dem den ein eine einer eines einem einen und oder in im an am auf aus bei beim mit von vom zu "
         "zum zur über unter für gegen nach vor seit um als wie auch noch schon sehr ist sind war waren wird wurde "
         "wurden hat haben hatte hatten sich er sie es ihr ihre ihren sein seine seinen patient patientin patienten",
         ("en", "er", "es", "em", "e", "n", "s"),
     ),
     "fr": _Words(
-        "pas sans aucun aucune ni jamais non nie nient absence",
+        "pas jamais non ni",
+        "sans aucun aucune nie nient absence",
+        "et ou mais",
         "le la les un une des du de d l et ou à a au aux en dans sur avec par pour chez contre que qui se s ce cette "
         "ces "
         "son sa ses leur leurs il elle ils elles est sont était a ont avait y très aussi patient patiente patients",
@@ -69,13 +78,17 @@ _KNOWN = {
         "cdjlmnst",
     ),
     "es": _Words(
-        "no sin ni nunca jamás niega niegan negó ningún ninguna ninguno tampoco ausencia",
+        "no nunca jamás ni",
+        "sin niega niegan negó ningún ninguna ninguno tampoco ausencia",
+        "y e o u pero sino aunque",
         "el la los las un una unos unas de del al a en con por para y e o u que se su sus es son era está están fue ha "
         "han hay muy también lo le paciente pacientes",
         ("es", "as", "os", "s", "a", "o", "e"),
     ),
 }
 LANGUAGES = ("en", *_KNOWN)
+_FORWARD = frozenset("no without denies excludes".split())
+_JOINS = frozenset("and or but yet though although while whereas".split())
 
 
 @lru_cache
@@ -86,11 +99,12 @@ def tongue_of(language: str) -> Tongue:
         UnknownName: if nothing is known of it.
     """
     if language in ("", "en"):
-        return Tongue(NEGATIONS, STOP_WORDS, content, stem)
+        return Tongue(NEGATIONS, _FORWARD, _JOINS, STOP_WORDS, content, stem)
     if language not in _KNOWN:
         raise UnknownName("language of a phrase", language, LANGUAGES)
     words = _KNOWN[language]
-    negations, empty = frozenset(words.negations.split()), frozenset(words.empty.split())
+    forward, empty = frozenset(words.forward.split()), frozenset(words.empty.split())
+    negations = forward | frozenset(words.negations.split())
     elided = re.compile(rf"\b(?:[{words.elided}]|qu)['\u2019](?=\w)", re.IGNORECASE) if words.elided else None
 
     def plain(text: str) -> str:
@@ -107,4 +121,4 @@ def tongue_of(language: str) -> Tongue:
         kept = (word for word in words_of(whole) if word not in empty and word not in negations)
         return tuple(dict.fromkeys(bare(part) for word in kept for part in word.split("-")))
 
-    return Tongue(negations, empty, counted, bare, plain)
+    return Tongue(negations, forward, frozenset(words.joins.split()), empty, counted, bare, plain)

@@ -20,9 +20,15 @@ _PATTERNS = (
 )
 _NOT_A_GROUP = re.compile(
     r"(?:before|usual|ever|expected|last|in the|now|today|half|once|twice|one|two|three|\d+|any|all|other)\b"
-    r"|an? (?:day|week|month|quarter|year|decade)\b",
+    r"|an? (?:day|week|month|quarter|year|decade)\b"
+    r"|(?:we|i|you|they|he|she|it|anyone|anybody|everyone|everybody|someone|somebody|nobody|most|many|doctors)\b"
+    r"|\w+ (?:think|thought|say|said|(?:expect|believe|assume|hope|claim)(?:d|ed)?|know|knew)$"
+    r"|(?:in|during|before|after|since|until) (?:\w+ )?\d{4}\b",
     FLAGS,
 )
+_VERB = re.compile(r"\b(?:have|has|had|are|is|were|was|do|does|did|get|got|show|suffer|report|receive)\b", FLAGS)
+_HELD = "zzz"
+"""Stands for a condition."""
 
 
 def differs(text: str, nouns: Nouns) -> Request | None:
@@ -38,6 +44,9 @@ def differs(text: str, nouns: Nouns) -> Request | None:
 
 
 def _request(first: str, second: str, nouns: Nouns) -> Request | None:
+    shared = _of_two_sets(first, second, nouns)
+    if shared:
+        return shared
     held = statement(with_verb(first), nouns)
     other = _other(second, nouns)
     if held is None or not held.said or not held.condition or held.negated or not other:
@@ -45,6 +54,19 @@ def _request(first: str, second: str, nouns: Nouns) -> Request | None:
     if held.population and statement(second, nouns):
         return None  # "patients with A have C than patients with B": two sets, and one condition
     return Request("difference", held.population, groups=(held.condition, other))
+
+
+def _of_two_sets(first: str, second: str, nouns: Nouns) -> Request | None:
+    """Return the difference of "more women than men have fever": one condition of two sets. None if it is another."""
+    left = statement(f"{first} have {_HELD}", nouns)
+    if left is None or left.condition != _HELD or not left.population or left.negated:
+        return None
+    if not _VERB.search(second) and not re.fullmatch(nouns.narrow, first, FLAGS):
+        return None  # "patients with fever than men with cough"
+    right = statement(second if statement(second, nouns) else f"patients {second}", nouns)
+    if right is None or not right.population or not right.condition or right.negated:
+        return None
+    return Request("difference", right.condition, groups=(left.population, right.population))
 
 
 def _other(text: str, nouns: Nouns) -> str:
@@ -57,7 +79,7 @@ def _other(text: str, nouns: Nouns) -> str:
         bare = re.sub(r"^(?:(?:those|the ones|ones) )?(?:who |that )?(?:with|of|for) ", "", text, flags=FLAGS)
         named, negated = holds(bare)
         named = "" if negated else named
-    return "" if re.match(r"(?:without|no|not)\b", named, FLAGS) else named
+    return "" if re.match(r"(?:without|no|not)\b", named, FLAGS) or _VERB.search(named) else named
 
 
 def _turned(request: Request) -> Request:

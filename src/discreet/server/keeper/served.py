@@ -15,7 +15,7 @@ from discreet.baselines.non_rag import NonRAG
 from discreet.baselines.rag import RAG
 from discreet.errors import DiscreetError, UsageError
 from discreet.privacy.accounting import Spending
-from discreet.query.follow_ups import one_question
+from discreet.query.follow_ups import is_doubtful, one_question
 from discreet.query.in_english import stand_in
 from discreet.query.pipeline import AskOptions
 from discreet.query.question_kinds import check_answerable
@@ -111,7 +111,10 @@ class Served:
         """Return the last message as a question that stands alone, written by the model without documents."""
         settings = self.vault.settings
         questions = [turn.text for turn in asked.messages if turn.role == "user"]
-        made = one_question(questions, settings.unit_field, tuple(settings.fields))
+        words = settings.unit_field, tuple(settings.fields)
+        made = one_question(questions, *words)
+        if not made and len(questions) > 1 and is_doubtful(questions[-1], questions[-2], *words):
+            return Condensed("")  # a statistic is paid: no model guesses what was meant
         return Condensed(made or condense(self.vault.model, asked.messages))
 
     def paid(self, question: str) -> Charge:

@@ -1,0 +1,83 @@
+"""Phrases in a text: which denial is about a phrase, and which is about the thing after it."""
+
+import unicodedata
+from typing import Literal
+
+import pytest
+
+from discreet.algorithms.statistics.population import Phrase
+from discreet.algorithms.text.tongues import LANGUAGES, tongue_of
+from discreet.retrieval.unit_records import UnitRecord
+
+Form = Literal["NFC", "NFD"]
+
+
+@pytest.mark.parametrize(
+    ("phrase", "text", "language"),
+    [
+        ("Winter Hand", "She has Winter Hand and denies fever.", ""),
+        ("Winter Hand", "She has Winter Hand without fever.", ""),
+        ("Winter Hand", "Diagnosis Winter Hand, no fever.", ""),
+        ("Winter Hand", "Winter Hand but not a rash.", ""),
+        ("Winterhand", "Sie hat Winterhand ohne Fieber.", "de"),
+        ("Winterhand", "Sie hat Winterhand aber kein Fieber.", "de"),
+        ("Fieber", "Sie hat noch Fieber.", "de"),
+        ("asthme", "Patient avec asthme sans fi\u00e8vre.", "fr"),
+        ("asthme", "Il a un asthme mais pas de toux.", "fr"),
+        ("asma", "Paciente con asma sin fiebre.", "es"),
+        ("asma", "Tiene asma y niega fiebre.", "es"),
+    ],
+)
+def test_denial_of_the_next_finding_leaves_a_phrase(phrase: str, text: str, language: str) -> None:
+    assert Phrase(phrase, language=language).holds(UnitRecord((text,)))
+
+
+@pytest.mark.parametrize(
+    ("phrase", "text", "language"),
+    [
+        ("fever", "No fever and no rash.", ""),
+        ("fever", "There is neither fever nor rash.", ""),
+        ("rash", "There is neither fever nor rash.", ""),
+        ("fever", "Fever is denied.", ""),
+        ("fever", "Fever excluded, rash present.", ""),
+        ("fever", "Fever was not found.", ""),
+        ("fever", "Fever no, rash yes.", ""),
+        ("fever", "Fever she denies and has a rash.", ""),
+        ("Fieber", "Fieber wurde verneint.", "de"),
+        ("Fieber", "Fieber nein, Husten ja.", "de"),
+        ("Husten", "Weder Fieber noch Husten.", "de"),
+        ("toux", "Ni fi\u00e8vre ni toux.", "fr"),
+        ("fi\u00e8vre", "Elle n'a ni fi\u00e8vre ni toux.", "fr"),
+        ("fiebre", "Fiebre no, tos s\u00ed.", "es"),
+    ],
+)
+def test_denial_of_a_phrase_is_still_found(phrase: str, text: str, language: str) -> None:
+    assert not Phrase(phrase, language=language).holds(UnitRecord((text,)))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_tongue_denies_forward_by_some_of_its_negations(language: str) -> None:
+    known = tongue_of(language)
+    assert known.forward < known.negations
+    assert not known.joins & known.negations
+
+
+@pytest.mark.parametrize(
+    ("phrase", "text", "language"),
+    [
+        ("fi\u00e8vre", "Elle a de la fi\u00e8vre.", "fr"),
+        ("caf\u00e9", "He drinks caf\u00e9 daily.", ""),
+        ("Caf\u00e9. Am\u00e9lie", "He liked Caf\u00e9. Am\u00e9lie a lot.", ""),
+    ],
+)
+@pytest.mark.parametrize("forms", [("NFC", "NFD"), ("NFD", "NFC"), ("NFD", "NFD")], ids="/".join)
+def test_letter_is_found_in_each_form(phrase: str, text: str, language: str, forms: tuple[Form, Form]) -> None:
+    asked, read = (unicodedata.normalize(form, one) for form, one in zip(forms, (phrase, text), strict=True))
+    assert Phrase(asked, language=language).holds(UnitRecord((read,)))
+    assert Phrase(asked, language=language).essence == Phrase(phrase, language=language).essence
+
+
+def test_denial_in_composed_letters_denies() -> None:
+    record = UnitRecord((unicodedata.normalize("NFD", "Jam\u00e1s fiebre."),))
+    assert not Phrase("fiebre", language="es").holds(record)
+    assert Phrase(unicodedata.normalize("NFD", "jam\u00e1s fiebre"), language="es").denies
