@@ -7,13 +7,13 @@ Erasure takes two steps, as in the embedded store. `settle` copies the vectors t
 removes the old one with its files: a point that Qdrant deletes stays in its segments and in its log of writes.
 """
 
-from collections.abc import Callable
+import re
 from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 
-from discreet.errors import BadData, StoreError
+from discreet.errors import BadData, StoreError, UsageError
 from discreet.retrieval.documents import StoredText
 from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.qdrant.engine import Engine, check_shape
@@ -28,6 +28,7 @@ from discreet.retrieval.store_metadata import read_dimension
 from discreet.retrieval.vectors import Vector, whole_numbers
 from discreet.system.qdrant_address import read_address
 
+_NAME = re.compile(r"store_[0-9a-f]{1,57}")
 _CHANGED = "The documents changed during a question. Ask again."
 _OVER = (
     "An individual has {most:,} chunks of text; the address of the store allows {cap:,}. Set ?chunks={most} or more in "
@@ -155,18 +156,21 @@ class QdrantStoreType:
 
     Args:
         address: the address of the server.
-        name: the beginning of the names of the store's collections.
-        connect: opens the server; by default with the package qdrant-client.
+        name: the beginning of the names of the store's collections: "store_" and up to 57 of the digits 0-9a-f.
+
+    Raises:
+        UsageError: if the address or the name is invalid.
     """
 
-    def __init__(self, address: str, name: str, connect: Callable[[str], Engine] | None = None) -> None:
-        self._address, self._prefix = address, f"{name}-"
-        self._cap = read_address(address).chunks
-        self._connect = connect or _connect
+    def __init__(self, address: str, name: str) -> None:
+        # Collections of other names that begin so are removed, so the name must be the vault's own.
+        if not _NAME.fullmatch(name):
+            raise UsageError("The name of the store's collections is invalid. Restore vault.json from a backup.")
+        self._address, self._prefix = read_address(address), f"{name}-"
 
     def __call__(self, folder: Path, dimension: int, merge: Merge | None = None) -> QdrantStore:
         """Open the store."""
-        return QdrantStore(folder, dimension, merge, self._connect(self._address), self._prefix, self._cap)
+        return QdrantStore(folder, dimension, merge, self._connect(), self._prefix, self._address.chunks)
 
     def stored_dimension(self, folder: Path) -> int | None:
         """Return the length of the stored vectors; None if nothing was ever added.
@@ -182,17 +186,16 @@ class QdrantStoreType:
         Raises:
             StoreError: if it cannot.
         """
-        with closing(self._connect(self._address)) as engine:
+        with closing(self._connect()) as engine:
             engine.names(self._prefix)
 
     def drop(self) -> None:
         """Remove the collections, after a vault could not be made."""
-        with closing(self._connect(self._address)) as engine:
+        with closing(self._connect()) as engine:
             for name in engine.names(self._prefix):
                 engine.drop(name)
 
+    def _connect(self) -> Engine:
+        from discreet.retrieval.qdrant.client import Client
 
-def _connect(address: str) -> Engine:
-    from discreet.retrieval.qdrant.client import Client
-
-    return Client(read_address(address))
+        return Client(self._address)
