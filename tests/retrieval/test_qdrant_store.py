@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -377,6 +378,26 @@ def test_interrupted_erasure_is_made_up(
     (name,) = engine.names(PREFIX)
     assert (engine.count(name), again.unsettled()) == (1, False)
     assert [near.unit for near in again.nearest_units(NEAR, 9)] == ["b"]
+
+
+def test_a_question_does_not_wait_for_an_erasure(
+    engine: EdgeEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While one process copies vectors, another opens the store and asks; the erased unit is hidden already."""
+    store = open_store(engine, tmp_path / "store")
+    fill(store, [(1, "a", [1]), (2, "b", [1])])
+    right, found = engine.count, list[str]()
+
+    def count(name: str) -> int:
+        with closing(open_store(engine, tmp_path / "store")) as other:
+            assert other.unsettled()
+            found.extend(near.unit for near in other.nearest_units(NEAR, 9))
+        return right(name)
+
+    with monkeypatch.context() as slow:
+        slow.setattr(engine, "count", count)
+        store.remove_unit("a")
+    assert (found, store.unsettled()) == (["b"], False)
 
 
 def test_two_processes_erase_and_search(engine: EdgeEngine, tmp_path: Path) -> None:

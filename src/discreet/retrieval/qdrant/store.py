@@ -8,6 +8,7 @@ removes the old one with its files: a point that Qdrant deletes stays in its seg
 """
 
 import re
+import sqlite3
 from contextlib import closing
 from pathlib import Path
 
@@ -28,6 +29,7 @@ from discreet.retrieval.store_metadata import read_dimension
 from discreet.retrieval.vectors import Vector, whole_numbers
 from discreet.system.qdrant_address import read_address
 
+_PATIENCE = 30_000
 _NAME = re.compile(r"store_[0-9a-f]{1,57}")
 _CHANGED = "The documents changed during a question. Ask again."
 _OVER = (
@@ -62,7 +64,9 @@ class QdrantStore(EmbeddedStore):
         self._engine, self._prefix, self._cap = engine, prefix, cap
         self._dimension = dimension
         self._known: tuple[State, Stored] | None = None
+        self._patient = False
         super().__init__(folder, dimension, merge)
+        self._patient = True
 
     def _open_vectors(self, folder: Path, dimension: int) -> Points:
         self._points = Points(self._database, self._engine, self._prefix, dimension)
@@ -88,9 +92,8 @@ class QdrantStore(EmbeddedStore):
             )
 
     def _make_up(self) -> None:
-        if not self._due():
+        if not (self._due() and self._has_begun()):
             return
-        self._run("begin immediate")
         with rolled_back_on_error(self._database):
             due = self._due()
             if due:
@@ -104,6 +107,19 @@ class QdrantStore(EmbeddedStore):
             self._run("vacuum")
             self._points.drop_others()
             self._run("update meta set value = '' where name = 'due' and value = ?", due)
+
+    def _has_begun(self) -> bool:
+        """Take the write lock. An opening does not wait for it: the erasure of another process takes long."""
+        self._run(f"pragma busy_timeout = {_PATIENCE * self._patient}")
+        try:
+            self._run("begin immediate")
+        except sqlite3.OperationalError:
+            if self._patient:
+                raise
+            return False  # the step stays due
+        finally:
+            self._run(f"pragma busy_timeout = {_PATIENCE}")
+        return True
 
     # -- searching -------------------------------------------------------------------------------------------
 
