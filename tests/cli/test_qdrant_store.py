@@ -87,6 +87,10 @@ def test_backup_is_refused_and_move_is_not(hospital: Path, tmp_path: Path) -> No
 
 def test_doctor_finds_lost_and_left_vectors(hospital: Path, running: tuple[str, StandIn], tmp_path: Path) -> None:
     engine, (name,) = running[1].engine, mine(hospital, running[1])
+    assert f"collection {name} in Qdrant" in said(run("doctor", hospital))
+    running[1].settings[f"{name}0"] = running[1].settings[name]
+    assert f"remove from Qdrant: {name}0." in said(run("doctor", hospital))
+    del running[1].settings[f"{name}0"]
     _, vectors = next(engine.pages(name))
     engine.add(name, [7], vectors[:1])
     assert "1 vectors without a text" in said(run("doctor", hospital))

@@ -64,15 +64,14 @@ def _look(database: sqlite3.Connection, engine: Engine, names: list[str], settin
     except StoreError as error:
         yield problem("collection", str(error), _RESTORE)
         return
-    yield sound("collection", "The collection in Qdrant has exact products, and no copies.")
+    yield sound("collection", f"The collection {name} in Qdrant has exact products, and no copies.")
     yield _counted(engine.count(name), int(database.execute("select count(*) from chunk").fetchone()[0]))
     if set(names) - {name}:
         yield warning(
             "erased vectors",
             "Qdrant has an older collection of this vault, with vectors of erased documents, or a copy of the vault "
             "uses the same server.",
-            "If no copy of the vault is in use, remove from Qdrant the collections of the vault but the one that "
-            "docs/qdrant.md tells to keep.",
+            f"If no copy of the vault is in use, remove from Qdrant: {', '.join(sorted(set(names) - {name}))}.",
         )
 
 
