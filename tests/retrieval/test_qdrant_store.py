@@ -1,6 +1,7 @@
 """The store in Qdrant, on Qdrant's own engine: exact as the embedded store, whole, and erased."""
 
 import shutil
+import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -398,6 +399,32 @@ def test_a_question_does_not_wait_for_an_erasure(
         slow.setattr(engine, "count", count)
         store.remove_unit("a")
     assert (found, store.unsettled()) == (["b"], False)
+
+
+def test_old_collections_go_while_no_other_process_makes_one(
+    engine: EdgeEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that removes old collections must not take another's new one for old: both hold the write lock."""
+    store = open_store(engine, tmp_path / "store")
+    fill(store, [(1, "a", [1]), (2, "b", [1])])
+    locked = list[str]()
+
+    def with_lock(step: str) -> None:
+        right = getattr(engine, step)
+
+        def look(*given: Any) -> Any:
+            with closing(sqlite3.connect(tmp_path / "store" / "store.sqlite", timeout=0)) as other:
+                with pytest.raises(sqlite3.OperationalError, match="locked"):
+                    other.execute("begin immediate")
+                locked.append(step)
+            return right(*given)
+
+        monkeypatch.setattr(engine, step, look)
+
+    for step in ("make", "add", "names", "drop"):
+        with_lock(step)
+    store.remove_unit("a")
+    assert locked == ["make", "add", "names", "drop"]
 
 
 def test_two_processes_erase_and_search(engine: EdgeEngine, tmp_path: Path) -> None:

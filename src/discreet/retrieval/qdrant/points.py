@@ -129,7 +129,7 @@ class Points(VectorFile):
         self._point_to(new)
 
     def drop_others(self) -> None:
-        """Remove all collections of the store but the present one, with the bytes of points that are no more."""
+        """Remove all collections of the store but the present one, within a transaction that holds the write lock."""
         for name in self._engine.names(self._prefix):
             if name != self.name:
                 self._engine.drop(name)

@@ -105,8 +105,16 @@ class QdrantStore(EmbeddedStore):
             self._run("commit")
         if due:  # else another process has settled meanwhile
             self._run("vacuum")
+            self._drop_others(due)
+
+    def _drop_others(self, due: str) -> None:
+        """Remove older collections, under the write lock: another process may be filling its new one."""
+        if not self._has_begun():
+            return
+        with rolled_back_on_error(self._database):
             self._points.drop_others()
             self._run("update meta set value = '' where name = 'due' and value = ?", due)
+            self._run("commit")
 
     def _has_begun(self) -> bool:
         """Take the write lock. An opening does not wait for it: the erasure of another process takes long."""
