@@ -56,6 +56,8 @@ THOROUGH = (
     "cli/test_progress.py::test_command_on_a_terminal_clears_what_it_showed",
     "retrieval/test_store_conformance.py::TestEmbeddedStore::test_history_does_not_show",
     *("retrieval/test_postgres_conformance.py", "retrieval/test_postgres_store.py", "cli/test_postgres_store.py"),
+    *("retrieval/test_qdrant_conformance.py", "retrieval/test_qdrant_store.py", "cli/test_qdrant_store.py"),
+    "retrieval/test_qdrant_erasure.py",
     "attacks/test_extraction.py::test_a_long_run_of_signs_is_read_at_once",
     *("algorithms/test_multi.py::test_stream", "algorithms/test_multi.py::test_a_unit_that_may_take_part_twice"),
     *("algorithms/test_multi.py::test_the_broken_twin", "baselines/test_ksa.py::test_the_law_of_a_whole_answer"),

@@ -33,7 +33,7 @@ class VaultConfig:
         ledger_name: the ledger's name in its database.
         secret_digest: the digest of the vault's secret; it detects a wrong secret.
         people: the approximate number of units that the custodian declared: public; 0 if none was declared.
-        store: the name of the store that keeps the documents, or the URL of its PostgreSQL database.
+        store: the name of the store that keeps the documents, or the address of its database.
         store_name: the store's name in its database.
     """
 

@@ -12,6 +12,7 @@ from discreet.retrieval.embedding import EMBEDDERS
 from discreet.retrieval.schema import MIGRATIONS, VERSION
 from discreet.retrieval.sqlite_errors import explained
 from discreet.system.database_url import is_postgres
+from discreet.system.qdrant_address import is_qdrant
 
 TEXTS, VECTORS = "store.sqlite", "vectors.f32"
 _NUMBER = 4
@@ -26,6 +27,11 @@ def check_store(folder: Path, settings: VaultConfig) -> Iterator[Finding]:
         from discreet.operations.check_postgres_store import check_postgres_store
 
         yield from check_postgres_store(settings)
+        return
+    if is_qdrant(settings.store):
+        from discreet.operations.check_qdrant_store import check_qdrant_store
+
+        yield from check_qdrant_store(store, settings)
         return
     if settings.store != DEFAULT_STORE:
         yield warning(
@@ -43,21 +49,30 @@ def check_store(folder: Path, settings: VaultConfig) -> Iterator[Finding]:
         return
     try:
         with explained(), looking(store / TEXTS) as database:
-            yield from _look(database, store, settings)
+            found = list(look_at_tables(database))
+            yield from found
+            if not any(one.level == "problem" for one in found):
+                dimension = database.execute("select value from meta where name = 'dimension'").fetchone()
+                yield _vectors(database, store, dimension[0] if dimension else None, settings)
     except StoreError as error:
-        if (store / f"{TEXTS}-journal").exists():
-            yield warning("store", "A process was interrupted while it wrote to the store. Its writes remain.", _OPEN)
-        else:
-            yield problem("store", str(error), _AGAIN)
+        yield unreadable(store, error)
 
 
-def _look(database: sqlite3.Connection, store: Path, settings: VaultConfig) -> Iterator[Finding]:
+def unreadable(store: Path, error: StoreError) -> Finding:
+    """Return why the file of texts cannot be read."""
+    if (store / f"{TEXTS}-journal").exists():
+        return warning("store", "A process was interrupted while it wrote to the store. Its writes remain.", _OPEN)
+    return problem("store", str(error), _AGAIN)
+
+
+def look_at_tables(database: sqlite3.Connection) -> Iterator[Finding]:
+    """Check the file of texts: it is whole, has a known version, and no bytes of erased documents."""
     found = [str(row[0]) for row in database.execute("pragma integrity_check(1)")]
     if found != ["ok"]:
         yield problem("store", "SQLite reports that the file of texts is damaged.", _AGAIN)
         return
     meta = dict(database.execute("select name, value from meta"))
-    version, dimension = meta.get("version"), meta.get("dimension")
+    version = meta.get("version")
     if version in MIGRATIONS:
         yield warning(
             "store",
@@ -81,7 +96,6 @@ def _look(database: sqlite3.Connection, store: Path, settings: VaultConfig) -> I
         )
     else:
         yield sound("settled", "The store's files have no bytes of erased documents.")
-    yield _vectors(database, store, dimension, settings)
 
 
 def _vectors(database: sqlite3.Connection, store: Path, dimension: object, settings: VaultConfig) -> Finding:

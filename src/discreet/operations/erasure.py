@@ -12,6 +12,7 @@ from discreet.export.vectors import FOLDER as EXPORTS
 from discreet.retrieval.documents import canonical_unit
 from discreet.retrieval.sealed_corpus import unit_key
 from discreet.system.database_url import is_postgres
+from discreet.system.qdrant_address import is_qdrant
 from discreet.vault import Vault
 from discreet.vault.derived_data import SYNTHESIS
 
@@ -123,6 +124,12 @@ def _remains(vault: Vault, erased: bool, paid: frozenset[str], spent: float | No
         yield Remainder(
             "the write-ahead log, replicas, archives and dumps of the store's database",
             "the server keeps what was written until it recycles these files. docs/erasure.md has the commands",
+        )
+    if is_qdrant(vault.settings.store):
+        yield Remainder(
+            "snapshots, backups and replicas of the Qdrant server",
+            "an erasure removes the collection with its files, and nothing beside it. Remove what was made before it: "
+            "docs/qdrant.md",
         )
     if vault.store.unsettled():
         yield Remainder(

@@ -9,6 +9,7 @@ from discreet.operations.releases import outcome
 from discreet.operations.report import Report
 from discreet.system.database_url import is_postgres
 from discreet.system.markup import Markup, element, listed, page, paragraph, private, section, strong, table
+from discreet.system.qdrant_address import is_qdrant
 
 MOST_ROWS = 1000
 """The number of newest questions in the list. The counts include all questions."""
@@ -241,11 +242,17 @@ def _settings(report: Report) -> Markup:
         ("Texts of questions in the ledger", _yes(settings.log_questions)),
         ("Released answers are kept", f"{_yes(settings.history)}, with their questions" * settings.history or "no"),
         ("Ledger", "in a PostgreSQL database" if settings.ledger else "in the vault"),
-        ("Documents", "in a PostgreSQL database" if is_postgres(settings.store) else "in the vault"),
+        ("Documents", _place(settings.store)),
         ("Claims that are no guarantees", "accepted" if settings.accept_claims else "refused"),
         *report.versions.items(),
     ]
     return section("Settings and versions", table((), rows))
+
+
+def _place(store: str) -> str:
+    if is_qdrant(store):
+        return "in the vault; their vectors in Qdrant"
+    return "in a PostgreSQL database" if is_postgres(store) else "in the vault"
 
 
 def _findings(report: Report) -> Markup:

@@ -66,7 +66,6 @@ class EmbeddedStore:
                 answers questions.
         """
         self._merge = merge
-        self._vectors = VectorFile(folder / "vectors.f32", dimension)
         with explained():
             folder.mkdir(parents=True, exist_ok=True)
             if (folder / "vectors.f32").exists() and not (folder / "store.sqlite").exists():
@@ -75,12 +74,16 @@ class EmbeddedStore:
                 folder / "store.sqlite", timeout=30, isolation_level=None, check_same_thread=False
             )
             self._key = prepare(self._database, dimension)
+            self._vectors = self._open_vectors(folder, dimension)
             self._live = LiveIndex(self._database, self._vectors, folder)
             if merge is not None:
                 tell_ledger(self._database, merge)
             made_up = self._make_up()
         if made_up:
             self._keep_index()
+
+    def _open_vectors(self, folder: Path, dimension: int) -> VectorFile:
+        return VectorFile(folder / "vectors.f32", dimension)
 
     def close(self) -> None:
         """Close the files."""
@@ -179,6 +182,10 @@ class EmbeddedStore:
             self._run("insert into chunk values (?, ?, ?, ?)", row, document.id, unit, piece.text)
         self._pending.rows += rows
         self._pending.vectors += [piece.vector for piece in pieces]
+        self._check_unit(unit)
+
+    def _check_unit(self, unit: int) -> None:
+        """Refuse a unit, within a batch: a store may hold only so much of one unit."""
 
     def remove(self, document_id: str) -> int:
         """Erase a document, also from the files; return 1, or 0 if it is not stored."""

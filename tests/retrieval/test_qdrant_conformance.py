@@ -1,0 +1,110 @@
+"""The store in Qdrant passes the conformance suite, on Qdrant's own engine: in this process, and over HTTP."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from discreet.retrieval.qdrant.client import Client
+from discreet.retrieval.qdrant.engine import Engine
+from discreet.retrieval.qdrant.store import QdrantStore
+from discreet.retrieval.store import Store
+from discreet.system.qdrant_address import read_address
+from discreet.testing import StoreSuite
+from discreet.testing.exact_search import ExactSearch
+from discreet.testing.store import SIZE, MakeStore
+from tests.qdrant_engine import EdgeEngine
+from tests.qdrant_server import StandIn, qdrant_server
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> EdgeEngine:
+    return EdgeEngine(tmp_path_factory.mktemp("qdrant"))
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, StandIn]]:
+    with qdrant_server(tmp_path_factory.mktemp("server")) as own:
+        own[1].engine.dimension = SIZE
+        yield own
+
+
+class OnQdrant:
+    cap = 0
+
+    @pytest.fixture
+    def connect(self, engine: EdgeEngine) -> Callable[[], Engine]:
+        return lambda: engine
+
+    @pytest.fixture
+    def files(self, engine: EdgeEngine) -> EdgeEngine:
+        """The engine whose files are read."""
+        return engine
+
+    @pytest.fixture
+    def make_store(self, connect: Callable[[], Engine], tmp_path: Path) -> Iterator[MakeStore]:
+        made = list[QdrantStore]()
+
+        def make() -> QdrantStore:
+            number = len(made)
+            if number > 8:
+                forget(connect(), made[number - 8])
+            made.append(self.open(connect(), tmp_path / str(number), f"{tmp_path.name}-{number}-"))
+            return made[-1]
+
+        yield make
+        for store in made[-8:]:
+            forget(connect(), store)
+
+    def open(self, engine: Engine, folder: Path, prefix: str) -> QdrantStore:
+        return QdrantStore(folder, SIZE, None, engine, prefix, self.cap)
+
+    @pytest.fixture
+    def reopen(self, connect: Callable[[], Engine], tmp_path: Path) -> Callable[[QdrantStore], Store]:
+        def reopen(store: QdrantStore) -> Store:
+            number = store._prefix.removeprefix(f"{tmp_path.name}-").removesuffix("-")
+            return self.open(connect(), tmp_path / number, store._prefix)
+
+        return reopen
+
+    @pytest.fixture
+    def read_files(self, files: EdgeEngine, tmp_path: Path) -> Callable[[Store], bytes]:
+        """All files of the store and of the engine, its log of writes among them."""
+
+        def read(_: Store) -> bytes:
+            own = (path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+            return b"".join(own) + files.read_files()
+
+        return read
+
+
+def forget(engine: Engine, store: QdrantStore) -> None:
+    """Remove the collections of a store, which nothing uses any more."""
+    store.close()
+    for name in engine.names(store._prefix):
+        engine.drop(name)
+    engine.close()
+
+
+class TestQdrantStore(OnQdrant, StoreSuite):
+    """Without a cap: a question reads all points."""
+
+
+class TestQdrantStoreWithCap(OnQdrant, StoreSuite):
+    """With a cap of chunks, as many as the suite's heaviest unit has."""
+
+    cap = 120
+
+
+class TestQdrantStoreOverHttp(OnQdrant, ExactSearch):
+    """The tests of search and erasure through qdrant-client, on a stand-in for the server."""
+
+    cap = 120
+
+    @pytest.fixture
+    def connect(self, running: tuple[str, StandIn]) -> Callable[[], Engine]:
+        return lambda: Client(read_address(running[0]))
+
+    @pytest.fixture
+    def files(self, running: tuple[str, StandIn]) -> EdgeEngine:
+        return running[1].engine
