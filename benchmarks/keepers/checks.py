@@ -114,7 +114,7 @@ def _without_payment(found: Found) -> Iterable[str]:
 
 def _beyond_grant(found: Found) -> Iterable[str]:
     for name, ledger in found.ledgers.items():
-        for reading, count in ledger.unit_balances():  # type: ignore[attr-defined]
+        for reading, count in ledger.unit_balances():
             if not ledger.budget.admits_state(reading):
                 yield f"{count} units of {name}"
 
@@ -198,7 +198,7 @@ def _codes(asked: Iterable[Asked]) -> list[tuple[str, int]]:
 
 def _spent(found: Found) -> Iterable[list[str]]:
     for name, ledger in found.ledgers.items():
-        most = max((ledger.budget.spent_state(one) for one, _ in ledger.unit_balances()), default=0.0)  # type: ignore[attr-defined]
+        most = max((ledger.budget.spent_state(one) for one, _ in ledger.unit_balances()), default=0.0)
         yield [f"vault {name}: the most that a unit paid, of its grant", f"{most:,.2f} of {ledger.budget.epsilon:,.0f}"]
 
 

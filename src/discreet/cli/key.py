@@ -229,7 +229,7 @@ def share(
     state: State = None,
 ) -> None:
     """Keep keys and caps in a database that several servers share. Run it for each server, before the first key."""
-    share_accounts(state_of(vault, state), url)
+    share_accounts(state_of(vault, state), url, Accounts)
     accounts, log = make_accounts(vault, state)
     log.append("custodian", "accounts-share", "accounts", changes=accounts.database.changes())
     out.print("The server shares its accounts. Its keys count for all servers that share them.")

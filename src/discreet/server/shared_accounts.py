@@ -6,6 +6,7 @@ STATE/front/server   the id of this server. The shared accounts name by it who h
 
 import os
 import secrets
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -38,8 +39,13 @@ def find_accounts(state: Path) -> Path | str:
     return url
 
 
-def share_accounts(state: Path, url: str) -> None:
+def share_accounts(state: Path, url: str, reach: Callable[[str], object] = lambda _: None) -> None:
     """Have a server use accounts in a database.
+
+    Args:
+        state: the server's folder.
+        url: the URL of the database.
+        reach: opens the accounts there, before anything is written; its error stops it.
 
     Raises:
         UsageError: if the URL is not that of a PostgreSQL database, or if it contains a password; if the server has
@@ -56,6 +62,7 @@ def share_accounts(state: Path, url: str) -> None:
     before = find_accounts(state)
     if isinstance(before, str) and before != url:
         raise UsageError(f"The server shares other accounts already. Stop it, and remove {state / _URL} first.")
+    reach(url)
     try:
         state.mkdir(parents=True, exist_ok=True)
         (state / _URL).write_text(f"{url}\n", encoding="utf-8")
