@@ -1,6 +1,7 @@
 """Several keepers on one vault in PostgreSQL: keepers, fronts, hosts and the database are killed at random moments.
 
     .venv/bin/python -m benchmarks.keepers [--minutes 20] [--keepers 4] [--askers 64] [--keys 16] [--seed 1]
+        [--tight 40] [--csv PATH]
 
 Documents, ledgers and accounts are in one PostgreSQL server. Each keeper runs with a front of its own, as `discreet
 serve` starts them, with the toy model. Askers send counts, shares, lists and votes to random fronts. What was not
@@ -16,6 +17,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.keepers.running import Plan, run
+from benchmarks.keepers.setting import GRANT_OF_TIGHT
 from benchmarks.writing import add_csv_option, write_table
 
 
@@ -27,9 +29,10 @@ def main() -> int:
     parser.add_argument("--askers", type=int, default=64)
     parser.add_argument("--keys", type=int, default=16)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--tight", type=float, default=GRANT_OF_TIGHT, help="the grant of the second vault")
     add_csv_option(parser)
     given = parser.parse_args()
-    plan = Plan(given.minutes * 60, given.keepers, given.askers, given.keys, given.seed)
+    plan = Plan(given.minutes * 60, given.keepers, given.askers, given.keys, given.seed, given.tight)
     with tempfile.TemporaryDirectory(prefix="d-") as folder:
         rows, checks = run(Path(folder), plan)
     write_table(["what", "found"], rows, given.csv)

@@ -35,7 +35,10 @@ from tests.server.front.serving import free_port
 
 from discreet.server.accounts import Accounts
 
-COLUMNS = ["network", "what is cut", "commit", "cut, s", "first reply", "the same again", "payments", "other host, s"]
+COLUMNS = [
+    *("network", "what is cut", "commit", "cut, s"),
+    *("first reply", "after, s", "the same again", "payments", "other host, s"),
+]
 SETTLED = 40.0
 """Seconds for settlements that wait for the database."""
 
@@ -118,7 +121,13 @@ def cut(hosts: Hosts, what: str, when: str, seconds: float) -> list[str]:
     hosts.asked.append(request)
     replies: list[Reply] = []
     first.link.arm(what, when)
-    sending = threading.Thread(target=lambda: replies.append(_send(first.host, key, name, request)))
+    asked, came = time.monotonic(), list[float]()
+
+    def ask() -> None:
+        replies.append(_send(first.host, key, name, request))
+        came.append(time.monotonic() - asked)
+
+    sending = threading.Thread(target=ask)
     sending.start()
     if not first.link.cut.wait(60):
         raise RuntimeError(f"The link was not cut: {name}.")
@@ -132,7 +141,8 @@ def cut(hosts: Hosts, what: str, when: str, seconds: float) -> list[str]:
     beside.join()
     again = _until_known(hosts, second.host, key, name, request)
     payments = _payments(hosts, key, name)
-    return [hosts.kind, what, when, f"{seconds:g}", _told(replies[0]), _told(again), str(payments), f"{others[0]:.1f}"]
+    told = [_told(replies[0]), f"{came[0]:.1f}", _told(again), str(payments), f"{others[0]:.1f}"]
+    return [hosts.kind, what, when, f"{seconds:g}", *told]
 
 
 def _beside(hosts: Hosts, host: Host, name: str) -> float:

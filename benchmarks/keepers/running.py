@@ -10,7 +10,7 @@ from pathlib import Path
 from benchmarks.keepers.askers import Asked, Asker
 from benchmarks.keepers.checks import Checks, check, gather, table
 from benchmarks.keepers.faults import Faults
-from benchmarks.keepers.setting import Setting, issue_keys, make_hosts, make_vaults
+from benchmarks.keepers.setting import GRANT_OF_TIGHT, Setting, issue_keys, make_hosts, make_vaults
 from tests.ledger.conftest import Server
 from tests.server.front.serving import free_port
 from tests.vector_server import vector_server
@@ -29,6 +29,7 @@ class Plan:
         seconds: for how long.
         keepers, askers, keys: how many.
         seed: of all choices.
+        tight: the grant of the vault that may be used up, epsilon.
         pause: the least and the most seconds between two faults.
         late: seconds for settlements that wait for the database, before the hosts are ended.
     """
@@ -38,6 +39,7 @@ class Plan:
     askers: int = 64
     keys: int = 16
     seed: int = 1
+    tight: float = GRANT_OF_TIGHT
     pause: tuple[float, float] = (4.0, 14.0)
     late: float = 40.0
 
@@ -52,7 +54,7 @@ def unsafe_database() -> Iterator[Server]:
 @contextmanager
 def started(folder: Path, plan: Plan, database: Server) -> Iterator[Setting]:
     """Make vaults, keys and hosts, and start the hosts."""
-    vaults = make_vaults(folder, database.url)
+    vaults = make_vaults(folder, database.url, plan.tight)
     hosts = make_hosts(folder, vaults, database.url, [free_port() for _ in range(plan.keepers)])
     accounts = Accounts(database.url)
     issued = issue_keys(accounts, vaults, plan.keys, lambda number: LARGE if number % 4 else SMALL)

@@ -15,8 +15,8 @@ from discreet.vault import Vault
 
 UNITS = 240
 WIDE, TIGHT = "wide", "tight"
-GRANTS = {WIDE: 1e5, TIGHT: 40.0}
-"""Epsilon of each vault. The second one is used up during the run."""
+GRANT_OF_WIDE, GRANT_OF_TIGHT = 1e5, 40.0
+"""Epsilon of each vault. A run may give the second one less, so that it is used up."""
 DELTA = 1e-6
 CHOICES = ("winterhand", "flu")
 CHEAP = PresetConfig("cheap", "consensus", {"choices": CHOICES, "epsilon": 0.05})
@@ -59,10 +59,10 @@ class Setting:
     keys: list[Issued]
 
 
-def make_vaults(folder: Path, url: str) -> dict[str, Path]:
+def make_vaults(folder: Path, url: str, tight: float = GRANT_OF_TIGHT) -> dict[str, Path]:
     """Make the vaults, whose documents and ledgers are in the database. Return their folders."""
     made = {}
-    for name, epsilon in GRANTS.items():
+    for name, epsilon in ((WIDE, GRANT_OF_WIDE), (TIGHT, tight)):
         vault = Vault.create(
             folder / name,
             epsilon=epsilon,

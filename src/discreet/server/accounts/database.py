@@ -129,8 +129,8 @@ class Database:
         if self._url:
             url = make_url(self._url).set(drivername="postgresql+psycopg")
             url = url.update_query_dict({name: value for name, value in LINK.items() if name not in url.query})
-            # What a writer reads after it got the lock must be newer than the lock: so "read committed", whatever the
-            # role's default is.
+            # What a writer reads after it got the lock must be newer than the lock. So it reads what is committed, and
+            # the role's own level does not count.
             return create_engine(
                 url, isolation_level="READ COMMITTED", hide_parameters=True, pool_pre_ping=True, max_overflow=-1
             )
