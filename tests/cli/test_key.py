@@ -15,7 +15,8 @@ from discreet.errors import UsageError
 from discreet.server.accounts import CAP_IS_POLICY, Accounts
 from discreet.server.accounts.values import parse_expiry, parse_rate
 from discreet.server.audit_log import AuditLog
-from discreet.server.config import ACCOUNTS, AUDIT_LOG
+from discreet.server.config import AUDIT_LOG
+from discreet.server.shared_accounts import ACCOUNTS
 from discreet.vault import Vault
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

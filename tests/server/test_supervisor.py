@@ -32,6 +32,7 @@ def end(*_):
     (here / "front.ended").touch()
     sys.exit(0)
 signal.signal(signal.SIGTERM, end)
+(here / "front.password").write_text(os.environ.get("PGPASSWORD", ""))
 (here / "front.pid").write_text(str(os.getpid()))
 while True:
     time.sleep(0.05)
@@ -78,7 +79,8 @@ def pid_of(here: Path) -> int:
         return 0
 
 
-def test_supervisor_starts_again_what_dies_and_drains(tmp_path: Path) -> None:
+def test_supervisor_starts_again_what_dies_and_drains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGPASSWORD", "of the documents")
     config = config_of(make_vault(tmp_path / "v").path)
     running = supervised(config, tmp_path)
     try:
@@ -101,6 +103,7 @@ def test_supervisor_starts_again_what_dies_and_drains(tmp_path: Path) -> None:
     assert "The keeper ended (signal SIGKILL)" in said
     assert said.endswith("Ended.\n")
     assert (tmp_path / "front.ended").exists()
+    assert (tmp_path / "front.password").read_text() == ""
     assert not config.ask_socket.exists()
 
 

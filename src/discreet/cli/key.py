@@ -17,12 +17,13 @@ from discreet.cli.key_output import (
     print_secret,
     say_policy,
 )
-from discreet.cli.key_values import make_accounts, open_accounts, served
+from discreet.cli.key_values import make_accounts, open_accounts, served, state_of
 from discreet.cli.output import err, explained, out, print_json
 from discreet.errors import UsageError
 from discreet.server.accounts import Accounts, Key, Limits
 from discreet.server.accounts.key_format import PREFIX, is_mistyped
 from discreet.server.accounts.values import parse_expiry, parse_models, parse_rate
+from discreet.server.shared_accounts import share_accounts
 
 _group = typer.Typer(no_args_is_help=True)
 app.add_typer(_group, name="key")
@@ -218,6 +219,20 @@ def deny(vault: VaultPath, number: Number, state: State = None, as_json: Json = 
         print_json({"request": request.describe()})
         return
     print_request(request, accounts.get(request.key))
+
+
+@_group.command("share")
+@explained
+def share(
+    vault: VaultPath,
+    url: Annotated[str, typer.Argument(metavar="URL", help="postgresql://user@host/database")],
+    state: State = None,
+) -> None:
+    """Keep keys and caps in a database that several servers share. Run it for each server, before the first key."""
+    share_accounts(state_of(vault, state), url, Accounts)
+    accounts, log = make_accounts(vault, state)
+    log.append("custodian", "accounts-share", "accounts", changes=accounts.database.changes())
+    out.print("The server shares its accounts. Its keys count for all servers that share them.")
 
 
 @_group.command("accept-copy")

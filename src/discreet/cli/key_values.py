@@ -10,7 +10,8 @@ from discreet.planning.prices import usual_charge
 from discreet.privacy.accounting import Budget, Spending
 from discreet.server.accounts import Accounts
 from discreet.server.audit_log import AuditLog
-from discreet.server.config import ACCOUNTS, AUDIT_LOG
+from discreet.server.config import AUDIT_LOG
+from discreet.server.shared_accounts import find_accounts
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,8 @@ def open_accounts(vault: Path, state: Path | None, *, check_copy: bool = True) -
         UsageError: if no key was issued yet.
     """
     folder = state_of(vault, state)
-    accounts = folder / ACCOUNTS
-    if not accounts.exists() and not accounts.with_suffix(".counter").exists():
+    accounts = find_accounts(folder)
+    if isinstance(accounts, Path) and not accounts.exists() and not accounts.with_suffix(".counter").exists():
         raise UsageError(
             f"There are no accounts in {folder}. Issue a key: discreet key issue {vault} NAME --epsilon 10; or name "
             "the state folder: --state DIR"
@@ -57,7 +58,7 @@ def open_accounts(vault: Path, state: Path | None, *, check_copy: bool = True) -
 def make_accounts(vault: Path, state: Path | None) -> tuple[Accounts, AuditLog]:
     """Return the accounts and the audit log of a vault's server, which are made if there are none."""
     folder = state_of(vault, state)
-    return Accounts(folder / ACCOUNTS), AuditLog(folder / AUDIT_LOG)
+    return Accounts(find_accounts(folder)), AuditLog(folder / AUDIT_LOG)
 
 
 def served(vault: Path) -> Served:

@@ -12,11 +12,13 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, MultipleResultsFound, NoRe
 from discreet.errors import LedgerError, MissingPart, UsageError
 from discreet.ledger.connections import pool
 from discreet.ledger.encoding import CORRUPT
+from discreet.system.database_url import LINK
 
 PATIENCE = 30
 """The time to wait for another process that writes, in seconds."""
 
-_ALL = f"set local lock_timeout = '{PATIENCE}s'; set local idle_in_transaction_session_timeout = '{PATIENCE}s'"
+# A process behind a cut link, which holds the lock, is given up before the others that wait for the lock give up.
+_ALL = f"set local lock_timeout = '{PATIENCE}s'; set local idle_in_transaction_session_timeout = '{PATIENCE // 2}s'"
 _READING = "set transaction isolation level repeatable read, read only"
 # The transaction sees all rows that were committed before it got the lock, and its commit is on disk when it returns.
 _WRITING = "set transaction isolation level read committed; set local synchronous_commit = on"
@@ -66,7 +68,7 @@ def address(url: str) -> URL:
     if found is None or found.get_backend_name() != "postgresql":
         raise UsageError("The ledger URL is invalid. Expected: postgresql://user@host/database.")
     found = found.set(drivername="postgresql+psycopg")
-    return found if "connect_timeout" in found.query else found.update_query_dict({"connect_timeout": "10"})
+    return found.update_query_dict({name: value for name, value in LINK.items() if name not in found.query})
 
 
 def engine(url: URL) -> Engine:

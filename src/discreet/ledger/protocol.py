@@ -45,8 +45,11 @@ class VaultLedger(UnitLedger, Protocol):
     def questions(self) -> list[QuestionRecord]:
         """Return all questions in the order of their arrival, with their payments."""
 
-    def spent_at_most(self, questions: Collection[str] | None = None) -> Spending:
-        """Return an upper bound on a unit's payments for `questions` (ids), or for all questions. It is public."""
+    def spent_at_most(self, questions: Collection[str] | None = None, *, wait: bool = False) -> Spending:
+        """Return an upper bound on a unit's payments for `questions` (ids), or for all questions. It is public.
+
+        With `wait`, it contains the payments that the database is writing now: that of a connection that broke, too.
+        """
 
     def balance(self, unit: bytes) -> FilterState:
         """Return the charges of one unit alone. For the custodian only."""

@@ -319,12 +319,13 @@ class SqlLedger(ABC):
             now = self._counted(connection)
         self._note(now)
 
-    def spent_at_most(self, questions: Collection[str] | None = None) -> Spending:
+    def spent_at_most(self, questions: Collection[str] | None = None, *, wait: bool = False) -> Spending:
         """Return an upper bound on a unit's payments for `questions` (ids), or for all questions. It is public.
 
         The bound adds the cost of each question for a participating unit, as if one unit took part in all of them.
+        With `wait`, it contains the payments that the database is writing now.
         """
-        with self._reading() as connection:
+        with self._writing(durable=False) if wait else self._reading() as connection:
             found = paid(connection)
         wanted = (spent for question, (_, spent) in found.items() if questions is None or question in questions)
         return sum(wanted, Spending.nothing())

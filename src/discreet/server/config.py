@@ -11,13 +11,14 @@ from typing import Any, Self
 
 from discreet.errors import UsageError
 from discreet.server.oidc_config import OidcConfig
+from discreet.server.shared_accounts import find_accounts
 
 VARIABLE = "DISCREET_SERVE"
 """The environment variable in which a process of the server finds its configuration."""
 LONGEST_QUANTUM = 3600.0
 """Seconds. The upper limit of a quantum, to catch typing errors."""
-ACCOUNTS, AUDIT_LOG = "front/accounts.sqlite", "front/audit.jsonl"
-"""Where they lie in the server's folder."""
+AUDIT_LOG = "front/audit.jsonl"
+"""Where it lies in the server's folder."""
 _LONGEST_SOCKET = 100
 """Bytes: what the path of a Unix socket may have on every system."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -158,9 +159,9 @@ class ServeConfig:
         return Path(self.state) / "desk" / "corpora"
 
     @property
-    def accounts(self) -> Path:
-        """The database of keys and meters."""
-        return Path(self.state) / ACCOUNTS
+    def accounts(self) -> Path | str:
+        """The database of keys and meters: a file, or a URL if several servers share it."""
+        return find_accounts(Path(self.state))
 
     @property
     def audit_log(self) -> Path:

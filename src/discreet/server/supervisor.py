@@ -27,6 +27,7 @@ _STEADY = 60.0
 """Seconds after which a process counts as well, and its waits begin anew."""
 _STEP = 0.1
 _HEARD = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_PASSWORD = "PGPASSWORD"
 _MOST_FAILURES = 5
 """So often the keeper may end before it was ever ready; then the server ends."""
 
@@ -122,6 +123,8 @@ class Supervisor:
         environment = os.environ | {VARIABLE: self._config.to_json()}
         if child.name != "keeper":
             environment.pop(KEY, None)  # the key of the model's server: the others ask no model
+        if child.name == "front":
+            environment.pop(_PASSWORD, None)  # of the documents' database
         # A session of its own: Ctrl-C on the terminal is for the supervisor, which asks the others to end.
         child.process = subprocess.Popen(
             child.command,

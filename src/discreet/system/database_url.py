@@ -5,6 +5,15 @@ from urllib.parse import parse_qs, urlsplit
 from discreet.errors import UsageError
 
 SCHEME = "postgresql"
+LINK = {
+    "connect_timeout": "10",
+    "keepalives_idle": "10",
+    "keepalives_interval": "5",
+    "keepalives_count": "4",
+    "tcp_user_timeout": "30000",
+}
+"""How long a client waits for a server behind a cut link: 30 seconds. Without these, it waits for minutes or hours: its
+system sends again what was not received for a quarter of an hour, and looks after a silent server every two hours."""
 
 
 def is_postgres(text: str) -> bool:

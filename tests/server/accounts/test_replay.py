@@ -3,8 +3,9 @@
 import pytest
 
 from discreet.server.accounts import Accounts, InFlight, Mismatch, Replay, Reservation
+from discreet.server.accounts.tables import NAMES
 from discreet.server.wire import Charge
-from tests.server.accounts.helpers import DAY, Bank, pure
+from tests.server.accounts.helpers import DAY, Bank, mark_lost, pure
 
 TEN_MINUTES = 600.0
 
@@ -90,8 +91,8 @@ def test_lost_question_is_asked_again_and_stays_charged(bank: Bank) -> None:
     bank.ask(key, pure(2), "same", "name")
     lost = bank.last
     again = Accounts(bank.path, clock=bank.clock)
-    assert again.recover() == [lost]
-    assert again.recover() == []
+    assert mark_lost(again) == [lost]
+    assert mark_lost(again) == []
     assert set(again.unsettled()) == {lost}
     assert again.recall(key.id, "same", "name") is None
     assert again.odometer(key.id).spent == pytest.approx(2)
@@ -135,3 +136,30 @@ def test_receipts_are_paged_newest_first(bank: Bank) -> None:
     assert [one["question_id"] for one in [*first, *rest]] == ids[::-1]
     assert bank.accounts.receipts(key.id, before="unknown") == []
     assert all(one["epsilon"] == pytest.approx(0.5) and not one["settled"] for one in first)
+
+
+def test_name_of_a_request_that_joined_finds_that_answer(bank: Bank) -> None:
+    key = bank.key()
+    bank.ask(key, pure(2), "same", "first", anew=True)
+    question = bank.last
+    assert bank.accounts.join(key.id, question, "same", "second") is None
+    assert bank.accounts.recall(key.id, "same", "second", anew=True) == InFlight(question)
+    bank.accounts.settle(question, pure(1), {"n": 1})
+    assert bank.accounts.recall(key.id, "same", "second", anew=True) == Replay(question, {"n": 1})
+    assert bank.accounts.recall(key.id, "other", "second") == Mismatch()
+    assert bank.accounts.recall(key.id, "same", "third", anew=True) is None
+    bank.ask(key, pure(2), "same", "third", anew=True)
+    bank.accounts.settle(bank.last, pure(1), {"n": 2})
+    assert bank.accounts.join(key.id, question, "same", "third") == Replay(bank.last, {"n": 2})
+    assert bank.accounts.recall(key.id, "same", "second", anew=True) == Replay(question, {"n": 1})
+    bank.clock.now += DAY + 1
+    bank.accounts.forget_replies()
+    assert bank.accounts.recall(key.id, "same", "second", anew=True) is None
+
+
+def test_accounts_without_names_get_them(bank: Bank) -> None:
+    with bank.accounts.database.writing() as connection:
+        NAMES.drop(connection)
+    bank.accounts.close()
+    again = Accounts(bank.path, clock=bank.clock)
+    assert again.join(bank.key().id, "1" * 32, "same", "name") is None

@@ -339,3 +339,26 @@ def test_refusals_at_a_cap_do_not_fill_the_audit_log(tmp_path: Path) -> None:
             assert [line["act"] for line in lines].count("refusal") == 1
 
     drive(test)
+
+
+def test_name_of_a_request_that_joined_is_not_paid_later(tmp_path: Path) -> None:
+    async def test() -> None:
+        keeper = FakeKeeper(price=0.5)
+        keeper.delay = 0.3
+        async with running(tmp_path, keeper) as front:
+            key, secret = front.key()
+            how = {"discreet": {"anew": True}}
+            first = asyncio.create_task(front.ask(secret, headers={"Idempotency-Key": "a"}, **how))
+            await asyncio.sleep(0.1)
+            joined = await front.ask(secret, headers={"Idempotency-Key": "b"}, **how)
+            again = await front.ask(secret, headers={"Idempotency-Key": "b"}, **how)
+            ids = {reply.json()["usage"]["discreet"]["question_id"] for reply in (await first, joined, again)}
+            assert len(ids) == 1
+            assert keeper.paid == front.accounts.odometer(key.id).questions == 1
+            other = asyncio.create_task(front.ask(secret, headers={"Idempotency-Key": "c"}, **how))
+            await asyncio.sleep(0.1)
+            third = await front.ask(secret, headers={"Idempotency-Key": "b"}, **how)  # not what is in the air
+            assert {third.json()["usage"]["discreet"]["question_id"]} == ids
+            assert (await other).json()["usage"]["discreet"]["question_id"] not in ids
+
+    drive(test)

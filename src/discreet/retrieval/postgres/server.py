@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from discreet.errors import MissingPart, StoreError, UsageError
-from discreet.system.database_url import is_postgres
+from discreet.system.database_url import LINK, is_postgres
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -24,7 +24,9 @@ PATIENCE = 30
 
 _SESSION = (
     f"set lock_timeout = '{PATIENCE}s'; set idle_in_transaction_session_timeout = '120s'; "
-    "set client_encoding = 'UTF8'; set synchronous_commit = on"
+    "set client_encoding = 'UTF8'; set synchronous_commit = on; "
+    # A cut link does not close a connection. These probes of the server free the writers' lock within a minute.
+    "set tcp_keepalives_idle = 30; set tcp_keepalives_interval = 10; set tcp_keepalives_count = 3"
 )
 _READING = "begin isolation level repeatable read, read only"
 _WRITING = "begin isolation level read committed"
@@ -203,7 +205,7 @@ def _connector(url: str) -> Any:
         raise MissingPart("A store in PostgreSQL needs psycopg", "postgres") from None
     try:
         _ = urlsplit(url).port  # psycopg does not check it
-        options: dict[str, Any] = {"connect_timeout": 10, **conninfo_to_dict(url)}
+        options: dict[str, Any] = {**LINK, **conninfo_to_dict(url)}
     except (psycopg.Error, ValueError):
         raise UsageError(_INVALID) from None
     return lambda: psycopg.connect(autocommit=True, **options)

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, select, update
 
 from discreet.errors import UsageError
 from discreet.privacy.accounting import Budget, Spending
-from discreet.server.accounts import grants, keys, meters, questions, requests
+from discreet.server.accounts import flights, grants, keys, meters, names, questions, requests
 from discreet.server.accounts.database import Database
 from discreet.server.accounts.keys import Key, Limits
 from discreet.server.accounts.meters import Meter
@@ -26,19 +26,28 @@ _MOST_RECEIPTS = 1000
 class Accounts:
     """The accounts of a server. Threads share one object; several processes may share the file."""
 
-    def __init__(self, address: Path | str, *, clock: Callable[[], float] = time.time, check_copy: bool = True) -> None:
+    def __init__(
+        self,
+        address: Path | str,
+        *,
+        clock: Callable[[], float] = time.time,
+        check_copy: bool = True,
+        server: str = "",
+    ) -> None:
         """Open the accounts; make them if there are none.
 
         Args:
             address: STATE/accounts.sqlite, or a URL that begins with `postgresql`.
             clock: the time, in seconds.
             check_copy: whether to refuse an older copy of the database.
+            server: the id of the server that asks, where several servers share a database.
 
         Raises:
             AccountsError: if the database cannot be used.
             OlderCopy: if it is an older copy than the newest one.
         """
         self.database, self._clock = Database(address), clock
+        self._server = server if self.database.shared else ""
         if check_copy:
             self.database.check_copy()
 
@@ -281,6 +290,8 @@ class Accounts:
         with self.database.writing() as connection:
             now = self._now(connection)
             settled = questions.settle(connection, question, spent, reply, stopped, now)
+            if self.database.shared:
+                flights.land(connection, question)
         if settled is None:
             raise UsageError("The question was never reserved, so it cannot be settled. Reserve it first.")
         return settled
@@ -288,7 +299,9 @@ class Accounts:
     def forget_replies(self) -> None:
         """Delete the replies that no request can find any more. The front calls it every hour."""
         with self.database.writing() as connection:
-            questions.forget_replies(connection, self._now(connection))
+            now = self._now(connection)
+            questions.forget_replies(connection, now)
+            names.forget(connection, now - questions.BY_NAME)
 
     def recall(
         self, key: str, fingerprint: str, idempotency: str | None = None, *, anew: bool = False
@@ -296,6 +309,15 @@ class Accounts:
         """Return what the same request of a key found before; None if it is to be asked."""
         with self.database.reading() as connection:
             return questions.find(connection, key, fingerprint, idempotency, self._now(connection), anew=anew)
+
+    def join(self, key: str, question: str, fingerprint: str, idempotency: str) -> Recalled | None:
+        """Have an Idempotency-Key find a question that another request asks; or return what it found before."""
+        with self.database.writing() as connection:
+            now = self._now(connection)
+            found = questions.find_named(connection, key, fingerprint, idempotency, now)
+            if found is None:
+                names.record(connection, key, idempotency, question, now)
+            return found
 
     def odometer(self, key: str) -> Meter:
         """Return the odometer of a key.
@@ -317,13 +339,20 @@ class Accounts:
         with self.database.reading() as connection:
             return questions.receipt(connection, key, question)
 
-    def recover(self) -> list[str]:
-        """Mark the questions that a crash left in flight as lost; they stay charged. Returns their ids.
+    def settle_lost(self, spent: Charged, reply: dict[str, Any]) -> list[str]:
+        """Settle the questions that a crash of this server left in flight. Returns their ids.
 
-        For the start of the front. A lost question can still be settled, if the keeper has its answer.
+        In one transaction: between two, the same request could find no reply yet, and would be paid twice.
         """
         with self.database.writing() as connection:
-            return questions.mark_lost(connection)
+            now = self._now(connection)
+            questions.mark_lost(connection, self._server)
+            lost = questions.list_lost(connection, self._server)
+            for question in lost:
+                questions.settle(connection, question, spent, reply, "interrupted", now)
+                if self.database.shared:
+                    flights.land(connection, question)
+            return lost
 
     def unsettled(self) -> dict[str, Spending]:
         """Return the questions that are not settled, with what their keys are charged for them."""
@@ -338,7 +367,11 @@ class Accounts:
         with self.database.writing() as connection:
             now = self._now(connection)
             found = questions.check(connection, asking, now)
-            return questions.write(connection, asking, found, now) if isinstance(found, Admitted) else found
+            if not isinstance(found, Admitted):
+                return found
+            if self._server:
+                flights.begin(connection, asking.question, self._server)
+            return questions.write(connection, asking, found, now)
 
     def _now(self, connection: Connection) -> float:
         return questions.now_of(connection, self._clock)

@@ -12,20 +12,27 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine, bindparam, create_engine, insert, inspect, select, text, update
+from sqlalchemy import Connection, Engine, bindparam, create_engine, insert, inspect, make_url, select, text, update
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool
 
 from discreet.privacy.costs import ORDERS
 from discreet.server.accounts.counter import Counter
 from discreet.server.accounts.errors import AccountsError, OlderCopy
-from discreet.server.accounts.tables import METADATA, STATE
+from discreet.server.accounts.tables import METADATA, NAMES, SHARED, STATE
+from discreet.system.database_url import LINK
 
 PATIENCE = 60
 """Seconds to wait while another process writes."""
 FORMAT = 1
 _WANTED = {"format": FORMAT, "orders": len(ORDERS)}
 _LOCK = 0x64736361  # the number of the advisory lock: "dsca"
+# A server may be set to lose the last commits in a power cut: a key would forget what it spent. A process behind a cut
+# link would hold the lock of all others until its connection is missed.
+_WRITING = (
+    f"set local synchronous_commit = on; set local lock_timeout = '{PATIENCE}s'; "
+    f"set local idle_in_transaction_session_timeout = '{PATIENCE // 4}s'"
+)
 _VALUE = select(STATE.c.value).where(STATE.c.name == bindparam("of_name"))
 _COUNT = update(STATE).where(STATE.c.name == "changes")
 _POOL = 4
@@ -84,10 +91,13 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """Hold a transaction that reads one state of the database."""
-        with explained(), self._engine.connect() as connection, connection.begin():
-            if not self._url:
-                connection.exec_driver_sql("begin")
-            yield connection
+        with explained(), self._engine.connect() as connection:
+            if self._url:
+                connection.execution_options(isolation_level="REPEATABLE READ")
+            with connection.begin():
+                if not self._url:
+                    connection.exec_driver_sql("begin")
+                yield connection
 
     def changes(self) -> int:
         """Return how often the database was written."""
@@ -117,8 +127,13 @@ class Database:
 
     def _connected(self) -> Engine:
         if self._url:
-            url = self._url.replace("postgresql:", "postgresql+psycopg:", 1)
-            return create_engine(url, hide_parameters=True, pool_pre_ping=True)
+            url = make_url(self._url).set(drivername="postgresql+psycopg")
+            url = url.update_query_dict({name: value for name, value in LINK.items() if name not in url.query})
+            # What a writer reads after it got the lock must be newer than the lock. So it reads what is committed, and
+            # the role's own level does not count.
+            return create_engine(
+                url, isolation_level="READ COMMITTED", hide_parameters=True, pool_pre_ping=True, max_overflow=-1
+            )
         return create_engine(
             "sqlite://",
             creator=lambda: _connect(self.path),
@@ -141,8 +156,16 @@ class Database:
             self._lock(connection)
             if not inspect(connection).has_table(STATE.name):  # a table that is missing later is never made anew
                 METADATA.create_all(connection)
+                if self._url:
+                    SHARED.create_all(connection)
                 _write_format(connection)
             _check_format(connection)
+            NAMES.create(connection, checkfirst=True)  # accounts that were made before have none
+
+    @property
+    def shared(self) -> bool:
+        """Whether several servers may share the database."""
+        return bool(self._url)
 
     def check_copy(self) -> None:
         """Refuse a database that lacks changes which the counter has.
@@ -157,6 +180,7 @@ class Database:
 
     def _lock(self, connection: Connection) -> None:
         if self._url:
+            connection.exec_driver_sql(_WRITING)
             connection.execute(text("select pg_advisory_xact_lock(:number)"), {"number": _LOCK})
         else:
             connection.exec_driver_sql("begin immediate")

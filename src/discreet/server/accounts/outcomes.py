@@ -3,7 +3,7 @@
 Each refusal has a `code` of the front's table of errors.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 
@@ -84,10 +84,12 @@ class Replay:
     Attributes:
         question: the id of that question.
         reply: what was released for it.
+        named: whether it was found by the Idempotency-Key.
     """
 
     question: str
     reply: dict[str, Any]
+    named: bool = field(default=False, compare=False)
 
 
 Recalled = Mismatch | InFlight | Replay

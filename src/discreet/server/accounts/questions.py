@@ -15,6 +15,8 @@ from typing import Any
 from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 
 from discreet.privacy.accounting import Spending
+from discreet.server.accounts import names
+from discreet.server.accounts.flights import of_server
 from discreet.server.accounts.keys import Key, moment, read_key
 from discreet.server.accounts.meters import Meter, change_meter, charge, read_meter, refusal
 from discreet.server.accounts.outcomes import (
@@ -168,13 +170,8 @@ def find(
     `anew` one with another Idempotency-Key, or with none, joins a question in flight, and does not get a stored reply.
     A question that was lost in a crash, or that left no reply, is asked again.
     """
-    if idempotency is not None:
-        named = {"of_key": key, "of_name": idempotency, "since": now - BY_NAME}
-        row = connection.execute(_NAMED, named).one_or_none()
-        if row is not None and row.fingerprint != fingerprint:
-            return Mismatch()
-        if row is not None and (found := _recalled(row)) is not None:
-            return found
+    if idempotency is not None and (known := find_named(connection, key, fingerprint, idempotency, now)) is not None:
+        return known
     row = connection.execute(_ALIKE, {"of_key": key, "of_request": fingerprint}).one_or_none()
     if row is None:
         return None
@@ -183,6 +180,19 @@ def find(
         return found  # however long it takes
     recent = (row.asked if row.settled is None else row.settled) > now - BY_CONTENT
     return found if recent and not anew else None
+
+
+def find_named(connection: Connection, key: str, fingerprint: str, idempotency: str, now: float) -> Recalled | None:
+    """Return what the same Idempotency-Key of a key found before, within a day; None if it found nothing."""
+    named = {"of_key": key, "of_name": idempotency, "since": now - BY_NAME}
+    row = connection.execute(_NAMED, named).one_or_none()
+    other = names.find(connection, key, idempotency, now - BY_NAME)
+    for one in (row, None if other is None else _row(connection, other)):
+        if one is not None and one.fingerprint != fingerprint:
+            return Mismatch()
+        if one is not None and (found := _recalled(one, named=True)) is not None:
+            return found
+    return None
 
 
 def receipts(connection: Connection, key: str, *, before: str | None, limit: int) -> list[dict[str, Any]]:
@@ -211,12 +221,27 @@ def receipt(connection: Connection, key: str, question: str) -> dict[str, Any] |
     return _receipt(row) if row is not None and row.key == key else None
 
 
-def mark_lost(connection: Connection) -> list[str]:
-    """Mark the questions that are in flight as lost; they stay charged at their ceiling. Returns their ids."""
+def mark_lost(connection: Connection, server: str = "") -> list[str]:
+    """Mark the questions that are in flight as lost; they stay charged at their ceiling. Returns their ids.
+
+    Args:
+        connection: a writing transaction.
+        server: the server that left them behind; "" if no other one uses the accounts.
+    """
     open_ones = QUESTIONS.c.settled.is_(None) & QUESTIONS.c.lost.is_(False)
+    if server:
+        open_ones &= of_server(server)
     found = list(connection.execute(select(QUESTIONS.c.id).where(open_ones).order_by(QUESTIONS.c.asked)).scalars())
     connection.execute(update(QUESTIONS).where(open_ones).values(lost=True, stopped="interrupted"))
     return found
+
+
+def list_lost(connection: Connection, server: str = "") -> list[str]:
+    """Return the ids of the questions that are lost and not settled: of a server, or of all."""
+    lost = QUESTIONS.c.settled.is_(None) & QUESTIONS.c.lost.is_(True)
+    if server:
+        lost &= of_server(server)
+    return list(connection.execute(select(QUESTIONS.c.id).where(lost).order_by(QUESTIONS.c.asked)).scalars())
 
 
 def unsettled(connection: Connection) -> dict[str, Spending]:
@@ -243,10 +268,10 @@ def _check_rate(connection: Connection, key: Key, now: float) -> RateLimited | N
     return RateLimited(max(1, math.ceil(times[-1] + seconds - now)))
 
 
-def _recalled(row: Row[Any]) -> InFlight | Replay | None:
+def _recalled(row: Row[Any], *, named: bool = False) -> InFlight | Replay | None:
     if row.settled is None:
         return None if row.lost else InFlight(row.id)
-    return None if row.reply is None else Replay(row.id, json.loads(row.reply))
+    return None if row.reply is None else Replay(row.id, json.loads(row.reply), named)
 
 
 def _row(connection: Connection, question: str) -> Row[Any] | None:

@@ -95,6 +95,16 @@ QUESTIONS = Table(
 )
 """A question with its charge. `loss` and `failures` are there until it is settled; `reply` for a day."""
 
+NAMES = Table(
+    "account_name",
+    METADATA,
+    Column("key", String, primary_key=True),
+    Column("name", String, primary_key=True),
+    Column("question", String, nullable=False),
+    Column("asked", Float, nullable=False),
+)
+"""The Idempotency-Keys of requests that got the answer to a question of another request."""
+
 REQUESTS = Table(
     "account_request",
     METADATA,
@@ -107,3 +117,14 @@ REQUESTS = Table(
     Column("decided", Float),
 )
 """Requests of analysts for more budget."""
+
+SHARED = MetaData()
+
+FLIGHTS = Table(
+    "account_flight",
+    SHARED,
+    Column("question", String, primary_key=True),
+    Column("server", String, nullable=False),
+)
+"""In accounts that several servers share: the server that has a question in flight. A server that starts again knows by
+it which questions it left behind, and leaves those of the others alone."""

@@ -9,7 +9,16 @@ from dataclasses import dataclass, replace
 from discreet.errors import DiscreetError
 from discreet.privacy.accounting import ATTO, CUT
 from discreet.privacy.costs import ORDERS
-from discreet.server.accounts import Accounts, AccountsError, Key, KeyExhausted, NotValid, RateLimited, Reservation
+from discreet.server.accounts import (
+    Accounts,
+    AccountsError,
+    Key,
+    KeyExhausted,
+    Mismatch,
+    NotValid,
+    RateLimited,
+    Reservation,
+)
 from discreet.server.accounts import Outcome as Reserved
 from discreet.server.audit_log import AuditLog
 from discreet.server.front.access_log import note_failure
@@ -23,6 +32,7 @@ from discreet.server.front.pacing import Pacer
 from discreet.server.front.queue import Queue
 from discreet.server.front.replay import Boarding, Flight, Flights, meaning, recall
 from discreet.server.front.requests import ChatRequest
+from discreet.server.front.settling import Settlements
 from discreet.server.wire import Answered, Charge, Estimated, Question, Refused
 
 RESTART = 120.0
@@ -30,7 +40,7 @@ RESTART = 120.0
 PAUSE = 0.25
 SAME_REFUSAL = 60.0
 """Seconds for which the refusal of a key at the same cap is recorded once."""
-_AWAY = ("starting", "stopping")
+_AWAY = ("starting", "stopping", "ledger_unavailable")
 """What a keeper says that cannot tell yet what became of a question."""
 
 
@@ -91,7 +101,7 @@ class Asker:
         self._keeper, self._log, self._pacer = keeper, log, pacer
         self.flights, self.stopping = Flights(pacer), False
         self._estimator, self._refusals = Estimator(keeper, self.flights, pacer), Refusals()
-        self._condenser = Condenser(keeper, queue, pacer)
+        self._condenser, self._settlements = Condenser(keeper, queue, pacer), Settlements(accounts)
 
     async def begin(
         self, key: Key, request: ChatRequest, idempotency: str | None = None, *, again: bool = False
@@ -102,13 +112,15 @@ class Asker:
             FrontError: if the key may not ask the model, or the Idempotency-Key belongs to another request.
         """
         asked = self.prepare(key, request, idempotency, again=again)
-        if idempotency is not None and self.flights.find(key.id, request.fingerprint):
-            await self._check_name(asked)
-        if self.stopping and not self.flights.find(key.id, request.fingerprint):
+        place, name = request.fingerprint, None
+        if idempotency is not None and (flight := self.flights.find(key.id, place)) is not None:
+            name = lambda question: self._name(asked, question)  # noqa: E731 - it is passed on
+            if await name(flight.question_id):
+                place, name = f"{place} {idempotency}", None  # it has an answer of its own
+        if self.stopping and not self.flights.find(key.id, place):
             raise FrontError("stopping")
-        return self.flights.board(
-            key.id, request.fingerprint, asked.question, lambda flight: self._answer(asked, flight)
-        )
+        boarding = self.flights.board(key.id, place, asked.question, lambda flight: self._answer(asked, flight))
+        return replace(boarding, name=name) if boarding.joined else boarding
 
     def prepare(self, key: Key, request: ChatRequest, idempotency: str | None = None, *, again: bool = False) -> Asked:
         """Return a request as a question for the keeper.
@@ -202,17 +214,21 @@ class Asker:
         return meaning(found)
 
     async def _reserve_at(self, asked: Asked, most: Charge) -> Reserved:
-        return await asyncio.to_thread(
-            self.accounts.reserve,
-            asked.key.id,
-            asked.question.id,
-            most,
-            vault=asked.model.vault.name,
-            model=asked.model.name,
-            fingerprint=asked.request.fingerprint,
-            idempotency=asked.idempotency,
-            anew=asked.anew,
-        )
+        try:
+            return await asyncio.to_thread(
+                self.accounts.reserve,
+                asked.key.id,
+                asked.question.id,
+                most,
+                vault=asked.model.vault.name,
+                model=asked.model.name,
+                fingerprint=asked.request.fingerprint,
+                idempotency=asked.idempotency,
+                anew=asked.anew,
+            )
+        except AccountsError:
+            self._settlements.release(asked.question.id)
+            raise
 
     async def _ask(self, question: Question) -> Answered | Refused | Exception:
         """Return what the keeper replied, or what went wrong: raised later, when the flight has landed."""
@@ -244,7 +260,7 @@ class Asker:
         while True:
             try:
                 found = await self._keeper.ask(question)
-                if not sent or not isinstance(found, Refused) or found.code not in _AWAY:
+                if not sent or not isinstance(found, Refused) or found.code not in _AWAY or not is_free(found.paid):
                     return found
             except KeeperGone as gone:
                 sent = sent or gone.sent
@@ -282,13 +298,7 @@ class Asker:
         return error
 
     async def _settle(self, asked: Asked, spent: Charge, reply: dict[str, object] | None, stopped: str) -> None:
-        try:
-            settled = await asyncio.to_thread(self.accounts.settle, asked.question.id, spent, reply, stopped=stopped)
-        except DiscreetError as error:
-            note_failure("settle", error, asked.question.id)  # it stays charged at its ceiling
-            return
-        if settled.exceeded:
-            note_failure("settle: above the ceiling", None, asked.question.id)
+        await self._settlements.settle(asked.question.id, spent, reply, stopped)
 
     async def _record(self, asked: Asked, act: str, **details: str | float) -> None:
         try:
@@ -298,13 +308,22 @@ class Asker:
         except DiscreetError as error:
             note_failure("audit log", error, asked.question.id)
 
-    async def _check_name(self, asked: Asked) -> None:
-        """Refuse a request that joins a question in flight with the Idempotency-Key of another one."""
-        found = await asyncio.to_thread(
-            self.accounts.recall, asked.key.id, asked.request.fingerprint, asked.idempotency
-        )
-        if getattr(found, "code", "") == "idempotency_mismatch":
+    async def _name(self, asked: Asked, question: str) -> bool:
+        """Have the request's Idempotency-Key find a question in flight. Return whether it finds another one already.
+
+        Raises:
+            FrontError: if it belongs to another request, or cannot be recorded.
+        """
+        assert asked.idempotency is not None
+        try:
+            found = await asyncio.to_thread(
+                self.accounts.join, asked.key.id, question, asked.request.fingerprint, asked.idempotency
+            )
+        except AccountsError:
+            raise FrontError("ledger_unavailable") from None
+        if isinstance(found, Mismatch):
             raise FrontError("idempotency_mismatch")
+        return found is not None and found.question != question
 
 
 def settle_lost(accounts: Accounts) -> list[str]:
@@ -312,12 +331,8 @@ def settle_lost(accounts: Accounts) -> list[str]:
 
     So the same request gets the error for ten minutes, and does not pay a second time. Returns their ids.
     """
-    lost = accounts.recover()
-    for question_id in lost:
-        error = FrontError("interrupted", paid=True)
-        # A charge never grows: one above the ceiling leaves the question at its ceiling.
-        accounts.settle(question_id, _BEYOND, stored_error(error), stopped="interrupted")
-    return lost
+    # A charge never grows: one above the ceiling leaves the question at its ceiling.
+    return accounts.settle_lost(_BEYOND, stored_error(FrontError("interrupted", paid=True)))
 
 
 _BEYOND = Charge(0.0, 1.0, (CUT,) * len(ORDERS), ATTO)

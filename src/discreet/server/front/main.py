@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -21,6 +22,7 @@ from discreet.server.front.asking import Asker, settle_lost
 from discreet.server.front.connections import PATIENCE, PatientProtocol
 from discreet.server.front.keeper_client import KeeperClient
 from discreet.server.front.metrics import metrics_app
+from discreet.server.shared_accounts import read_server_id
 
 LARGEST_HEADERS = 16 * 1024
 CONNECTIONS = 2048
@@ -54,7 +56,7 @@ def main(config: ServeConfig) -> int:
     """Run the front until a signal stops it. Return the exit status."""
     quiet()
     try:
-        accounts = Accounts(config.accounts)
+        accounts = Accounts(config.accounts, server=read_server_id(Path(config.state)))
         settle_lost(accounts)
         app = create_app(config, KeeperClient(config.ask_socket), accounts, AuditLog(config.audit_log))
     except DiscreetError as error:

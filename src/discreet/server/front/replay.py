@@ -90,14 +90,18 @@ class Boarding:
     Attributes:
         flight: the flight.
         joined: whether another request had begun it: this one pays nothing.
+        name: has the Idempotency-Key of a request that joined find a question; None if it has none.
     """
 
     flight: Flight
     joined: bool
+    name: Callable[[str], Coroutine[Any, Any, object]] | None = None
 
     async def outcome(self) -> Outcome:
         """Return the outcome, marked as a replay if the request pays nothing for it."""
         found = await self.flight.outcome()
+        if self.name is not None and found.question_id != self.flight.question_id:
+            await self.name(found.question_id)  # the flight was a replay itself
         return replace(found, replayed=True) if self.joined else found
 
 
@@ -162,6 +166,9 @@ async def recall(
     waited = 0.0
     while True:
         found = await asyncio.to_thread(accounts.recall, key_id, fingerprint, idempotency, anew=anew)
+        if isinstance(found, Replay) and idempotency is not None and not found.named:
+            # The name finds the same answer from now on, however long the content does.
+            found = await asyncio.to_thread(accounts.join, key_id, found.question, fingerprint, idempotency) or found
         if isinstance(found, InFlight) and waited < PATIENCE:  # in another process
             await asyncio.sleep(POLL)
             waited += POLL

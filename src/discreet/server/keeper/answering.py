@@ -1,13 +1,14 @@
 """The keeper's answers: one thread opens the vaults and answers one question at a time; others reply beside it."""
 
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from discreet.errors import UsageError
+from discreet.errors import LedgerError, UsageError
 from discreet.server.config import ServeConfig
 from discreet.server.keeper.hardening import Log
 from discreet.server.keeper.measuring import measure_longest
@@ -32,6 +33,8 @@ from discreet.server.wire import (
     encode,
 )
 
+PATIENCE, PAUSE = 5.0, 0.25
+"""Seconds to wait for a ledger that cannot be read, and between two looks at it."""
 _Job = tuple[Question, "Future[Reply]"]
 
 
@@ -183,11 +186,15 @@ class Answering:
 
     def _answer(self, question: Question) -> Reply:
         """Return the answer, or the refusal with what was paid. No error leaves: its frames hold private values."""
-        served: Served | None = None
         try:
             served = self._find(question)
-            if served.vault.ledger.began(question.id):
-                return Refused("interrupted", paid=served.paid(question.id))
+            began = served.vault.ledger.began(question.id)
+        except BaseException as error:  # nothing was paid now
+            self._name(error, question)
+            return refusal(error)
+        if began:
+            return Refused("interrupted", paid=self._paid(served, question))
+        try:
             answered = served.answer(question)
         except BaseException as error:
             self._name(error, question)
@@ -203,14 +210,18 @@ class Answering:
             return Refused("interrupted", paid=answered.spent)
         return answered
 
-    def _paid(self, served: Served | None, question: Question) -> Charge:
-        """Return what was paid for a question that was refused or broken off; its ceiling if nothing tells."""
-        if served is None:
-            return Charge.nothing()
-        try:
-            return served.paid(question.id)
-        except Exception:  # a library's own, too: what was paid must be said
-            return served.most(question)
+    def _paid(self, served: Served, question: Question) -> Charge:
+        """Return what was paid for a question that was refused or broken off; its ceiling if nothing tells.
+
+        A database that restarts is waited for: else each question that it broke off would cost its key the ceiling.
+        """
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                return served.paid(question.id)
+            except Exception as error:  # a library's own, too: what was paid must be said
+                if not isinstance(error, LedgerError) or time.monotonic() > end or self._stopping.wait(PAUSE):
+                    return served.most(question)
 
     def _name(self, error: BaseException, question: Question) -> None:
         self._log.write("refused", question.id, error)

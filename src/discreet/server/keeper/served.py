@@ -118,8 +118,11 @@ class Served:
         return Condensed(made or condense(self.vault.model, asked.messages))
 
     def paid(self, question: str) -> Charge:
-        """Return what any one unit paid at most for a question, by the ledger."""
-        return self._charge(self.vault.ledger.spent_at_most([question]))
+        """Return what any one unit paid at most for a question, by the ledger.
+
+        The connection may have broken while the payment was committed, so writers that are not done are waited for.
+        """
+        return self._charge(self.vault.ledger.spent_at_most([question], wait=True))
 
     def most(self, question: Question) -> Charge:
         """Return the most that a question can have cost, where the ledger cannot be asked."""
