@@ -24,6 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.models import add_model_option, model_name
+
 from discreet.vault import Vault
 
 TREATMENT, SYMPTOM = "disease-to-treatment", "disease-to-symptoms"
@@ -152,10 +154,10 @@ def _run(vault: Path, texts: Sequence[str], options: Sequence[str] = ()) -> Iter
             yield json.loads(line)
 
 
-def prepared(folder: Path, data: Path) -> Path:
+def prepared(folder: Path, data: Path, model: str | None = None) -> Path:
     """The vault, made if it is not there."""
     if not folder.exists():
-        Vault.create(folder, epsilon=20, delta=1e-6).add(data / "documents.jsonl")
+        Vault.create(folder, epsilon=20, delta=1e-6, model=model_name(model)).add(data / "documents.jsonl")
         Vault.open(folder).read()
     return folder
 
@@ -166,12 +168,13 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--vault", type=Path)
     parser.add_argument("--only", type=int, nargs="+", help="the numbers of the questions to ask")
+    add_model_option(parser)
     given = parser.parse_args()
     numbers = given.only or range(1, len(QUESTIONS) + 1)
     chosen = [QUESTIONS[number - 1] for number in numbers]
     counts: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as made:
-        vault = prepared(given.vault or Path(made) / "v", given.data)
+        vault = prepared(given.vault or Path(made) / "v", given.data, given.model)
         print("| | question | verdict | epsilon | said |\n| --- | --- | --- | --- | --- |")
         for number, question, said in zip(numbers, chosen, asked(vault, chosen), strict=True):
             found = verdict(said, right_answers(given.data, question), true_number(given.data, question))

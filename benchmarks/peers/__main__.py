@@ -25,6 +25,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.models import add_model_option, model_name
 from benchmarks.peers import ours
 from benchmarks.peers.drivers.job import Job, answer_all
 from benchmarks.peers.environments import INVISIBLEINK, PRESIDIO, SARUS, Environment, UnavailableError, last_error
@@ -40,6 +41,7 @@ from discreet.generation.loading import PACKAGED, packaged_model_dir
 from discreet.numerics.dtype import compute_dtype
 from discreet.reading.opening import open_bytes
 from discreet.registry import RAG, NonRAG
+from discreet.vault import Vault
 
 DRIVERS = "benchmarks.peers.drivers"
 NO_FEW_SHOT = "no package; its code asks an interface for 100 log-probabilities of models that are withdrawn"
@@ -108,6 +110,16 @@ class Run:
             print(f"{name}: {reason}", flush=True)
 
 
+def add_ours(run: Run, vault: Vault) -> None:
+    """Ask our own systems."""
+    job = run.job
+    for name, algorithm in ours.systems(job.epsilon, job.records, job.tokens).items():
+        private = algorithm.guarantee is Guarantee.DP
+        epsilon = f"{job.epsilon:g}" if private else "-"
+        true = epsilon if private else "0" if isinstance(algorithm, NonRAG) else "infinite"
+        run.ours(name, ours.asker(vault, algorithm, job.epsilon, job.delta), claimed=epsilon, true=true)
+
+
 def sarus(run: Run) -> list[System]:
     """Return Sarus' dp-rag as published, and without the library's filter."""
     if not run.job.path:
@@ -149,7 +161,7 @@ def main() -> None:
     parser.add_argument("documents", type=Path)
     parser.add_argument("questions", type=Path)
     parser.add_argument("--path", type=Path, help="the code of Sarus' dp-rag")
-    parser.add_argument("--model", default=PACKAGED, help="the packaged model, or the folder of one")
+    add_model_option(parser)
     parser.add_argument("--epsilon", type=float, default=10.0)
     parser.add_argument("--delta", type=float, default=1e-5)
     parser.add_argument("--limit", type=int, default=20)
@@ -173,10 +185,11 @@ def run_all(given: argparse.Namespace, folder: Path) -> None:
     random.Random(0).shuffle(questions)
     with open_bytes(given.documents) as lines:
         records = [json.loads(line) for line in lines if line.strip()]
-    vault = ours.make_vault(folder / "vault", given.documents, given.model, given.delta)
+    model = model_name(given.model)
+    vault = ours.make_vault(folder / "vault", given.documents, model, given.delta)
     asked = [question.question for question in questions]
     ours.load(vault, asked[0])
-    source = packaged_model_dir() if given.model == PACKAGED else Path(given.model)
+    source = packaged_model_dir() if model == PACKAGED else Path(model)
     job = Job(
         model=str(portable_model(source, folder / "model")),
         embedder=str(ours.embedder_folder()),
@@ -196,19 +209,14 @@ def run_all(given: argparse.Namespace, folder: Path) -> None:
         path=str(given.path.resolve()) if given.path else "",
     )
     run = Run(job, folder, given.environments, given.python)
-    for name, algorithm in ours.systems(given.epsilon, given.records, given.tokens).items():
-        private = algorithm.guarantee is Guarantee.DP
-        epsilon = f"{given.epsilon:g}" if private else "-"
-        true = epsilon if private else "0" if isinstance(algorithm, NonRAG) else "infinite"
-        run.ours(name, ours.asker(vault, algorithm, given.epsilon, given.delta), claimed=epsilon, true=true)
-    redaction(run, [str(record["unit"]) for record in records], given.model)
+    add_ours(run, vault)
     run.peer(["InvisibleInk"], lambda: invisibleink(run))
     run.peer(["dp-rag, Sarus", "dp-rag, Sarus, unfiltered"], lambda: sarus(run))
-    run.systems.append(System("DP few-shot generation", [], reason=NO_FEW_SHOT))
-    run.systems.append(System("DP-ICL", [], reason=NO_ICL))
     run.pair(INVISIBLEINK, "invisibleink_pair")
     if given.path:
         run.pair(SARUS, "sarus_pair")
+    redaction(run, [str(record["unit"]) for record in records], model)
+    run.systems += [System("DP few-shot generation", [], reason=NO_FEW_SHOT), System("DP-ICL", [], reason=NO_ICL)]
     print()
     write_table(COLUMNS, table_rows(run.systems, questions), given.csv)
     print()
