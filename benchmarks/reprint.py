@@ -135,8 +135,8 @@ def run_all(chosen: Iterable[Script], data: Path, out: Path, model: str | None) 
         program = filled_in(script, data.resolve(), out.resolve(), model)
         (folder / "commands.sh").write_text(program + "\n", encoding="utf-8")
         with (folder / "printed.md").open("wb") as printed, (folder / "errors.txt").open("wb") as errors:
-            given = {"cwd": folder, "stdout": printed, "stderr": errors}
-            ended = subprocess.run(["env", f"PYTHONPATH={ROOT}:{ROOT / 'src'}", "bash", "commands.sh"], **given)
+            command = ["env", f"PYTHONPATH={ROOT}:{ROOT / 'src'}", "bash", "commands.sh"]
+            ended = subprocess.run(command, cwd=folder, stdout=printed, stderr=errors)
         failed |= bool(ended.returncode)
         print(f"{name}: {'done' if not ended.returncode else f'failed, see {folder}/errors.txt'}", flush=True)
     return int(failed)
@@ -197,7 +197,7 @@ def main() -> int:
     if not chosen:
         parser.error(f"no table is called {', '.join(given.only)}; the tables are: {', '.join(provenance)}")
     if given.run:
-        return run_all(chosen, *given.run, given.model)
+        return run_all(chosen, given.run[0], given.run[1], given.model)
     estimate(chosen, Machine(given.parameters, given.arithmetic, given.bandwidth), given.csv)
     return 0
 

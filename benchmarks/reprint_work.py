@@ -6,6 +6,7 @@ Not counted: texts that a synthetic corpus writes. A table whose set-up states n
 canaries counts one question a row, which is too few (`attack-votes`, `synthesis-speed`).
 """
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -68,7 +69,7 @@ class Machine:
         A model of a billion parameters keeps some 64 KiB a token, and the square root of its size scales it: the shapes
         of `benchmarks.gpu` lie within a factor of two.
         """
-        kept = 65_536 * (self.parameters / 1e9) ** 0.5 * (SHARED + ROWS * (OWN + STEPS))
+        kept = 65_536 * math.sqrt(self.parameters / 1e9) * (SHARED + ROWS * (OWN + STEPS))
         return (2 * self.parameters + kept) / 2**30
 
 

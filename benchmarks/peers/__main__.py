@@ -78,17 +78,28 @@ class Run:
         self.file = folder / "job.json"
         self.systems: list[System] = []
         self.pairs: list[dict[str, Any]] = []
+        self.only: Sequence[str] = ()
+
+    def wants(self, name: str) -> bool:
+        """Return whether a part is to be run, if its result is not there yet."""
+        return not self.only or any(part in name for part in self.only)
 
     def driver(self, environment: Environment, name: str) -> dict[str, Any]:
         """Return what a driver found."""
+        result = self.folder / f"{name}.json"
+        if not result.exists() and not self.wants(name):
+            raise UnavailableError("not asked for by --only")
         self.job.save(self.file)
         python = made_environment(environment, self.environments, self.pythons)
         print(f"\n{name}", flush=True)
-        return run_driver(python, name, self.file, self.folder / f"{name}.json")
+        return run_driver(python, name, self.file, result)
 
     def ours(self, name: str, answer: Callable[[int, str], str], **told: str) -> None:
         """Ask one of our systems all questions."""
         kept = self.folder / f"{''.join(letter for letter in name if letter.isalnum())}.json"
+        if not kept.exists() and not self.wants(name):
+            self.systems.append(System(name, [], reason="not asked for by --only"))
+            return
         print(f"\n{name}", flush=True)
         if not kept.exists():
             kept.write_text(json.dumps(answer_all(self.job, answer)), encoding="utf-8")
@@ -172,6 +183,7 @@ def main() -> None:
     parser.add_argument("--environments", type=Path, default=Path(tempfile.gettempdir()) / "discreet-peers")
     parser.add_argument("--python", type=Path, nargs="*", default=[])
     parser.add_argument("--keep", type=Path, help="a folder that keeps all answers")
+    parser.add_argument("--only", nargs="+", default=[], help="parts of names; with --keep, other answers stay")
     add_csv_option(parser)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
@@ -188,7 +200,8 @@ def run_all(given: argparse.Namespace, folder: Path) -> None:
     model = model_name(given.model)
     vault = ours.make_vault(folder / "vault", given.documents, model, given.delta)
     asked = [question.question for question in questions]
-    ours.load(vault, asked[0])
+    if not given.only:
+        ours.load(vault, asked[0])
     source = packaged_model_dir() if model == PACKAGED else Path(model)
     job = Job(
         model=str(portable_model(source, folder / "model")),
@@ -209,6 +222,7 @@ def run_all(given: argparse.Namespace, folder: Path) -> None:
         path=str(given.path.resolve()) if given.path else "",
     )
     run = Run(job, folder, given.environments, given.python)
+    run.only = given.only
     add_ours(run, vault)
     run.peer(["InvisibleInk"], lambda: invisibleink(run))
     run.peer(["dp-rag, Sarus", "dp-rag, Sarus, unfiltered"], lambda: sarus(run))

@@ -67,8 +67,9 @@ def mean_pooled(store: Any) -> Any:
 
 
 def search_once(config: Any) -> None:
-    """Search the epsilon of a token once for equal settings."""
-    search = config.token_epsilon
+    """Search the epsilon of a token once for equal settings, and compose each epsilon once."""
+    search, compose = config.token_epsilon, config.composed_epsilon
+    composed: dict[tuple[float, float, int], float] = {}
     known: dict[tuple[float, float, int], float] = {}
 
     def token_epsilon(self: Any) -> float:
@@ -77,7 +78,13 @@ def search_once(config: Any) -> None:
             known[key] = search(self)
         return known[key]
 
-    config.token_epsilon = token_epsilon
+    def composed_epsilon(self: Any, epsilon: float) -> float:
+        key = (epsilon, self.delta, self.max_new_tokens)
+        if key not in composed:
+            composed[key] = compose(self, epsilon)
+        return composed[key]
+
+    config.token_epsilon, config.composed_epsilon = token_epsilon, composed_epsilon
 
 
 def engine_for(job: Job) -> Any:
