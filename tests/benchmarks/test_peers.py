@@ -127,3 +127,20 @@ def test_table_compares_the_questions_that_all_answered() -> None:
     assert found[1][1].startswith("0.50 ±")
     assert found[1][2:] == ["10", "20", "3.0", "2"]
     assert found[2] == ["gone", "-", "-", "not run: no package", "-", "0"]
+
+
+@pytest.mark.torch
+def test_gap_is_what_a_filter_lets_through() -> None:
+    import torch
+    from benchmarks.peers.drivers.sarus_pair import gap, largest, made_up
+
+    assert gap(torch.tensor([0.5, 0.5]), torch.tensor([1.0, 0.0]), 1.0) == (0.5, 0.5)
+    assert gap(torch.tensor([0.5, 0.5]), torch.tensor([0.4, 0.6]), 1.0) == (0.0, 0.0)
+    scores = made_up(100)
+
+    def best(given: torch.Tensor) -> torch.Tensor:
+        found = given[0] + given[1:].clamp(max=0.5).sum(dim=0)
+        return found.where(found >= found.topk(50).values[-1], -torch.inf).softmax(0)
+
+    delta, only = largest(scores, best, 1.0)
+    assert 0 < delta <= only < 0.1

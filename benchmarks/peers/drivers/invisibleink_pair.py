@@ -83,8 +83,8 @@ def main() -> None:
         {
             "peer": "InvisibleInk",
             "change": "the removal of a record, whose place the next one takes: one token, made-up logits",
-            "claimed": f"log ratios within {claimed:.3f}",
-            "measured": f"within {measured:.3f}",
+            "claimed": f"log ratios in a range of {claimed:.3f}",
+            "measured": f"a range of {measured:.3f}",
         },
         {
             "peer": "InvisibleInk",

@@ -2,9 +2,10 @@
 
     python -m benchmarks.peers.drivers.sarus_pair JOB RESULT
 
-The records nearest to the first question write the first token: with all of them, and without each one in turn. A
-token's law follows exactly. `delta` is the part of the law that the claimed epsilon of a token does not cover, and
-`only` the probability of tokens that the neighbour cannot write at all.
+The records nearest to the first question write the first token: with all of them, and without each one in turn. Then
+made-up scores: one record for a token that is no better than others. A token's law follows exactly. `delta` is the part
+of the law that the claimed epsilon of a token does not cover, and `alone` the probability of tokens that the neighbour
+cannot write at all.
 """
 
 import argparse
@@ -17,6 +18,9 @@ from typing import Any
 
 from benchmarks.peers.drivers.job import Job, write_result
 from benchmarks.peers.drivers.sarus_dp_rag import engine_for
+
+FEW = 3
+"""Records near a question about which few speak."""
 
 
 def gap(one: Any, other: Any, epsilon: float) -> tuple[float, float]:
@@ -34,6 +38,16 @@ def largest(scores: Any, law: Callable[[Any], Any], epsilon: float) -> tuple[flo
         less = law(torch.cat((scores[:place], scores[place + 1 :])))
         found += [gap(whole, less, epsilon), gap(less, whole, epsilon)]
     return max(delta for delta, _ in found), max(only for _, only in found)
+
+
+def made_up(vocabulary: int) -> Any:
+    """Return scores without preferences, and those of one record for the last token."""
+    import torch
+
+    scores = torch.zeros(2, vocabulary)
+    scores[0] -= torch.arange(vocabulary) / vocabulary
+    scores[1, -1] = 20.0
+    return scores
 
 
 def scores_of(engine: Any, job: Job, records: list[str]) -> Any:
@@ -67,21 +81,29 @@ def main() -> None:
     def filtered(given: Any) -> Any:
         return keep(None, add(None, given))[0].softmax(0)
 
-    delta, only = largest(scores, filtered, epsilon)
-    covered, _ = largest(scores, lambda given: add(None, given)[0].softmax(0), epsilon)
+    def unfiltered(given: Any) -> Any:
+        return add(None, given)[0].softmax(0)
+
+    measured = []
+    for what, these in {
+        f"the removal of one of the {len(records)} nearest records, first token": scores,
+        f"the removal of one of the {FEW} nearest records, first token": scores[: FEW + 1],
+        "the removal of a record for a token, made-up scores": made_up(scores.shape[1]),
+    }.items():
+        measured.append((f"{what}, the best {config.top_k}", largest(these, filtered, epsilon)))
+        measured.append((f"{what}, unfiltered", largest(these, unfiltered, epsilon)))
     longest = max(range(len(records)), key=lambda place: len(records[place]))
     kept = [place for place in range(len(scores)) if place != longest + 1]
     alone = scores_of(engine, job, [record for place, record in enumerate(records) if place != longest])
     moved = float((add(None, scores) - add(None, alone)).abs().max())
     others = float((scores[kept] - alone).abs().max())
     clip = epsilon * config.temperature / 2
-    what = "the removal of one of the nearest records, first token"
     claimed = f"epsilon {epsilon:.3f}, delta 0"
     name = "dp-rag, Sarus"
-    change = f"{what}, the best {config.top_k}"
     rows = [
-        {"peer": name, "change": change, "claimed": claimed, "measured": f"delta {delta:.3f}, alone {only:.3f}"},
-        {"peer": name, "change": f"{what}, unfiltered", "claimed": claimed, "measured": f"delta {covered:.2g}"},
+        {"peer": name, "change": change, "claimed": claimed, "measured": f"delta {delta:.2g}, alone {only:.2g}"}
+        for change, (delta, only) in measured
+    ] + [
         {
             "peer": name,
             "change": f"the removal of the longest record, which pads the others ({job.dtype})",
