@@ -126,8 +126,8 @@ def add_ours(run: Run, vault: Vault) -> None:
     job = run.job
     for name, algorithm in ours.systems(job.epsilon, job.records, job.tokens).items():
         private = algorithm.guarantee is Guarantee.DP
-        epsilon = f"{job.epsilon:g}" if private else "-"
-        true = epsilon if private else "0" if isinstance(algorithm, NonRAG) else "infinite"
+        epsilon = "0" if isinstance(algorithm, NonRAG) else f"{job.epsilon:g}" if private else "-"
+        true = epsilon if private else "infinite"
         run.ours(name, ours.asker(vault, algorithm, job.epsilon, job.delta), claimed=epsilon, true=true)
 
 

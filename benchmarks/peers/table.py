@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from discreet.attacks.rates import Rate
 from discreet.evaluation.datasets import Question
-from discreet.evaluation.metrics import matches, mean_and_margin
+from discreet.evaluation.metrics import matches
 
 COLUMNS = ("system", "accuracy", "claimed epsilon", "true epsilon", "time", "questions")
 PAIR_COLUMNS = ("peer", "what one individual changes", "claimed", "measured")
@@ -47,10 +48,16 @@ def _row(system: System, questions: Sequence[Question], base: float) -> list[str
     if not system.answers:
         return [system.name, "-", "-", f"not run: {system.reason}", "-", "0"]
     pairs = zip(system.answers, questions, strict=False)
-    scores = [float(matches(answer["text"], question.answers)) for answer, question in pairs]
-    accuracy, margin = mean_and_margin([[score] for score in scores])
+    rate = Rate.among(sum(matches(answer["text"], question.answers) for answer, question in pairs), len(questions))
     time = f"{seconds(system, len(questions)) / base:.1f}" if base else "-"
-    return [system.name, f"{accuracy:.2f} ± {margin:.2f}", system.claimed, system.true, time, str(len(questions))]
+    return [
+        system.name,
+        f"{rate.value:.2f} ({rate.low:.2f}-{rate.high:.2f})",
+        system.claimed,
+        system.true,
+        time,
+        str(len(questions)),
+    ]
 
 
 def pair_rows(pairs: Sequence[dict[str, Any]]) -> list[list[str]]:

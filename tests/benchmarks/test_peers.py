@@ -124,7 +124,7 @@ def test_table_compares_the_questions_that_all_answered() -> None:
     )
     assert all(len(row) == len(COLUMNS) for row in found)
     assert [row[0] for row in found] == ["plain RAG", "slow", "gone"]
-    assert found[1][1].startswith("0.50 ±")
+    assert found[1][1] == "0.50 (0.01-0.99)"
     assert found[1][2:] == ["10", "20", "3.0", "2"]
     assert found[2] == ["gone", "-", "-", "not run: no package", "-", "0"]
 
