@@ -89,7 +89,6 @@ class Run:
         result = self.folder / f"{name}.json"
         if not result.exists() and not self.wants(name):
             raise UnavailableError("not asked for by --only")
-        self.job.save(self.file)
         python = made_environment(environment, self.environments, self.pythons)
         print(f"\n{name}", flush=True)
         return run_driver(python, name, self.file, result)
@@ -222,6 +221,9 @@ def run_all(given: argparse.Namespace, folder: Path) -> None:
         path=str(given.path.resolve()) if given.path else "",
     )
     run = Run(job, folder, given.environments, given.python)
+    if run.file.exists() and not job.same_as(run.file):
+        raise SystemExit(f"{folder} keeps answers of another run. Name another folder with --keep, or empty this one.")
+    job.save(run.file)
     run.only = given.only
     add_ours(run, vault)
     run.peer(["InvisibleInk"], lambda: invisibleink(run))

@@ -49,6 +49,12 @@ def test_job_survives_its_file(tmp_path: Path) -> None:
     assert Job.load(tmp_path / "job.json").questions == ["Who?", "What?"]
 
 
+def test_job_is_the_same_with_more_time(tmp_path: Path) -> None:
+    job().save(tmp_path / "job.json")
+    assert job(minutes=5.0).same_as(tmp_path / "job.json")
+    assert not job(epsilon=5.0).same_as(tmp_path / "job.json")
+
+
 def test_messages_have_question_and_record_once_filled() -> None:
     said = job().messages("Who?", "Ann says {question}.")
     assert [one["role"] for one in said] == ["system", "user", "assistant", "user"]

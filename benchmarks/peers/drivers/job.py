@@ -55,6 +55,12 @@ class Job:
         """Return the job of a file."""
         return cls(**json.loads(path.read_text(encoding="utf-8")))
 
+    def same_as(self, path: Path) -> bool:
+        """Return whether a file's job has the same work, apart from the time that it had."""
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        mine = json.loads(json.dumps(asdict(self)))
+        return bool(kept | {"minutes": 0} == mine | {"minutes": 0})
+
     def messages(self, question: str, record: str) -> list[dict[str, str]]:
         """Return our prompt for one record as the messages of a chat; without a record, the public prompt."""
         said = [{"role": "system", "content": self.system}]
