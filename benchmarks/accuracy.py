@@ -11,6 +11,7 @@ import json
 import tempfile
 from pathlib import Path
 
+from benchmarks.models import add_model_option, vault_in
 from benchmarks.writing import add_csv_option, write_table
 
 from discreet.algorithms.common.algorithm import Algorithm
@@ -18,7 +19,6 @@ from discreet.evaluation.datasets import read_questions
 from discreet.evaluation.experiment import run_experiment
 from discreet.evaluation.report import tabulate
 from discreet.registry import RAG, DPSparseVoteRAG, DPVoteRAG, NonRAG, VoteRAG
-from discreet.vault import Vault
 
 DELTA = 1e-5
 
@@ -45,11 +45,12 @@ def main() -> None:
     parser.add_argument("--epsilon", type=float, nargs="+", default=[2.0, 5.0, 10.0, 20.0])
     parser.add_argument("--out", type=Path, help="every answer, as JSON lines")
     parser.add_argument("--json", action="store_true")
+    add_model_option(parser)
     add_csv_option(parser)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         path = given.vault or Path(folder) / "vault"
-        vault = Vault.open(path) if path.exists() else Vault.create(path, epsilon=1.0, delta=DELTA)
+        vault = vault_in(path, given.model, epsilon=1.0, delta=DELTA)
         vault.add(given.documents)
         questions = read_questions(given.questions, given.limit)
         chosen = algorithms(given.voters, given.epsilon, given.private_tokens)

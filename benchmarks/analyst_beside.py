@@ -9,7 +9,7 @@ truth is the generator's (demo), the doctor's sentence (medical), or the list of
 discreet       the question in words: its rules, the phrases of the texts, the noise
 truth          a table that holds the truth, under the mechanism of discreet: the difference is what reading loses
 OpenDP         the same table under OpenDP's own measurements: counts of boolean columns, which share the price
-plain RAG      the packaged model with the nearest five texts in its prompt; the first number that it writes
+plain RAG      the language model with the nearest five texts in its prompt; the first number that it writes
 
 released       the part of the questions that got a number
 median error   of a count in parts of the true one; of shares and differences in absolute terms
@@ -34,6 +34,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.analyst import ALONE, STREAM, STREAM_USES, WORDINGS, demo_notes, stated_notes, statistic_for
+from benchmarks.models import add_model_option, model_name, open_vault
 from benchmarks.writing import TableWriter, add_csv_option
 
 from discreet.algorithms.common.answer import Figure
@@ -310,11 +311,16 @@ def main() -> None:
         "--vault", type=Path, help="a vault of the documents; else one is made, with the embedder hashing"
     )
     parser.add_argument("--table", type=Path, help="write the true counts")
+    add_model_option(parser)
     add_csv_option(parser)
     given = parser.parse_args()
     data = data_of(given.data, given.documents)
     with tempfile.TemporaryDirectory() as folder:
-        vault = Vault.open(given.vault) if given.vault else _made(Path(folder) / "v", given.documents, data.unit)
+        vault = (
+            open_vault(given.vault, given.model)
+            if given.vault
+            else _made(Path(folder) / "v", given.documents, data.unit, given.model)
+        )
         table = TableWriter("kind,epsilon,by,released,median error,90 %,covered,ms".split(","), given.csv)
         for kind in KINDS:
             asked = list(questions(data, kind, given.questions))
@@ -345,8 +351,8 @@ def other_counts(data: Data, path: Path) -> int:
     )
 
 
-def _made(path: Path, given: Path | None, unit: str) -> Vault:
-    vault = Vault.create(path, epsilon=20.0, delta=1e-6, embedder="hashing", unit_field=unit)
+def _made(path: Path, given: Path | None, unit: str, model: str | None) -> Vault:
+    vault = Vault.create(path, epsilon=20.0, delta=1e-6, embedder="hashing", unit_field=unit, model=model_name(model))
     if given is None:
         vault.add_documents(documents())
     else:

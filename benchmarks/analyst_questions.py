@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.models import add_model_option, model_name
 from benchmarks.writing import add_csv_option, write_table
 
 from discreet.vault import Vault
@@ -172,10 +173,10 @@ def _run(vault: Path, texts: Sequence[str], options: Sequence[str] = ()) -> Iter
             yield json.loads(line)
 
 
-def prepared(folder: Path, data: Path) -> Path:
+def prepared(folder: Path, data: Path, model: str | None = None) -> Path:
     """The vault, made if it is not there."""
     if not folder.exists():
-        Vault.create(folder, epsilon=20, delta=1e-6).add(data / "documents.jsonl")
+        Vault.create(folder, epsilon=20, delta=1e-6, model=model_name(model)).add(data / "documents.jsonl")
         Vault.open(folder).read()
     return folder
 
@@ -197,12 +198,13 @@ def main() -> None:
     parser.add_argument("--only", type=int, nargs="+", help="the numbers of the questions to ask")
     parser.add_argument("--runs", type=int, default=1, help="so many times, each with other noise")
     add_csv_option(parser)
+    add_model_option(parser)
     given = parser.parse_args()
     numbers = given.only or range(1, len(QUESTIONS) + 1)
     verdicts: dict[int, list[str]] = {number: [] for number in numbers}
     paid: dict[int, float] = {}
     with tempfile.TemporaryDirectory() as made:
-        vault = prepared(given.vault or Path(made) / "v", given.data)
+        vault = prepared(given.vault or Path(made) / "v", given.data, given.model)
         for _ in range(given.runs):
             counts: Counter[str] = Counter()
             for number, found, said in run_once(vault, given.data, numbers):

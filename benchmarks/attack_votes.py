@@ -26,6 +26,7 @@ from pathlib import Path
 
 from benchmarks.attack_twins import every_vote
 from benchmarks.kept_vectors import KeptVectors
+from benchmarks.models import add_model_option, open_vault
 from benchmarks.writing import TableWriter, add_csv_option
 
 from discreet.algorithms.common.all_vote import AllVoteRAG, VotingBudget
@@ -173,9 +174,10 @@ def main() -> None:
     parser.add_argument("--streams", type=int, default=0)
     parser.add_argument("--questions", type=int, default=25, help="of a stream: as many as the grant pays for")
     parser.add_argument("--seed", type=int, default=0)
+    add_model_option(parser)
     add_csv_option(parser)
     given = parser.parse_args()
-    opened = Vault.open(given.vault)
+    opened = open_vault(given.vault, given.model)
     vault = Vault.open(given.vault, model=opened.model, embedder=KeptVectors(opened.embedder))
     usual = MuRAGAda(inner=Consensus(readings=True))
     attacked = [Attacked("default price", usual), *(Attacked("sound", usual.scaled_to(e)) for e in given.epsilon)]

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.attack_twins import every_vote
+from benchmarks.models import add_model_option, model_name, open_vault
 from benchmarks.writing import add_csv_option, name_part, write_table
 
 from discreet.attacks import report
@@ -56,11 +57,11 @@ def chosen(folder: Path, count: int) -> list[Document]:
     return [Document(row["id"], row["unit"], row["text"]) for row in first]
 
 
-def vault_at(folder: Path, data: Path, documents: int) -> Vault:
+def vault_at(folder: Path, data: Path, documents: int, model: str | None = None) -> Vault:
     """The vault in `folder`, made of so many documents if it is not there."""
     if (folder / "vault.json").exists():
-        return Vault.open(folder)
-    vault = Vault.create(folder, epsilon=20, delta=DELTA)
+        return open_vault(folder, model)
+    vault = Vault.create(folder, epsilon=20, delta=DELTA, model=model_name(model))
     vault.add_documents(chosen(data, documents))
     return vault
 
@@ -87,6 +88,7 @@ def main() -> None:
     parser.add_argument("--form", default="{}")
     parser.add_argument("--vault", type=Path)
     parser.add_argument("--seed", type=int, default=0)
+    add_model_option(parser)
     add_csv_option(parser)
     given = parser.parse_args()
     if given.float32:
@@ -113,7 +115,7 @@ def main() -> None:
         print(f"{step} {done} of {total}", file=sys.stderr, flush=True)
 
     with tempfile.TemporaryDirectory() as folder:
-        vault = vault_at(given.vault or Path(folder) / "vault", given.data, given.documents)
+        vault = vault_at(given.vault or Path(folder) / "vault", given.data, given.documents, given.model)
         if given.readings:
             vault.read(lambda done, size: told("reading", done, size))
         findings = run_attack(vault, attack, told)
@@ -127,7 +129,10 @@ def main() -> None:
     asked = "{} questions about each person, {} about canaries, {} for extraction".format(*findings.results[0].asked)
     print(f"{report.summary(findings)} {asked}.", end=" ")
     float32 = ", float32" * given.float32
-    print(f"smollm2-135m, minilm+words, {given.tokens} tokens, {given.voters} voters, seed {given.seed}{float32}")
+    print(
+        f"{model_name(given.model)}, minilm+words, {given.tokens} tokens, {given.voters} voters, "
+        f"seed {given.seed}{float32}"
+    )
 
 
 if __name__ == "__main__":

@@ -17,6 +17,8 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+from benchmarks.models import add_model_option, open_vault
+
 from discreet.cli.parameters import choose_method
 from discreet.errors import BadData
 from discreet.privacy.accounting import Budget
@@ -67,9 +69,10 @@ def main() -> None:
     parser.add_argument("settings", nargs="+", metavar="NAME [OPTION=VALUE ...]")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--delta", type=float, default=1e-5)
+    add_model_option(parser)
     given = parser.parse_args()
     given.folder.mkdir(exist_ok=True)
-    vault = Vault.open(given.vault)
+    vault = open_vault(given.vault, given.model)
     for name, parameters in [setting(text, given.delta) for text in given.settings]:
         if not (given.folder / f"{name}.jsonl").exists():
             make(vault, parameters, given.folder / f"{name}.jsonl", given.seed)

@@ -23,6 +23,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from benchmarks.models import add_model_option, model_name
 from benchmarks.writing import add_csv_option, write_table
 
 from discreet.demo.corpus import documents
@@ -133,9 +134,10 @@ def main() -> None:
     parser.add_argument("--voters", type=int, default=40)
     parser.add_argument("--tokens", type=int, default=32)
     parser.add_argument("--device", default="auto")
+    add_model_option(parser)
     add_csv_option(parser)
     given = parser.parse_args()
-    model = load_model(device=given.device)
+    model = load_model(model_name(given.model), given.device)
     texts = [f"{document.text} {document.text}" for document in documents(given.voters)]  # as long as a real note
     laid = layout(model, QUESTION, max_tokens=given.tokens)
     prompts = [*(laid.prompt(model.encode(text)) for text in texts), laid.prompt()]

@@ -25,6 +25,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from benchmarks.models import add_model_option, asked_model, model_name
 from benchmarks.writing import TableWriter, add_csv_option, name_part
 
 from discreet.algorithms.text.greedy_decode import write_all
@@ -44,7 +45,6 @@ from discreet.attacks.extraction import (
 )
 from discreet.baselines.datastore import Datastore, build
 from discreet.baselines.projection_rag import ProjectedTexts
-from discreet.generation.loading import load_model
 from discreet.generation.model import Prompt
 from discreet.generation.torch_backend.transformers_model import TransformersModel
 from discreet.privacy.noise import InsecureSeededNoise
@@ -238,6 +238,7 @@ def main() -> None:
     parser.add_argument("--consensus", type=int, default=5)
     parser.add_argument("--corpus", type=Path)
     parser.add_argument("--only", choices=["knn", "prompting"])
+    add_model_option(parser)
     add_csv_option(parser)
     given = parser.parse_args()
     given.attacks = read_prompts(given.prompts)[:: given.every] if given.prompts else list(PROMPTS)
@@ -251,11 +252,13 @@ def main() -> None:
         given.attacks = informed_prompts(texts, given.informed)
     counts = {kind: len(values) for kind, values in sensitive_strings(texts).items()}
     if given.only != "prompting":
-        write_rows(knn_rows(given, load_model(), texts, held_out), given.csv)
+        write_rows(knn_rows(given, asked_model(given.model), texts, held_out), given.csv)
     if given.only != "knn":
         print()
         with tempfile.TemporaryDirectory() as folder:
-            vault = Vault.create(Path(folder) / "vault", epsilon=20, delta=1e-5, payment="corpus")
+            vault = Vault.create(
+                Path(folder) / "vault", epsilon=20, delta=1e-5, payment="corpus", model=model_name(given.model)
+            )
             vault.add_documents(Document(mail["id"], mail["unit"], mail["text"]) for mail in inside)
             path = given.csv if given.only else name_part(given.csv, "prompting")
             table = write_rows(rag_rows(given, vault, texts, held_out), path)
@@ -264,7 +267,7 @@ def main() -> None:
     print(
         f"\n{len(given.attacks)} prompts; {len(texts)} mails with {counts}; {len(held_out)} held out; k {K}, ", end=""
     )
-    print(f"epsilon {given.epsilon:g}, {given.tokens} tokens, smollm2-135m, minilm+words")
+    print(f"epsilon {given.epsilon:g}, {given.tokens} tokens, {model_name(given.model)}, minilm+words")
 
 
 if __name__ == "__main__":

@@ -12,9 +12,9 @@ import json
 import shutil
 from pathlib import Path
 
+from benchmarks.models import add_model_option, asked_model
 from benchmarks.writing import TableWriter, add_csv_option
 
-from discreet.generation.loading import load_model
 from discreet.generation.model import Prompt, ScoringModel
 from discreet.synthesis.dp_synrag.select import check_task, useful
 from discreet.synthesis.runner import receipt_path
@@ -41,11 +41,12 @@ def main() -> None:
     parser.add_argument("corpus", type=Path)
     parser.add_argument("folder", type=Path)
     parser.add_argument("tasks", nargs="+")
+    add_model_option(parser)
     add_csv_option(parser)
     options = parser.parse_args()
     lines = options.corpus.read_text(encoding="utf-8").splitlines()
     texts = [str(json.loads(line)["text"]) for line in lines]
-    model = load_model()
+    model = asked_model(options.model)
     table = TableWriter(["task", "texts kept", "the model says Yes of"], options.csv)
     for number, task in enumerate(options.tasks, 1):
         check_task(model, task)

@@ -24,6 +24,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from benchmarks.models import add_model_option, vault_in
 from benchmarks.writing import add_csv_option, write_table
 
 from discreet.algorithms.common.algorithm import Algorithm
@@ -281,6 +282,7 @@ def main() -> None:
     parser.add_argument("--wanted", type=int, nargs="+", default=[DPRAG().wanted], help="units above its threshold")
     parser.add_argument("--only", nargs="+", help="the names of the rows wanted; all if not given")
     parser.add_argument("--plot", type=Path)
+    add_model_option(parser)
     add_csv_option(parser)
     given = parser.parse_args()
     if given.tables and given.plot is None:
@@ -297,7 +299,7 @@ def main() -> None:
     questions = read_questions(given.questions, given.limit)
     with tempfile.TemporaryDirectory() as folder:
         path = given.vault or Path(folder) / "vault"
-        vault = Vault.open(path) if path.exists() else Vault.create(path, epsilon=1.0, delta=1e-5)
+        vault = vault_in(path, given.model, epsilon=1.0, delta=1e-5)
         vault.add(given.documents)
         count = iter(range(1, 1_000_000))
         rows = run(given, vault, questions, lambda: print(next(count), file=sys.stderr, flush=True))

@@ -16,10 +16,10 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
+from benchmarks.models import add_model_option, asked_model
 from benchmarks.writing import add_csv_option, write_table
 
 from discreet.baselines.datastore import Datastore, kept
-from discreet.generation.loading import load_model
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.reading.intake import read_documents
 from discreet.registry import KnnLM
@@ -45,10 +45,11 @@ def main() -> None:
     parser.add_argument("--k", type=int, default=64)
     parser.add_argument("--tokens", type=int, default=32)
     parser.add_argument("--rounds", type=int, default=5)
+    add_model_option(parser)
     add_csv_option(parser)
     given = parser.parse_args()
     texts = [record.text for record in read_documents(given.documents) if isinstance(record, Document)]
-    model, algorithm = load_model(), KnnLM(max_tokens=given.tokens)
+    model, algorithm = asked_model(given.model), KnnLM(max_tokens=given.tokens)
     size = model.state_size
     raw, projection = Untouched(size), Projection(draw_matrix(size, given.k, InsecureSeededNoise(0)))
     with tempfile.TemporaryDirectory() as folder:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
+from benchmarks.models import add_model_option, open_vault
 from benchmarks.writing import TableWriter, add_csv_option
 
 from discreet.algorithms.common.algorithm import Algorithm
@@ -99,9 +100,10 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--voters", type=int, default=40)
     parser.add_argument("--dp-rag", action="store_true", help="also tokens from summed opinions: slow")
+    add_model_option(parser)
     add_csv_option(parser)
     given = parser.parse_args()
-    vault, questions = Vault.open(given.vault), read_questions(given.questions, given.limit)
+    vault, questions = open_vault(given.vault, given.model), read_questions(given.questions, given.limit)
     table = TableWriter(["questions", *map(str, given.numbers)], given.csv)
     for name, cells in lines(given, vault, questions):
         table.write([name, *cells])

@@ -16,6 +16,7 @@ from collections import defaultdict
 from contextlib import suppress
 from pathlib import Path
 
+from benchmarks.models import add_model_option, open_vault
 from benchmarks.writing import add_csv_option, write_table
 
 from discreet.algorithms.common.algorithm import Algorithm
@@ -110,9 +111,10 @@ def main() -> None:
     parser.add_argument("--consensus-epsilon", type=float, nargs="*", default=[1.0, 2.0])
     parser.add_argument("--delta", type=float, default=1e-5)
     parser.add_argument("--rows", type=int, default=100, help="how many rows the model's caches may have (memory)")
+    add_model_option(parser)
     add_csv_option(parser)
     given = parser.parse_args()
-    vault, questions = Vault.open(given.vault), read_questions(given.questions, given.limit)
+    vault, questions = open_vault(given.vault, given.model), read_questions(given.questions, given.limit)
     texts = PublicTexts.read(given.corpus, vault.embedder)
     found, public = run(given, vault, texts, questions)
     done = len(public["non-rag"])

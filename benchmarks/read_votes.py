@@ -10,6 +10,7 @@ import argparse
 import time
 from pathlib import Path
 
+from benchmarks.models import add_model_option, open_vault
 from benchmarks.writing import TableWriter, add_csv_option
 
 from discreet.algorithms.common.algorithm import Algorithm
@@ -19,7 +20,6 @@ from discreet.evaluation.metrics import score
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.registry import RAG, Consensus, MuRAGAda
-from discreet.vault import Vault
 
 
 def main() -> None:
@@ -30,9 +30,10 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=48)
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--voters-too", action="store_true", help="also plain RAG and voters that read")
+    add_model_option(parser)
     add_csv_option(parser)
     given = parser.parse_args()
-    vault, questions = Vault.open(given.vault), read_questions(given.questions, given.limit)
+    vault, questions = open_vault(given.vault, given.model), read_questions(given.questions, given.limit)
     compared: dict[str, Algorithm] = {"readings": MuRAGAda(inner=Consensus(readings=True))}
     if given.voters_too:
         compared |= {"plain RAG, no guarantee": RAG(), "voters that read": MuRAGAda(inner=Consensus())}

@@ -27,6 +27,7 @@ from itertools import islice
 from pathlib import Path
 from statistics import median
 
+from benchmarks.models import add_model_option, model_name
 from benchmarks.stated_corpus import facts_in
 from benchmarks.writing import TableWriter, add_csv_option
 
@@ -178,6 +179,7 @@ def main() -> None:
     parser.add_argument("notes", type=Path)
     parser.add_argument("--number", type=int, default=64)
     parser.add_argument("--schema", choices=sorted(SCHEMAS), help="only this one")
+    add_model_option(parser)
     add_csv_option(parser)
     given = parser.parse_args()
     columns = "notes,schema,seconds,diagnosis,treatment,precision,recall,ages,invented,median (true),list".split(",")
@@ -188,11 +190,13 @@ def main() -> None:
     }
     with tempfile.TemporaryDirectory() as folder:
         for name, notes in corpora.items():
-            vault = Vault.create(Path(folder) / name, epsilon=20.0, delta=1e-5, embedder="hashing")
+            vault = Vault.create(
+                Path(folder) / name, epsilon=20.0, delta=1e-5, embedder="hashing", model=model_name(given.model)
+            )
             vault.add_documents(Document(f"d{place}", f"u{place}", note.text) for place, note in enumerate(notes))
             for schema in (None, *SCHEMAS.values()) if not given.schema else (SCHEMAS[given.schema],):
                 table.write(measure(name, notes, vault, schema))
-    print(f"\n{given.number} notes of each kind; seeded noise; the packaged model.")
+    print(f"\n{given.number} notes of each kind; seeded noise; {model_name(given.model)}.")
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.kept_rows import KeptRows
+from benchmarks.models import add_model_option, model_name, open_vault
 from benchmarks.rule_reader import rule_reader
 from benchmarks.writing import add_csv_option, write_table
 
@@ -46,11 +47,11 @@ def questions_of(path: Path, limit: int) -> list[Question]:
     return [Question(q["id"], q["question"], tuple(q["answers"])) for q in asked][:limit]
 
 
-def vault_at(folder: Path, documents: Path, embedder: str) -> Vault:
+def vault_at(folder: Path, documents: Path, embedder: str, model: str | None = None) -> Vault:
     """The vault in `folder`, made if it is not there."""
     if (folder / "vault.json").exists():
-        return Vault.open(folder)
-    vault = Vault.create(folder, epsilon=1.0, delta=DELTA, embedder=embedder)
+        return open_vault(folder, model)
+    vault = Vault.create(folder, epsilon=1.0, delta=DELTA, embedder=embedder, model=model_name(model))
     vault.add(documents)
     return vault
 
@@ -192,6 +193,7 @@ def main() -> None:
     parser.add_argument("--kinds", type=Path, help="a CSV file with the accuracy for each kind of question")
     parser.add_argument("--plot", type=Path)
     parser.add_argument("--out", type=Path, help="everything, as JSON lines")
+    add_model_option(parser)
     add_csv_option(parser)
     given = parser.parse_args()
     questions = questions_of(given.questions, given.limit)
@@ -205,7 +207,7 @@ def main() -> None:
     if given.inner == DPSparseVoteRAG.name:
         inner = DPSparseVoteRAG(**common, private_tokens=given.private_tokens)
     with tempfile.TemporaryDirectory() as temporary:
-        vault = vault_at(given.vault or Path(temporary) / "vault", given.documents, given.embedder)
+        vault = vault_at(given.vault or Path(temporary) / "vault", given.documents, given.embedder, given.model)
         if given.rules:
             vault = Vault.open(vault.path, model=rule_reader())
         similarity = tuned(vault, questions, given.voters)
@@ -231,7 +233,7 @@ def main() -> None:
     print(
         f"\n{len(questions)} questions by {given.inner}, delta {DELTA:g}, {given.voters} voters, similarity "
         f"{similarity:.3f}, epsilon_thr {given.epsilon_threshold:g}, seed {given.seed}, "
-        f"{'rules' if given.rules else vault.settings.model}, "
+        f"{'rules' if given.rules else given.model or vault.settings.model}, "
         f"{vault.settings.embedder}"
     )
     if refused:

@@ -21,6 +21,7 @@ from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
+from benchmarks.models import add_model_option, open_vault
 from benchmarks.writing import TableWriter, add_csv_option, name_part
 
 from discreet.errors import BadData
@@ -81,9 +82,10 @@ def main() -> None:
     parser.add_argument("--limit", type=int)
     parser.add_argument("--texts", type=int, default=1, help="how many texts of the corpus are read for a question")
     parser.add_argument("--support", type=int, nargs="*", default=[], help="where ranges of support begin")
+    add_model_option(parser)
     add_csv_option(parser)
     given = parser.parse_args()
-    vault, questions = Vault.open(given.vault), read_questions(given.questions, given.limit)
+    vault, questions = open_vault(given.vault, given.model), read_questions(given.questions, given.limit)
     groups = grouped(questions, given.support)
     table = TableWriter(["how", "accuracy", *groups], given.csv)
     for name, answer in ways(vault, given.corpora, given.texts).items():

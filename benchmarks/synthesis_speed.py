@@ -18,10 +18,10 @@ from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 
+from benchmarks.models import add_model_option, asked_model
 from benchmarks.writing import add_csv_option, write_table
 
 from discreet.algorithms.common.logit_sum import BLOCK, Writers
-from discreet.generation.loading import load_model
 from discreet.generation.prompts import rewrite_layout
 from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import PrivacyFilter
@@ -47,7 +47,7 @@ Step = Callable[[list[str]], None]
 
 def steps(given: argparse.Namespace) -> dict[str, Step]:
     """Each step, as a function of texts."""
-    model, text_tokens, tokens = load_model(), DPSynRAG().text_tokens, given.tokens
+    model, text_tokens, tokens = asked_model(given.model), DPSynRAG().text_tokens, given.tokens
     laid_out = rewrite_layout(model, text_tokens, tokens)
 
     def embed(texts: list[str]) -> None:
@@ -114,6 +114,7 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=DPSynRAG().tokens)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--step", help="run one, in this process, and print what it took")
+    add_model_option(parser)
     add_csv_option(parser)
     given = parser.parse_args()
     if given.step:

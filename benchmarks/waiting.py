@@ -17,12 +17,13 @@ import time
 from itertools import islice
 from pathlib import Path
 
+from benchmarks.models import add_model_option, model_name
 from benchmarks.writing import TableWriter, add_csv_option
 
 WAYS = {"spin a while, as torch has it": {}, "sleep at once": {"OMP_WAIT_POLICY": "PASSIVE"}}
 
 
-def measured(documents: int, voters: int, tokens: int) -> dict[str, float]:
+def measured(documents: int, voters: int, tokens: int, model: str | None = None) -> dict[str, float]:
     """Seconds to embed and to answer, in this process."""
     from discreet.demo.corpus import QUESTIONS
     from discreet.demo.corpus import documents as notes
@@ -30,7 +31,7 @@ def measured(documents: int, voters: int, tokens: int) -> dict[str, float]:
     from discreet.vault import Vault
 
     with tempfile.TemporaryDirectory() as folder:
-        vault = Vault.create(Path(folder) / "vault", epsilon=1000, delta=1e-3)
+        vault = Vault.create(Path(folder) / "vault", epsilon=1000, delta=1e-3, model=model_name(model))
         vault.model, vault.embedder.embed(["warm"])  # loaded before the clock starts
         begun = time.perf_counter()
         vault.add_documents(islice(notes(), documents))
@@ -62,12 +63,14 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=8)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--once", action="store_true", help=argparse.SUPPRESS)
+    add_model_option(parser)
     add_csv_option(parser)
     given = parser.parse_args()
     if given.once:
-        print(json.dumps(measured(given.documents, given.voters, given.tokens)))
+        print(json.dumps(measured(given.documents, given.voters, given.tokens, given.model)))
         return
     arguments = [f"--{name}={getattr(given, name)}" for name in ("documents", "voters", "tokens")]
+    arguments += [f"--model={given.model}"] if given.model else []
     table = TableWriter(["beside", "threads", "embedding, s", "answering, s"], given.csv)
     for beside in ("nothing", "another process"):
         other = subprocess.Popen([sys.executable, "-c", "while True: pass"]) if beside != "nothing" else None

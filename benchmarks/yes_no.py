@@ -20,6 +20,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from benchmarks.models import add_model_option, model_name
+
 from discreet.algorithms.common.private_rag import PrivateRAG
 from discreet.demo.corpus import DISEASES, documents
 from discreet.privacy.noise import InsecureSeededNoise
@@ -145,9 +147,10 @@ def main() -> None:
     parser.add_argument("--ungrounded", action="store_true", help="let the model itself choose among yes, no, not said")
     parser.add_argument("--all", action="store_true", help="print also what is right")
     parser.add_argument("--diseases", type=int, default=6, help="how many diseases to ask about")
+    add_model_option(parser)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        vault = Vault.create(Path(folder) / "v", epsilon=20, delta=1e-6)
+        vault = Vault.create(Path(folder) / "v", epsilon=20, delta=1e-6, model=model_name(given.model))
         if given.data:
             vault.add(given.data / "documents.jsonl")
             asked = list(questions(data(given.data), given.diseases))

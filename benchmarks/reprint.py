@@ -1,0 +1,206 @@
+"""All tables of docs/results anew, by one command: what they take, and a run of all of them, one after another.
+
+    .venv/bin/python -m benchmarks.reprint --estimate [--parameters 8e9]
+    .venv/bin/python -m benchmarks.reprint --run DATA OUT [--model NAME] [--only TABLE ...]
+
+`--estimate` runs nothing. It lists each command of docs/results/data/provenance.json with the tables that it prints,
+and the hours of a language model of so many parameters on a GPU: `--arithmetic` operations a second and `--bandwidth`
+bytes a second, which are a third of what an H100 states. Then it prints the hours of all commands and the memory for
+models of some sizes (`--csv`). It counts tokens as benchmarks/reprint_work.py says; it is an estimate, no measurement.
+
+`--run` runs them with DATA, the folder of all data sets. OUT gets one folder a command, with what it printed; vaults
+and corpora of one data set are shared there. Commands that are no whole programs ("the same", "...") are for a
+person, and are named. `--model` is passed to each command that takes it. Ends with 1 if a command fails.
+"""
+
+import argparse
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from benchmarks.reprint_work import Machine, Work, work_of
+from benchmarks.tables import DATA, read_provenance, read_rows
+from benchmarks.writing import add_csv_option, write_table
+
+ROOT = Path(__file__).parents[1]
+BY_HAND = ("(the same", " ...", "CORPUS.jsonl", "FILE ", "PYTHON3.12", "# or")
+COLUMNS = ("tables", "command", "answers", "million tokens", "hours")
+TOTALS = ("parameters", "hours of the model", "GiB of memory")
+SIZES = (1.35e8, 1e9, 3e9, 8e9, 7e10)
+MODEL_OPTION = "add_model_option(parser)"
+
+
+@dataclass(frozen=True)
+class Script:
+    """The commands of one table or of some.
+
+    Attributes:
+        tables: the names of the tables.
+        text: the commands.
+        data: the set of data, as the tables name it.
+        work: what a language model must do.
+    """
+
+    tables: tuple[str, ...]
+    text: str
+    data: str
+    work: Work
+
+    @property
+    def by_hand(self) -> bool:
+        """Return whether a person must fill in something."""
+        return not self.text or any(mark in self.text for mark in BY_HAND)
+
+    @property
+    def dataset(self) -> str:
+        """Return the name of the data set's folder."""
+        return dataset_of(self.data)
+
+
+def dataset_of(data: str) -> str:
+    """Return the name of a data set's folder: the first word with an underscore, or the first of the others."""
+    found = re.search(r"\b[a-z]+(?:_[a-z]+)+\b", data) or re.search(r"\b(?:chatdoctor|movielens|medquad)\b", data)
+    return found[0] if found else "none"
+
+
+def scripts(provenance: Mapping[str, Mapping[str, Any]], rows: Mapping[str, int]) -> list[Script]:
+    """Return the different commands, each with all its tables."""
+    same: dict[tuple[str, str], list[str]] = {}
+    for name, told in provenance.items():
+        same.setdefault(("\n".join(told["commands"]), dataset_of(told["data"])), []).append(name)
+    made = []
+    for (text, _), names in same.items():
+        works = [work for name in names if (work := work_of(name, provenance[name], rows.get(name, 1)))]
+        whole = Work(sum(work.answers for work in works), max((work.records for work in works), default=0))
+        made.append(Script(tuple(names), text, str(provenance[names[0]]["data"]), whole))
+    return made
+
+
+def takes_model(module: str) -> bool:
+    """Return whether a benchmark has the option `--model`."""
+    path = ROOT / "benchmarks" / f"{module}.py"
+    return path.exists() and MODEL_OPTION in path.read_text(encoding="utf-8")
+
+
+def with_model(text: str, model: str | None) -> str:
+    """Return commands with a model, where they take one."""
+    if not model:
+        return text
+
+    def named(found: re.Match[str]) -> str:
+        return f"{found[0]} --model {shlex.quote(model)}" if takes_model(found[1]) else found[0]
+
+    text = re.sub(r"-m benchmarks\.(\w+)", named, text)
+    return re.sub(r"discreet init VAULT", f"discreet init VAULT --model {shlex.quote(model)}", text)
+
+
+def filled_in(script: Script, data: Path, shared: Path, model: str | None) -> str:
+    """Return a program for bash: a vault made where one is needed, and all names in capitals replaced."""
+    text, own = with_model(script.text, model), data / script.dataset
+    vault = shared / script.dataset / "vault"
+    if "VAULT" in text and "init VAULT" not in text and not vault.exists():
+        first = ".venv/bin/discreet init VAULT --epsilon 20 --delta 1e-5\n"
+        filled = "" if "add VAULT" in text else f".venv/bin/discreet add VAULT {_documents(own)}\n"
+        text = with_model(first, model) + filled + text
+    whole = re.search(rf"DATA/{re.escape(script.dataset)}\b", text)
+    names = {"DATA": data if whole else own, "PROMPTS": data / "attack_prompts", "VAULT": vault}
+    names |= {"FOLDER": shared / script.dataset / "corpora", "PART": shared / script.dataset / "part"}
+    for name, path in names.items():
+        text = re.sub(rf"\b{name}\b", shlex.quote(str(path)), text)
+    programs = Path(sys.executable).parent
+    return "set -e\n" + text.replace(".venv/bin/", f"{programs}/")
+
+
+def _documents(folder: Path) -> str:
+    found = sorted(folder.glob("documents.jsonl*"))
+    return str(found[0]) if found else "DATA/documents.jsonl"
+
+
+def run_all(chosen: Iterable[Script], data: Path, out: Path, model: str | None) -> int:
+    """Run the commands; return 1 if one fails."""
+    failed = 0
+    for script in chosen:
+        name = script.tables[0]
+        if script.by_hand:
+            print(f"{name}: for a person", flush=True)
+            continue
+        folder = out / name
+        for made in (folder / "docs" / "figures", out / script.dataset / "corpora"):
+            made.mkdir(parents=True, exist_ok=True)
+        program = filled_in(script, data.resolve(), out.resolve(), model)
+        (folder / "commands.sh").write_text(program + "\n", encoding="utf-8")
+        with (folder / "printed.md").open("wb") as printed, (folder / "errors.txt").open("wb") as errors:
+            command = ["env", f"PYTHONPATH={ROOT}:{ROOT / 'src'}", "bash", "commands.sh"]
+            ended = subprocess.run(command, cwd=folder, stdout=printed, stderr=errors)
+        failed |= bool(ended.returncode)
+        print(f"{name}: {'done' if not ended.returncode else f'failed, see {folder}/errors.txt'}", flush=True)
+    return int(failed)
+
+
+def estimate(chosen: Iterable[Script], machine: Machine, path: Path | None) -> None:
+    """Print what the commands take."""
+    found = sorted(chosen, key=lambda script: -machine.hours(script.work))
+    read = [script for script in found if script.work.prefilled]
+    rows = [
+        [
+            ", ".join(script.tables),
+            _shortened(script.text),
+            f"{script.work.answers:,}",
+            f"{script.work.prefilled / 1e6:.0f}",
+            f"{machine.hours(script.work):.2f}",
+        ]
+        for script in read
+    ]
+    write_table(COLUMNS, rows)
+    print()
+    works = [script.work for script in read]
+    machines = (replace(machine, parameters=size) for size in sorted({*SIZES, machine.parameters}))
+    write_table(TOTALS, (totals(one, works) for one in machines), path)
+    print(
+        f"\n{len(read)} commands read a language model, {len(found) - len(read)} do not; "
+        f"{sum(script.by_hand for script in found)} are for a person. An estimate."
+    )
+
+
+def totals(machine: Machine, works: Iterable[Work]) -> list[str]:
+    """Return the size of a model, the hours of some work, and the memory."""
+    hours = sum(machine.hours(work) for work in works)
+    return [f"{machine.parameters / 1e9:g} billion", f"{hours:.1f}", f"{machine.gibibytes:.1f}"]
+
+
+def _shortened(text: str) -> str:
+    found = re.findall(r"-m (benchmarks\.\w+)|(discreet \w+)", text)
+    return ", ".join(dict.fromkeys(one or other for one, other in found)) or "-"
+
+
+def main() -> int:
+    """Estimate, or run."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    way = parser.add_mutually_exclusive_group(required=True)
+    way.add_argument("--estimate", action="store_true")
+    way.add_argument("--run", type=Path, nargs=2, metavar=("DATA", "OUT"))
+    parser.add_argument("--only", nargs="+", help="the names of tables; default: all")
+    parser.add_argument("--model", help="the folder of a language model, or its name")
+    parser.add_argument("--parameters", type=float, default=8e9)
+    parser.add_argument("--arithmetic", type=float, default=3.3e14)
+    parser.add_argument("--bandwidth", type=float, default=1.1e12)
+    add_csv_option(parser)
+    given = parser.parse_args()
+    provenance = read_provenance()
+    rows = {name: len(read_rows(name)) for name in provenance if (DATA / f"{name}.csv").exists()}
+    chosen = [one for one in scripts(provenance, rows) if not given.only or set(given.only) & set(one.tables)]
+    if not chosen:
+        parser.error(f"no table is called {', '.join(given.only)}; the tables are: {', '.join(provenance)}")
+    if given.run:
+        return run_all(chosen, given.run[0], given.run[1], given.model)
+    estimate(chosen, Machine(given.parameters, given.arithmetic, given.bandwidth), given.csv)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
