@@ -52,32 +52,32 @@ PACKAGE = {
 
 
 @pytest.mark.parametrize("texts", PACKAGE, ids=lambda texts: texts[0][:20])
-def test_score_with_MiniLM_is_that_of_the_authors_package(texts: tuple[str, str]) -> None:
+def test_score_with_minilm_is_that_of_the_authors_package(texts: tuple[str, str]) -> None:
     answer, reference = texts
     found = bert_score(answer, [reference], open_token_embedder())
     assert (found.precision, found.recall) == pytest.approx(PACKAGE[texts], abs=1e-5)
 
 
 @given(TEXTS.map(" ".join).filter(bool))
-def test_score_with_MiniLM_of_equal_texts_is_one(text: str) -> None:
+def test_score_with_minilm_of_equal_texts_is_one(text: str) -> None:
     assert bert_score(text, [text], open_token_embedder()).f1 == pytest.approx(1, abs=1e-6)
 
 
 @given(TEXTS.map(" ".join), TEXTS.map(" ".join))
-def test_score_with_MiniLM_is_symmetric_but_for_names(one: str, other: str) -> None:
+def test_score_with_minilm_is_symmetric_but_for_names(one: str, other: str) -> None:
     forth, back = (bert_score(a, [b], open_token_embedder()) for a, b in ((one, other), (other, one)))
     assert (forth.precision, forth.recall) == pytest.approx((back.recall, back.precision), abs=1e-9)
     assert forth.f1 == pytest.approx(back.f1, abs=1e-9)
 
 
-def test_nearest_reference_counts_with_MiniLM() -> None:
+def test_nearest_reference_counts_with_minilm() -> None:
     near = bert_score("ginger gloves", ["mint rinses", "ginger gloves"], open_token_embedder())
     assert near.f1 == pytest.approx(1, abs=1e-6)
     with pytest.raises(UsageError, match="there is none"):
         bert_score("ginger gloves", [], open_token_embedder())
 
 
-def test_layer_of_MiniLM_is_chosen_and_wrong_ones_are_explained() -> None:
+def test_layer_of_minilm_is_chosen_and_wrong_ones_are_explained() -> None:
     first = bert_score("ginger gloves", ["mint rinses"], TransformersTokens(layer=1))
     last = bert_score("ginger gloves", ["mint rinses"], TransformersTokens(layer=6))
     assert first.f1 != last.f1
