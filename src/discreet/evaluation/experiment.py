@@ -93,6 +93,7 @@ def run_answers(
     model: CachingModel | None = None,
     public: PublicTexts | None = None,
     propose: PublicTexts | None = None,
+    first_seed: int = 0,
 ) -> Answers:
     """Return all answers. Nothing is paid; the noise is seeded, so a run can be repeated. See `Vault.simulate`.
 
@@ -104,7 +105,10 @@ def run_answers(
     for question in questions:
         for algorithm in algorithms:
             outcomes[algorithm].append(
-                [_answer(vault, model, question, algorithm, seed, progress, public, propose) for seed in range(seeds)]
+                [
+                    _answer(vault, model, question, algorithm, seed, progress, public, propose)
+                    for seed in range(first_seed, first_seed + seeds)
+                ]
             )
     return outcomes
 
