@@ -20,7 +20,7 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,12 +41,10 @@ from discreet.generation.loading import load_model
 from discreet.generation.torch_backend.transformers_model import TransformersModel
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.registry import Consensus
-from discreet.retrieval.documents import Document, Passage
+from discreet.retrieval.documents import Document
 from discreet.vault import Vault
 
 K = 64
-AT_ONCE = 32
-Retrieve = Callable[[str], list[Passage]]
 
 
 def tried(given: argparse.Namespace, texts: Sequence[str], held_out: Sequence[str]) -> Extraction:
@@ -76,7 +74,7 @@ def text_of(row: ExtractionRow) -> list[str]:
     """The cells of a row as text."""
     name, *counts, all_tokens, without, seconds = row.cells().values()
     measured = [f"{value:.2f}" if np.isfinite(value) else "-" for value in (all_tokens, without)]
-    return [name, *map(str, counts), *measured, f"{seconds:.2f}"]
+    return [name, *map(str, counts), *measured, "-" if seconds is None else f"{seconds:.2f}"]
 
 
 def write_rows(rows: Iterator[ExtractionRow], path: Path | None) -> TableWriter:

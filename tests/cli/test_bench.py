@@ -125,18 +125,22 @@ def test_neighbours_need_no_model(ward: Path, questions: Path) -> None:
     assert sum(row["documents"] for row in near["rows"]) == 24
 
 
-def test_attack_and_extraction_ask_questions_of_their_own(ward: Path, tmp_path: Path) -> None:
+def test_attack_asks_questions_of_its_own(ward: Path) -> None:
     curve = told("vote-membership", ward, "--quick", "--limit", 2)
     assert isinstance(curve["rows"], list)
     assert {row["measure"] for row in curve["rows"]} == {"bleu", "rouge-l", "embedding"}
     assert curve["rows"][0]["curve"][-1] == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("name", ["projection-knn-lm", "projection-prompting"])
+def test_extraction_has_its_own_prompts(tmp_path: Path, name: str) -> None:
     post = Vault.create(tmp_path / "post", epsilon=20, delta=1e-5, embedder="hashing")
-    post.add_documents(mails(12))
-    for name in ("projection-knn-lm", "projection-prompting"):
-        found = told(name, post.path, "--quick", "--limit", 8)
-        assert isinstance(found["rows"], list)
-        assert len(found["rows"]) == 5
-        assert found["rows"][1]["url, paper"] in (13, 56)
+    post.add_documents(mails(10))
+    found = told(name, post.path, "--quick", "--limit", 6)
+    assert isinstance(found["rows"], list)
+    assert len(found["rows"]) == 5
+    assert found["rows"][1]["url, paper"] in (13, 56)
+    assert found["rows"][1]["perplexity"] > 1
 
 
 def test_corpus_is_made_from_a_copy_and_pays_nothing(ward: Path, questions: Path) -> None:

@@ -57,6 +57,7 @@ class Extraction:
         tokens: the length of a continuation.
         epsilon: the epsilon of the noisy protections.
         weight: the weight of neighbours (the paper's lambda).
+        rounds: how often the time of an answer is taken; 0 for never.
     """
 
     attacks: Sequence[AttackPrompt]
@@ -65,6 +66,7 @@ class Extraction:
     tokens: int = 32
     epsilon: float = 5.051
     weight: float = 0.1
+    rounds: int = 3
 
 
 @dataclass(frozen=True)
@@ -76,14 +78,14 @@ class ExtractionRow:
         found: the strings that came out.
         perplexity: of the texts that are held out.
         without_sensitive: the same without the tokens of addresses, links and numbers.
-        seconds: the shortest time of one answer, of three.
+        seconds: the shortest time of one answer; None if it was not taken.
     """
 
     name: str
     found: Extracted
     perplexity: float
     without_sensitive: float
-    seconds: float
+    seconds: float | None
 
     def cells(self) -> Row:
         """Return the cells of the row."""
@@ -127,12 +129,13 @@ def _tried(given: BenchRun) -> tuple[Extraction, list[StoredText]]:
     )
     every = given.values["every"][0]
     tried = Extraction(
-        PROMPTS[::every],
-        texts,
-        held_out,
-        given.one("tokens", 32),
-        given.values["epsilon"][0],
-        given.values["weight"][0],
+        attacks=PROMPTS[::every],
+        texts=texts,
+        held_out=held_out,
+        tokens=given.parameters["max_tokens"],
+        epsilon=given.values["epsilon"][0],
+        weight=given.values["weight"][0],
+        rounds=0 if given.quick else 3,
     )
     return tried, [chunk for one in inside for chunk in one.chunks]
 
@@ -168,7 +171,7 @@ def measure_knn_lm(tried: Extraction, model: TransformersModel) -> Iterator[Extr
         answers = _knn_answers(algorithm, store, model, tried.attacks)
         everything, without = _knn_surprises(algorithm, store, model, tried.held_out)
         first = [model.encode(tried.attacks[0].text)]
-        seconds = _least_seconds(partial(algorithm.continue_all, store, model, first))
+        seconds = _least_seconds(partial(algorithm.continue_all, store, model, first), tried.rounds)
         yield ExtractionRow(name, extracted(answers, known), perplexity(everything), perplexity(without), seconds)
 
 
@@ -211,7 +214,7 @@ def measure_prompting(
 
     def row(name: str, retrieve: Retrieve) -> ExtractionRow:
         answers = _prompted(tried, model, tried.attacks, retrieve)
-        seconds = _least_seconds(lambda: _prompted(tried, model, tried.attacks[:1], retrieve))
+        seconds = _least_seconds(lambda: _prompted(tried, model, tried.attacks[:1], retrieve), tried.rounds)
         everything, without = _prompting_surprises(model, retrieve, tried.held_out)
         return ExtractionRow(name, extracted(answers, known), perplexity(everything), perplexity(without), seconds)
 
@@ -253,11 +256,11 @@ def _prompting_surprises(
     return everything, without
 
 
-def _least_seconds(work: Callable[[], object]) -> float:
-    """Return the shortest time of three: other load makes the rest."""
+def _least_seconds(work: Callable[[], object], rounds: int) -> float | None:
+    """Return the shortest time of some rounds, since other load makes the rest; None without rounds."""
     taken = []
-    for _ in range(3):
+    for _ in range(rounds):
         begin = time.perf_counter()
         work()
         taken.append(time.perf_counter() - begin)
-    return min(taken)
+    return min(taken, default=None)

@@ -6,7 +6,7 @@ PAPER = Paper(
     "random-projection", "Yao and Li", "Differentially private retrieval augmented generation with random projection"
 )
 MAILS = "other mails, and another model than GPT-2, whose perplexity is not comparable"
-_SAME = {"held_out": 20, "tokens": 32}
+_SAME = {"held_out": 20, "parameters": {"max_tokens": 32}}
 
 
 def _reported(place: str, way: str, columns: dict[str, tuple[float, float, float]]) -> tuple[Reported, ...]:
