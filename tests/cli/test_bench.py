@@ -55,8 +55,9 @@ def test_tables_are_listed_with_paper_and_work() -> None:
     assert [one["table"] for one in listed["tables"]] == list(TABLES)
 
 
-def test_arithmetic_is_printed_and_written(tmp_path: Path) -> None:
-    file = tmp_path / "table.csv"
+def test_arithmetic_is_printed_and_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = Path("table.csv")
     shown = run("vote-accounting", "--epsilon", 10, "--csv", file)
     assert shown.exit_code == 0, shown.output
     assert "The paper: " in shown.stdout
@@ -65,6 +66,7 @@ def test_arithmetic_is_printed_and_written(tmp_path: Path) -> None:
     assert (row["epsilon_token"], row["paper"], row["corrected"], row["ours"]) == ("0.5", "20", "13", "49")
     assert row["version"]
     assert row["seed"] == "0"
+    assert file.stat().st_mode & 0o777 == 0o600
     again = run("vote-accounting", "--csv", file)
     assert again.exit_code == 2
     assert "--force" in again.output

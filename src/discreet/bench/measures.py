@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from discreet.bench.table import Data
-from discreet.evaluation.bert_score import bert_score, open_token_embedder
+from discreet.evaluation.bert_score import PACKAGED, bert_score, open_token_embedder
 from discreet.evaluation.datasets import Question
 from discreet.evaluation.experiment import Outcome
 from discreet.evaluation.metrics import levenshtein, matches, mean_and_margin, rouge_1, rouge_l, token_f1
@@ -17,7 +17,6 @@ TEXT_MEASURES: dict[str, Measure] = {
     "ROUGE-1": lambda said, answers: max(rouge_1(said, one) for one in answers),
     "ROUGE-L": lambda said, answers: max(rouge_l(said, one) for one in answers),
     "Levenshtein": lambda said, answers: max(levenshtein(said, one) for one in answers),
-    "BERTScore": lambda said, answers: bert_score(said, answers, open_token_embedder()).f1,
 }
 """Measures of a text against the answers of its question."""
 OUTCOME_MEASURES: dict[str, Callable[[Outcome], float]] = {
@@ -27,8 +26,9 @@ OUTCOME_MEASURES: dict[str, Callable[[Outcome], float]] = {
     "undecided": lambda one: float(one.stopped == "undecided"),
 }
 """Measures of an answer by itself."""
+BERT_SCORE = "BERTScore"
 MARGIN = "margin"
-FOR_REFERENCES = ("ROUGE-1", "BERTScore")
+FOR_REFERENCES = ("ROUGE-1", BERT_SCORE)
 """What stands in place of match accuracy where questions have references."""
 
 
@@ -41,7 +41,10 @@ def columns_on(columns: Sequence[str], data: Data) -> tuple[str, ...]:
 
 
 def measured(
-    columns: Sequence[str], questions: Sequence[Question], outcomes: Sequence[Sequence[Outcome]]
+    columns: Sequence[str],
+    questions: Sequence[Question],
+    outcomes: Sequence[Sequence[Outcome]],
+    encoder: str = PACKAGED,
 ) -> dict[str, Any]:
     """Return the means of each column over questions, each with answers of several seeds."""
     found: dict[str, Any] = {}
@@ -49,7 +52,7 @@ def measured(
         if name == MARGIN:
             continue
         groups = [
-            [_value(name, question, outcome) for outcome in group]
+            [_value(name, question, outcome, encoder) for outcome in group]
             for question, group in zip(questions, outcomes, strict=True)
         ]
         mean, margin = mean_and_margin(groups)
@@ -59,13 +62,22 @@ def measured(
     return {name: found[name] for name in columns}
 
 
-def _value(name: str, question: Question, outcome: Outcome) -> float:
+def _value(name: str, question: Question, outcome: Outcome, encoder: str) -> float:
     if name in OUTCOME_MEASURES:
         return OUTCOME_MEASURES[name](outcome)
-    return TEXT_MEASURES[name](outcome.answer, question.answers)
+    return measure_text(name, outcome.answer, question.answers, encoder)
 
 
-def mean_of_texts(name: str, questions: Sequence[Question], texts: Sequence[str]) -> float:
+def measure_text(name: str, text: str, answers: Sequence[str], encoder: str = PACKAGED) -> float:
+    """Return a measure of a text against the answers of its question; BERTScore by the encoder of this name."""
+    if name == BERT_SCORE:
+        return bert_score(text, answers, open_token_embedder(encoder)).f1
+    return TEXT_MEASURES[name](text, answers)
+
+
+def mean_of_texts(name: str, questions: Sequence[Question], texts: Sequence[str], encoder: str = PACKAGED) -> float:
     """Return the mean of a measure of texts over questions, one text each."""
-    values = [TEXT_MEASURES[name](text, question.answers) for question, text in zip(questions, texts, strict=True)]
+    values = [
+        measure_text(name, text, question.answers, encoder) for question, text in zip(questions, texts, strict=True)
+    ]
     return sum(values) / len(values)

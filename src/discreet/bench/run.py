@@ -6,6 +6,7 @@ from typing import Any
 
 from discreet.bench.table import BenchTable, Data
 from discreet.errors import UsageError
+from discreet.evaluation.bert_score import PACKAGED
 from discreet.evaluation.datasets import Question
 from discreet.vault import Vault
 
@@ -33,6 +34,7 @@ class BenchRun:
         notes: remarks for the reader of the rows, which experiments add.
         opened: the vault; None for arithmetic.
         quick: whether the run is quick.
+        encoder: the name of the model of BERTScore.
     """
 
     table: BenchTable
@@ -47,6 +49,7 @@ class BenchRun:
     notes: list[str] = field(default_factory=list)
     opened: Vault | None = None
     quick: bool = False
+    encoder: str = PACKAGED
 
     @property
     def vault(self) -> Vault:

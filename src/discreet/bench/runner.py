@@ -13,6 +13,7 @@ from discreet.bench.result import BenchResult, with_figures
 from discreet.bench.run import BenchRun, OnProgress
 from discreet.bench.table import DEMO, BenchTable, Data, Row
 from discreet.errors import UsageError
+from discreet.evaluation.bert_score import PACKAGED
 
 EXPERIMENTS = {
     "answers": ("answers", "run"),
@@ -44,6 +45,7 @@ class BenchOptions:
         seed: the first seed of the noise.
         plugins: the names of algorithms that are further rows.
         quick: whether to take fewer values, questions and runs.
+        encoder: the name of the model of BERTScore.
     """
 
     vault: Path | None = None
@@ -54,6 +56,7 @@ class BenchOptions:
     seed: int = 0
     plugins: Sequence[str] = ()
     quick: bool = False
+    encoder: str = PACKAGED
 
     def limit_of(self, table: BenchTable) -> int:
         """Return the number of questions, people or mails."""
@@ -89,6 +92,7 @@ def run_table(table: BenchTable, options: BenchOptions, on_progress: OnProgress 
             on_progress=on_progress,
             opened=found.vault,
             quick=options.quick,
+            encoder=options.encoder,
         )
         rows = _experiment(table.experiment)(run)
         used = found.vault if found.vault is not None and "model" in found.vault.components.built else None

@@ -1,6 +1,8 @@
 """`discreet bench`: rerun the tables and figures of papers on the data at hand."""
 
 import csv
+import os
+from io import StringIO
 from pathlib import Path
 from typing import Annotated
 
@@ -16,7 +18,10 @@ from discreet.cli.output import err, explained, out, print_json
 from discreet.cli.plugin_file import Plugins, register_files
 from discreet.cli.progress import doing_steps
 from discreet.errors import UsageError
-from discreet.system.output_path import check_output_path
+from discreet.evaluation.bert_score import PACKAGED
+from discreet.system.output_path import check_output_path, write_private
+
+_NO_VAULT = Path(os.devnull)
 
 
 @app.command()
@@ -34,6 +39,7 @@ def bench(
     limit: Annotated[int | None, typer.Option(min=1, help="Number of questions, people or mails.")] = None,
     epsilon: Annotated[list[float] | None, typer.Option(help="In place of the table's. Repeatable.")] = None,
     model: Annotated[str, typer.Option(help="A language model, by name or path. Default: the vault's.")] = "",
+    encoder: Annotated[str, typer.Option("--bert-score", metavar="MODEL", help="Of BERTScore.")] = PACKAGED,
     plugin: Plugins = None,
     seed: Annotated[int, typer.Option(min=0, help="The first seed of the noise.")] = 0,
     csv_file: Annotated[Path | None, typer.Option("--csv", help="Write the rows to this file.")] = None,
@@ -49,9 +55,9 @@ def bench(
         return
     wanted = find_table(table)
     if csv_file is not None:
-        check_output_path(csv_file, vault or Path(), force=force)
+        check_output_path(csv_file, vault or _NO_VAULT, force=force)
     options = BenchOptions(
-        vault, questions, model, limit, tuple(epsilon or ()), seed, tuple(register_files(plugin)), quick
+        vault, questions, model, limit, tuple(epsilon or ()), seed, tuple(register_files(plugin)), quick, encoder
     )
     with doing_steps(f"Running {wanted.name}") as on_progress:
         result = run_table(wanted, options, on_progress)
@@ -114,8 +120,8 @@ def _print(result: BenchResult) -> None:
 
 
 def _write_csv(result: BenchResult, path: Path) -> None:
-    source = result.source()
-    with path.open("w", newline="", encoding="utf-8") as file:
-        rows = csv.writer(file, lineterminator="\n")
-        rows.writerow([*result.columns, *source])
-        rows.writerows([*cells, *map(str, source.values())] for cells in result.cells())
+    source, text = result.source(), StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow([*result.columns, *source])
+    rows.writerows([*cells, *map(str, source.values())] for cells in result.cells())
+    write_private(path, text.getvalue())

@@ -37,7 +37,7 @@ def run(given: BenchRun) -> list[Row]:
         for name, ranks in groups_of(given).items():
             asked, said = [given.questions[rank] for rank in ranks], [found[one][rank] for rank in ranks]
             group = {"documents an answer": name, "questions": len(ranks)} if name else {}
-            rows.append({**dict(key), **group, **measured(columns, asked, said)})
+            rows.append({**dict(key), **group, **measured(columns, asked, said, given.encoder)})
     return rows
 
 

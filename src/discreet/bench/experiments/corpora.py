@@ -132,5 +132,5 @@ def _grouped(given: BenchRun, key: Row, columns: Sequence[str], outcomes: Sequen
     for name, ranks in groups_of(given).items():
         group = {"documents an answer": name, "questions": len(ranks)} if name else {}
         asked, said = [given.questions[rank] for rank in ranks], [outcomes[rank] for rank in ranks]
-        rows.append({**key, **group, **measured(columns, asked, said)})
+        rows.append({**key, **group, **measured(columns, asked, said, given.encoder)})
     return rows

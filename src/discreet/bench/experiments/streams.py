@@ -39,7 +39,7 @@ def run(given: BenchRun) -> list[Row]:
         rows.append(
             key
             | {
-                name: own[name] if name in own else mean_of_texts(name, given.questions, outcome.texts)
+                name: own[name] if name in own else mean_of_texts(name, given.questions, outcome.texts, given.encoder)
                 for name in columns
             }
         )
