@@ -35,9 +35,11 @@ def bench(
         Path | None, typer.Argument(metavar="QUESTIONS.jsonl", help='{"question", "answers"} a line.')
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="List the tables.")] = False,
-    quick: Annotated[bool, typer.Option(help="Take few values, questions and runs: about a minute.")] = False,
-    limit: Annotated[int | None, typer.Option(min=1, help="Number of questions, people or mails.")] = None,
-    epsilon: Annotated[list[float] | None, typer.Option(help="In place of the table's. Repeatable.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Few values and questions: about a minute.")] = False,
+    limit: Annotated[int | None, typer.Option(min=1, metavar="NUMBER", help="Of questions, people or mails.")] = None,
+    epsilon: Annotated[
+        list[float] | None, typer.Option(metavar="NUMBER", help="In place of the table's. Repeatable.")
+    ] = None,
     model: Annotated[str, typer.Option(help="A language model, by name or path. Default: the vault's.")] = "",
     encoder: Annotated[str, typer.Option("--bert-score", metavar="MODEL", help="Of BERTScore.")] = PACKAGED,
     plugin: Plugins = None,
