@@ -111,7 +111,7 @@ def test_questions_with_references_have_likeness_and_no_foreign_figure(ward: Pat
     found = told("vote-ensembles", ward, file, "--quick")
     assert isinstance(found["rows"], list)
     assert {"ROUGE-1", "BERTScore"} <= found["rows"][0].keys()
-    assert found["sources"] == []
+    assert found["sources"] == {}
 
 
 def test_neighbours_need_no_model(ward: Path, questions: Path) -> None:

@@ -52,9 +52,9 @@ class BenchResult:
         return [name for name in named if any(row.get(name) is not None for row in self.rows)]
 
     @property
-    def sources(self) -> list[str]:
-        """For each of the paper's figures that are shown: its column and its place in the paper."""
-        return [f"{name_of(self.table, one)}: {one.source}" for one in self.table.reported_on(self.kind)]
+    def sources(self) -> dict[str, str]:
+        """For each column of the paper's figures that is shown: its place in the paper, its data and its model."""
+        return {name_of(self.table, one): one.source for one in self.table.reported_on(self.kind)}
 
     def cells(self) -> list[list[str]]:
         """Return the rows as text, in the order of `columns`."""

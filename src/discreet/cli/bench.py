@@ -109,8 +109,9 @@ def _print(result: BenchResult) -> None:
     for cells in result.cells():
         shown.add_row(*cells)
     out.print(shown)
-    for said in result.sources:
-        out.print(f"{said}.", markup=False)
+    for column, place in result.sources.items():
+        if place not in column:
+            out.print(f"{column}: {place}.", markup=False)
     out.print(f"The paper: {one.found}", markup=False)
     out.print(f"Why ours differs: {one.differs}", markup=False)
     out.print(
