@@ -146,12 +146,14 @@ def test_extraction_has_its_own_prompts(tmp_path: Path, name: str) -> None:
 
 
 def test_corpus_is_made_from_a_copy_and_pays_nothing(ward: Path, questions: Path) -> None:
-    before = sorted((one.name, one.stat().st_size) for one in ward.rglob("*") if "ledger" in one.name)
+    before = Vault.open(ward).budget().describe()
     found = told("synrag-main", ward, questions, "--quick", "--limit", 1)
     assert isinstance(found["rows"], list)
     assert [row["corpus"] for row in found["rows"]] == ["non-rag", "rag", "dp-synrag"]
     assert found["rows"][1]["accuracy, paper (Main table, Medical Synth, Phi-4-mini, in percent)"] == 87
-    assert sorted((one.name, one.stat().st_size) for one in ward.rglob("*") if "ledger" in one.name) == before
+    assert [row["paid"] for row in found["rows"]] == [None, None, "once"]
+    assert Vault.open(ward).budget().describe() == before
+    assert not list(ward.rglob("run.jsonl"))
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ class BenchResult:
 
     def source(self) -> dict[str, Any]:
         """Return data, model, embedder, seed and version."""
-        asked = f"; {self.questions} questions" if self.questions else ""
+        asked = f"; {self.questions} question{'s' * (self.questions > 1)}" if self.questions else ""
         runs = f"; {self.seeds} runs" if self.seeds > 1 else ""
         return {
             "data": f"{self.data}{asked}{runs}{'; quick' if self.quick else ''}",
