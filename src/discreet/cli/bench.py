@@ -35,7 +35,7 @@ def bench(
         Path | None, typer.Argument(metavar="QUESTIONS.jsonl", help='{"question", "answers"} a line.')
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="List the tables.")] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Few values and questions: about a minute.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Few values and questions: a minute or two.")] = False,
     limit: Annotated[int | None, typer.Option(min=1, metavar="NUMBER", help="Of questions, people or mails.")] = None,
     epsilon: Annotated[
         list[float] | None, typer.Option(metavar="NUMBER", help="In place of the table's. Repeatable.")
@@ -87,7 +87,7 @@ def _print_tables(as_json: bool, given: str | None) -> None:
         out.print(
             f"  {'':22}work: {one.estimated}{'; takes --plugin' if one.plugin else ''}", markup=False, style="dim"
         )
-    out.print("\nTry one for about a minute: discreet bench vote-epsilon --quick")
+    out.print("\nTry one for a minute or two: discreet bench vote-epsilon --quick")
 
 
 def _describe(one: BenchTable) -> dict[str, object]:
