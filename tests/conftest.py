@@ -27,6 +27,7 @@ THOROUGH = (
     *(
         "adapters/",
         "audit/",
+        "bench/test_experiments.py",
         "docs/test_howto.py",
         "fuzz/",
         "operations/",
