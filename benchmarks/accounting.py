@@ -11,58 +11,22 @@ added up and admitted.
 
 import argparse
 import json
-import math
 import time
 
 from benchmarks.writing import add_csv_option, write_table
 
-from discreet.privacy.accounting import Budget, Spending, budget_for
-from discreet.privacy.costs import BoundedRange, Pure, Together
-
-DELTA = 1e-5
-
-
-def plain(epsilon_token: float, epsilon: float) -> int:
-    """As many as the sum allows."""
-    return math.floor(epsilon / epsilon_token + 1e-9)
-
-
-def advanced(epsilon_token: float, epsilon: float, delta: float) -> int:
-    """As many as advanced composition allows."""
-    count = 0
-    while True:
-        k = count + 1
-        total = epsilon_token * math.sqrt(2 * k * math.log(1 / delta)) + k * epsilon_token * math.expm1(epsilon_token)
-        if total > epsilon:
-            return count
-        count = k
-
-
-def ours(epsilon_token: float, epsilon: float) -> int:
-    """As many as the filter admits."""
-    token = Together((Pure(epsilon_token / 2), BoundedRange(epsilon_token / 2)))
-    return budget_for(token, epsilon, DELTA).affordable(token)
+from discreet.bench.experiments.accounting import DELTA, count_tokens
+from discreet.privacy.accounting import Budget, Spending
+from discreet.privacy.costs import Pure
 
 
 def table() -> list[dict[str, float]]:
     """A row for each epsilon_token and epsilon."""
-    rows = []
-    for epsilon_token in (0.5, 1.0, 2.0, 5.0):
-        for epsilon in (1.0, 2.0, 5.0, 10.0, 20.0):
-            sums = plain(epsilon_token, epsilon), advanced(epsilon_token, epsilon, DELTA)
-            twice = 1.5 * epsilon_token
-            rows.append(
-                {
-                    "epsilon_token": epsilon_token,
-                    "epsilon": epsilon,
-                    "plain": sums[0],
-                    "advanced": sums[1],
-                    "paper": max(sums),
-                    "corrected": max(plain(twice, epsilon), advanced(twice, epsilon, DELTA)),
-                    "ours": ours(epsilon_token, epsilon),
-                }
-            )
-    return rows
+    return [
+        count_tokens(epsilon_token, epsilon)
+        for epsilon_token in (0.5, 1.0, 2.0, 5.0)
+        for epsilon in (1.0, 2.0, 5.0, 10.0, 20.0)
+    ]
 
 
 def microseconds(charges: int = 2000) -> float:

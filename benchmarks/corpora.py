@@ -13,19 +13,16 @@ dp-synth otherwise.)
 import argparse
 import shlex
 import sys
-import zlib
 from pathlib import Path
 from typing import Any
 
 from benchmarks.models import add_model_option, open_vault
 
+from discreet.bench.experiments.corpora import simulate_corpus
 from discreet.cli.parameters import choose_method
 from discreet.errors import BadData
-from discreet.privacy.accounting import Budget
-from discreet.privacy.ledger import MemoryLedger
-from discreet.privacy.noise import InsecureSeededNoise
 from discreet.synthesis.base import SynthesisAlgorithm
-from discreet.synthesis.runner import METHODS, make_corpus
+from discreet.synthesis.runner import METHODS
 from discreet.vault import Vault
 
 
@@ -40,15 +37,8 @@ def setting(text: str, delta: float) -> tuple[str, SynthesisAlgorithm[Any]]:
 
 def make(vault: Vault, parameters: SynthesisAlgorithm[Any], path: Path, seed: int) -> None:
     """Make one corpus, as if it were paid."""
-    assert parameters.delta is not None
-    # Plans fill a budget of their own; the order at which this one adds up costs a little more.
-    budget = Budget(1.5 * parameters.epsilon, parameters.delta, 0.5 * parameters.delta)
-    noise = InsecureSeededNoise(zlib.crc32(f"{path.stem}|{seed}".encode()))
-    shop = vault.workshop(noise, MemoryLedger(budget, simulation=True))
-    # What another setting left unfinished is of no use to this one.
-    (shop.folder / "run.jsonl").unlink(missing_ok=True)
     try:
-        made = make_corpus(shop, path, parameters, only_new=False, force=False, told=_told(path.stem))
+        made = simulate_corpus(vault, parameters, path, seed, _told(path.stem))
         print(f"{path.stem}: {len(made.kept)} of {len(made.texts)} texts kept")
     except BadData as error:
         print(f"{path.stem}: {error}")

@@ -20,182 +20,39 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from benchmarks.models import add_model_option, asked_model, model_name
 from benchmarks.writing import TableWriter, add_csv_option, name_part
 
-from discreet.algorithms.text.greedy_decode import write_all
-from discreet.attacks.exports import SimulatedExport
 from discreet.attacks.extraction import (
     COMMANDS,
     KINDS,
     PROMPTS,
-    AttackPrompt,
-    Extracted,
     extracted,
     informed_prompts,
-    marked,
-    perplexity,
     read_prompts,
     sensitive_strings,
 )
-from discreet.baselines.datastore import Datastore, build
-from discreet.baselines.projection_rag import ProjectedTexts
-from discreet.generation.model import Prompt
+from discreet.bench.experiments.extraction import Extraction, ExtractionRow, measure_knn_lm, measure_prompting
 from discreet.generation.torch_backend.transformers_model import TransformersModel
 from discreet.privacy.noise import InsecureSeededNoise
-from discreet.registry import RAG, Consensus, KnnLM
-from discreet.retrieval.brute_force_knn import Neighbours
-from discreet.retrieval.documents import Document, Passage
-from discreet.retrieval.projection import NoisyProjection, Projection, Transform, Untouched, draw_matrix
-from discreet.retrieval.public import PublicTexts
+from discreet.registry import Consensus
+from discreet.retrieval.documents import Document
 from discreet.vault import Vault
 
 K = 64
-AT_ONCE = 32
-Retrieve = Callable[[str], list[Passage]]
 
 
-@dataclass(frozen=True)
-class Row:
-    """A row of the table."""
-
-    name: str
-    found: Extracted
-    perplexity: float
-    without_sensitive: float
-    seconds: float
-
-    def cells(self) -> list[str]:
-        """Return the cells of the row."""
-        counts = [self.found.targeted[kind] for kind in KINDS]
-        counts += [self.found.untargeted, self.found.all, self.found.invented]
-        measured = [
-            f"{value:.2f}" if np.isfinite(value) else "-" for value in (self.perplexity, self.without_sensitive)
-        ]
-        return [self.name, *map(str, counts), *measured, f"{self.seconds:.2f}"]
+def tried(given: argparse.Namespace, texts: Sequence[str], held_out: Sequence[str]) -> Extraction:
+    """What is tried."""
+    return Extraction(given.attacks, texts, held_out, given.tokens, given.epsilon, given.weight)
 
 
-def protections(dimension: int, epsilon: float) -> Iterator[tuple[str, Transform]]:
-    """Nothing, the paper's projection, its baseline, and the sound variant."""
-    noise = InsecureSeededNoise(1)
-    matrix = draw_matrix(dimension, K, noise)
-    yield "none", Untouched(dimension)
-    yield "projection", Projection(matrix)
-    yield "dp-rp-g", NoisyProjection(Projection(matrix), noise, epsilon=epsilon)
-    yield "export", SimulatedExport(matrix, noise, epsilon)
-
-
-def knn_rows(
-    given: argparse.Namespace, model: TransformersModel, texts: Sequence[str], held_out: Sequence[str]
-) -> Iterator[Row]:
-    """kNN-LM: the model alone, and mixed with neighbours under each protection."""
-    raw = build(texts, model, Untouched(model.state_size))
-    print(f"datastore: {len(raw)} entries", file=sys.stderr, flush=True)
-    known, algorithm = sensitive_strings(texts), KnnLM(max_tokens=given.tokens, weight=given.weight)
-    empty = Datastore(raw.transform, Neighbours.of(raw.keys.keys[:0]), raw.tokens[:0])
-    stores = [("knn-lm, no neighbours", empty)]
-    for name, transform in protections(model.state_size, given.epsilon):
-        keys = Neighbours.of(transform.documents(raw.keys.keys))
-        stores.append((f"knn-lm, {name}", Datastore(transform, keys, raw.tokens)))
-    for name, store in stores:
-        answers = knn_answers(algorithm, store, model, given.attacks)
-        everything, without = knn_surprises(algorithm, store, model, held_out)
-        taken = []
-        for _ in range(3):
-            begin = time.perf_counter()
-            algorithm.continue_all(store, model, [model.encode(given.attacks[0].text)])
-            taken.append(time.perf_counter() - begin)
-        seconds = min(taken)  # other load makes the rest
-        yield Row(name, extracted(answers, known), perplexity(everything), perplexity(without), seconds)
-
-
-def knn_answers(
-    algorithm: KnnLM, store: Datastore, model: TransformersModel, attacks: Sequence[AttackPrompt]
-) -> list[tuple[AttackPrompt, str]]:
-    """Every prompt continued as a text."""
-    answers = []
-    for start in range(0, len(attacks), AT_ONCE):
-        part = attacks[start : start + AT_ONCE]
-        said = algorithm.continue_all(store, model, [model.encode(prompt.text) for prompt in part])
-        answers += [(p, p.text + model.decode(tokens)) for p, (tokens, _) in zip(part, said, strict=True)]
-    return answers
-
-
-def knn_surprises(
-    algorithm: KnnLM, store: Datastore, model: TransformersModel, texts: Sequence[str]
-) -> tuple[list[np.ndarray[tuple[int, ...], np.dtype[np.float32]]], ...]:
-    """Of all tokens but the first of each text, and of those that are not sensitive."""
-    everything, without = [], []
-    for text in texts:
-        tokens, marks = marked(model, text)
-        states = model.hidden_states([Prompt(tuple(tokens), 0)])[0, :-1]
-        mixed = algorithm.mixed(store, states, model.predict(states))
-        surprises = -np.log(np.maximum(mixed[np.arange(len(mixed)), tokens[1:]], 1e-30))
-        everything.append(surprises)
-        without.append(surprises[~marks[1:]])
-    return everything, without
-
-
-def rag_rows(given: argparse.Namespace, vault: Vault, texts: Sequence[str], held_out: Sequence[str]) -> Iterator[Row]:
-    """Direct prompting: without documents, with plain ones, and with such as were found under each protection."""
-    known, model, embedder = sensitive_strings(texts), vault.model, vault.embedder
-    assert isinstance(model, TransformersModel)
-
-    def row(name: str, retrieve: Retrieve) -> Row:
-        taken = []
-        for _ in range(3):
-            begin = time.perf_counter()
-            prompted(given, model, given.attacks[:1], retrieve)
-            taken.append(time.perf_counter() - begin)
-        answers, seconds = prompted(given, model, given.attacks, retrieve), min(taken)
-        everything, without = rag_surprises(model, retrieve, held_out)
-        return Row(name, extracted(answers, known), perplexity(everything), perplexity(without), seconds)
-
-    yield row("prompting, no documents", lambda _: [])
-    stored = vault.store.texts()
-    for name, transform in protections(embedder.dimension, given.epsilon):
-        projected = ProjectedTexts.of(stored, transform)
-        yield row(f"prompting, {name}", lambda text, p=projected: p.nearest(embedder.embed([text])[0], 1))  # type: ignore[misc]
-    if given.corpus:
-        corpus = PublicTexts.read(given.corpus, embedder)
-        yield row("prompting, synthetic corpus", lambda text: corpus.unsealed_passages(text, 1))
-
-
-def prompted(
-    given: argparse.Namespace, model: TransformersModel, attacks: Sequence[AttackPrompt], retrieve: Retrieve
-) -> list[tuple[AttackPrompt, str]]:
-    """What the model answers to each prompt; a sentence that was begun is gone on with."""
-    begun = ["" if prompt.text.endswith((".", "?")) else prompt.text for prompt in attacks]
-    laid_out = [
-        RAG(max_tokens=given.tokens, prefix=prefix).laid_out(prompt.text, retrieve(prompt.text), model)
-        for prompt, prefix in zip(attacks, begun, strict=True)
-    ]
-    said = write_all(model, laid_out, given.tokens)
-    return [(p, own + model.decode(tokens)) for p, own, (tokens, _) in zip(attacks, begun, said, strict=True)]
-
-
-def rag_surprises(
-    model: TransformersModel, retrieve: Retrieve, texts: Sequence[str]
-) -> tuple[list[np.ndarray[tuple[int, ...], np.dtype[np.float32]]], ...]:
-    """Of the tokens in the second half of each text, after the passage that the first half finds."""
-    everything, without = [], []
-    for text in texts:
-        tokens, marks = marked(model, text)
-        half = len(tokens) // 2
-        found = " ".join(passage.text for passage in retrieve(model.decode(tokens[:half])))
-        shared = model.encode(f"{found}\n\n")[-400:] + tokens[:half]
-        surprises = model.token_nll(shared, [Prompt(tuple(tokens[half:]), 0)])[0]
-        everything.append(surprises)
-        without.append(surprises[~marks[half:]])
-    return everything, without
-
-
-def consensus_row(given: argparse.Namespace, vault: Vault, texts: Sequence[str]) -> Row:
+def consensus_row(given: argparse.Namespace, vault: Vault, texts: Sequence[str]) -> ExtractionRow:
     """Whole answers that voters agree on: a guarantee, for comparison."""
     chosen = [
         prompt
@@ -210,15 +67,22 @@ def consensus_row(given: argparse.Namespace, vault: Vault, texts: Sequence[str])
         print(f"consensus {number + 1}/{len(chosen)}", file=sys.stderr, flush=True)
     seconds = (time.perf_counter() - begin) / len(chosen)
     found = extracted(answers, sensitive_strings(texts))
-    return Row(f"consensus, {len(chosen)} prompts", found, float("nan"), float("nan"), seconds)
+    return ExtractionRow(f"consensus, {len(chosen)} prompts", found, float("nan"), float("nan"), seconds)
 
 
-def write_rows(rows: Iterator[Row], path: Path | None) -> TableWriter:
+def text_of(row: ExtractionRow) -> list[str]:
+    """The cells of a row as text."""
+    name, *counts, all_tokens, without, seconds = row.cells().values()
+    measured = [f"{value:.2f}" if np.isfinite(value) else "-" for value in (all_tokens, without)]
+    return [name, *map(str, counts), *measured, "-" if seconds is None else f"{seconds:.2f}"]
+
+
+def write_rows(rows: Iterator[ExtractionRow], path: Path | None) -> TableWriter:
     """Write rows as they come, and return their table."""
     measured = ["perplexity", "without sensitive strings", "seconds"]
     table = TableWriter(["configuration", *KINDS, "untargeted", "all", "invented", *measured], path)
     for row in rows:
-        table.write(row.cells())
+        table.write(text_of(row))
     return table
 
 
@@ -252,7 +116,7 @@ def main() -> None:
         given.attacks = informed_prompts(texts, given.informed)
     counts = {kind: len(values) for kind, values in sensitive_strings(texts).items()}
     if given.only != "prompting":
-        write_rows(knn_rows(given, asked_model(given.model), texts, held_out), given.csv)
+        write_rows(measure_knn_lm(tried(given, texts, held_out), asked_model(given.model)), given.csv)
     if given.only != "knn":
         print()
         with tempfile.TemporaryDirectory() as folder:
@@ -261,9 +125,12 @@ def main() -> None:
             )
             vault.add_documents(Document(mail["id"], mail["unit"], mail["text"]) for mail in inside)
             path = given.csv if given.only else name_part(given.csv, "prompting")
-            table = write_rows(rag_rows(given, vault, texts, held_out), path)
+            model = vault.model
+            assert isinstance(model, TransformersModel)
+            what = tried(given, texts, held_out)
+            table = write_rows(measure_prompting(what, model, vault.embedder, vault.store.texts(), given.corpus), path)
             if given.consensus:
-                table.write(consensus_row(given, vault, texts).cells())
+                table.write(text_of(consensus_row(given, vault, texts)))
     print(
         f"\n{len(given.attacks)} prompts; {len(texts)} mails with {counts}; {len(held_out)} held out; k {K}, ", end=""
     )

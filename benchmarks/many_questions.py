@@ -18,37 +18,15 @@ from benchmarks.models import add_model_option, open_vault
 from benchmarks.writing import TableWriter, add_csv_option
 
 from discreet.algorithms.common.algorithm import Algorithm
-from discreet.errors import UsageError
+from discreet.bench.experiments.many_questions import find_fitting
 from discreet.evaluation.caching_model import CachingModel
 from discreet.evaluation.datasets import Question, read_questions
 from discreet.evaluation.experiment import run_answers, summary
 from discreet.evaluation.metrics import mean_and_margin, score
-from discreet.privacy.accounting import Budget, largest
+from discreet.privacy.accounting import Budget
 from discreet.registry import DPRAG, RAG, Consensus, DPSparseVoteRAG
 from discreet.retrieval.public import PublicTexts
 from discreet.vault import Vault
-
-LEAST = 0.01
-Priced = Callable[[float], Algorithm]
-"""The algorithm at an epsilon of a question."""
-
-
-def fitting(priced: Priced, budget: Budget, number: int, vocabulary: int) -> Algorithm | None:
-    """The algorithm at the largest price of which `number` fit into the budget; None if that releases nothing."""
-
-    def fits(epsilon: float) -> bool:
-        try:
-            plan = priced(epsilon).plan(budget, vocabulary)
-        except UsageError:  # too small to release anything
-            return True
-        return plan is None or budget.admits(plan.max_cost.times(number))
-
-    found = priced(largest(fits, LEAST, budget.epsilon))
-    try:
-        found.plan(budget, vocabulary)
-    except UsageError:
-        return None
-    return found
 
 
 def lines(given: argparse.Namespace, vault: Vault, questions: list[Question]) -> Iterator[tuple[str, list[str]]]:
@@ -64,7 +42,7 @@ def lines(given: argparse.Namespace, vault: Vault, questions: list[Question]) ->
         cells = []
         for number in given.numbers:
             delta = budget.failures / number
-            algorithm = fitting(partial(priced, delta=delta), budget, number, vault.model.vocabulary_size)
+            algorithm = find_fitting(partial(priced, delta=delta), budget, number, vault.model.vocabulary_size)
             if algorithm is None:
                 cells.append("nothing")
                 continue

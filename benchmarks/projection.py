@@ -19,39 +19,17 @@ from benchmarks.writing import TableWriter, add_csv_option, name_part
 from numpy.typing import NDArray
 
 from discreet.attacks.exports import SimulatedExport
+from discreet.bench.experiments.neighbours import mean_share_right, share_right
 from discreet.evaluation.datasets import read_questions
 from discreet.evaluation.metrics import matches
 from discreet.privacy.claims import best_order
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.reading.intake import read_documents
-from discreet.retrieval.brute_force_knn import Neighbours
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedding import open_embedder
 from discreet.retrieval.projection import Projection, Transform, draw_matrix
 
 DELTA = 1e-5
-Vectors = NDArray[np.float32]
-Right = NDArray[np.bool_]
-"""Which document holds an answer to which question, shape (questions, documents)."""
-
-
-def quality(documents: Vectors, questions: Vectors, right: Right, count: int, *, inner: bool = False) -> float:
-    """The share of the nearest that hold an answer."""
-    if inner:
-        places = np.argsort(-(questions @ documents.T), axis=1, kind="stable")[:, :count]
-    else:
-        _, places = Neighbours.of(documents).nearest(questions, count)
-    return float(np.mean(np.take_along_axis(right, places, axis=1)))
-
-
-def sweep(
-    transforms: list[Transform], documents: Vectors, questions: Vectors, right: Right, count: int, *, inner: bool
-) -> float:
-    """The mean over matrices and noise."""
-    found = [
-        quality(one.documents(documents), one.questions(questions), right, count, inner=inner) for one in transforms
-    ]
-    return float(np.mean(found))
 
 
 def plot(
@@ -96,7 +74,7 @@ def main() -> None:
     documents = embedder.embed([document.text for document in read])
     questions = embedder.embed([question.question for question in asked])
     right = np.array([[matches(document.text, question.answers) for document in read] for question in asked])
-    plain = quality(documents, questions, right, given.nearest)
+    plain = share_right(documents, questions, right, given.nearest)
 
     def matrices(k: int) -> list[tuple[int, NDArray[np.int64]]]:
         return [(s, draw_matrix(embedder.dimension, k, InsecureSeededNoise(s))) for s in range(given.seeds)]
@@ -105,7 +83,9 @@ def main() -> None:
     table = TableWriter(["k", "quality", "kept", "claimed, norms 1 to 2", "claimed, norms equal"], given.csv)
     claimed = []
     for k in given.k:
-        one = sweep([Projection(m) for _, m in matrices(k)], documents, questions, right, given.nearest, inner=False)
+        one = mean_share_right(
+            [Projection(m) for _, m in matrices(k)], documents, questions, right, given.nearest, inner=False
+        )
         wide, narrow = (best_order(k, 1.0, norm, DELTA).converted(DELTA) for norm in (2.0, 1.001))
         claimed.append((wide, one))
         table.write([str(k), f"{one:.3f}", f"{one / plain:.2f}", f"{wide:.1f}", f"{narrow:.2f}"])
@@ -119,7 +99,7 @@ def main() -> None:
             made: list[Transform] = [
                 SimulatedExport(m, InsecureSeededNoise(100 + s), epsilon, DELTA) for s, m in matrices(k)
             ]
-            sound[k].append((epsilon, sweep(made, documents, questions, right, given.nearest, inner=True)))
+            sound[k].append((epsilon, mean_share_right(made, documents, questions, right, given.nearest, inner=True)))
         table.write([str(k), *(f"{value:.3f}" for _, value in sound[k])])
     made_of = f"{len(read)} documents, {len(asked)} questions, {given.seeds} seeds, {given.embedder}"
     print(f"\n{made_of}; by chance {np.mean(right):.3f}")

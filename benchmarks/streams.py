@@ -23,28 +23,14 @@ from benchmarks.rule_reader import rule_reader
 from benchmarks.writing import add_csv_option, write_table
 
 from discreet.algorithms.common.ensemble import VoterEnsemble
-from discreet.errors import UsageError
-from discreet.evaluation.datasets import Question, read_questions
+from discreet.bench.experiments.streams import DELTA, is_affordable, tune_similarity
+from discreet.bench.open_data import asked_again, read_stream
+from discreet.evaluation.datasets import Question
 from discreet.evaluation.stream import Outcome, Setting, run_stream
-from discreet.privacy.accounting import Budget
-from discreet.privacy.ledger import MemoryLedger
-from discreet.privacy.noise import InsecureSeededNoise
-from discreet.privacy.unit_account import UnitAccount
-from discreet.query.threshold_tuning import Tuning, suggestion
 from discreet.registry import RAG, Consensus, DPSparseVoteRAG, MuRAG, MuRAGAda, NaiveMultiRAG, NonRAG, VoteRAG
 from discreet.vault import Vault
 
-DELTA = 1e-5
 KEPT_EACH = 10  # questions
-
-
-def questions_of(path: Path, limit: int) -> list[Question]:
-    """The questions, spread over the file; of a file of chains, the first ones, in order."""
-    if '"hops"' not in path.read_text(encoding="utf-8"):
-        return read_questions(path, limit)
-    chains = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    asked = [question for chain in chains for question in chain["questions"]]
-    return [Question(q["id"], q["question"], tuple(q["answers"])) for q in asked][:limit]
 
 
 def vault_at(folder: Path, documents: Path, embedder: str, model: str | None = None) -> Vault:
@@ -54,14 +40,6 @@ def vault_at(folder: Path, documents: Path, embedder: str, model: str | None = N
     vault = Vault.create(folder, epsilon=1.0, delta=DELTA, embedder=embedder, model=model_name(model))
     vault.add(documents)
     return vault
-
-
-def tuned(vault: Vault, questions: list[Question], wanted: int) -> float:
-    """A threshold for murag, as `discreet tune` would release it."""
-    ledger = MemoryLedger(Budget(10.0, DELTA))
-    privacy = UnitAccount(ledger, "tune", noise=InsecureSeededNoise(0))
-    chosen = [question.question for question in questions[:: max(1, len(questions) // 8)]][:8]
-    return suggestion(Tuning(wanted=wanted).release(chosen, vault.corpus, privacy))
 
 
 def settings_of(given: Any, inner: VoterEnsemble, similarity: float, asked: int) -> list[Setting]:
@@ -88,17 +66,6 @@ def settings_of(given: Any, inner: VoterEnsemble, similarity: float, asked: int)
         made += [replace(setting, reuse=True) for setting in made if isinstance(setting.algorithm, MuRAG | MuRAGAda)]
     named = [setting for setting in made if not given.only or setting.algorithm.name in given.only]
     return [setting for setting in named if not given.all_vote or getattr(setting.algorithm, "all_vote", True)]
-
-
-def allowed(setting: Setting, vocabulary: int) -> bool:
-    """Whether a unit's budget pays for so many questions, and enough for anything to be released."""
-    if setting.epsilon is None:
-        return True
-    try:
-        setting.algorithm.plan(Budget(setting.epsilon, DELTA, 0.5 * DELTA), vocabulary)
-    except UsageError:
-        return False
-    return True
 
 
 def write_outcomes(outcomes: list[Outcome], path: Path | None) -> None:
@@ -196,10 +163,9 @@ def main() -> None:
     add_model_option(parser)
     add_csv_option(parser)
     given = parser.parse_args()
-    questions = questions_of(given.questions, given.limit)
+    questions = read_stream(given.questions, given.limit)
     if given.asked:
-        turns = range(given.asked)
-        questions = [replace(questions[turn % len(questions)], id=f"{turn}") for turn in turns]
+        questions = asked_again(questions, given.asked)
     common: dict[str, Any] = {
         name: getattr(given, name) for name in ("voters", "max_tokens", "document_tokens", "prefix")
     }
@@ -210,9 +176,9 @@ def main() -> None:
         vault = vault_at(given.vault or Path(temporary) / "vault", given.documents, given.embedder, given.model)
         if given.rules:
             vault = Vault.open(vault.path, model=rule_reader())
-        similarity = tuned(vault, questions, given.voters)
+        similarity = tune_similarity(vault, [one.question for one in questions], given.voters)
         wanted = settings_of(given, inner, similarity, len(questions))
-        settings = [setting for setting in wanted if allowed(setting, vault.model.vocabulary_size)]
+        settings = [setting for setting in wanted if is_affordable(setting, vault.model.vocabulary_size)]
         refused = [f"{s.label} at {s.epsilon:g}" for s in wanted if s not in settings and s.epsilon is not None]
         read = KeptRows(vault.model, given.rows)
         done, steps = itertools.count(1), len(questions) * len(settings)

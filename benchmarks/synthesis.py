@@ -24,9 +24,10 @@ from pathlib import Path
 from benchmarks.models import add_model_option, open_vault
 from benchmarks.writing import TableWriter, add_csv_option, name_part
 
+from discreet.bench.experiments.corpora import read_corpus, read_texts, share_told
 from discreet.errors import BadData
 from discreet.evaluation.datasets import Question, read_questions
-from discreet.evaluation.metrics import matches, mean_and_margin, score
+from discreet.evaluation.metrics import mean_and_margin, score
 from discreet.registry import RAG, NonRAG
 from discreet.retrieval.public import PublicTexts
 from discreet.synthesis.runner import receipt_path
@@ -46,20 +47,8 @@ def ways(vault: Vault, corpora: list[Path], texts_read: int) -> dict[str, Answer
             texts = PublicTexts.read(corpus, vault.embedder)
         except BadData:  # nothing was kept
             texts = PublicTexts([""], vault.embedder)
-        found[f"rag over {corpus.stem}"] = partial(over, vault, texts, texts_read)
+        found[f"rag over {corpus.stem}"] = partial(read_corpus, vault, texts, count=texts_read)
     return found
-
-
-def over(vault: Vault, texts: PublicTexts, count: int, asked: list[str]) -> list[str]:
-    """Answers, each from the texts nearest to its question."""
-    read = [(question, texts.unsealed_passages(question, count)) for question in asked]
-    return [draft.text for draft in RAG(units=count).read_all(read, vault.model)]
-
-
-def told(corpus: Path, questions: list[Question]) -> float:
-    """The share of questions of which some text of the corpus holds an acceptable answer: the most there is to find."""
-    texts = [json.loads(line)["text"] for line in corpus.read_text(encoding="utf-8").splitlines()]
-    return sum(any(matches(text, question.answers) for text in texts) for question in questions) / len(questions)
 
 
 def grouped(questions: list[Question], edges: list[int]) -> dict[str, list[int]]:
@@ -102,7 +91,7 @@ def main() -> None:
         method, receipt = about["plan"].get("method", "dp-synrag"), about["receipt"]
         counts = [str(about[name]) for name in ("written", "kept")]
         price = [f"{receipt['epsilon']:.3g}", f"{receipt['delta']:g}"]
-        table.write([corpus.stem, method, *price, *counts, f"{told(corpus, questions):.2f}"])
+        table.write([corpus.stem, method, *price, *counts, f"{share_told(read_texts(corpus), questions):.2f}"])
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from typer.main import get_group
 from discreet.cli.app import app
 from discreet.cli.schema import FOLDER, find_schemas
 
-OPTIONS = {"add": "--preview", "ask": "--plan", "budget": "--analyst", "synthesize": "--plan"}
+OPTIONS = {"add": "--preview", "ask": "--plan", "bench": "--list", "budget": "--analyst", "synthesize": "--plan"}
 """With this option, the command prints another object."""
 
 
@@ -39,7 +39,7 @@ def find_schema(arguments: Sequence[str], content: Mapping[str, Any]) -> str:
     if words[0] == "list":
         return f"list-{words[2]}"
     special = OPTIONS.get(words[0]) in arguments
-    return next(name for name in names if (name.endswith(("-preview", "-plan", "-analyst"))) == special)
+    return next(name for name in names if (name.endswith(("-preview", "-plan", "-analyst", "-tables"))) == special)
 
 
 def check(arguments: Sequence[str], content: Mapping[str, Any]) -> None:

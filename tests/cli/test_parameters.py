@@ -29,7 +29,8 @@ def run(*arguments: object) -> Result:
     [
         ("ask", ("--param", "--epsilon", "--choice", "--latency-step")),
         ("synthesize", ("--param", "--epsilon", "--method", "--plan")),
-        ("eval", ("--param", "--epsilon", "--seeds")),
+        ("eval", ("--param", "--epsilon", "--seeds", "--bert-score")),
+        ("bench", ("--quick", "--epsilon", "--plugin", "--csv")),
         ("chat", ("--param", "--epsilon", "--yes")),
         ("attack", ("--param", "--epsilon", "--target", "--canaries")),
     ],

@@ -119,6 +119,13 @@ def test_eval_has_the_file_in_the_same_table(vault: Path) -> None:
     assert [row["algorithm"] for row in json.loads(result.stdout)["rows"]] == ["rag", "my-rag"]
 
 
+def test_eval_measures_bert_score_by_the_packaged_encoder(vault: Path) -> None:
+    given = ("--algorithm", "non-rag", "--bert-score", "minilm", "--json")
+    result = run("eval", vault, vault.parent / "asked.jsonl", *given)
+    assert result.exit_code == 0, said(result)
+    assert 0 < json.loads(result.stdout)["rows"][0]["bert_score"] < 1
+
+
 def test_ask_charges_for_the_file(vault: Path) -> None:
     given = ("--plugin", SOUND, "--choice", "x", "--choice", "y", "--epsilon", 5, "--json")
     answer = json.loads(run("ask", vault, "fever?", *given).stdout)

@@ -9,6 +9,7 @@ import pytest
 from typer.main import get_command
 
 from benchmarks import tables
+from discreet.bench.tables import TABLES
 from discreet.cli.app import app
 from discreet.registry import ALGORITHMS
 from discreet.synthesis.runner import METHODS
@@ -44,7 +45,13 @@ def test_command_exists(command: str) -> None:
     known = {option for parameter in found.params for option in parameter.opts}
     if words[1] == "claim":
         assert words[2] in found.commands
+    if words[1] == "bench":
+        assert words[2] in TABLES
     assert options - known == set()
+
+
+def test_each_table_of_the_bench_has_a_row() -> None:
+    assert {words.split()[2] for words in COMMANDS if words.startswith("discreet bench")} == set(TABLES)
 
 
 def test_systems_exist() -> None:

@@ -1,7 +1,9 @@
 """What a person reads of an experiment."""
 
+from dataclasses import replace
+
 from discreet.evaluation.experiment import Outcome, summary
-from discreet.evaluation.report import HEADINGS, cells
+from discreet.evaluation.report import HEADINGS, cells, tabulate
 from discreet.registry import NonRAG
 
 
@@ -15,3 +17,13 @@ def test_one_question_has_no_margin() -> None:
     assert cells(summary(NonRAG(), [answered(True)]))[accuracy] == "1.00"
     assert cells(summary(NonRAG(), [answered(True), answered(True)]))[accuracy] == "1.00 ± 0.00"
     assert cells(summary(NonRAG(), [answered(True), answered(False)]))[accuracy] == "0.50 ± 0.98"
+
+
+def test_bert_score_is_a_column_where_it_was_measured() -> None:
+    without = summary(NonRAG(), [answered(True)])
+    assert tabulate([without])[0] == HEADINGS
+    scored = summary(NonRAG(), [[replace(one, bert_score=score) for one in answered(True)] for score in (0.5, 0.75)])
+    assert scored.describe()["bert_score"] == 0.625
+    headings, (first, second) = tabulate([without, scored])
+    assert headings == (*HEADINGS, "BERTScore")
+    assert (first[-1], second[-1]) == ("-", "0.625")

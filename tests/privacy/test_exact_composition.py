@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 import pytest
-from benchmarks.accounting import advanced, ours, plain
 from dp_accounting import dp_event, privacy_accountant, rdp
 from dp_accounting.pld import common, privacy_loss_distribution
 from scipy import stats
 
+from discreet.bench.experiments.accounting import by_advanced_composition, by_filter, by_sum
 from discreet.privacy.accounting import Spending, conversion, zcdp_epsilon
 from discreet.privacy.costs import ORDERS, BoundedRange, Pure, Together, ZeroConcentrated
 
@@ -29,8 +29,8 @@ TABLE = [
 def test_paper_accounting_is_as_specified_and_ours_not_below(
     token: tuple[float, float], spec: tuple[int, int, int]
 ) -> None:
-    assert (plain(*token), advanced(*token, DELTA)) == spec[:2]
-    assert ours(*token) >= max(spec)
+    assert (by_sum(*token), by_advanced_composition(*token, DELTA)) == spec[:2]
+    assert by_filter(*token) >= max(spec)
 
 
 @pytest.mark.parametrize(("token", "spec"), TABLE[1:])

@@ -13,6 +13,7 @@ from discreet.cli.output import err, explained, out, print_json
 from discreet.cli.parameters import Params, accept_parameters, parse_for_any
 from discreet.cli.plugin_file import Plugins, choose_names
 from discreet.cli.progress import doing
+from discreet.evaluation.bert_score import open_token_embedder
 from discreet.evaluation.datasets import read_questions
 from discreet.evaluation.experiment import as_asked, run_experiment
 from discreet.evaluation.report import table
@@ -27,14 +28,23 @@ from discreet.vault import Vault
 def evaluate(
     vault: VaultPath,
     questions: Annotated[Path, typer.Argument(metavar="QUESTIONS.jsonl", help='{"question", "answers"} a line.')],
-    algorithm: Annotated[list[str] | None, typer.Option(help="See: discreet algorithms. Repeatable.")] = None,
+    algorithm: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="See: discreet algorithms. Repeatable.")
+    ] = None,
     plugin: Plugins = None,
     param: Params = None,
-    epsilon: Annotated[list[float] | None, typer.Option(help="Cost of a question. Repeatable.")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Number of questions, spread over the file.")] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="Number of runs with different noise.")] = 1,
+    epsilon: Annotated[
+        list[float] | None, typer.Option(metavar="NUMBER", help="Cost of a question. Repeatable.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, metavar="NUMBER", help="Number of questions, spread over the file.")
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, metavar="NUMBER", help="Number of runs with different noise.")] = 1,
     max_tokens: Annotated[int | None, typer.Option(help="Maximum length of an answer.")] = None,
     public: Annotated[bool, typer.Option(help="Use the vault's public corpus, as `ask` does.")] = True,
+    encoder: Annotated[
+        str | None, typer.Option("--bert-score", metavar="MODEL", help="Add BERTScore, by minilm or an encoder.")
+    ] = None,
     output: Annotated[Path | None, typer.Option("--out", help="Write every answer to this JSONL file.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
     as_json: Json = False,
@@ -54,8 +64,11 @@ def evaluate(
     texts = opened.public_context.texts if public else None
     decided = not (algorithm or plugin) and reads_before(opened, param)
     choose = as_asked(opened) if decided else None
+    tokens = open_token_embedder(encoder) if encoder else None
     with doing("Answering questions", len(asked) * len(algorithms) * seeds) as advance:
-        rows = run_experiment(opened, asked, algorithms, seeds, output, lambda: advance(1), texts, choose)
+        rows = run_experiment(
+            opened, asked, algorithms, seeds, output, lambda: advance(1), texts, choose=choose, encoder=tokens
+        )
     notice = "For the custodian only: these answers were not paid for. The vault's budget was not touched."
     if choose:
         by_readings = sum(opened.default_algorithm(question.question).needs_readings for question in asked)

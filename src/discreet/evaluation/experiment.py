@@ -4,11 +4,12 @@ import json
 import time
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, astuple, dataclass, fields
+from dataclasses import asdict, astuple, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from discreet.algorithms.common.algorithm import Algorithm
+from discreet.evaluation.bert_score import TokenEmbedder, bert_score
 from discreet.evaluation.caching_model import CachingModel
 from discreet.evaluation.datasets import Question
 from discreet.evaluation.metrics import Likeness, matches, mean_and_margin
@@ -35,6 +36,7 @@ class Outcome:
     epsilon: float | None
     seconds: float
     likeness: Likeness | None = None
+    bert_score: float | None = None
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Row:
     """One algorithm over all questions and seeds; margins are half-widths of 95 % confidence intervals.
 
     `released`: the share of answers that were released as a whole (of dp-ksa: the pass rate of its test). `likeness`:
-    to references, for questions that have references instead of answers.
+    to references, for questions that have references instead of answers. `bert_score`: F1, if it was measured.
     """
 
     algorithm: Algorithm
@@ -56,6 +58,7 @@ class Row:
     released: float
     answers: int
     likeness: Likeness | None = None
+    bert_score: float | None = None
 
     def describe(self) -> dict[str, Any]:
         """Return the row as plain data, with the algorithm's parameters."""
@@ -80,9 +83,15 @@ def run_experiment(
     progress: Callable[[], None] = lambda: None,
     public: PublicTexts | None = None,
     choose: Choose | None = None,
+    encoder: TokenEmbedder | None = None,
 ) -> Records[Row]:
-    """Return one row for each algorithm; write all answers to `output`, over its content. See `run_answers`."""
+    """Return one row for each algorithm; write all answers to `output`, over its content. See `run_answers`.
+
+    With `encoder`, answers are also compared with those of their questions by BERTScore.
+    """
     outcomes = run_answers(vault, questions, algorithms, seeds, progress, public=public, choose=choose)
+    if encoder is not None:
+        outcomes = {one: _with_bert_score(groups, questions, encoder) for one, groups in outcomes.items()}
     if output is not None:
         _write(output, questions, outcomes, choose or _itself)
     return Records(summary(algorithm, groups) for algorithm, groups in outcomes.items())
@@ -98,6 +107,7 @@ def run_answers(
     public: PublicTexts | None = None,
     propose: PublicTexts | None = None,
     choose: Choose | None = None,
+    first_seed: int = 0,
 ) -> Answers:
     """Return all answers. Nothing is paid; the noise is seeded, so a run can be repeated. See `Vault.simulate`.
 
@@ -110,7 +120,10 @@ def run_answers(
         for algorithm in algorithms:
             chosen = choose(algorithm, question.question)
             outcomes[algorithm].append(
-                [_answer(vault, model, question, chosen, seed, progress, public, propose) for seed in range(seeds)]
+                [
+                    _answer(vault, model, question, chosen, seed, progress, public, propose)
+                    for seed in range(first_seed, first_seed + seeds)
+                ]
             )
     return outcomes
 
@@ -129,6 +142,15 @@ def as_asked(vault: Vault) -> Choose:
 
 def _itself(algorithm: Algorithm, _: str) -> Algorithm:
     return algorithm
+
+
+def _with_bert_score(
+    groups: Sequence[Sequence[Outcome]], questions: Sequence[Question], encoder: TokenEmbedder
+) -> list[list[Outcome]]:
+    return [
+        [replace(one, bert_score=bert_score(one.answer, question.answers, encoder).f1) for one in group]
+        for group, question in zip(groups, questions, strict=True)
+    ]
 
 
 def parameters(algorithm: Algorithm) -> dict[str, Any]:
@@ -201,6 +223,7 @@ def summary(algorithm: Algorithm, groups: Sequence[Sequence[Outcome]]) -> Row:
         released=mean([float(outcome.released) for outcome in flat]),
         answers=len(flat),
         likeness=_mean_likeness([outcome.likeness for outcome in flat if outcome.likeness]),
+        bert_score=None if flat[0].bert_score is None else mean([outcome.bert_score or 0.0 for outcome in flat]),
     )
 
 

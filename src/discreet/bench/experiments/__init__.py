@@ -1,0 +1,1 @@
+"""The kinds of experiments of the tables, one a file: each returns the rows of a table."""

@@ -1,0 +1,116 @@
+"""The data of a run: a vault and questions that are given, or those of the demonstration in a temporary vault."""
+
+import contextlib
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from discreet.attacks.simulation import private_folder
+from discreet.bench.demo_data import choose_sizes, hospital, hospital_questions, mails
+from discreet.bench.run import OnProgress
+from discreet.bench.table import DEMO, BenchTable, Data
+from discreet.errors import UsageError
+from discreet.evaluation.datasets import Question, read_questions
+from discreet.generation.loading import PACKAGED
+from discreet.generation.opening import open_model
+from discreet.vault import Vault
+
+DELTA = 1e-5
+NEED_NO_QUESTIONS = frozenset(("membership", "knn-lm", "prompting"))
+"""The experiments that read the documents of a vault, and ask questions of their own."""
+
+
+@dataclass(frozen=True)
+class OpenedData:
+    """The data of a run.
+
+    Attributes:
+        vault: the vault; None for arithmetic.
+        questions: the questions, in order; empty for an experiment that asks its own.
+        kind: the kind of the data.
+        described: the data in words.
+    """
+
+    vault: Vault | None
+    questions: list[Question]
+    kind: Data
+    described: str
+
+
+def needs_questions(table: BenchTable) -> bool:
+    """Return whether a table needs questions with known answers."""
+    return table.experiment not in NEED_NO_QUESTIONS
+
+
+@contextmanager
+def open_given(table: BenchTable, path: Path, questions: Path | None, limit: int, model: str) -> Iterator[OpenedData]:
+    """Yield the given vault with the given questions. The vault is only read.
+
+    Raises:
+        UsageError: if the table needs questions, and none are given.
+    """
+    if needs_questions(table) and questions is None:
+        raise UsageError(
+            f"The table '{table.name}' needs questions with known answers. Give them: discreet bench {table.name} "
+            'VAULT QUESTIONS.jsonl, {"question", "answers"} a line.'
+        )
+    vault = Vault.open(path, model=open_model(model) if model else None)
+    asked = read_stream(questions, limit) if questions and needs_questions(table) else []
+    about = f"{vault.store.count_documents():,} documents of {vault.store.count_units():,} units"
+    if asked and questions is not None:
+        about += f"; {questions.name}"
+    kind = kind_of(asked) if asked else table.data[0]
+    yield OpenedData(vault, asked, kind, about)
+
+
+@contextmanager
+def open_demo(table: BenchTable, limit: int, model: str, quick: bool, on_progress: OnProgress) -> Iterator[OpenedData]:
+    """Yield a temporary vault with the data of the demonstration."""
+    with private_folder() as folder:
+        vault = Vault.create(folder / "vault", epsilon=20.0, delta=DELTA, model=model or PACKAGED)
+        with contextlib.closing(vault.store):
+            if table.data[0] is Data.MAILS:
+                kind, asked, made = Data.MAILS, [], list(mails(limit + table.settings["held_out"]))
+                about = f"{len(made)} made-up mails"
+            else:
+                sizes = choose_sizes(quick, bool(table.settings.get("unequal")))
+                kind, made = Data.FACTS, hospital(sizes)
+                asked = choose_questions(hospital_questions(sizes), limit) if needs_questions(table) else []
+                about = f"{DEMO}: {len(made)} patients of {len(sizes)} diseases"
+            done = 0
+
+            def advance(_step: str, more: int) -> None:
+                nonlocal done
+                done += more
+                on_progress("building a vault", done, len(made))
+
+            vault.add_documents(made, advance)
+            yield OpenedData(vault, asked, kind, about)
+
+
+def choose_questions(questions: list[Question], limit: int) -> list[Question]:
+    """Return so many questions, spread evenly over all."""
+    if limit >= len(questions):
+        return questions
+    return [questions[index * len(questions) // limit] for index in range(limit)]
+
+
+def kind_of(questions: list[Question]) -> Data:
+    """Return the kind of data that questions are."""
+    return Data.DIALOGUES if all(question.kind == "reference" for question in questions) else Data.FACTS
+
+
+def read_stream(path: Path, limit: int | None) -> list[Question]:
+    """Return questions of a file, spread over it; of a file of chains, the first ones, in order."""
+    if not path.is_file() or '"hops"' not in path.read_text(encoding="utf-8", errors="replace"):
+        return read_questions(path, limit)
+    chains = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    asked = [question for chain in chains for question in chain["questions"]]
+    return [Question(q["id"], q["question"], tuple(q["answers"])) for q in asked][:limit]
+
+
+def asked_again(questions: list[Question], number: int) -> list[Question]:
+    """Return `number` questions: the given ones in turn."""
+    return [replace(questions[turn % len(questions)], id=f"{turn}") for turn in range(number)]

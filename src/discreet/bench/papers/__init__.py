@@ -1,0 +1,1 @@
+"""The tables of the papers as data, one paper a file."""

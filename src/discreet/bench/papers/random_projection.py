@@ -1,0 +1,107 @@
+"""Yao and Li: random projection. Its guarantee does not hold (docs/privacy-details.md)."""
+
+from discreet.bench.table import BenchTable, Data, Paper, Reported
+
+PAPER = Paper(
+    "random-projection", "Yao and Li", "Differentially private retrieval augmented generation with random projection"
+)
+MAILS = "other mails, and another model than GPT-2, whose perplexity is not comparable"
+_SAME = {"held_out": 20, "parameters": {"max_tokens": 32}}
+
+
+def _reported(place: str, way: str, columns: dict[str, tuple[float, float, float]]) -> tuple[Reported, ...]:
+    """Return the figures of a table: for each column, without protection, projected, and of DP-RP-G."""
+    names = ("none", "projection", "dp-rp-g")
+    return tuple(
+        Reported(
+            f"{place}, Enron, GPT-2",
+            column,
+            ("configuration",),
+            {(f"{way}, {name}",): figure for name, figure in zip(names, figures, strict=True)},
+            Data.MAILS,
+        )
+        for column, figures in columns.items()
+    )
+
+
+TABLES = (
+    BenchTable(
+        name="projection-knn-lm",
+        paper=PAPER,
+        where="Table 1",
+        shows="strings that come out of kNN-LM, and perplexity, with k = 64 and lambda = 0.1",
+        experiment="knn-lm",
+        sweep={"epsilon": (5.051,), "weight": (0.1,), "every": (1,)},
+        quick={"every": (4,)},
+        columns=("email", "url", "phone", "untargeted", "all", "invented", "perplexity"),
+        found="13 links without protection, none projected, 2 of DP-RP-G; perplexity hardly rises with projection.",
+        differs=f"{MAILS}; with lambda = 0.1 a neighbour rarely decides a token.",
+        reported=_reported(
+            "Table 1",
+            "knn-lm",
+            {"email": (0, 0, 0), "url": (13, 0, 2), "phone": (0, 0, 0), "perplexity": (2.872, 2.89, 2.96)},
+        ),
+        data=(Data.MAILS,),
+        settings=_SAME,
+        limit=300,
+        quick_limit=80,
+        seeds=1,
+        work="5 configurations; 300 mails read, 30 prompts each",
+    ),
+    BenchTable(
+        name="projection-prompting",
+        paper=PAPER,
+        where="Table 2",
+        shows="strings that come out of direct prompting, and perplexity, with k = 64",
+        experiment="prompting",
+        sweep={"epsilon": (5.051,), "weight": (0.1,), "every": (1,)},
+        quick={"every": (4,)},
+        columns=("email", "url", "phone", "untargeted", "all", "invented", "perplexity"),
+        found="36 addresses, 56 links and 125 numbers without protection; 3 links projected.",
+        differs=f"{MAILS}. Projection changes which passage is read, and hides nothing in it.",
+        reported=_reported(
+            "Table 2",
+            "prompting",
+            {"email": (36, 0, 0), "url": (56, 3, 3), "phone": (125, 0, 0), "perplexity": (1.58, 2.05, 2.05)},
+        ),
+        data=(Data.MAILS,),
+        settings=_SAME,
+        limit=300,
+        quick_limit=80,
+        seeds=1,
+        work="5 configurations; 30 prompts and 20 mails each",
+    ),
+    BenchTable(
+        name="projection-k",
+        paper=PAPER,
+        where="Section 5.1, k = 64",
+        shows="how well nearest neighbours are found by k, and by the epsilon of a sound release",
+        experiment="projection",
+        sweep={"k": (8, 16, 32, 64, 128, 256), "epsilon": (10.0, 100.0, 1000.0)},
+        quick={"k": (16, 64, 256)},
+        columns=("found", "kept"),
+        found="The paper has no sweep of k, and no sound release.",
+        differs="Ours alone: 'found' is the share of the nearest 10 documents that hold an answer.",
+        data=(Data.FACTS,),
+        limit=200,
+        quick_limit=24,
+        work="6 k, 3 matrices each; no model",
+    ),
+    BenchTable(
+        name="projection-claim",
+        paper=PAPER,
+        where="Theorem 1 and Section 5.1",
+        shows="the claimed epsilon by gamma, Delta and sigma, beside what the same vectors find",
+        experiment="claim",
+        sweep={"gamma": (1.0,), "Delta": (1.001, 1.1, 2.0), "sigma": (0.01, 0.1, 1.0)},
+        quick={"sigma": (0.1, 1.0)},
+        columns=("found",),
+        found="Epsilon 5.051 at order 99 is claimed for gamma = 1, Delta = 2, k = 64; sigma is said to matter.",
+        differs="The claim follows gamma and Delta, and what is found does not. sigma scales all distances alike.",
+        data=(Data.FACTS,),
+        settings={"k": 64},
+        limit=200,
+        quick_limit=24,
+        work="9 settings, 3 matrices each; no model",
+    ),
+)

@@ -1,0 +1,141 @@
+"""A table of a paper as data: what is varied, what is measured, what the paper found, and why ours differs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from discreet.errors import UsageError
+
+Cell = str | int | float | None
+"""A value of a row; None if it was not measured."""
+Sweep = Mapping[str, tuple[Any, ...]]
+"""The values of each parameter that a table varies."""
+Row = dict[str, Any]
+"""The cells of a row by their columns."""
+PAPER_COLUMN = "the paper"
+DEMO = "the fictional hospital of the demonstration"
+
+
+class Data(StrEnum):
+    """The kinds of data of the papers.
+
+    Attributes:
+        FACTS: questions with short answers, of which one must occur in the text (match accuracy).
+        DIALOGUES: questions with a reference answer, compared by likeness.
+        MAILS: texts with e-mail addresses, links and phone numbers; no questions.
+        NONE: arithmetic alone.
+    """
+
+    FACTS = "questions with short answers"
+    DIALOGUES = "questions with reference answers"
+    MAILS = "mails with addresses, links and numbers"
+    NONE = "no data"
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper.
+
+    Attributes:
+        key: a short name.
+        authors, title: as in the paper.
+    """
+
+    key: str
+    authors: str
+    title: str
+
+
+@dataclass(frozen=True)
+class Reported:
+    """Figures that a paper states for the rows of a table.
+
+    Attributes:
+        source: the place in the paper, its data and its model.
+        column: the measure that they are, as our column is called.
+        keys: the columns that identify a row.
+        values: the figure of each row, by the values of `keys`.
+        data: the kind of the paper's data. On other data, the figures are not shown beside ours.
+    """
+
+    source: str
+    column: str
+    keys: tuple[str, ...]
+    values: Mapping[tuple[Any, ...], float | str]
+    data: Data = Data.FACTS
+
+    def figure(self, row: Mapping[str, Any]) -> float | str | None:
+        """Return the paper's figure for a row; None if it states none."""
+        return self.values.get(tuple(row.get(key) for key in self.keys))
+
+
+@dataclass(frozen=True)
+class BenchTable:
+    """A table or figure of a paper.
+
+    Attributes:
+        name: the name for `discreet bench`.
+        paper: the paper.
+        where: the table or figure in the paper.
+        shows: what it shows.
+        experiment: the kind of experiment, one of `runner.EXPERIMENTS`.
+        sweep: the values of each parameter that is varied.
+        quick: other values of some parameters, for a run in about a minute.
+        columns: the columns that are measured.
+        found: what the paper found, in words.
+        differs: why ours differs.
+        reported: the paper's figures.
+        data: the kinds of data on which it runs; the first is the paper's, and that of the demonstration.
+        settings: what is the same in all rows.
+        limit, quick_limit: the number of questions (of people, of mails) without --limit.
+        seeds: the number of runs with different noise.
+        plugin: whether one's own algorithm can be a further row.
+        work: the work in words, where it is not a number of answers.
+    """
+
+    name: str
+    paper: Paper
+    where: str
+    shows: str
+    experiment: str
+    columns: tuple[str, ...]
+    found: str
+    differs: str
+    sweep: Sweep = field(default_factory=dict)
+    quick: Sweep = field(default_factory=dict)
+    reported: tuple[Reported, ...] = ()
+    data: tuple[Data, ...] = (Data.FACTS, Data.DIALOGUES)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    limit: int = 40
+    quick_limit: int = 4
+    seeds: int = 3
+    plugin: bool = False
+    work: str = ""
+
+    def values(self, quick: bool, epsilons: tuple[float, ...]) -> dict[str, tuple[Any, ...]]:
+        """Return the values of each parameter that is varied.
+
+        Args:
+            quick: whether the run is quick.
+            epsilons: the values of epsilon, in place of the table's; empty for the table's.
+
+        Raises:
+            UsageError: if epsilons are given and the table varies none.
+        """
+        found = {**self.sweep, **(self.quick if quick else {})}
+        if epsilons and "epsilon" not in found:
+            raise UsageError(f"The table '{self.name}' does not vary epsilon. Leave --epsilon out.")
+        return {**found, "epsilon": epsilons} if epsilons else found
+
+    @property
+    def estimated(self) -> str:
+        """The estimated work of a whole run: what is varied, questions and runs."""
+        if self.work:
+            return self.work
+        varied = " x ".join(f"{len(values)} {name}" for name, values in self.sweep.items() if len(values) > 1)
+        return f"{varied}; {self.limit} questions, {self.seeds} run{'s' * (self.seeds > 1)}"
+
+    def reported_on(self, data: Data) -> tuple[Reported, ...]:
+        """Return the figures that the paper states for data of this kind."""
+        return tuple(one for one in self.reported if one.data == data)

@@ -1,0 +1,176 @@
+"""`discreet bench` as a researcher uses it: tables of papers on a tiny vault, with the packaged model."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from discreet.bench.demo_data import hospital, hospital_questions, mails
+from discreet.bench.tables import TABLES
+from discreet.cli.app import app
+from discreet.vault import Vault
+from tests.docs.pages import ROOT
+
+SIZES = (12, 12)
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, ["bench", *map(str, arguments)])
+
+
+def told(*arguments: object) -> dict[str, object]:
+    result = run(*arguments, "--json")
+    assert result.exit_code == 0, result.output
+    found: dict[str, object] = json.loads(result.stdout)
+    return found
+
+
+@pytest.fixture(scope="module")
+def ward(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("ward") / "v"
+    Vault.create(path, epsilon=20, delta=1e-5, embedder="hashing").add_documents(hospital(SIZES))
+    return path
+
+
+@pytest.fixture(scope="module")
+def questions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("asked") / "questions.jsonl"
+    asked = hospital_questions(SIZES)
+    lines = [{"id": q.id, "question": q.question, "answers": list(q.answers), "support": q.support} for q in asked]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def test_tables_are_listed_with_paper_and_work() -> None:
+    shown = run()
+    assert shown.exit_code == 0
+    for name in TABLES:
+        assert name in shown.stdout
+    assert "Figure 2" in shown.stdout
+    assert "work: " in shown.stdout
+    listed = told("--list")
+    assert isinstance(listed["tables"], list)
+    assert [one["table"] for one in listed["tables"]] == list(TABLES)
+
+
+def test_arithmetic_is_printed_and_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = Path("table.csv")
+    shown = run("vote-accounting", "--epsilon", 10, "--csv", file)
+    assert shown.exit_code == 0, shown.output
+    assert "The paper: " in shown.stdout
+    assert "Why ours differs: " in shown.stdout
+    (row, *_) = csv.DictReader(file.read_text().splitlines())
+    assert (row["epsilon_token"], row["paper"], row["corrected"], row["ours"]) == ("0.5", "20", "13", "49")
+    assert row["version"]
+    assert row["seed"] == "0"
+    assert file.stat().st_mode & 0o777 == 0o600
+    again = run("vote-accounting", "--csv", file)
+    assert again.exit_code == 2
+    assert "--force" in again.output
+
+
+def test_votes_run_on_a_vault_and_pay_nothing(ward: Path, questions: Path) -> None:
+    before = Vault.open(ward).budget().describe()
+    found = told("vote-epsilon", ward, questions, "--quick", "--limit", 2, "--epsilon", 20, "--seed", 3)
+    assert Vault.open(ward).budget().describe() == before
+    assert found["questions"] == 2
+    assert (found["seed"], found["model"], found["embedder"]) == (3, "smollm2-135m", "hashing")
+    assert "24 documents of 24 units" in str(found["data"])
+    rows = found["rows"]
+    assert isinstance(rows, list)
+    assert [row["algorithm"] for row in rows] == ["non-rag", "vote-rag", "dp-vote-rag", "dp-sparse-vote-rag"]
+    assert rows[-1]["accuracy, paper"] == 0.6
+    assert rows[0]["accuracy"] == 0
+
+
+def test_own_algorithm_is_one_more_row(ward: Path, questions: Path) -> None:
+    plugin = f"{ROOT / 'examples' / 'one_file.py'}:MyRAG"
+    found = told("vote-ensembles", ward, questions, "--quick", "--limit", 1, "--plugin", plugin)
+    assert isinstance(found["rows"], list)
+    assert "my-rag" in [row["algorithm"] for row in found["rows"]]
+    refused = run("murag-overlap", ward, questions, "--plugin", plugin)
+    assert refused.exit_code == 2
+    assert "--plugin" in refused.output
+
+
+def test_stream_has_precision_beside_the_papers(ward: Path, questions: Path) -> None:
+    found = told("murag-precision", ward, questions, "--quick", "--limit", 2)
+    assert isinstance(found["rows"], list)
+    for row in found["rows"]:
+        assert 0 <= row["precision"] <= 1
+        assert row["precision, paper (Table 1, Natural Questions)"] in (0.788, 0.926)
+
+
+def test_questions_with_references_have_likeness_and_no_foreign_figure(ward: Path, tmp_path: Path) -> None:
+    file = tmp_path / "dialogues.jsonl"
+    asked = {"question": "What helps?", "answers": ["Salt steam helps, and so does rest."], "kind": "reference"}
+    file.write_text("".join(json.dumps(asked | {"id": str(n)}) + "\n" for n in range(2)))
+    found = told("vote-ensembles", ward, file, "--quick")
+    assert isinstance(found["rows"], list)
+    assert {"ROUGE-1", "BERTScore"} <= found["rows"][0].keys()
+    assert found["sources"] == {}
+
+
+def test_neighbours_need_no_model(ward: Path, questions: Path) -> None:
+    found = told("projection-k", ward, questions, "--quick", "--epsilon", 100)
+    assert found["model"] == "none"
+    assert isinstance(found["rows"], list)
+    assert [row["k"] for row in found["rows"]] == [16, 64, 256]
+    claimed = told("projection-claim", ward, questions, "--quick")
+    assert isinstance(claimed["rows"], list)
+    assert len({row["found"] for row in claimed["rows"]}) == 1
+    near = told("murag-overlap", ward, questions)
+    assert isinstance(near["rows"], list)
+    assert sum(row["documents"] for row in near["rows"]) == 24
+
+
+def test_attack_asks_questions_of_its_own(ward: Path) -> None:
+    curve = told("vote-membership", ward, "--quick", "--limit", 2)
+    assert isinstance(curve["rows"], list)
+    assert {row["measure"] for row in curve["rows"]} == {"bleu", "rouge-l", "embedding"}
+    assert curve["rows"][0]["curve"][-1] == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("name", ["projection-knn-lm", "projection-prompting"])
+def test_extraction_has_its_own_prompts(tmp_path: Path, name: str) -> None:
+    post = Vault.create(tmp_path / "post", epsilon=20, delta=1e-5, embedder="hashing")
+    post.add_documents(mails(10))
+    found = told(name, post.path, "--quick", "--limit", 6)
+    assert isinstance(found["rows"], list)
+    assert len(found["rows"]) == 5
+    assert found["rows"][1]["url, paper"] in (13, 56)
+    assert found["rows"][1]["perplexity"] > 1
+
+
+def test_corpus_is_made_from_a_copy_and_pays_nothing(ward: Path, questions: Path) -> None:
+    before = Vault.open(ward).budget().describe()
+    found = told("synrag-main", ward, questions, "--quick", "--limit", 1)
+    assert isinstance(found["rows"], list)
+    assert [row["corpus"] for row in found["rows"]] == ["non-rag", "rag", "dp-synrag"]
+    assert found["rows"][1]["accuracy, paper (Main table, Medical Synth, Phi-4-mini, in percent)"] == 87
+    assert [row["paid"] for row in found["rows"]] == [None, None, "once"]
+    assert Vault.open(ward).budget().describe() == before
+    assert not list(ward.rglob("run.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("vote-epsilom",), "Did you mean vote-epsilon"),
+        (("vote-epsilon", "--list"), "Leave one of them out"),
+        (("vote-epsilon", "WARD"), "needs questions"),
+        (("vote-epsilon", "nowhere", "WARD"), "nowhere"),
+        (("vote-epsilon", "WARD", "nowhere.jsonl"), "There is no file"),
+        (("ksa-lengths", "--epsilon", "3"), "does not vary epsilon"),
+        (("vote-epsilon", "--limit", "0"), "limit"),
+        (("vote-accounting", "--csv", "no folder/table.csv"), "folder"),
+        (("vote-epsilon", "--model", "no/such/model"), "model"),
+    ],
+)
+def test_wrong_use_is_explained(ward: Path, words: tuple[str, ...], said: str) -> None:
+    result = run(*(ward if word == "WARD" else word for word in words))
+    assert result.exit_code == 2, result.output
+    assert said in result.output
