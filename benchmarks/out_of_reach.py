@@ -28,9 +28,9 @@ COLUMNS = ("epsilon", "failures", "votes", "out of reach", "votes at delta", "ou
 
 
 def supports(folder: Path) -> list[int]:
-    """Return the support of each question of a data set."""
+    """Return the support of each question of a data set; 0 where its reference names nothing that could be shared."""
     lines = (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines()
-    return [json.loads(line)["support"] for line in lines]
+    return [json.loads(line)["support"] or 0 for line in lines]
 
 
 def votes_for_half(epsilon: float, delta: float) -> int:
