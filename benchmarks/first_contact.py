@@ -250,11 +250,21 @@ def steps() -> list[Step]:
                 lambda one: one.code == 2 and "--anyway" in one.said and one.cpu < SOON,
             )
             for question, happened in (
-                ("How many patients have Zonkitis?", "'One patient has Zonkitis' (true: 83), 2.5 paid"),
                 ("List the symptoms of Zonkitis.", "the prompt's own examples, 2.5 paid"),
                 ("And which symptoms does that disease have?", "the prompt's own example, 2.5 paid"),
-                ("Welche Behandlung gibt es bei Snurflaxitis?", "'The answer is not snurflaxitis.', 2.5 paid"),
                 ("Which of my patients have been treated by Dr Keller?", "an invention as 'answer' in JSON, 2.5 paid"),
+            )
+        ),
+        *(
+            Step(
+                f"a question that was not understood: {question}",
+                happened,
+                [("ask", "a", question, "--plan")],
+                lambda one: one.code == 0 and "Kind:" in one.said and one.cpu < SOON,
+            )
+            for question, happened in (
+                ("How many patients have Zonkitis?", "'One patient has Zonkitis' (true: 83), 2.5 paid"),
+                ("Welche Behandlung gibt es bei Snurflaxitis?", "'The answer is not snurflaxitis.', 2.5 paid"),
             )
         ),
         Step(

@@ -96,6 +96,7 @@ def with_model(text: str, model: str | None) -> str:
         return f"{found[0]} --model {shlex.quote(model)}" if takes_model(found[1]) else found[0]
 
     text = re.sub(r"-m benchmarks\.(\w+)", named, text)
+    text = re.sub(r"discreet bench [\w-]+", rf"\g<0> --model {shlex.quote(model)}", text)
     return re.sub(r"discreet init VAULT", f"discreet init VAULT --model {shlex.quote(model)}", text)
 
 

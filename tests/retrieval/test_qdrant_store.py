@@ -171,7 +171,7 @@ def test_cap_holds_for_a_unit_over_all_its_documents(engine: EdgeEngine, tmp_pat
     assert [near.unit for near in store.nearest_units(NEAR, 9)] == ["a"]
     assert store.count_documents() == 2
     store.close()
-    with pytest.raises(StoreError, match="chunks=2 or more"):
+    with pytest.raises(StoreError, match="more chunks of text than"):
         open_store(engine, tmp_path, 1).nearest_units(NEAR, 1)
 
 
@@ -206,9 +206,9 @@ def test_a_vector_that_qdrant_lost_is_missed(engine: EdgeEngine, tmp_path: Path,
     (name,) = engine.names(PREFIX)
     ids, _ = next(engine.pages(name))
     delete(engine, name, ids[:1])
-    with pytest.raises(StoreError, match="lacks 1 of the 9 vectors"):
+    with pytest.raises(StoreError, match="lacks vectors of the store"):
         store.nearest_units(NEAR, 2)
-    with pytest.raises(StoreError, match="lacks 1 of the 9 vectors"):
+    with pytest.raises(StoreError, match="lacks vectors of the store"):
         store.units_above(NEAR, 0.9)
     with pytest.raises(StoreError, match="lacks the store"):
         store.texts()

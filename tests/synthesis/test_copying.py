@@ -9,7 +9,8 @@ from discreet.synthesis.copying import as_written
 from discreet.testing.settings import QUICK
 
 TEXT = (
-    "Ada has Snurflesauce Overdosis, type 2. The treatment is the Suddenly Splendid Medicine SSM, 20 mg, not the tea."
+    "Ada has Snurflesauce Overdosis, type 2. "
+    "The treatment is the Suddenly Splendid Medicine SSM, 20 mg, not the tea. Hypertension found."
 )
 
 
@@ -28,6 +29,7 @@ TEXT = (
         ("the teapot", ""),
         ("overdance", ""),
         ("not the treaty", ""),
+        ("hyperthyroidism found", ""),
         ("", ""),
     ],
 )

@@ -67,6 +67,20 @@ class BenchRun:
         return self.table.settings.get(name, otherwise)
 
     @property
+    def only_epsilon(self) -> float:
+        """The epsilon of a table that has one.
+
+        Raises:
+            UsageError: if several are given.
+        """
+        values = self.values["epsilon"]
+        if len(values) > 1:
+            raise UsageError(
+                f"The table '{self.table.name}' takes one epsilon, not {len(values)}. Give --epsilon once."
+            )
+        return float(values[0])
+
+    @property
     def parameters(self) -> dict[str, Any]:
         """The parameters that all algorithms have that know them; a quick run has short answers."""
         return {**self.one("parameters", {}), **({"max_tokens": QUICK_TOKENS} if self.quick else {})}

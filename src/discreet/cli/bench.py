@@ -53,6 +53,8 @@ def bench(
     Nothing is paid, and a vault is only read. Tables: discreet bench --list
     """
     if table is None or listed:
+        if quick or csv_file is not None:
+            raise UsageError("--quick and --csv go with a table. Name one: discreet bench vote-epsilon --quick")
         _print_tables(as_json, given=table)
         return
     wanted = find_table(table)

@@ -10,14 +10,15 @@ units pay. There are four accounts:
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, TypeVar
 
-from discreet.errors import DiscreetError
+from discreet.errors import BudgetExhausted, DiscreetError
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.change import Change
-from discreet.privacy.costs import Cost
+from discreet.privacy.costs import Cost, Together
 from discreet.privacy.filter import NotPrivateFilter, PrivacyFilter, Receipt
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.noise import Noise
@@ -125,7 +126,7 @@ class Account(Protocol):
 
 @dataclass(frozen=True)
 class _Forfeited:
-    """A payment without a draw, of a question whose engine failed."""
+    """A payment without a draw, of a question that failed on documents."""
 
     most: Cost
 
@@ -134,7 +135,7 @@ class _Forfeited:
         return self.most
 
     def __str__(self) -> str:
-        return "no answer: the engine of the language model failed"
+        return "no answer: the question failed on documents"
 
 
 class CorpusAccount:
@@ -184,15 +185,17 @@ class CorpusAccount:
         """Do nothing: nothing was reserved."""
 
     def forfeit(self, costs: Sequence[Cost]) -> None:
-        """Charge every unit what a question could have cost, since an engine that reads documents failed in the middle.
+        """Charge every unit what a question could have cost, since it failed on documents: the engine, or another step.
 
         Otherwise a failure that a document causes could be asked for again and again, for nothing.
 
         Args:
-            costs: those of the plan. Nothing is charged if the question has paid already.
+            costs: those of the plan, in its order. What the question has paid already counts: its ceiling refuses more.
         """
-        if not self._filter.receipt().charges:
-            for cost in costs:
+        # From the last one: a question pays in the order of its plan, so those are the ones that it has not paid.
+        parts = [part for cost in costs for part in (cost.costs if isinstance(cost, Together) else [cost])]
+        for cost in reversed(parts):
+            with suppress(BudgetExhausted):  # the ceiling is reached, or another question has used up the budget
                 self._filter.pay(_Forfeited(cost), REPLACE_ONE)
 
     def receipt(self) -> Receipt:

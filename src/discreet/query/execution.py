@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from discreet.algorithms.common.algorithm import Algorithm, Query
 from discreet.algorithms.common.answer import Answer, GeneratedAnswer
 from discreet.algorithms.common.plan import ANY_VOCABULARY
-from discreet.errors import BudgetExhausted, EngineFailed, Interrupted
+from discreet.errors import BudgetExhausted, EngineFailed, Interrupted, PrivateValueError
 from discreet.generation.capabilities import find_assumptions
 from discreet.generation.model import LanguageModel
 from discreet.privacy.account import Account, CorpusAccount, FreeAccount, Payment, UnpaidAccount
@@ -66,7 +66,7 @@ class Execution:
                 generated = self.algorithm.run(self.query, corpus, model, account)
         except BudgetExhausted as refusal:
             raise _describe(refusal, account) from None
-        except EngineFailed:
+        except (EngineFailed, PrivateValueError):
             self._forfeit(account)
             raise
         # After an error no reserve is returned to units: the moment of the error may depend on unreleased values.
@@ -78,11 +78,10 @@ class Execution:
         return Answer.of(generated, self.algorithm.name, receipt)
 
     def _forfeit(self, account: Account) -> None:
-        """Have all units pay for a question whose engine failed. Single units have paid before they were read."""
+        """Have all units pay for a question that failed on documents. Single units have paid before they were read."""
         plan = self.algorithm.plan(self.ceiling, ANY_VOCABULARY)
         if plan is not None and isinstance(account, CorpusAccount):
-            with suppress(BudgetExhausted):  # another question has used up the budget: there is no further one
-                account.forfeit([*([plan.selection] if plan.selection else []), *[plan.round] * plan.rounds])
+            account.forfeit([*([plan.selection] if plan.selection else []), *[plan.round] * plan.rounds])
 
 
 def _describe(refusal: BudgetExhausted, account: Account) -> BudgetExhausted:

@@ -17,6 +17,8 @@ _SYMPTOM = "Name one symptom of {x}."
 _TREATED = "Is {x} treated with {v}?"
 _HELPS = "Does {v} help against {x}?"
 _MOST_WORDS = 6
+_LONGEST = 300
+"""The number of characters of a question, at most. The patterns take long on a longer text, before anything is paid."""
 _FLAGS = re.IGNORECASE
 _ENDS = " \t\u00a0\u202f?.!,;:\u00bf\u00a1\u2026'\"\u201c\u201d\u201e\u00ab\u00bb"
 
@@ -113,7 +115,8 @@ _ARTICLES = {
 }
 _POINTING = re.compile(
     r"\b(?:dies\w*|jene\w*|solche\w*|davon|es|sie|ihn|ihm|ce|cet|cette|ces|celle|celui|ça|cela|lui|elle|il|est[ae]s?|"
-    r"es[ae]s?|ello|ich|mein\w*|mir|mich|mon|ma|mes|mi|mis|herrn?|frau|dr|doktor|monsieur|madame|mme|señora?|sra?|und|oder|et|ou|y|o|nicht|kein\w*|ohne|pas|sans|no|sin)\b",
+    r"es[ae]s?|ello|patient\w*|pacientes?|malades?|klient\w*|kund\w*|clientes?|mandant\w*|employé\w*|empleado\w*|"
+    r"fräulein|mademoiselle|mlle|m|mr|don|doña|bei|chez|num[eé]ro|número|nummer|ich|mein\w*|mir|mich|mon|ma|mes|mi|mis|herrn?|frau|dr|doktor|monsieur|madame|mme|señora?|sra?|und|oder|et|ou|y|o|nicht|kein\w*|ohne|pas|sans|no|sin)\b",
     _FLAGS,
 )
 """A pronoun, a person, a denial, or a second subject: no name of what many documents are about."""
@@ -121,6 +124,8 @@ _POINTING = re.compile(
 
 def in_english(question: str) -> str:
     """Return the English question that a question in German, French or Spanish makes; "" if the rules make none."""
+    if len(question) > _LONGEST:
+        return ""
     text = " ".join(question.replace("\u2019", "'").split()).strip(_ENDS)
     for language, forms in _compiled().items():
         for pattern, made in forms:
@@ -155,7 +160,7 @@ def _bare(said: str, language: str) -> str:
 
 
 def _is_name(text: str) -> bool:
-    few = 0 < len(text.split()) <= _MOST_WORDS
+    few = 0 < len(text.split()) <= _MOST_WORDS and not any(map(str.isdigit, text))
     return few and not _POINTING.search(text) and not is_foreign(text, "en")
 
 

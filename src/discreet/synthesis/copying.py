@@ -5,6 +5,9 @@ text, and would be lost. It is replaced by the run of the text's own words that 
 consists of the text's words, and is a function of one text and of what the model wrote about it.
 """
 
+from difflib import SequenceMatcher
+
+from discreet.algorithms.text.candidates import ALIKE
 from discreet.algorithms.text.keywords import STOP_WORDS
 from discreet.algorithms.text.normalize import words_of
 
@@ -16,8 +19,8 @@ _MOST_WORDS = 12
 def as_written(value: str, text: str) -> str:
     """Return a value in the words of a text: itself if they are its words, the run of words that it copies, or "".
 
-    At least half of the words that mean something are copied exactly, and each other one begins with the same four
-    letters. A word with a digit is copied exactly: another number is another value.
+    At least half of the words that mean something are copied exactly, each other one begins with the same four letters,
+    and the whole is nearly the same. A word with a digit is copied exactly: another number is another value.
     """
     words, own = words_of(value), words_of(text)
     if not words or set(words) <= set(own):
@@ -32,6 +35,8 @@ def as_written(value: str, text: str) -> str:
 def _copies(words: list[str], run: list[str]) -> bool:
     pairs = list(zip(words, run, strict=True))
     if not all(one == other or _is_misspelled(one, other) for one, other in pairs):
+        return False
+    if SequenceMatcher(None, " ".join(words), " ".join(run), autojunk=False).ratio() < ALIKE:
         return False
     exact = sum(one == other for one, other in pairs if one not in STOP_WORDS)
     return 2 * exact >= sum(one not in STOP_WORDS for one in words) > 0

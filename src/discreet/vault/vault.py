@@ -317,7 +317,8 @@ class Vault(VaultReading):
 
     def price(self, question: str, algorithm: Algorithm | None = None, *, reuse: bool = True) -> float:
         """Return the highest epsilon that a question may cost a unit: public. Load no model. Raise errors as `ask`."""
-        return self.pipeline.price(question, algorithm or self.algorithm_for(question), AskOptions(reuse=reuse))
+        asked = stand_in(question, self.settings, self.components.language)
+        return self.pipeline.price(asked, algorithm or self.algorithm_for(asked), AskOptions(reuse=reuse))
 
     @property
     def pipeline(self) -> QueryPipeline:

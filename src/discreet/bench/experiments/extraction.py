@@ -58,6 +58,7 @@ class Extraction:
         epsilon: the epsilon of the noisy protections.
         weight: the weight of neighbours (the paper's lambda).
         rounds: how often the time of an answer is taken; 0 for never.
+        seed: of the protections' noise.
     """
 
     attacks: Sequence[AttackPrompt]
@@ -67,6 +68,7 @@ class Extraction:
     epsilon: float = 5.051
     weight: float = 0.1
     rounds: int = 3
+    seed: int = 1
 
 
 @dataclass(frozen=True)
@@ -133,9 +135,10 @@ def _tried(given: BenchRun) -> tuple[Extraction, list[StoredText]]:
         texts=texts,
         held_out=held_out,
         tokens=given.parameters["max_tokens"],
-        epsilon=given.values["epsilon"][0],
+        epsilon=given.only_epsilon,
         weight=given.values["weight"][0],
         rounds=0 if given.quick else 3,
+        seed=1 + given.seed,
     )
     return tried, [chunk for one in inside for chunk in one.chunks]
 
@@ -148,9 +151,9 @@ def _counted(given: BenchRun, rows: Iterator[ExtractionRow]) -> list[Row]:
     return found
 
 
-def protections(dimension: int, epsilon: float) -> Iterator[tuple[str, Transform]]:
+def protections(dimension: int, epsilon: float, seed: int = 1) -> Iterator[tuple[str, Transform]]:
     """Yield each protection: none, the paper's projection, its baseline, and the sound variant."""
-    noise = InsecureSeededNoise(1)
+    noise = InsecureSeededNoise(seed)
     matrix = draw_matrix(dimension, K, noise)
     yield "none", Untouched(dimension)
     yield "projection", Projection(matrix)
@@ -164,7 +167,7 @@ def measure_knn_lm(tried: Extraction, model: TransformersModel) -> Iterator[Extr
     known, algorithm = sensitive_strings(tried.texts), KnnLM(max_tokens=tried.tokens, weight=tried.weight)
     empty = Datastore(raw.transform, Neighbours.of(raw.keys.keys[:0]), raw.tokens[:0])
     stores = [("knn-lm, no neighbours", empty)]
-    for name, transform in protections(model.state_size, tried.epsilon):
+    for name, transform in protections(model.state_size, tried.epsilon, tried.seed):
         keys = Neighbours.of(transform.documents(raw.keys.keys))
         stores.append((f"knn-lm, {name}", Datastore(transform, keys, raw.tokens)))
     for name, store in stores:
@@ -219,7 +222,7 @@ def measure_prompting(
         return ExtractionRow(name, extracted(answers, known), perplexity(everything), perplexity(without), seconds)
 
     yield row("prompting, no documents", lambda _: [])
-    for name, transform in protections(embedder.dimension, tried.epsilon):
+    for name, transform in protections(embedder.dimension, tried.epsilon, tried.seed):
         projected = ProjectedTexts.of(stored, transform)
         yield row(f"prompting, {name}", lambda text, p=projected: p.nearest(embedder.embed([text])[0], 1))  # type: ignore[misc]
     if corpus:

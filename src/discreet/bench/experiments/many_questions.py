@@ -42,7 +42,7 @@ def find_fitting(priced: Priced, budget: Budget, number: int, vocabulary: int) -
 
 def run(given: BenchRun) -> list[Row]:
     """Return a row for each way to answer and each number of questions that share one budget."""
-    (epsilon,) = given.values["epsilon"][:1]
+    epsilon = given.only_epsilon
     delta = given.vault.settings.delta
     budget = Budget(epsilon, delta, 0.5 * delta)
     return [*_corpus_rows(given, epsilon), *_query_rows(given, budget)]

@@ -26,7 +26,7 @@ BASELINES = (NonRAG.name, RAG.name, VoteRAG.name)
 def run(given: BenchRun) -> list[Row]:
     """Return a row for each algorithm, budget, number of uses and voters."""
     if len(given.questions) < 2:
-        raise UsageError("A stream has at least two questions, not 1. Raise --limit.")
+        raise UsageError(f"A stream has at least two questions, not {len(given.questions)}. Raise --limit.")
     similarity = tune_similarity(given.vault, [one.question for one in given.questions], max(given.values["voters"]))
     settings = _settings(given, similarity)
     advance = given.count("answering", len(given.questions) * len(settings))

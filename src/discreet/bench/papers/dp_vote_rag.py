@@ -7,7 +7,7 @@ PAPER = Paper(
     "Koga, Wu and Chaudhuri",
     "Privacy-Preserving Retrieval-Augmented Generation with Differential Privacy",
 )
-MODEL = "the model has 135 million parameters in place of 1.3 to 8 billion"
+MODEL = "the model has 135 million parameters in place of 1 to 8 billion"
 PRICE = "a vote is replaced, so the selection costs twice what the paper charges; a Renyi filter adds up"
 _VOTERS, _TOTALS = (30, 40, 50), (5.0, 10.0, 20.0, 40.0)
 _TABLE_1 = {

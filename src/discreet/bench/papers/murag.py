@@ -3,7 +3,7 @@
 from discreet.bench.table import BenchTable, Data, Paper, Reported
 
 PAPER = Paper("murag", "anonymous", "Beyond Per-Question Privacy: Multi-Query Differential Privacy for RAG Systems")
-MODEL = "the model has 135 million parameters in place of 1 to 8 billion"
+MODEL = "the model has 135 million parameters in place of 1.3 to 7 billion"
 PRICE = "a Renyi filter for each unit adds up"
 SHARED = {"parameters": {"max_tokens": 16}, "inner": "consensus"}
 _COLUMNS = ("accuracy", "precision", "unpaid")

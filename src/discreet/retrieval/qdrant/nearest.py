@@ -53,8 +53,8 @@ def read_all(engine: Engine, name: str, question: Vector, stored: Stored) -> Rea
     rows, scores = stored.of(every(engine, name, question, len(stored.ids)))
     if len(rows) != len(stored.ids):
         raise StoreError(
-            f"Qdrant lacks {len(stored.ids) - len(rows):,} of the {len(stored.ids):,} vectors of the store. Restore a "
-            "snapshot of its collection in Qdrant."
+            "Qdrant lacks vectors of the store. See: discreet doctor VAULT. Restore a snapshot of its collection in "
+            "Qdrant."
         )
     return Read(rows, scores, True)
 

@@ -33,7 +33,7 @@ _PATIENCE = 30_000
 _NAME = re.compile(r"store_[0-9a-f]{1,57}")
 _CHANGED = "The documents changed during a question. Ask again."
 _OVER = (
-    "An individual has {most:,} chunks of text; the address of the store allows {cap:,}. Set ?chunks={most} or more in "
+    "An individual has more chunks of text than the address of the store allows ({cap:,}). Set the former ?chunks= in "
     "vault.json while no process uses the vault."
 )
 
@@ -150,7 +150,7 @@ class QdrantStore(EmbeddedStore):
             if count:
                 most = np.bincount(index.unit_of_row[stored.rows]).max() if len(stored.rows) else 0
                 if most > self._cap:
-                    raise StoreError(_OVER.format(most=most, cap=self._cap))
+                    raise StoreError(_OVER.format(cap=self._cap))
                 read = read_nearest(self._engine, name, question, stored, index.unit_of_row, count, self._cap)
             else:
                 read = read_all(self._engine, name, question, stored)
