@@ -77,7 +77,9 @@ def test_eval_takes_parameters_of_a_plugin(vault: Vault, plugin: str, monkeypatc
     questions = vault.path.parent / "questions.jsonl"
     questions.write_text('{"question": "Why?", "answers": ["Because."]}\n')
 
-    def record(_: Vault, asked: object, algorithms: Sequence[Algorithm], *rest: object) -> list[object]:
+    def record(
+        _: Vault, asked: object, algorithms: Sequence[Algorithm], *rest: object, **options: object
+    ) -> list[object]:
         found.extend(algorithms)
         return []
 

@@ -6,6 +6,7 @@ present code made the last one alone.
 
 import tarfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,10 +23,14 @@ PAID = 11.673824024
 """What `discreet budget` of the code of their time printed of each."""
 
 
+_SAFELY: Any = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+"""Python 3.11 has the filter from 3.11.4 on."""
+
+
 @pytest.fixture(params=FORMATS)
 def older(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     with tarfile.open(HERE / f"ledger-{request.param}.tar.xz") as packed:
-        packed.extractall(tmp_path / "vault", filter="data")
+        packed.extractall(tmp_path / "vault", **_SAFELY)
     return tmp_path / "vault"
 
 

@@ -204,8 +204,8 @@ def test_a_vector_that_qdrant_lost_is_missed(engine: EdgeEngine, tmp_path: Path,
     store = open_store(engine, tmp_path, cap)
     fill(store, [(number, f"u{number}", [number]) for number in range(9)])
     (name,) = engine.names(PREFIX)
-    ids, _ = next(engine.pages(name))
-    delete(engine, name, ids[:1])
+    ((lost,),) = store.select("select id from point where row = (select row from chunk where document = 'd0')")
+    delete(engine, name, [lost])
     with pytest.raises(StoreError, match="lacks vectors of the store"):
         store.nearest_units(NEAR, 2)
     with pytest.raises(StoreError, match="lacks vectors of the store"):

@@ -62,7 +62,7 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
         "attack": ("attack", "Attack copies of the vault."),
         "audit": ("audit", "Search for more privacy loss than is claimed."),
         "claim": ("claim", "Compute published claims that are no guarantees."),
-        "bench": ("bench", "Rerun tables and figures of papers on the data at hand."),
+        "bench": ("bench", "Rerun a table or figure of a paper on the data at hand."),
     },
     "For programs": {
         "schema": ("schema", "Print the JSON Schema of what a command prints with --json."),
