@@ -138,7 +138,7 @@ def open_vault(path: Path) -> Vault:
 
 
 def commands() -> dict[str, Sequence[str]]:
-    """Return how the processes of a server are started: the keeper with the toy model, the front as it is."""
+    """Return how the processes of a server are started: the keeper with the toy model, the front unchanged."""
     return {
         "keeper": [sys.executable, "-m", MODULE, "keeper"],
         "front": [sys.executable, "-m", "discreet.server.launch", "front"],

@@ -102,8 +102,8 @@ def find_python(wanted: Environment, given: Sequence[Path]) -> str:
         if found is not None and found >= wanted.python:
             return python
     needed = ".".join(map(str, wanted.python))
-    because = f", as {wanted.why}" if wanted.why else ""
-    raise UnavailableError(f"needs Python {needed}{because}: name one with --python")
+    because = f" ({wanted.why})" if wanted.why else ""
+    raise UnavailableError(f"needs Python {needed}{because}. Name one: --python PATH")
 
 
 def make_environment(wanted: Environment, folder: Path, given: Sequence[Path] = ()) -> Path:

@@ -78,8 +78,8 @@ def test_every_peer_has_pinned_packages() -> None:
 
 
 def test_a_python_that_is_too_old_is_a_reason() -> None:
-    with pytest.raises(UnavailableError, match=r"needs Python 9.9, as it is new: name one with --python"):
-        find_python(Environment("x", (), (9, 9), "it is new"), [Path("no-such-python")])
+    with pytest.raises(UnavailableError, match=r"needs Python 9\.9 \(a new package\)\. Name one: --python PATH"):
+        find_python(Environment("x", (), (9, 9), "a new package"), [Path("no-such-python")])
 
 
 def test_environment_that_is_there_is_used(tmp_path: Path) -> None:

@@ -49,8 +49,9 @@ def test_a_model_that_says_yes_to_all_does_not_decide(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("question", "choices", "compared"),
     [
-        (ASKED, (), "What is the treatment for numb thumbs?"),
-        ("Do numb thumbs cause fever?", (), "Do numb thumbs cause fever?"),
+        (ASKED, CHOICES, "What is the treatment for numb thumbs?"),
+        (ASKED, (), ASKED),
+        ("Do numb thumbs cause fever?", CHOICES, "Do numb thumbs cause fever?"),
         ("What helps against numb thumbs?", (), "What helps against numb thumbs?"),
         (
             "Are numb thumbs treated with Tea or with warm oil?",

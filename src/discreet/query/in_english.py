@@ -116,7 +116,8 @@ _ARTICLES = {
 _POINTING = re.compile(
     r"\b(?:dies\w*|jene\w*|solche\w*|davon|es|sie|ihn|ihm|ce|cet|cette|ces|celle|celui|ça|cela|lui|elle|il|est[ae]s?|"
     r"es[ae]s?|ello|patient\w*|pacientes?|malades?|klient\w*|kund\w*|clientes?|mandant\w*|employé\w*|empleado\w*|"
-    r"fräulein|mademoiselle|mlle|m|mr|don|doña|bei|chez|num[eé]ro|número|nummer|ich|mein\w*|mir|mich|mon|ma|mes|mi|mis|herrn?|frau|dr|doktor|monsieur|madame|mme|señora?|sra?|und|oder|et|ou|y|o|nicht|kein\w*|ohne|pas|sans|no|sin)\b",
+    r"fräulein|mademoiselle|mlle|m|mr|don|doña|bei|chez|num[eé]ro|número|nummer|ich|mein\w*|mir|mich|mon|ma|mes|mi|mis|"
+    r"herrn?|frau|dr|doktor|monsieur|madame|mme|señora?|sra?|und|oder|et|ou|y|o|nicht|kein\w*|ohne|pas|sans|no|sin)\b",
     _FLAGS,
 )
 """A pronoun, a person, a denial, or a second subject: no name of what many documents are about."""

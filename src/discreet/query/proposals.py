@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from discreet.algorithms.common.algorithm import Algorithm
 from discreet.baselines.rag import RAG
+from discreet.errors import UsageError
 from discreet.generation.model import LanguageModel
 from discreet.query.answer_cache import Released
 from discreet.retrieval.public import PublicTexts
@@ -16,6 +17,19 @@ from discreet.synthesis.fact_extraction import facts_of
 
 READ = 3
 """The number of texts of a corpus from which answers are proposed."""
+
+
+def check_hears(algorithm: Algorithm) -> None:
+    """Check that an algorithm hears proposed answers.
+
+    Raises:
+        UsageError: if it does not, with its parameters.
+    """
+    if not algorithm.hears_proposals:
+        raise UsageError(
+            f"{algorithm.name} hears no proposed answers with these parameters. Use murag-ada, or consensus with "
+            "the leader and at most 40 voters, and no choices."
+        )
 
 
 def propose(

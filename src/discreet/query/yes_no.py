@@ -27,8 +27,9 @@ def with_choices(algorithm: Algorithm, question: str) -> Algorithm:
 def searched(question: str, choices: Sequence[str]) -> str:
     """Return the text that documents are compared with: public, a function of the question and the public choices.
 
-    It is the open question of a yes/no question, and a question between choices without its choices.
+    It is the open question of a yes/no question that is such a choice, and a question between other choices without
+    them. Without choices it is the question, as in the papers.
     """
-    if recognise(question).name == "yes-no":
+    if tuple(choices) == CHOICES:
         return claim_of(question).open or question
     return without_choices(question, choices)

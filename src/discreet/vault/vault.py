@@ -30,6 +30,7 @@ from discreet.query.in_english import stand_in
 from discreet.query.latency import at_a_multiple
 from discreet.query.odometer import Odometer
 from discreet.query.pipeline import AskOptions, QueryPipeline, Simulation
+from discreet.query.proposals import check_hears
 from discreet.query.recall import widen_answer
 from discreet.query.statistics import build_statistic, statistic_asked
 from discreet.query.threshold_tuning import Tuning, release_threshold
@@ -274,8 +275,7 @@ class Vault(VaultReading):
     ) -> Answer:
         """Answer a question, and charge it. A question that was asked before costs nothing.
 
-        Processes on one ledger that ask the same question at the same time pay once: one pays, the others wait for the
-        release. A yes/no question becomes a choice among yes, no, and not said (`query.yes_no`).
+        Of processes that ask the same question at once, one pays. A yes/no question becomes a choice (`query.yes_no`).
 
         Args:
             question: the question.
@@ -284,27 +284,24 @@ class Vault(VaultReading):
             reuse: whether released answers to this question and to related ones may be used.
             anew: whether to pay again for a question that was asked before.
             public: whether the public prompt may read the public corpus, if the vault has one.
-            quantum: seconds; the answer or the refusal comes at a multiple of them, or at once if 0 (`query.latency`).
             question_id: the question's id in the ledger, of 32 hexadecimal digits; a new one if empty.
+            quantum: seconds; the answer or the refusal comes at a multiple of them, or at once if 0 (`query.latency`).
             propose: a public corpus. Its answers are candidates of the vote, which then needs fewer votes for them.
             labelled: public texts with their truth: the intervals of a statistic cover what phrases get wrong as well.
 
         Raises:
-            UsageError, BadData, BudgetExhausted: if the question is empty or too long, if a baseline lacks
-                `not_private`, if the public corpus is damaged, or if the budget is too small. Nothing was charged.
+            UsageError, BadData, BudgetExhausted: if the question, the corpus or the budget does not allow it, or if a
+                baseline lacks `not_private`. Nothing was charged.
             Interrupted: if Ctrl-C was pressed; charges stay.
         """
         given, question = question, stand_in(question, self.settings, self.components.language)
         chosen = algorithm or self.algorithm_for(question)
-        if propose is not None and not chosen.hears_proposals:
-            raise UsageError(
-                f"{chosen.name} hears no proposed answers with these parameters. Use murag-ada, or consensus with "
-                "the leader and at most 40 voters, and no choices."
-            )
+        if propose is not None:
+            check_hears(chosen)
         with at_a_multiple(quantum):
-            texts = PublicTexts.read(Path(propose), self.embedder) if propose is not None else None
+            texts = None if propose is None else PublicTexts.read(Path(propose), self.embedder)
             options = AskOptions(not_private, reuse, anew, public, question_id, propose=texts)
-            sample = LabelledSample.read(Path(labelled)) if labelled is not None else None
+            sample = None if labelled is None else LabelledSample.read(Path(labelled))
             if sample is not None:
                 check_sample(chosen, sample)
             answer = self._ask(question, chosen, options)
