@@ -17,6 +17,8 @@ KEY = "QDRANT_API_KEY"
 PATIENCE = 120
 """The time to wait for the server, in seconds."""
 _FIRST_PAGE, _PAGE_NUMBERS = 100, 2**19
+_NO_PROXY = {"http://": None, "https://": None}
+"""No proxy of the environment: `http_proxy` would send vectors and the key to another machine in plain text."""
 
 _UNREACHED = "Qdrant cannot be reached, or does not answer. Check that its server runs, and run the command again."
 _REFUSED = f"Qdrant refuses the request. Set the server's key in {KEY}; it must permit to make collections."
@@ -45,7 +47,12 @@ class Client:
         with explained(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # `discreet doctor` warns of a connection without encryption
             self._client: Any = QdrantClient(
-                url=address.url, port=None, api_key=key, timeout=PATIENCE, check_compatibility=False
+                url=address.url,
+                port=None,
+                api_key=key,
+                timeout=PATIENCE,
+                check_compatibility=False,
+                mounts=_NO_PROXY,
             )
 
     def names(self, prefix: str) -> list[str]:

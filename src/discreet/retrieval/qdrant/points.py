@@ -99,7 +99,8 @@ class Points(VectorFile):
         Raises:
             StoreError: if one is missing.
         """
-        row_of = dict(zip(*(part.tolist() for part in (self.stored().ids, self.stored().rows)), strict=True))
+        stored = self.stored()
+        row_of = dict(zip(stored.ids.tolist(), stored.rows.tolist(), strict=True))
         found = {
             row_of[number]: vector
             for ids, vectors in self._engine.pages(self.name)
