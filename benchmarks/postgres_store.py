@@ -60,6 +60,15 @@ def question(store: Store, vector: Any) -> None:
     store.passages(store.scored(vector).nearest(WANTED))
 
 
+def change(own: Store, theirs: Store, query: Any, vector: Any, write: Callable[[str, float, float], None]) -> None:
+    """Measure a question after a commit, and the erasure of a unit, in both stores."""
+    for store in (own, theirs):
+        with store.batch():
+            store.put(Document("later", "later", "later"), [Piece("later", vector)])
+    write("a question after a commit", seconds(lambda: question(own, query)), seconds(lambda: question(theirs, query)))
+    write("erasing a unit", seconds(lambda: own.remove_unit("u7")), seconds(lambda: theirs.remove_unit("u7")))
+
+
 def workers(store: PostgresStore, number: int) -> None:
     """Let the server use so many workers beside the process of the connection."""
     store._server.rows(f"set max_parallel_workers_per_gather = {number}")
@@ -100,12 +109,7 @@ def compare(own: EmbeddedStore, theirs: PostgresStore, vectors: Any, writer: Tab
     for number in (0, 1, 2):
         workers(theirs, number)
         write(f"a question, {number} further workers", ours, seconds(lambda: question(theirs, query), 7))
-    extra = Document("later", "later", "later")
-    for store in (own, theirs):
-        with store.batch():
-            store.put(extra, [Piece("later", vectors[1])])
-    write("a question after a commit", seconds(lambda: question(own, query)), seconds(lambda: question(theirs, query)))
-    write("erasing a unit", seconds(lambda: own.remove_unit("u7")), seconds(lambda: theirs.remove_unit("u7")))
+    change(own, theirs, query, vectors[1], write)
 
 
 def main() -> None:

@@ -13,16 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.postgres_store import WANTED, fill, question, seconds
+from benchmarks.postgres_store import WANTED, change, fill, question, seconds
 from benchmarks.writing import TableWriter, add_csv_option
 from tests.qdrant_server import StandIn, qdrant_server
 
-from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.qdrant.client import Client
 from discreet.retrieval.qdrant.engine import Engine
 from discreet.retrieval.qdrant.store import QdrantStore
-from discreet.retrieval.store import Piece
 from discreet.system.qdrant_address import read_address
 
 CAP = 50
@@ -68,12 +66,7 @@ def compare(folder: Path, stand_in: StandIn, client: Client, vectors: Any, write
     capped = opened(client, CAP)
     question(capped, query)
     write(f"a question: a cap of {CAP} chunks, over HTTP", ours, seconds(lambda: question(capped, query), 3))
-    extra = Document("later", "later", "later")
-    for store in (own, theirs):
-        with store.batch():
-            store.put(extra, [Piece("later", vectors[1])])
-    write("a question after a commit", seconds(lambda: question(own, query)), seconds(lambda: question(theirs, query)))
-    write("erasing a unit", seconds(lambda: own.remove_unit("u7")), seconds(lambda: theirs.remove_unit("u7")))
+    change(own, theirs, query, vectors[1], write)
     own.close()
     theirs.close()
 

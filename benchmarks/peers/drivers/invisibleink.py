@@ -11,6 +11,7 @@ import argparse
 import importlib
 import secrets
 import sys
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,28 @@ def prompts_for(job: Job) -> tuple[str, str]:
     return f"{shown}\n\n{before}{after}", f"{shown}\n\n{before}{{1}}{after}"
 
 
+def generate(package: Any, job: Job, question: str, records: Sequence[str], **options: Any) -> Any:
+    """Return what the package writes for a question from its records, with one private record in each prompt."""
+    public, private = prompts_for(job)
+    return package.generate(
+        records,
+        job.model,
+        dataset_desc=question,
+        system_prompt=job.system,
+        pub_prompt=public,
+        prv_prompt=private,
+        epsilon=job.epsilon,
+        delta=job.delta,
+        batch_size=len(records) + 1,
+        num=1,
+        max_toks=job.tokens,
+        dtype=job.dtype,
+        device_map=-1,
+        allow_download=False,
+        **options,
+    )
+
+
 def replaced(accounts: Any, job: Job) -> float:
     """Return the epsilon where the removal of a record admits the next nearest one.
 
@@ -67,7 +90,6 @@ def main() -> None:
     package = importlib.import_module("invink")
     code: Any = sys.modules["invink.generate"]
     loaded_once(code)
-    public, private = prompts_for(job)
     code.load_hf_model(
         name_or_path=job.model,
         dtype=job.dtype,
@@ -80,23 +102,7 @@ def main() -> None:
 
     def answer(place: int, question: str) -> str:
         records = list(job.retrieved[place])
-        found = package.generate(
-            records,
-            job.model,
-            dataset_desc=question,
-            system_prompt=job.system,
-            pub_prompt=public,
-            prv_prompt=private,
-            epsilon=job.epsilon,
-            delta=job.delta,
-            batch_size=len(records) + 1,
-            num=1,
-            max_toks=job.tokens,
-            dtype=job.dtype,
-            device_map=-1,
-            allow_download=False,
-            random_seed=secrets.randbits(32),
-        )
+        found = generate(package, job, question, records, random_seed=secrets.randbits(32))
         claimed.append(float(found.epsilon_spent[0]))
         return str(found.texts[0])
 

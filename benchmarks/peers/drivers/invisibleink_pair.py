@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks.peers.drivers.invisibleink import loaded_once, prompts_for
+from benchmarks.peers.drivers.invisibleink import generate, loaded_once
 from benchmarks.peers.drivers.job import Job, write_result
 
 SMALL = 3
@@ -43,24 +43,7 @@ def spread_of_a_replacement(utils: Any, job: Job) -> tuple[float, float]:
 def answer(job: Job, records: list[str]) -> str:
     """Return the answer with the package's default seed."""
     package: Any = importlib.import_module("invink")
-    public, private = prompts_for(job)
-    found = package.generate(
-        records,
-        job.model,
-        dataset_desc=job.questions[0],
-        system_prompt=job.system,
-        pub_prompt=public,
-        prv_prompt=private,
-        epsilon=job.epsilon,
-        delta=job.delta,
-        batch_size=len(records) + 1,
-        num=1,
-        max_toks=job.tokens,
-        dtype=job.dtype,
-        device_map=-1,
-        allow_download=False,
-    )
-    return str(found.texts[0])
+    return str(generate(package, job, job.questions[0], records).texts[0])
 
 
 def main() -> None:
