@@ -12,6 +12,7 @@ from discreet.cli.app import app
 from discreet.errors import UsageError
 from discreet.generation.torch_backend.transformers_model import TransformersModel
 from discreet.generation.toy import ToyModel
+from discreet.privacy.noise import InsecureSeededNoise
 from discreet.query.answer_cache import Released
 from discreet.query.proposals import propose
 from discreet.query.recall import fingerprint
@@ -47,17 +48,30 @@ def test_texts_near_the_question_propose_answers() -> None:
 
 
 def test_proposed_answer_needs_fewer_votes(tmp_path: Path) -> None:
-    vault = vault_of(tmp_path, ToyModel(default="nobody knows"), "Fever say: red leaf .", agreeing=7)
-    corpus = corpus_file(tmp_path, TEXTS)
+    """Five votes of twelve release an answer that the corpus proposes, and rarely one that it does not propose."""
+    vault = vault_of(tmp_path, ToyModel(default=""), "Fever say: red leaf .", agreeing=5)
+    texts = PublicTexts(TEXTS, HashingEmbedder())
+    asked = Consensus(voters=12, epsilon=3.0, delta=1e-6, sentence=False)
+
+    def released(proposing: PublicTexts | None) -> int:
+        found = (
+            vault.simulate(QUESTION, asked, noise=InsecureSeededNoise(seed), propose=proposing) for seed in range(20)
+        )
+        return sum(answer.released == ("red leaf",) for answer in found)
+
+    assert (released(None) < 10, released(texts) > 15) == (True, True)
+
+
+def test_proposals_change_no_price(tmp_path: Path) -> None:
+    vault = vault_of(tmp_path, ToyModel(default=""), "Fever say: red leaf .", agreeing=12)
     asked = Consensus(voters=12, epsilon=3.0, delta=1e-6, sentence=False)
     alone = vault.simulate(QUESTION, asked).receipt
+    answer = vault.ask(QUESTION, asked, propose=corpus_file(tmp_path, TEXTS))
+    assert answer.released == ("red leaf",)
     assert alone is not None
-    found = [vault.ask(QUESTION, asked, anew=True, reuse=False, propose=corpus) for _ in range(3)]
-    assert all(answer.released == ("red leaf",) for answer in found)
-    receipt = found[0].receipt
-    assert receipt is not None
-    assert receipt.epsilon == pytest.approx(alone.epsilon)
-    assert "public candidates at" in str(receipt.describe())
+    assert answer.receipt is not None
+    assert answer.receipt.epsilon == pytest.approx(alone.epsilon)
+    assert "public candidates at" in str(answer.receipt.describe())
 
 
 def test_kept_no_answer_does_not_stand_in_for_a_question_with_a_corpus(tmp_path: Path) -> None:
