@@ -17,6 +17,7 @@ from sqlalchemy import text
 
 from discreet.errors import LedgerError
 from discreet.ledger import packed_payers
+from discreet.ledger.encoding import joined, split
 from discreet.ledger.packed_payers import pack, unpack
 from discreet.ledger.sqlite import SqliteLedger
 from discreet.privacy.accounting import Budget, FilterState, Spending
@@ -112,6 +113,58 @@ def test_merged_unit_is_found_in_compressed_payers(kept: Kept) -> None:
         assert found.payers("s", 0) == frozenset(UNITS[10:14])
         assert found.questions_of(UNITS[9]) == {"q", "r"}
         assert found.questions_of(UNITS[10]) == {"s"}
+
+
+def paid_before(kept: Kept) -> Any:
+    """Return a ledger whose units have numbers; two of them can pay no more."""
+    ledger = kept(BUDGET)
+    ledger.reserve("before", 0, of(0.5), UNITS)
+    ledger.settle("before", 0, of(0.5))
+    ledger.reserve("poor", 0, of(2.4), UNITS[3:5])
+    ledger.settle("poor", 0, of(2.4))
+    return ledger
+
+
+def form(ledger: Any, question: str) -> bytes:
+    with ledger._reading() as connection:
+        return bytes(connection.execute(text("select packed from part where question = :q"), {"q": question}).scalar())
+
+
+def test_numbers_read_at_the_reservation_are_those_of_another_process(kept: Kept) -> None:
+    ledger, paying = paid_before(kept), frozenset(UNITS[:10]) - set(UNITS[3:5])
+    assert ledger.reserve("q", 0, of(0.5), UNITS[:10]) == paying
+    ledger.settle("q", 0, of(0.25))
+    assert ledger.reserve("r", 0, of(0.5), UNITS[:10]) == paying
+    kept().settle("r", 0, of(0.25))
+    assert form(ledger, "q") == form(ledger, "r")
+    assert kept().payers("q", 0) == paying
+
+
+def settled_by_another_part(kept: Kept) -> frozenset[bytes]:
+    """Return the payers of a part that a process settles after it reserved another one."""
+    ledger, other = paid_before(kept), kept()
+    ledger.reserve("q", 0, of(0.1), UNITS[:3])
+    other.settle("q", 0, of(0.1))
+    other.reserve("r", 0, of(0.1), UNITS[5:8])
+    ledger.settle("r", 0, of(0.1))
+    return frozenset(kept().payers("r", 0))
+
+
+def test_numbers_of_another_part_are_not_used(kept: Kept) -> None:
+    assert settled_by_another_part(kept) == frozenset(UNITS[5:8])
+
+
+def test_numbers_that_are_used_for_any_part_are_caught(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packed_payers.Known, "of", lambda self, digest: self.numbers)  # a broken twin
+    assert settled_by_another_part(kept) != frozenset(UNITS[5:8])
+
+
+@QUICK
+@given(st.lists(st.lists(st.sampled_from(b"\0\1\x7f\x80\xff"), min_size=16, max_size=16).map(bytes), max_size=20))
+def test_keys_are_joined_in_order_each_once(units: list[bytes]) -> None:
+    keys = joined([*units, *units[:3]])
+    assert keys == b"".join(sorted(set(units)))
+    assert split(keys) == sorted(set(units))
 
 
 DAMAGE = {

@@ -9,8 +9,10 @@ import pytest
 from sqlalchemy import Connection
 
 from discreet.errors import LedgerError
+from discreet.ledger.encoding import KEY, joined
 from discreet.ledger.postgres import PostgresLedger
 from discreet.ledger.sqlite import SqliteLedger
+from discreet.ledger.units import Admitted
 from discreet.privacy.accounting import Budget, FilterState, Spending
 from discreet.privacy.costs import Pure
 from discreet.privacy.ledger import Charge
@@ -81,8 +83,8 @@ class Watched:
 
     meanwhile: Callable[[], None] = staticmethod(lambda: None)
 
-    def _admitted(self, connection: Connection, everybody: FilterState, units: list[bytes]) -> list[bytes]:
-        admitted: list[bytes] = super()._admitted(connection, everybody, units)  # type: ignore[misc]
+    def _admitted(self, connection: Connection, everybody: FilterState, units: bytes) -> Admitted:
+        admitted: Admitted = super()._admitted(connection, everybody, units)  # type: ignore[misc]
         self.meanwhile()
         return admitted
 
@@ -90,14 +92,14 @@ class Watched:
 class LooksFirst(Watched):
     """A broken twin: looks at the balances before it is alone with them."""
 
-    found: list[bytes] | None = None
+    found: Admitted | None = None
 
     def reserve(self, question: str, part: int, most: Spending, units: Sequence[bytes]) -> frozenset[bytes]:
         with self._reading() as connection:  # type: ignore[attr-defined]
-            self.found = super()._admitted(connection, self.budget.filter_state(most), sorted(units))  # type: ignore[attr-defined]
+            self.found = super()._admitted(connection, self.budget.filter_state(most), joined(units))  # type: ignore[attr-defined]
         return frozenset(super().reserve(question, part, most, units))  # type: ignore[misc]
 
-    def _admitted(self, connection: Connection, everybody: FilterState, units: list[bytes]) -> list[bytes]:
+    def _admitted(self, connection: Connection, everybody: FilterState, units: bytes) -> Admitted:
         assert self.found is not None
         return self.found
 
@@ -105,8 +107,9 @@ class LooksFirst(Watched):
 class ByRank:
     """A broken twin: only the first two of those that can pay do."""
 
-    def _admitted(self, connection: Connection, everybody: FilterState, units: list[bytes]) -> list[bytes]:
-        return list(super()._admitted(connection, everybody, units))[:2]  # type: ignore[misc]
+    def _admitted(self, connection: Connection, everybody: FilterState, units: bytes) -> Admitted:
+        admitted: Admitted = super()._admitted(connection, everybody, units)  # type: ignore[misc]
+        return Admitted(admitted.keys[: 2 * KEY])
 
 
 def rivals(kept: Callable[..., Any], mix: type, patience: float = 0.5) -> int:

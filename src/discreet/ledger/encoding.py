@@ -15,6 +15,8 @@ CORRUPT = "The ledger is corrupt. Nothing is released without a sound ledger. Re
 
 KEY = 16
 """The length of a unit's key, in bytes."""
+FIXED = np.dtype(("S", KEY))
+"""The type of keys in an array, which numpy sorts as bytes. A single element would lose its zeros at the end."""
 
 _TOTAL = Statement("select nano, atto from total")
 _SET_TOTAL = Statement("update total set nano = :nano, atto = :atto")
@@ -63,8 +65,8 @@ def stream(connection: Connection, statement: str, **values: object) -> Iterator
     yield from result
 
 
-def checked(units: Sequence[bytes]) -> list[bytes]:
-    """Return the keys of units in order, each once.
+def joined(units: Sequence[bytes]) -> bytes:
+    """Return the concatenated keys of units in order, each once.
 
     Raises:
         LedgerError: if a key has a wrong type or length.
@@ -74,4 +76,11 @@ def checked(units: Sequence[bytes]) -> list[bytes]:
             f"The key of a unit has a wrong type or length; {KEY} bytes are expected. Nothing was reserved. Use a "
             "keyed hash."
         )
-    return sorted(set(units))
+    if not units:
+        return b""
+    return np.sort(np.frombuffer(b"".join(set(units)), dtype=FIXED)).tobytes()
+
+
+def split(keys: bytes) -> list[bytes]:
+    """Return concatenated keys one by one."""
+    return [keys[start : start + KEY] for start in range(0, len(keys), KEY)]

@@ -5,11 +5,11 @@ A balance is moved, never copied, so the sums of a ledger do not change. Parts k
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from sqlalchemy import Connection
 
-from discreet.ledger.encoding import KEY
+from discreet.ledger.encoding import split
 from discreet.ledger.sql_statements import Statement
 from discreet.ledger.units import NAMED, chunks, last_number
 from discreet.ledger.units import get_back as get_back_once
@@ -73,13 +73,8 @@ def get_back(connection: Connection, back: FilterState, payers: bytes) -> None:
     Raises:
         LedgerError: if a payer never paid.
     """
-    left = list(split(current(connection, payers)))
+    left = split(current(connection, payers))
     while left:
         once = Counter(left)
         get_back_once(connection, back, b"".join(once))
         left = list((once - Counter(set(once))).elements())
-
-
-def split(payers: bytes) -> Iterator[bytes]:
-    """Return the concatenated keys one by one."""
-    return (payers[start : start + KEY] for start in range(0, len(payers), KEY))

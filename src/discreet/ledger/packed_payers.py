@@ -7,16 +7,16 @@ part is settled, in the same transaction: until then, a part must be compared wi
 
 import zlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from discreet.errors import LedgerError
 from discreet.ledger.encoding import CORRUPT, KEY, stream
 from discreet.ledger.sql_statements import Statement
-from discreet.ledger.units import NAMED, chunks, last_number
+from discreet.ledger.units import NAMED, Numbers, chunks, last_number
 
 LEAST = 1000
 """The number of payers from which they are compressed. Fewer are smaller than a page of their row's neighbours."""
@@ -24,8 +24,6 @@ COUNT = 8
 """The number of bytes of a form that hold the number of payers."""
 _SUM = 4
 _BITS, _MOST = 7, 6
-
-Numbers = NDArray[np.int64]
 
 _NUMBERS = Statement(f"{NAMED} select unit.number from named join unit on unit.key = named.key")
 _NUMBER_REST = Statement(
@@ -98,29 +96,60 @@ def check_forms(connection: Connection) -> None:
         unpack(row.packed)
 
 
-def store(connection: Connection, key: Mapping[str, Any], payers: bytes) -> bool:
+@dataclass(frozen=True)
+class Known:
+    """The numbers of the payers of one open part, which this process read when it reserved the part.
+
+    While the part with this digest is open, no unit is merged and no number changes: both would close the part first.
+    """
+
+    digest: bytes
+    numbers: Numbers
+
+    def of(self, digest: object) -> Numbers | None:
+        """Return the numbers if the open part has this digest."""
+        return self.numbers if digest == self.digest else None
+
+
+def many(payers: bytes) -> bool:
+    """Return whether payers are compressed."""
+    return len(payers) >= LEAST * KEY
+
+
+def store(connection: Connection, key: Mapping[str, Any], payers: bytes, known: Numbers | None = None) -> bool:
     """Replace the keys of a settled part's payers by their compressed form, if they are many. Return whether it was.
 
     The keys stay if a payer has no number of its own: it was merged into another unit meanwhile.
 
+    Args:
+        connection: a transaction of the ledger.
+        key: the question and the part.
+        payers: the concatenated keys.
+        known: the numbers of the payers, in any order; read here if they are None.
+
     Raises:
         LedgerError: if the form does not give the numbers back.
     """
-    if len(payers) < LEAST * KEY:
+    if not many(payers):
         return False
-    found = _numbers(connection, payers)
-    if None in found:
-        # A program of the format before paid them while this one numbered the units.
-        _NUMBER_REST.run(connection, {"last": last_number(connection)})
-        found = _numbers(connection, payers)
+    found = _all_numbers(connection, payers) if known is None else known
     if len(found) * KEY != len(payers):
         return False
-    numbers = np.sort(np.array(found, dtype=np.int64))
+    numbers = np.sort(found)
     packed = pack(numbers)
     if (np.diff(numbers, prepend=0) <= 0).any() or not np.array_equal(unpack(packed), numbers):
         raise LedgerError(CORRUPT)
     _STORE.run(connection, {**key, "packed": packed, "nothing": b""})
     return True
+
+
+def _all_numbers(connection: Connection, payers: bytes) -> Numbers:
+    found = _numbers(connection, payers)
+    if None in found:
+        # A program of the format before paid them while this one numbered the units.
+        _NUMBER_REST.run(connection, {"last": last_number(connection)})
+        found = _numbers(connection, payers)
+    return np.array(found, dtype=np.int64)
 
 
 def _numbers(connection: Connection, payers: bytes) -> list[int | None]:

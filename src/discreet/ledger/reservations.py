@@ -62,9 +62,11 @@ def check_digest(part: OpenPart, digest: object) -> None:
         raise LedgerError(CORRUPT)
 
 
-def name(connection: Connection, part: OpenPart) -> None:
-    """Record this part as the open one. No other part may be open, because the ledger would lose it."""
-    _NAME.run(connection, {"question": part.question, "part": part.part, "digest": _digest(part)})
+def name(connection: Connection, part: OpenPart) -> bytes:
+    """Record this part as the open one. Return its digest. No other part may be open: the ledger would lose it."""
+    digest = _digest(part)
+    _NAME.run(connection, {"question": part.question, "part": part.part, "digest": digest})
+    return digest
 
 
 def close(connection: Connection) -> None:

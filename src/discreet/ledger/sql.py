@@ -24,9 +24,10 @@ from discreet.ledger import units as rows_of_units
 from discreet.ledger.counter import Counter, Reached, reached
 from discreet.ledger.encoding import (
     CORRUPT,
-    checked,
+    joined,
     pack,
     set_total,
+    split,
     total,
     unpack,
     unpack_part,
@@ -91,6 +92,7 @@ class SqlLedger(ABC):
         """Read the grant. `create` and `open` of a subclass check the ledger."""
         self.counter: Counter | None = None
         self._late: LateCheck | None = None
+        self._known: packed_payers.Known | None = None
         with self._reading() as connection:
             grant = read_grant(connection)
         self.budget = budget_of(grant)
@@ -169,14 +171,14 @@ class SqlLedger(ABC):
             LedgerError: if this part of the question was reserved before, if a unit's key does not have 16 bytes, or
                 if the ledger cannot be written. Nothing was reserved.
         """
-        named, cost = checked(units), self.budget.filter_state(most)
+        named, cost = joined(units), self.budget.filter_state(most)
         with self._writing() as connection:
             everybody = self.budget.filter_state(self._before(connection, question, part)) + cost
             paying = self._admitted(connection, everybody, named)
-            payers = b"".join(paying)
-            reservations.name(connection, OpenPart(question, part, most, payers))
-            _insert_part(connection, question, part, most, payers)
-        return frozenset(paying)
+            digest = reservations.name(connection, OpenPart(question, part, most, paying.keys))
+            _insert_part(connection, question, part, most, paying.keys)
+        self._known = None if paying.numbers is None else packed_payers.Known(digest, paying.numbers)
+        return frozenset(units if paying.keys == named else split(paying.keys))
 
     def payers(self, question: str, part: int) -> frozenset[bytes] | None:
         """Return the payers of a reserved part; None if the part was not reserved, or if all units pay."""
@@ -186,7 +188,7 @@ class SqlLedger(ABC):
                 return None
             if row[1] is not None:
                 return packed_payers.current_keys(connection, row[1])
-            return frozenset(merging.split(merging.current(connection, bytes(row[0]))))
+            return frozenset(split(merging.current(connection, bytes(row[0]))))
 
     def reserve_all(self, question: str, part: int, most: Spending) -> frozenset[bytes]:
         """Charge `most` durably to all units, also to later ones. Return the units that cannot pay.
@@ -231,7 +233,8 @@ class SqlLedger(ABC):
             if digest is not None:
                 reservations.check_digest(OpenPart(question, part, most, payers), digest)
                 rows_of_units.pay(connection, held, held - back, payers)
-                if packed_payers.store(connection, key, payers):
+                known = None if self._known is None else self._known.of(digest)
+                if packed_payers.store(connection, key, payers, known):
                     reservations.close(connection)
             else:
                 # Later reservations are written first: a sum that they cut returns nothing.
@@ -248,7 +251,7 @@ class SqlLedger(ABC):
         Raises:
             LedgerError: if a unit's key does not have 16 bytes, or if the ledger cannot be written. Nothing was moved.
         """
-        checked([name for pair in pairs for name in pair])
+        joined([name for pair in pairs for name in pair])
         with self._writing() as connection:
             reservations.write(connection, self.budget)  # from here on, rows include all payments of units
             moved = merging.merge(connection, pairs, _now())
@@ -367,9 +370,10 @@ class SqlLedger(ABC):
             spending=Spending.nothing() if spending is None else spending,
         )
 
-    def _admitted(self, connection: Connection, everybody: FilterState, units: list[bytes]) -> list[bytes]:
-        """Return those of `units` that can pay."""
-        return rows_of_units.can_pay(connection, self.budget, everybody, units)
+    def _admitted(self, connection: Connection, everybody: FilterState, units: bytes) -> rows_of_units.Admitted:
+        """Return those of `units` (concatenated keys) that can pay."""
+        numbered = packed_payers.many(units)
+        return rows_of_units.can_pay(connection, self.budget, everybody, units, numbered=numbered)
 
     def _before(self, connection: Connection, question: str, part: int) -> Spending:
         """Return the common sum before a new part. Close an open part, so that units' rows include all payments."""

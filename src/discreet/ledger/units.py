@@ -5,17 +5,22 @@ on its own row and on the common sum of all units. reservations.py has the payme
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import Connection, text
 
 from discreet.errors import LedgerError
-from discreet.ledger.encoding import CORRUPT, KEY, stream
+from discreet.ledger.encoding import CORRUPT, KEY, split, stream
 from discreet.ledger.sql_statements import Statement
 from discreet.privacy.accounting import CUT, Budget, FilterState
 
 _AT_ONCE = 1000
+
+Numbers = NDArray[np.int64]
 
 NAMED = f"""
     with recursive named(place, key) as (
@@ -33,9 +38,13 @@ _ADMITTED = """
 """
 
 # No unit has a merged key any more (merging.py), so it pays nothing.
-_CANNOT_PAY_OF = Statement(
-    f"{NAMED} select named.key from named left join unit on unit.key = named.key where not ({_ADMITTED}) "
-    "or exists (select 1 from merged_unit where merged_unit.old = named.key)"
+_CANNOT_PAY_OF = f"not ({_ADMITTED}) or exists (select 1 from merged_unit where merged_unit.old = named.key)"
+_UNABLE = Statement(
+    f"{NAMED} select named.key from named left join unit on unit.key = named.key where {_CANNOT_PAY_OF}"
+)
+_UNABLE_AND_NUMBERS = Statement(
+    f"{NAMED} select case when {_CANNOT_PAY_OF} then named.key end, unit.number "
+    "from named left join unit on unit.key = named.key"
 )
 
 _CANNOT_PAY = f"select key from unit where not ({_ADMITTED})"
@@ -80,15 +89,47 @@ _READINGS_OF = Statement(f"""
 """)
 
 
-def can_pay(connection: Connection, budget: Budget, common: FilterState, units: Sequence[bytes]) -> list[bytes]:
-    """Return those of `units` whose balance plus `common` stays within `budget`."""
+@dataclass(frozen=True)
+class Admitted:
+    """The units that can pay.
+
+    Attributes:
+        keys: their concatenated keys, in order.
+        numbers: their numbers, in any order; None if they were not read, or if a unit has none yet.
+    """
+
+    keys: bytes
+    numbers: Numbers | None = None
+
+
+def can_pay(
+    connection: Connection, budget: Budget, common: FilterState, keys: bytes, *, numbered: bool = False
+) -> Admitted:
+    """Return those of the units (concatenated keys, in order) whose balance plus `common` stays within `budget`.
+
+    With `numbered`, their numbers are read with their balances, since a second look would take as long.
+    """
     if not budget.admits_state(common):
-        return []
+        return Admitted(b"")
     values = _values(common) | _limits(budget)
-    unable: set[bytes] = set()
-    for keys in chunks(b"".join(units)):  # the query returns the few units that cannot pay
-        unable.update(key for (key,) in _CANNOT_PAY_OF.run(connection, values | {"keys": keys}))
-    return [unit for unit in units if unit not in unable]
+    if not numbered:
+        unable = [key for some in chunks(keys) for (key,) in _UNABLE.run(connection, values | {"keys": some})]
+        return Admitted(_without(keys, unable))
+    unable, numbers = [], list[int | None]()
+    for some in chunks(keys):
+        for key, number in _UNABLE_AND_NUMBERS.run(connection, values | {"keys": some}).fetchall():
+            if key is None:
+                numbers.append(number)
+            else:
+                unable.append(key)
+    known = None if None in numbers else np.array(numbers, dtype=np.int64)
+    return Admitted(_without(keys, unable), known)
+
+
+def _without(keys: bytes, some: list[bytes]) -> bytes:
+    """Return concatenated keys without `some` of them, in their order."""
+    left = set(some)
+    return b"".join(key for key in split(keys) if key not in left) if left else keys
 
 
 def cannot_pay(connection: Connection, budget: Budget, common: FilterState) -> frozenset[bytes]:
@@ -142,8 +183,7 @@ def balance(connection: Connection, held: FilterState, payers: bytes, unit: byte
     """Return the balance of one unit. `payers` paid `held` in addition to their rows."""
     row = connection.execute(_BALANCE, {"key": unit}).one_or_none()
     paid = FilterState() if row is None else FilterState(row.curve, row.pure, row.failures)
-    names = {payers[start : start + KEY] for start in range(0, len(payers), KEY)}
-    return paid + held if unit in names else paid
+    return paid + held if unit in split(payers) else paid
 
 
 def chunks(payers: bytes) -> Iterator[bytes]:
