@@ -63,8 +63,8 @@ class Indexer:
             batch: the number of an existing batch; a new batch if None.
             progress: receives the number of documents that are done.
             files: the number of files that the documents come from, recorded with a new batch.
-            at_once: the number of documents that are embedded together; as the embedder prefers if 0. They are stored
-                durably as they are ready, at most `_STORED` together.
+            at_once: the number of documents that are embedded together; as the embedder prefers if 0. Those that are
+                ready are stored durably, at most `_STORED` together.
         """
         counts = Counts()
         met: dict[str, bytes] = {}

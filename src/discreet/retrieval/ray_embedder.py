@@ -31,7 +31,7 @@ class RayEmbedder:
     Attributes:
         name, dimension: those of the embedder.
         workers: the number of processors of the cluster. Each of them embeds.
-        documents_at_once: documents in a group, so that all workers have work. They are stored as they arrive.
+        documents_at_once: documents in a group, so that all workers have work. Each is stored when its vectors arrive.
     """
 
     def __init__(self, embedder: Embedder, address: str, workers: int = 0) -> None:
@@ -72,7 +72,7 @@ class RayEmbedder:
         return np.concatenate(found)
 
     def stream(self, texts: Sequence[str]) -> Iterator[Vectors]:
-        """Yield the vectors of the texts in their order, as soon as they are there.
+        """Yield the vectors of the texts in their order, each group when it is computed.
 
         Raises:
             DiscreetError: if the workers fail, or if one computes otherwise than this process.

@@ -1,7 +1,7 @@
 """A model that several askers share, and its replies to them: whole batches of token ids, so that answers are exact.
 
-The calls and their replies are plain data. A socket carries them as JSON (`server.model_worker`), and a Ray cluster as
-they are (`generation.ray_backend.shared_model`). `worker_model.WorkerModel` is the other side of both.
+The calls and their replies are plain data. A socket carries them as JSON (`server.model_worker`), and a Ray cluster
+unchanged (`generation.ray_backend.shared_model`). `worker_model.WorkerModel` is the other side of both.
 """
 
 from collections.abc import Callable, Mapping, Sequence
