@@ -30,6 +30,8 @@ COLUMNS = (
 )
 Times = list[tuple[float, int]]
 
+LEAST = 5000
+
 
 def add(path: Path, notes: list[Document], embedder: str, workers: int) -> tuple[Times, bytes]:
     """Add the notes to a new vault; return when how many were stored, and the file of the vectors."""
@@ -83,6 +85,8 @@ def main() -> None:
     parser.add_argument("--embedder", default="minilm+words")
     add_csv_option(parser)
     given = parser.parse_args()
+    if given.records < LEAST:
+        parser.error(f"--records is at least {LEAST}: a worker embeds 256 together, and few such groups give no rate.")
     with tempfile.TemporaryDirectory() as folder:
         sys.exit(not measure(Path(folder), given))
 
