@@ -43,7 +43,12 @@ THOROUGH = (
     *("baselines/test_ksa.py::test_with_the_packaged_model", "baselines/test_projected.py"),
     *("attacks/test_distinguish.py", "attacks/test_suite.py", "evaluation/", "generation/test_independence.py"),
     *(f"cli/test_{name}.py" for name in "attack audit bad_input bench chat commands consensus public units".split()),
-    *("cli/test_add.py::test_on_a_terminal", "generation/test_model.py", "generation/ray_backend/test_model.py"),
+    *(
+        "cli/test_add.py::test_on_a_terminal",
+        "generation/test_model.py",
+        "generation/ray_backend/",
+        "retrieval/test_ray_embedder.py",
+    ),
     *(f"ledger/test_{name}.py" for name in "postgres postgres_faults sqlite unit_faults".split()),
     *("planning/test_plan.py::test_plot", "privacy/test_hindsight.py", "privacy/test_keywords.py"),
     *("privacy/test_mechanisms.py::TestClaims", "privacy/test_twins.py", "reading/test_sandbox.py"),

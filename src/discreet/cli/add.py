@@ -59,6 +59,9 @@ def add(
         str | None,
         typer.Option("--format", help="The format of the standard input: csv, tsv, xlsx, ... Default: JSON."),
     ] = None,
+    ray: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Embed on a Ray cluster: host:port, or local.")
+    ] = None,
     preview: Annotated[bool, typer.Option("--preview", help="Show a preview, and add nothing.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Add without asking.")] = False,
     as_json: Json = False,
@@ -83,7 +86,7 @@ def add(
             err.print("Nothing was added.")
             return 1
         with doing("Reading and embedding documents", seen.records) as advance:
-            added = opened.take_in(intake, lambda _, count: advance(count))
+            added = opened.take_in(intake, lambda _, count: advance(count), ray)
     print_merged_units(opened)
     _report(opened, seen, added, as_json=as_json)
     return BadData.exit_code if added.bad else 0

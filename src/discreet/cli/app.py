@@ -135,6 +135,7 @@ app = typer.Typer(
 )
 
 VaultPath = Annotated[Path, typer.Argument(metavar="VAULT", help="The folder of the vault.")]
+Ray = Annotated[str | None, typer.Option("--ray", metavar="ADDRESS", help="A Ray cluster with the model: host:port.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 

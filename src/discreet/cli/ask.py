@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet.algorithms.common.answer import Answer
-from discreet.cli.app import Json, VaultPath, app
+from discreet.cli.app import Json, Ray, VaultPath, app
 from discreet.cli.follow_ups import complete, turn
 from discreet.cli.kinds import FACT, Chooser, print_plan
 from discreet.cli.output import explained
@@ -34,7 +34,7 @@ def ask(
     plugin: Plugin = None,
     param: Params = None,
     epsilon: Annotated[float | None, typer.Option(help="Maximum cost of a question.")] = None,
-    choice: Annotated[list[str] | None, typer.Option(help="A public answer to choose from. Repeatable.")] = None,
+    choice: Annotated[list[str] | None, typer.Option(help="A public answer to choose. Repeatable.")] = None,
     max_tokens: Annotated[int | None, typer.Option(help="Maximum length of an answer.")] = None,
     not_private: Annotated[bool, typer.Option("--not-private", help="Allow algorithms without a guarantee.")] = False,
     corpus: Annotated[Path | None, typer.Option(help="Answer from a synthetic corpus at no cost.")] = None,
@@ -68,6 +68,7 @@ def ask(
     show_public: Annotated[
         bool, typer.Option("--show-public", help="Show the model's answer if none is released.")
     ] = False,
+    ray: Ray = None,
     verbose: Annotated[bool, typer.Option("--verbose", help="Show mechanisms and payments.")] = False,
     as_json: Json = False,
 ) -> int:
@@ -78,7 +79,7 @@ def ask(
     quantum = quantum if old_quantum is None else old_quantum
     algorithm = choose_name(algorithm, plugin)
     given = {"epsilon": epsilon, "choices": tuple(choice) if choice else None, "max_tokens": max_tokens}
-    opened, shown = Vault.open(vault), Shown(as_json, show_public, verbose, named=after is not None)
+    opened, shown = Vault.open(vault, ray=ray), Shown(as_json, show_public, verbose, named=after is not None)
     question = _completed(opened, question, after)
     if corpus is not None:
         flags = {

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet.algorithms.common.algorithm import Algorithm
-from discreet.cli.app import Json, VaultPath, app
+from discreet.cli.app import Json, Ray, VaultPath, app
 from discreet.cli.kinds import reads_before
 from discreet.cli.output import err, explained, out, print_json
 from discreet.cli.parameters import Params, accept_parameters, parse_for_any
@@ -45,6 +45,7 @@ def evaluate(
     encoder: Annotated[
         str | None, typer.Option("--bert-score", metavar="MODEL", help="Add BERTScore, by minilm or an encoder.")
     ] = None,
+    ray: Ray = None,
     output: Annotated[Path | None, typer.Option("--out", help="Write every answer to this JSONL file.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
     as_json: Json = False,
@@ -53,7 +54,7 @@ def evaluate(
 
     Parameters of an algorithm: discreet algorithms show NAME.
     """
-    opened = Vault.open(vault)
+    opened = Vault.open(vault, ray=ray)
     if output is not None:
         check_output_path(output, opened.path, force=force)
     names = choose_names(algorithm, plugin) or [opened.default_algorithm().name]

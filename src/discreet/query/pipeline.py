@@ -177,8 +177,8 @@ class QueryPipeline:
         by_unit = algorithm.payment is Payment.EACH_UNIT
         if how.propose is not None and algorithm.hears_proposals:
             algorithm = algorithm.with_proposals(propose(question, how.propose, related, algorithm, model))
-        algorithm.prepare(question, model)
         check_ready(model)
+        algorithm.prepare(question, model)
         execution = Execution(
             secrets.token_hex(8), query, algorithm, ceiling, by_unit, unit, how.noise, self._assumed(algorithm)
         )
@@ -273,8 +273,8 @@ class QueryPipeline:
         query = _query(request.question, algorithm, public_record(before, texts, request.question))
         by_unit, unit = parts.settings.payment == "unit", parts.settings.unit_field
         model = parts.model if algorithm.needs_model else NO_MODEL
-        algorithm.prepare(request.question, model)
         check_ready(model)
+        algorithm.prepare(request.question, model)
         asked = algorithm
         if request.options.propose is not None and algorithm.hears_proposals:
             found = propose(request.question, request.options.propose, before, algorithm, model)

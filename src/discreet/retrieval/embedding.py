@@ -11,11 +11,11 @@ import math
 import os
 import re
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +51,20 @@ class Embedder(Protocol):
 
         `progress` is called with the number of texts that were embedded since its last call.
         """
+
+
+@runtime_checkable
+class StreamingEmbedder(Protocol):
+    """An embedder whose vectors arrive one group after the other (`ray_embedder`).
+
+    Attributes:
+        documents_at_once: the number of documents that it is given together.
+    """
+
+    documents_at_once: int
+
+    def stream(self, texts: Sequence[str]) -> Iterator[Vectors]:
+        """Yield the vectors of the texts in their order, shape (some, dimension)."""
 
 
 class HashingEmbedder:

@@ -8,8 +8,11 @@ from itertools import islice
 import numpy as np
 
 from discreet.retrieval.documents import Document, chunk
-from discreet.retrieval.embedding import Embedder
+from discreet.retrieval.embedding import Embedder, StreamingEmbedder, Vectors
 from discreet.retrieval.store import Piece, Store, digest
+
+_STORED = 256
+"""Documents that are stored together."""
 
 
 @dataclass
@@ -48,7 +51,7 @@ class Indexer:
         progress: Callable[[int], None] | None = None,
         *,
         files: int = 0,
-        at_once: int = 256,
+        at_once: int = 0,
     ) -> Counts:
         """Add new documents, and replace changed ones. Embed no unchanged document. Return the counts.
 
@@ -60,11 +63,12 @@ class Indexer:
             batch: the number of an existing batch; a new batch if None.
             progress: receives the number of documents that are done.
             files: the number of files that the documents come from, recorded with a new batch.
-            at_once: the number of documents in a group. Each group is stored durably.
+            at_once: the number of documents that are embedded together; as the embedder prefers if 0. Those that are
+                ready are stored durably, at most `_STORED` together.
         """
         counts = Counts()
         met: dict[str, bytes] = {}
-        for group in _groups(documents, at_once):
+        for group in _groups(documents, at_once or getattr(self._embedder, "documents_at_once", _STORED)):
             fresh = self._fresh(group, met, counts)
             if progress:
                 progress(len(group) - len(fresh))
@@ -106,12 +110,23 @@ class Indexer:
     def _add(self, documents: Sequence[Document], batch: int, progress: Callable[[int], None] | None) -> None:
         """Embed and store documents."""
         chunks = [chunk(document.text) for document in documents]
-        vectors = iter(np.asarray(self._embedder.embed([text for texts in chunks for text in texts])))
-        with self._store.batch():
-            for document, texts in zip(documents, chunks, strict=True):
-                self._store.put(document, [Piece(text, next(vectors)) for text in texts], batch)
-        if progress:
-            progress(len(documents))
+        vectors = self._vectors([text for texts in chunks for text in texts])
+        for start in range(0, len(documents), _STORED):
+            part, own = documents[start : start + _STORED], chunks[start : start + _STORED]
+            pieces = [[Piece(text, next(vectors)) for text in texts] for texts in own]  # before the store is locked
+            with self._store.batch():
+                for document, of_it in zip(part, pieces, strict=True):
+                    self._store.put(document, of_it, batch)
+            if progress:
+                progress(len(part))
+
+    def _vectors(self, texts: Sequence[str]) -> Iterator[Vectors]:
+        """Yield the vector of each text."""
+        if isinstance(self._embedder, StreamingEmbedder):
+            for some in self._embedder.stream(texts):
+                yield from some
+        else:
+            yield from np.asarray(self._embedder.embed(texts))
 
 
 def _groups(documents: Iterable[Document], size: int) -> Iterator[list[Document]]:

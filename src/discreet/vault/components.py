@@ -15,7 +15,8 @@ VAULT/exports/        the unit of each row of exported vectors (`export`)
 VAULT/claims/         the data of baselines on projected vectors (`baselines.projected`)
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,6 +36,7 @@ from discreet.query.public_context import PublicContext
 from discreet.retrieval.embedding import Deferred, Embedder, deferred_embedder, open_embedder
 from discreet.retrieval.indexer import Indexer
 from discreet.retrieval.inventory import Inventory
+from discreet.retrieval.ray_embedder import RayEmbedder
 from discreet.retrieval.sealed_corpus import SealedCorpus, unit_key
 from discreet.retrieval.store import Store
 from discreet.retrieval.store_registry import count_units, open_store, stored_dimension
@@ -67,8 +69,10 @@ class VaultComponents:
         embedder: Embedder | None = None,
         store: Store | None = None,
         asked: Sequence[str] = (),
+        ray: str = "",
     ) -> None:
         self.path, self.settings, self.ledger, self.asked = path, settings, ledger, list(asked)
+        self._ray = ray
         self._given_model, self._given_embedder, self._given_store = model, embedder, store
 
     def reopen(self, settings: VaultConfig) -> "VaultComponents":
@@ -85,6 +89,7 @@ class VaultComponents:
             self._given_embedder,
             self._given_store,
             self.asked,
+            self._ray,
         )
 
     @property
@@ -98,7 +103,7 @@ class VaultComponents:
     @cached_property
     def model(self) -> LanguageModel:
         """The language model; loaded at first use."""
-        return open_model(self.settings) if self._given_model is None else self._given_model
+        return open_model(self.settings, self._ray) if self._given_model is None else self._given_model
 
     @cached_property
     def embedder(self) -> Embedder:
@@ -162,6 +167,18 @@ class VaultComponents:
     def indexer(self) -> Indexer:
         """The way of documents into the store."""
         return Indexer(self.store, self.embedder)
+
+    @contextmanager
+    def indexer_on(self, ray: str | None) -> Iterator[Indexer]:
+        """Yield the way of documents into the store, which a Ray cluster embeds if one is named."""
+        if ray is None:
+            yield self.indexer
+            return
+        spread = RayEmbedder(self.embedder, ray)
+        try:
+            yield Indexer(self.store, spread)
+        finally:
+            spread.close()
 
     @cached_property
     def history(self) -> AnswerCache:

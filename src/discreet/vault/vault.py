@@ -135,6 +135,7 @@ class Vault(VaultReading):
         model: LanguageModel | None = None,
         embedder: Embedder | None = None,
         store: Store | None = None,
+        ray: str | None = None,
     ) -> Self:
         """Open a vault.
 
@@ -145,13 +146,15 @@ class Vault(VaultReading):
             model: the language model. The guarantee rests on its row contract: see `generation.model`.
             embedder: the embedder. The vectors in the store must come from the same embedder.
             store: the documents.
+            ray: the address of a Ray cluster whose workers hold the model for all processes that ask: host:port, or
+                "local". It serves algorithms that need whole answers.
 
         Raises:
             NoSuchVault, VaultVersionError, LedgerError: if the vault is missing, of another version, or damaged.
         """
         path = Path(path)
         settings = read_config(path)
-        return cls(VaultComponents(path, settings, open_ledger(path, settings), model, embedder, store))
+        return cls(VaultComponents(path, settings, open_ledger(path, settings), model, embedder, store, ray=ray or ""))
 
     def convert(self) -> None:
         """Change the payment from "corpus" to "unit", for good.
@@ -166,7 +169,9 @@ class Vault(VaultReading):
         check_finished(self.path / SYNTHESIS)
         self.components = self.components.reopen(write_config(self.path, converted(self.settings)))
 
-    def add(self, *paths: str | Path, progress: Progress | None = None, **how: Unpack[How]) -> Added:
+    def add(
+        self, *paths: str | Path, progress: Progress | None = None, ray: str | None = None, **how: Unpack[How]
+    ) -> Added:
         """Read documents from files and folders. Add new documents, and replace changed ones.
 
         All files are checked before any document is written. An unreadable record is reported, and the other records
@@ -175,23 +180,27 @@ class Vault(VaultReading):
         Args:
             paths: files and folders.
             progress: receives the number of documents that are done.
+            ray: the address of a Ray cluster that embeds the documents: host:port, or "local".
             how: the fields of records, the units of files, and the format of files: see `ingestion.How`.
 
         Raises:
             UsageError, BadData: if a path does not exist, units are not named, or no record has a field.
             StoreError: if the store cannot be written (a full disk). Documents that were added stay.
         """
-        return self.take_in(self.intake(*paths, **how), progress)
+        return self.take_in(self.intake(*paths, **how), progress, ray)
 
     def intake(self, *paths: str | Path | FoundFile, **how: Unpack[How]) -> Intake:
         """Find the documents that `add` would add. `.preview` counts them. Load no model. Raise errors as `add`."""
         return open_intake(paths, how, self.settings)
 
-    def take_in(self, intake: Intake, progress: Progress | None = None) -> Added:
-        """Add the documents that `intake` found."""
+    def take_in(self, intake: Intake, progress: Progress | None = None, ray: str | None = None) -> Added:
+        """Add the documents that `intake` found; embedded by the Ray cluster at an address, if one is named."""
         _ = intake.preview  # it refuses bad files before the embedder is loaded
-        with reported("Reading and embedding documents", progress, intake.preview.records) as told:
-            added = self.components.traces.adding(lambda: add_files(self.components.indexer, self.store, intake, told))
+        with (
+            self.components.indexer_on(ray) as indexer,
+            reported("Reading and embedding documents", progress, intake.preview.records) as told,
+        ):
+            added = self.components.traces.adding(lambda: add_files(indexer, self.store, intake, told))
         no_longer_empty(self.path)
         return added
 

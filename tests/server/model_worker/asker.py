@@ -12,9 +12,9 @@ PAID = Consensus(voters=5, epsilon=0.01, choices=("red hand", "blue foot"), max_
 SIMULATED = Consensus(voters=20, epsilon=8, delta=1e-6, max_tokens=4)
 
 
-def ask(path: Path, number: int, questions: int) -> dict[str, object]:
+def ask(path: Path, number: int, questions: int, opened: Vault | None = None) -> dict[str, object]:
     """Ask, and simulate the same questions with seeded noise."""
-    vault = Vault.open(path)
+    vault = opened or Vault.open(path)
     epsilon, answers = 0.0, []
     for turn in range(questions):
         receipt = vault.ask(f"fever {number} {turn}", PAID).receipt

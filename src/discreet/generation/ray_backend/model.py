@@ -22,8 +22,8 @@ from discreet.errors import DiscreetError
 from discreet.generation.loading import load_model
 from discreet.generation.model import Logits, Prompt, ScoredDecoding, ScoringModel, Tokens
 from discreet.generation.probing import probe
-from discreet.generation.ray_backend.connection import connect_ray
 from discreet.generation.wrapping import TokenizingInTurns
+from discreet.system.ray_cluster import connect_ray, leave_ray
 
 R = TypeVar("R")
 Reader = Callable[[ScoringModel, list[str]], list[Any]]
@@ -58,11 +58,12 @@ class RayModel(TokenizingInTurns):
             DiscreetError: if no cluster answers, or if the workers cannot load the model or compute differently.
         """
         super().__init__(model)
-        self._stopped = Event()
+        self._stopped, self._address = Event(), address
         self._ray = connect_ray(address, workers)
         found = int(self._ray.cluster_resources().get("CPU", 1))
         self.workers = min(workers or found, found)
         self._turn = count()
+        self._started: list[Any] = []
         try:
             made = self._ray.remote(**_SHARE)(Worker)
             self._started = [made.remote(model.name) for _ in range(self.workers)]
@@ -76,7 +77,10 @@ class RayModel(TokenizingInTurns):
 
     def close(self) -> None:
         """Leave the cluster; the workers stop."""
-        self._ray.shutdown()
+        for worker in self._started:
+            with suppress(Exception):  # the cluster may be gone
+                self._ray.kill(worker)  # another part of this process may stay in the cluster
+        leave_ray(self._address)
 
     def start(self, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int) -> "RayDecoding":
         """Begin to continue prompts on the next worker in turn."""

@@ -1,30 +1,64 @@
-"""A model in a worker on this machine (`discreet serve-model`): whole batches of token ids, over a Unix socket.
+"""A model in a worker: on this machine over a Unix socket (`discreet serve-model`), or on a Ray cluster (`--ray`).
 
 Several processes share one model. The batch of a question is computed as one process would compute it, so answers are
 the same, bit for bit. This process imports no torch.
 
-The worker sees documents, so it must be the custodian's own; its socket is for one user alone. A worker that stops in
+The worker sees documents, so it must be the custodian's own. A worker that stops in
 the middle of a question fails the question as a whole: what it could have cost is charged, and nothing is released.
 """
 
-import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from discreet.errors import EngineFailed, UsageError
 from discreet.generation.answers import WholeAnswers, Written
 from discreet.generation.greedy_completion import complete_greedily
 from discreet.generation.model import Prompt
 from discreet.generation.remote.endpoint import FAILED, KEY, Endpoint, KeyRefused, ServerGone
+from discreet.generation.remote.served_model import ABOUT, ANSWERS, CHAT, DECODE, DESCRIBE, ENCODE
 
 WORKER = "DISCREET_MODEL_WORKER"
-"""The environment variable with the socket of the worker that computes the vault's model."""
+"""The environment variable with the worker that computes the vault's model: its socket, or ray:HOST:PORT."""
 
 
-_ABOUT = {
-    *("name", "vocabulary_size", "context_length", "end_tokens"),
-    *("pad_token", "row_independent", "assumptions", "digest"),
-}
+class Link(Protocol):
+    """The way to a worker. Its text is the worker's address."""
+
+    def ask(self, call: str, given: dict[str, Any]) -> tuple[dict[str, Any], str]:
+        """Return the reply to a call of `served_model`, and "". If there is none: nothing, and what happened.
+
+        Raises:
+            KeyRefused: if the worker has another key.
+        """
+
+    def mend(self, name: str) -> str:
+        """Return what a person does about a worker that failed, which had or should have the model `name`."""
+
+
+class SocketLink:
+    """The way to a worker over its Unix socket, which is for one user alone."""
+
+    def __init__(self, path: str) -> None:
+        self._endpoint = Endpoint.parse(f"unix:{path}")
+
+    def __str__(self) -> str:
+        return str(self._endpoint)
+
+    def ask(self, call: str, given: dict[str, Any]) -> tuple[dict[str, Any], str]:
+        """Return the reply to one request."""
+        try:
+            method, body = ("GET", None) if call == DESCRIBE else ("POST", given)
+            reply = self._endpoint.request(method, f"/discreet{call}", body)
+        except ServerGone:
+            return {}, "stopped, or none runs"
+        if reply.status in (401, 403):
+            raise KeyRefused(f"The model worker at {self} refuses the key. Set {KEY} as the worker has it.")
+        return (reply.content, "") if reply.status == 200 and reply.content else ({}, f"failed (status {reply.status})")
+
+    def mend(self, name: str) -> str:
+        """Return the command that starts the worker."""
+        command = " ".join(["discreet serve-model", *filter(None, [name]), "--socket", self._endpoint.host])
+        return f"Start it, and ask again: {command}"
 
 
 class WorkerModel(WholeAnswers):
@@ -36,24 +70,24 @@ class WorkerModel(WholeAnswers):
         probe: the digest of what the worker computes for public rows: of one kind of machine, and one model.
     """
 
-    def __init__(self, path: str, name: str = "") -> None:
+    def __init__(self, link: str | Link, name: str = "") -> None:
         """Ask the worker for its model.
 
         Args:
-            path: the path of the worker's socket.
+            link: the path of the worker's socket, or another way to it.
             name: the name that the model must have; any if empty.
 
         Raises:
             ServerGone: if no worker answers.
             UsageError: if it has another model.
         """
-        self._endpoint = Endpoint.parse(f"unix:{path}")
+        self._link = SocketLink(link) if isinstance(link, str) else link
         self._stopped = False
         about = self._describe()
         self.name: str = str(about["name"])
         if name and name != self.name:
             raise UsageError(
-                f"The worker at {path} serves '{self.name}', and the vault's model is '{name}'. "
+                f"The worker at {link} serves '{self.name}', and the vault's model is '{name}'. "
                 f"Start one that serves it: discreet serve-model {name} --socket PATH"
             )
         self.vocabulary_size, self.context_length = int(about["vocabulary_size"]), int(about["context_length"])
@@ -79,18 +113,18 @@ class WorkerModel(WholeAnswers):
         Raises:
             ValueError: if the tokenizer fails with the text, as it does in one process.
         """
-        (tokens,) = self._ask("/encode", {"texts": [text.encode(errors="replace").decode()]})["tokens"]
+        (tokens,) = self._ask(ENCODE, {"texts": [text.encode(errors="replace").decode()]})["tokens"]
         if tokens is None:
             raise ValueError("The tokenizer fails with this text.")
         return [int(token) for token in tokens]
 
     def decode(self, tokens: Sequence[int]) -> str:
         """Return the text of token ids, by the worker."""
-        return str(self._ask("/decode", {"tokens": [int(token) for token in tokens]})["text"])
+        return str(self._ask(DECODE, {"tokens": [int(token) for token in tokens]})["text"])
 
     def chat(self, system: str, examples: Sequence[tuple[str, str]]) -> tuple[list[int], list[int]]:
         """Return the chat template, by the worker."""
-        found = self._ask("/chat", {"system": system, "examples": [list(pair) for pair in examples]})
+        found = self._ask(CHAT, {"system": system, "examples": [list(pair) for pair in examples]})
         return list(found["before"]), list(found["after"])
 
     def complete(self, prompts: Sequence[str], max_tokens: int) -> list[str]:
@@ -124,37 +158,29 @@ class WorkerModel(WholeAnswers):
     def _try(self, asked: dict[str, Any]) -> tuple[dict[str, Any], ServerGone | None]:
         # The failure is returned and not raised, so that its frames have no rows.
         try:
-            return self._ask("/answers", asked), None
+            return self._ask(ANSWERS, asked), None
         except ServerGone as error:
             return {}, error
 
     def _describe(self) -> dict[str, Any]:
-        about = self._ask("/model", None)
-        if not set(about) >= _ABOUT:
-            raise ServerGone(f"What answers at {self._endpoint} is no model worker. Give the socket of one.")
+        about = self._ask(DESCRIBE, {})
+        if not about.keys() >= ABOUT:
+            raise ServerGone(f"What answers at {self._link} is no model worker. Give the socket of one.")
         return about
 
-    def _ask(self, path: str, body: object) -> dict[str, Any]:
-        status: int | None = None
+    def _ask(self, call: str, given: dict[str, Any]) -> dict[str, Any]:
         try:
-            reply = self._endpoint.request("GET" if body is None else "POST", f"/discreet{path}", body)
-            status = reply.status
-        except ServerGone:
+            content, failure = self._link.ask(call, given)
+        except BaseException:
             self._stopped = True
-        if status == 200 and reply.content:
-            return reply.content
-        self._stopped = True
-        if status in (401, 403):
-            raise KeyRefused(f"The model worker at {self._endpoint} refuses the key. Set {KEY} as the worker has it.")
-        raise self._gone(status)
+            raise
+        if failure:
+            self._stopped = True
+            raise self._gone(failure)
+        return content
 
-    def _gone(self, status: int | None = None) -> ServerGone:
-        name = f"{self.name} " if hasattr(self, "name") else ""
-        how = "stopped, or none runs" if status is None else f"failed (status {status})"
-        return ServerGone(
-            f"The model worker at {self._endpoint} {how}. "
-            f"Start it, and ask again: discreet serve-model {name}--socket {self._endpoint.host}"
-        )
+    def _gone(self, how: str = "stopped") -> ServerGone:
+        return ServerGone(f"The model worker at {self._link} {how}. {self._link.mend(getattr(self, 'name', ''))}")
 
     @staticmethod
     def _failed(gone: ServerGone) -> ServerGone:
@@ -162,7 +188,7 @@ class WorkerModel(WholeAnswers):
 
     def _changed(self) -> EngineFailed:
         return EngineFailed(
-            f"The model worker at {self._endpoint} was started again, and computes otherwise than before: it has "
+            f"The model worker at {self._link} was started again, and computes otherwise than before: it has "
             "another model or another machine. Open the vault again."
         )
 
@@ -170,9 +196,3 @@ class WorkerModel(WholeAnswers):
 def open_worker(argument: str) -> WorkerModel:
     """Return the model of the worker at a socket."""
     return WorkerModel(argument)
-
-
-def worker_for(name: str) -> WorkerModel | None:
-    """Return the model of this name from the worker that the environment names; None if it names none."""
-    path = os.environ.get(WORKER)
-    return WorkerModel(path, name) if path else None

@@ -9,10 +9,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from discreet.generation.model import VotingModel
+from discreet.generation.remote.served_model import Refusal, ServedModel
 from discreet.server.model_worker.exact_routes import exact_routes
 from discreet.server.model_worker.openai_routes import openai_routes
-from discreet.server.model_worker.served_model import ServedModel
-from discreet.server.model_worker.serving import Refusal, Serving
+from discreet.server.model_worker.serving import Serving
 
 
 def create_app(model: VotingModel) -> FastAPI:

@@ -8,8 +8,8 @@ from starlette.requests import Request
 
 from discreet.generation.answers import Written
 from discreet.generation.model import Prompt
-from discreet.server.model_worker.exact_routes import check_rows
-from discreet.server.model_worker.serving import Refusal, Serving
+from discreet.generation.remote.served_model import Refusal
+from discreet.server.model_worker.serving import Serving
 
 
 class Asked(BaseModel):
@@ -73,7 +73,7 @@ def openai_routes(serving: Serving) -> APIRouter:
     async def write(request: Request, asked: Asked, rows: list[list[int]]) -> list[tuple[str, str]]:
         prompts = [Prompt(tuple(row or [model.pad_token]), 0) for row in rows]
         for prompt in prompts:
-            check_rows(serving, [], [prompt], asked.max_tokens)
+            model.check_rows([], [prompt], asked.max_tokens)
         # Each in a batch of its own: an answer depends on its own prompt alone.
         done = await serving.compute(
             request, lambda: [model.answers((), [prompt], asked.max_tokens)[0] for prompt in prompts]

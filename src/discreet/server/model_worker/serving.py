@@ -8,20 +8,12 @@ from typing import TypeVar
 from starlette.requests import Request
 
 from discreet.generation.remote.endpoint import KEY, read_key
-from discreet.server.model_worker.served_model import ServedModel
+from discreet.generation.remote.served_model import Refusal, ServedModel
 from discreet.server.model_worker.turns import JobFailed, Turns
 
 R = TypeVar("R")
 _LOOK = 0.5
 """Seconds after which it is checked whether an asker that waits has left."""
-
-
-class Refusal(Exception):  # noqa: N818
-    """A request that cannot be answered; the message has nothing of it."""
-
-    def __init__(self, message: str, status: int = 400) -> None:
-        super().__init__(message)
-        self.status = status
 
 
 class Serving:

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from discreet.errors import MissingPart, UsageError
-from discreet.generation.ray_backend.connection import HERE, connect_ray
+from discreet.system.ray_cluster import HERE, connect_ray
 
 
 @pytest.mark.parametrize("address", ["nonsense", "host:", ":80", "host:port"])
