@@ -5,9 +5,9 @@ The first asker starts the actors, and they stay until the cluster ends. So an a
 
 import time
 from collections.abc import Callable
+from importlib.metadata import version
 from typing import Any
 
-from discreet import __version__
 from discreet.errors import UsageError
 from discreet.generation.engines import is_engine_name
 from discreet.generation.model import VotingModel
@@ -18,6 +18,7 @@ from discreet.generation.remote.worker_model import WorkerModel
 from discreet.system.ray_cluster import HERE, connect_ray
 
 _NAMESPACE = "discreet"
+_VERSION = version("discreet")
 _LOOK = 1.0
 """Seconds after which a waiting asker looks for Ctrl-C."""
 _PAUSE = 0.5
@@ -65,7 +66,7 @@ class RayLink:
     def mend(self, name: str) -> str:
         """Return what a person does about workers that failed."""
         return (
-            f"The cluster starts a lost worker again: ask again. Each machine needs discreet {__version__}, its extras "
+            f"The cluster starts a lost worker again: ask again. Each machine needs discreet {_VERSION}, its extras "
             f"local and ray, the model '{name or self._model}', and memory for it."
         )
 
@@ -73,7 +74,7 @@ class RayLink:
         """Return the queue of this model and this version, which the first asker starts."""
         actor = self._ray.remote(num_cpus=0, max_restarts=-1)(ModelQueue)
         lifetime = "detached" if self._address != HERE else None  # a cluster of this process ends with it
-        options = {"name": f"{__version__} {self._model}", "namespace": _NAMESPACE, "get_if_exists": True}
+        options = {"name": f"{_VERSION} {self._model}", "namespace": _NAMESPACE, "get_if_exists": True}
         return actor.options(**options, lifetime=lifetime).remote(*self._given)
 
     def _try(self, call: str, given: dict[str, Any]) -> tuple[dict[str, Any], str, bool]:
