@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from discreet.bench.result import NOTICE, BenchResult
@@ -107,13 +108,16 @@ def _describe(one: BenchTable) -> dict[str, object]:
 def _print(result: BenchResult) -> None:
     one, source = result.table, result.source()
     out.print(f"{one.paper.title} ({one.paper.authors}), {one.where}: {one.shows}.", markup=False)
-    shown = Table(*result.columns)
+    of_paper = {column: f"{column.partition(' (')[0]} [{n}]" for n, column in enumerate(result.sources, 1)}
+    # Without lines between columns, tables of ten columns fit a screen of 80 characters.
+    shown = Table(box=SIMPLE_HEAD, padding=0)
+    for column in result.columns:
+        shown.add_column(of_paper.get(column, column), overflow="fold")
     for cells in result.cells():
         shown.add_row(*cells)
     out.print(shown)
     for column, place in result.sources.items():
-        if place not in column:
-            out.print(f"{column}: {place}.", markup=False)
+        out.print(f"{of_paper[column]}: {place}.", markup=False)
     out.print(f"The paper: {one.found}", markup=False)
     out.print(f"Why ours differs: {one.differs}", markup=False)
     out.print(
