@@ -12,16 +12,21 @@ complements           counts of those who do NOT have something, which the perso
 shares                the person in one of the two cells, in different sets
 a list                the drug that all of them take; so many people that it is listed half of the time
 many lists            of different sets, as many as the grant pays for
+a summary             of eight statements that all of them make; so many people that each of these is nearly always told
+many summaries        of different sets, as many as the grant pays for
+what only one states  whether a statement that the person alone makes is in a summary
 more counts           each at half of the grant: what two of them tell, and what those tell for which nothing is left
 
 The score is the likelihood of the person by the counts in which it is (of a single list that is not released: the
-least). "optimal": the area of the best attack on that noise, if it
-is Gaussian. The other columns are those of `benchmarks.attack_votes`. BROKEN twins: each question has a ledger of its
-own, so that there is no cap on what a person pays; and a tenth of the noise. Nothing is paid; noise is seeded.
+least). "optimal": the area of the best attack on that noise, if it is Gaussian. The other columns are those of
+`benchmarks.attack_votes`. BROKEN twins: each question has a ledger of its own, so that there is no cap on what a person
+pays; a tenth of the noise; and a summary without a threshold. Nothing is paid; noise is seeded. A rule reads the texts
+for the summaries.
 """
 
 import argparse
 import math
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -31,17 +36,26 @@ from statistics import NormalDist
 
 from benchmarks.writing import TableWriter, add_csv_option
 
+from discreet.algorithms.common.algorithm import Query
+from discreet.algorithms.common.answer import Answer, Figure, GeneratedAnswer
 from discreet.algorithms.statistics.noisy_cells import choose_counts
 from discreet.algorithms.statistics.statistic import Statistic
+from discreet.algorithms.statistics.value_counts import ValueCounts
 from discreet.attacks.advantage import Advantage
 from discreet.audit.broken_noise import BrokenNoise
+from discreet.generation.completer_adapter import adapt_completer
+from discreet.generation.function_model import FunctionModel
+from discreet.generation.model import LanguageModel
+from discreet.privacy.account import Account
 from discreet.privacy.accounting import Budget
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.mechanisms.gaussian_histogram import GaussianHistogram
+from discreet.privacy.mechanisms.keyword_counts import KeywordCounts
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.query.answer_cache import AnswerCache
-from discreet.registry import Count, ListValues, Share
+from discreet.registry import Count, ListValues, Share, Summary
 from discreet.retrieval.documents import Document
+from discreet.retrieval.sealed_corpus import SealedCorpus
 from discreet.vault import Vault
 
 DELTA = 1e-6
@@ -54,6 +68,9 @@ WORDINGS = (
 )
 HAS = "rash fever cough ache chill itch cramp faint limp sneeze".split()
 HAS_NOT = "gout mumps palsy scurvy rickets".split()
+NOTE = "The symptoms are rash, fever, cough, ache, chill, itch, cramp. The drug is sandalol."
+ALONE = "allergy: tansy"
+"""What the person alone states: the first statement in the alphabet, so that it is among those that count."""
 TOO_MANY = 30
 LEAST = -1e9
 HEADINGS = ["attack", "grant", "asked", "paid", "area", "optimal", "most area", "advantage", "most", "shown"]
@@ -66,10 +83,11 @@ class Attempt:
     Attributes:
         label: its name in the table.
         asked: each question with its statistic.
-        figures: which numbers of an answer hold the person, by their places in its table.
+        figures: which numbers of an answer hold the person, by their places in its table; of values, all counts.
         capped: whether all questions are paid from one grant.
         part: the part of the noise that is drawn.
         unpaid: whether the score is of the questions that the grant does not pay for, and not of the others.
+        alone: whether the person makes a statement of its own, and the score is whether that is told.
     """
 
     label: str
@@ -78,6 +96,27 @@ class Attempt:
     capped: bool = True
     part: float = 1.0
     unpaid: bool = False
+    alone: bool = False
+
+
+class NoThreshold(KeywordCounts):
+    """BROKEN: every value that occurs is told, at the price of the sound counts."""
+
+    threshold = -sys.maxsize
+
+
+@dataclass(frozen=True, kw_only=True)
+class BareSummary(Summary):
+    """BROKEN: a summary without a threshold: each statement that occurs is told."""
+
+    def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
+        """Release the noisy count of each statement."""
+        _, values = choose_counts(self.price(account.budget), self.each)
+        able, paid = self.admit(corpus, account)
+        nothing: tuple[str, ...] = ()
+        brought = able.read(lambda member: self.values(member.value), otherwise=nothing)
+        found = paid.release(NoThreshold(values.words, values.sigma, values.delta, values.of), brought)
+        return GeneratedAnswer("", "end", 0, released=tuple(found))
 
 
 def sets() -> list[tuple[str, ...]]:
@@ -96,30 +135,56 @@ def attempts(uses: int) -> Iterator[Attempt]:
     without = [Count(where=where, condition=one, negated=True, uses=uses) for where, one in lacking]
     yield Attempt("complements", [("", one) for one in without])
     yield Attempt("shares", [("", Share(where=where, condition="rash", uses=uses)) for where in some], (1,))
-    yield Attempt("a list", [("", ListValues(attribute="drug", each=1, uses=uses))], (0, -1))
+    yield Attempt("a list", [("", ListValues(attribute="drug", each=1, uses=uses))])
     listed = [ListValues(where=where, attribute="drug", each=1, uses=uses) for where in some]
-    yield Attempt("many lists", [("", one) for one in listed], (0, -1))
+    yield Attempt("many lists", [("", one) for one in listed])
+    summary = [("", Summary(uses=uses))]
+    told = [("", Summary(where=where, uses=uses)) for where in some]
+    yield Attempt("a summary", summary)
+    yield Attempt("many summaries", told)
+    yield Attempt("what only one states", summary, alone=True)
     half = [("", Count(where=where, uses=2)) for where in sets()[:TOO_MANY]]
     yield Attempt("more counts than the grant pays for", half)
     yield Attempt("those that it does not pay for", half, unpaid=True)
     yield Attempt("BROKEN: no cap", half, capped=False)
     yield Attempt("BROKEN: a tenth of noise", counts, part=0.1)
+    yield Attempt("BROKEN: summaries, a tenth of noise", told, part=0.1)
+    yield Attempt("BROKEN: no threshold for what only one states", [("", BareSummary(uses=uses))], alone=True)
 
 
-def vault_of(folder: Path, people: int) -> Vault:
-    """A vault of so many people, all alike."""
+def vault_of(folder: Path, people: int, text: str = "A rash.", last: str = "") -> Vault:
+    """A vault of so many people, all alike but for what the last one states as well.
+
+    A text of statements is read: by a rule, which repeats it.
+    """
     fields = dict.fromkeys((*HAS, "drug"), "category")
     known = dict.fromkeys(HAS, "yes") | {"drug": "sandalol"}
+    texts = [text] * (people - 1) + [f"{text}{last}"]
     vault = Vault.create(folder, epsilon=20, delta=DELTA, embedder="hashing", fields=fields)
-    vault.add_documents(Document(f"d{one}", f"person {one}", "A rash.", fields=known) for one in range(people))
+    vault.add_documents(Document(f"d{one}", f"person {one}", text, fields=known) for one, text in enumerate(texts))
+    if text != NOTE:
+        return vault
+    vault = Vault.open(folder, model=adapt_completer(FunctionModel(_repeated, name="rule", row_independent=True)))
+    vault.read()
     return vault
 
 
-def likelihood(statistic: Statistic, budget: Budget, place: int, value: float, people: int, part: float) -> float:
+def _repeated(prompt: str, _: int) -> str:
+    return f" {prompt.rsplit('Record:', 1)[-1].strip().splitlines()[0]}"
+
+
+def pair_of(folder: Path, attempt: Attempt, people: int) -> tuple[Vault, Vault]:
+    """The vault without the person, and the one with it."""
+    text = NOTE if isinstance(attempt.asked[0][1], Summary) else "A rash."
+    last = " The allergy is tansy." if attempt.alone else ""
+    return vault_of(folder / "without", people, text), vault_of(folder / "with", people + 1, text, last)
+
+
+def likelihood(statistic: Statistic, budget: Budget, of: str, value: float, people: int, part: float) -> float:
     """The logarithm of how much likelier a number is with the person than without, by the law of its noise: public."""
-    if isinstance(statistic, ListValues):
+    if isinstance(statistic, ValueCounts):
         size, values = choose_counts(statistic.price(budget), statistic.each)
-        gaussian, deviation = True, values.sigma if place == 0 else size.sigma
+        gaussian, deviation = True, size.sigma if of == "of" else values.sigma
     else:
         assert isinstance(statistic, Count | Share)
         histogram = statistic.histogram(budget)
@@ -149,16 +214,25 @@ def drawn(vault: Vault, attempt: Attempt, budget: Budget, people: int, seed: int
         paid += affords
         if affords == attempt.unpaid:
             continue
-        if attempt.unpaid:  # the likelihood of numbers so far from what is expected would hide a difference
-            total += sum(answer.table[place].value for place in attempt.figures) if answer.table else 0.0
-        elif answer.table:
+        held = counts_of(attempt, statistic, answer)
+        if attempt.alone:
+            total += ALONE in answer.released
+        elif attempt.unpaid:  # the likelihood of numbers so far from what is expected would hide a difference
+            total += sum(figure.value for figure in held)
+        elif held:
             total += sum(
-                likelihood(statistic, budget, place, answer.table[place].value, people, attempt.part)
-                for place in attempt.figures
+                likelihood(statistic, budget, figure.name, figure.value, people, attempt.part) for figure in held
             )
         elif len(attempt.asked) == 1:
             total = LEAST
     return total, paid
+
+
+def counts_of(attempt: Attempt, statistic: Statistic, answer: Answer) -> list[Figure]:
+    """The numbers of an answer in which the person is."""
+    if isinstance(statistic, ValueCounts):
+        return [figure for figure in answer.table if figure.kind == "count"]
+    return [answer.table[place] for place in attempt.figures if answer.table]
 
 
 def affordable(statistic: Statistic, budget: Budget) -> int:
@@ -200,12 +274,16 @@ def row(
     ]
 
 
-def listed_half(uses: int, grant: float) -> int:
-    """How many people's value is listed half of the time."""
-    _, values = choose_counts(
-        ListValues(attribute="drug", each=1, uses=uses).price(Budget(grant, DELTA, 0.5 * DELTA)), 1
-    )
-    return values.threshold
+def people_for(attempt: Attempt, budget: Budget, usual: int) -> int:
+    """How many people a vault has: for a list, so many that it is told half of the time; for summaries, nearly always.
+
+    What one person states alone is told or not, whatever the others state, so the usual number will do.
+    """
+    statistic = attempt.asked[0][1]
+    if attempt.alone or not isinstance(statistic, ValueCounts):
+        return usual
+    _, values = choose_counts(statistic.price(budget), statistic.each)
+    return values.threshold + (math.ceil(3 * values.sigma) if isinstance(statistic, Summary) else 0)
 
 
 def main() -> None:
@@ -222,9 +300,9 @@ def main() -> None:
     table = TableWriter(HEADINGS, given.csv)
     for grant in given.grant:
         for attempt in (one for one in attempts(given.uses) if not given.only or one.label in given.only):
-            people = listed_half(given.uses, grant) if "list" in attempt.label else given.people
+            people = people_for(attempt, Budget(grant, DELTA, 0.5 * DELTA), given.people)
             with tempfile.TemporaryDirectory() as folder:
-                pair = vault_of(Path(folder) / "without", people), vault_of(Path(folder) / "with", people + 1)
+                pair = pair_of(Path(folder), attempt, people)
                 table.write(row(pair, attempt, grant, people, given.draws, given.seed, Path(folder) / "history.jsonl"))
     print(f"\n{given.draws} draws of each vault, delta {DELTA:g}, {given.people} people, seed {given.seed}")
 
