@@ -7,7 +7,7 @@ titles. The questions are about all viewers, or about those with one film. A que
 from its text on. Nothing is paid, and noise is seeded where it is ours.
 
 set          all viewers, or those with one film that 40 or more name
-each         the number of a viewer's films that count: the first ones in the alphabet
+each         the number of a viewer's films that count: a sample of each
 discreet     the question in words: its rules, the set by a phrase, the noise, the threshold
 truth        a table of the truth under the mechanism of discreet: the difference is what phrases lose
 OpenDP       noisy counts of all titles, which are taken to be public: one vector of the same distance, no threshold
@@ -36,6 +36,7 @@ from benchmarks.writing import TableWriter, add_csv_option
 
 from discreet.algorithms.statistics.list_values import ListValues
 from discreet.algorithms.statistics.noisy_cells import choose_counts
+from discreet.algorithms.statistics.value_counts import sample
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.retrieval.documents import Document
@@ -85,6 +86,10 @@ def _inside(data: Data, film: str) -> list[Unit]:
     return [unit for unit in data.units if not film or film in unit]
 
 
+def _sampled(data: Data, film: str, each: int) -> list[Unit]:
+    return [frozenset(sample(tuple(unit), each, b"%016d" % n)) for n, unit in enumerate(_inside(data, film))]
+
+
 def by_discreet(vault: Vault, given: dict[str, Any], seed: int, asked: Asked) -> Listed:
     """The list of `discreet ask`."""
     statistic = statistic_for(vault, asked, "list", given)  # type: ignore[arg-type]
@@ -99,12 +104,12 @@ def by_table(data: Data, given: dict[str, Any], seed: int, asked: Asked) -> List
     """The list of the truth under the same mechanism."""
     price = ListValues(attribute="films", **given).price(STREAM if "uses" in given else ALONE)
     _, values = choose_counts(price, given["each"])
-    return _top(values.draw(_inside(data, asked.film), InsecureSeededNoise(seed)))
+    return _top(values.draw(_sampled(data, asked.film, given["each"]), InsecureSeededNoise(seed)))
 
 
 def by_opendp(titles: Sequence[str], data: Data, given: dict[str, Any], _: int, asked: Asked) -> Listed:
     """The films of the largest noisy counts of OpenDP, of all titles. Its noise is not seeded."""
-    counts = Counter(one for unit in _inside(data, asked.film) for one in sorted(unit)[: given["each"]])
+    counts = Counter(one for unit in _sampled(data, asked.film, given["each"]) for one in unit)
     noisy = _opendp_noise(given["each"], given.get("epsilon"))([counts[title] for title in titles])
     return _top(dict(zip(titles, noisy, strict=True)))
 

@@ -20,9 +20,11 @@ def test_all_wordings_list_what_all_name(about: str, tmp_path: Path) -> None:
         assert listed == by_table(DATA, PLENTY | {"each": 6}, seed, asked) == dict.fromkeys(FILMS[-3:], 60)
 
 
-def test_films_beyond_the_number_that_counts_are_not_listed() -> None:
+def test_each_viewer_counts_for_as_many_films_as_count() -> None:
     asked = Asked("", "", Counter(film for unit in DATA.units for film in unit))
-    assert list(by_table(DATA, PLENTY | {"each": 1}, 0, asked)) == ["Film J"]
+    found = by_table(DATA, PLENTY | {"each": 1}, 0, asked)
+    assert sorted(found) == list(FILMS[-3:])
+    assert sum(found.values()) == 60
 
 
 def test_row_has_recall_and_precision() -> None:

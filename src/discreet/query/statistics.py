@@ -53,6 +53,13 @@ _TWO = re.compile(
 """In German, French or Spanish, two things of which one does not hold: no sentence of a text says both so."""
 
 
+_TWO_ENGLISH = re.compile(
+    r"^(?P<holds>.+?) (?:(?:but|and|or) (?:not|no|without|never) |without )(?P<denied>.+)$", re.IGNORECASE
+)
+_DENIED_FIRST = re.compile(r"^neither\b|\bnor\b|^(?:not|no|without) .+ but\b", re.IGNORECASE)
+_SECOND = re.compile(r"\b(?:but|or|nor)\b", re.IGNORECASE)
+
+
 def statistic_asked(
     question: str, settings: VaultConfig, language: str = "en", schema: AttributeSchema | None = None
 ) -> Request | None:
@@ -96,8 +103,9 @@ def build_statistic(
                 f"Texts do not say '{part}' in these words. Leave out the number, the date or the 'by ...', and "
                 "test a declared field: --where 'age>=60'.",
             )
-    if request.language:
-        _refuse_two(request)
+    if request.language == "":
+        request = _as_set_and_condition(request)
+    _refuse_two(request)
     if request.statistic == "range":
         request = replace(request, statistic="quartiles")
     kind, own = _BUILD[request.kind](request, settings)
@@ -144,17 +152,34 @@ def check_known(algorithm: Algorithm, settings: VaultConfig, *, read: bool) -> N
             )
 
 
+def _as_set_and_condition(request: Request) -> Request:
+    """Return the count of "fever but not chills" as that of the units with fever that have no chills."""
+    two = _TWO_ENGLISH.match(request.condition)
+    if request.kind != "count" or request.population or request.negated or two is None:
+        return request
+    return replace(request, population=two["holds"], condition=two["denied"], negated=True)
+
+
 def _refuse_two(request: Request) -> None:
     """Refuse a phrase with two things of which one is denied: only its first denial would count."""
     for part in (request.population, request.condition, *request.groups):
-        if _TWO.search(part):
-            raise CannotAnswer(
-                request.kind,
-                f"'{part}' is two things, and one of them does not hold. Name the one as the set, and the other as the "
-                "condition: 'Wie viele Patienten mit Fieber haben keinen Husten?', 'Combien de patients avec de la "
-                "fièvre n'ont pas de toux ?', '¿Cuántos pacientes con fiebre no tienen tos?'",
-            )
+        if _TWO.search(part) if request.language else _denies_a_part(part, request):
+            raise CannotAnswer(request.kind, _TWO_THINGS.format(part=part) + _NAME_BOTH[bool(request.language)])
 
+
+def _denies_a_part(part: str, request: Request) -> bool:
+    denied = request.negated and part == request.condition and _SECOND.search(part)
+    return bool(_TWO_ENGLISH.match(part) or _DENIED_FIRST.search(part) or denied)
+
+
+_TWO_THINGS = (
+    "'{part}' is two things, and one of them does not hold. Name the one as the set, and the other as the condition: "
+)
+_NAME_BOTH = {
+    False: "'How many patients with fever have no chills?'",
+    True: "'Wie viele Patienten mit Fieber haben keinen Husten?', 'Combien de patients avec de la fièvre n'ont pas de "
+    "toux ?', '¿Cuántos pacientes con fiebre no tienen tos?'",
+}
 
 Built = tuple[type[Statistic], dict[str, Any]]
 """A statistic, and the parameters that follow from the question."""

@@ -7,6 +7,7 @@ has at most `each` values: one unit changes as many counts by one, a distance of
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import ClassVar
 
 from discreet.algorithms.common.algorithm import Query
@@ -32,7 +33,7 @@ class ValueCounts(Statistic):
     """Parameters: those of `Statistic`, and two more.
 
     Attributes:
-        each: the number of values of a unit that count (K): the first ones in alphabetical order.
+        each: the number of values of a unit that count (K). Of more, a sample counts that depends on the unit alone.
         most: the number of values that are shown, those of most units first; 0 for ten.
     """
 
@@ -60,7 +61,7 @@ class ValueCounts(Statistic):
         size, values = choose_counts(self.price(account.budget), self.each)
         able, paid = self.admit(corpus, account)
         nothing: tuple[str, ...] = ()
-        brought = able.read(lambda member: self.values(member.value), otherwise=nothing)
+        brought = able.read(lambda member: sample(self.values(member.value), self.each, member.key), otherwise=nothing)
         of = paid.release(size, brought.map(lambda own: 0 if own else OUTSIDE))[0]
         found = paid.release(values, brought)
         order = sorted(found, key=lambda value: (-found[value], value))[: self.most or USUAL_MOST]
@@ -85,3 +86,18 @@ class ValueCounts(Statistic):
             both = Counted((count, of), (sigma, size.sigma))
             table += [both.figure(value, "count", Reckon([0])), both.figure(value, "share", Reckon([0], [1]))]
         return [*table, Counted((of,), (size.sigma,)).figure("of", "count", Reckon([0]))]
+
+
+def sample(values: Sequence[str], size: int, key: bytes) -> tuple[str, ...]:
+    """Return at most `size` of a unit's values, in an order that looks random.
+
+    The first ones of the alphabet would never show a value with a late letter. The order depends on the unit alone, and
+    differs between units.
+
+    Args:
+        values: the values.
+        size: how many of them count.
+        key: the key of the unit, of 16 bytes.
+    """
+    named = {value: value.encode(errors="surrogatepass") for value in values}
+    return tuple(sorted(named, key=lambda value: blake2b(named[value], key=key).digest())[:size])
