@@ -23,6 +23,7 @@ from discreet.algorithms.common.consensus_release import (
 )
 from discreet.algorithms.common.ensemble import RoundBudget, VoterEnsemble
 from discreet.algorithms.common.grounded_votes import is_about, vote
+from discreet.algorithms.common.passage_config import PassageConfig
 from discreet.algorithms.common.read_votes import Answers, look_up_statements, stated_answers
 from discreet.algorithms.dp_ksa import DPKSA
 from discreet.algorithms.dp_sparse_vote_rag import DPSparseVoteRAG
@@ -53,8 +54,8 @@ _ABSENT, _ABSTAINS = "", -1
 
 
 @dataclass(frozen=True, kw_only=True)
-class Consensus(VoterEnsemble):
-    """Parameters: those of `VoterEnsemble`, and more.
+class Consensus(PassageConfig, VoterEnsemble):
+    """Parameters: those of `VoterEnsemble` and `PassageConfig`, and more.
 
     Attributes:
         choices: the public answers to choose among. If empty, the candidates are the answers of the voters.

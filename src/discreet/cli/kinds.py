@@ -16,7 +16,8 @@ from discreet.query.statistics import KINDS, build_statistic, check_known, stati
 from discreet.query.words import unit_word
 from discreet.vault import Vault
 
-NEED_A_MODEL = {"readings", "inner", "prefix", "fallback", "units_per_voter", "document_tokens", "max_tokens"}
+_HOW_IT_READS = {"units_per_voter", "document_tokens", "passage_tokens", "max_tokens"}
+NEED_A_MODEL = {"readings", "inner", "prefix", "fallback"} | _HOW_IT_READS
 """Parameters that say how the model reads, or whether it does."""
 FACT = "fact"
 """The kind of a question that voters answer."""

@@ -1,6 +1,6 @@
 """Voters: one sealed prompt for each, and the public prompt, in one batch that is continued by the same tokens."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from discreet.errors import EngineFailed, PrivateValueError
 from discreet.generation.answers import decode_or_empty, write_answers
@@ -32,6 +32,7 @@ class VoterBatch:
         units_per_voter: int = 1,
         document_tokens: int = 0,
         public: str = "",
+        read: Callable[[str], Sequence[int]] | None = None,
     ) -> None:
         """Lay out the prompts.
 
@@ -44,6 +45,8 @@ class VoterBatch:
             units_per_voter: the most texts of a share, public.
             document_tokens: public number of tokens for each text; `DOCUMENT_TOKENS` if 0.
             public: the text of the public prompt in place of a document: released before, or empty.
+            read: returns the tokens of one text, of which the first `document_tokens` are kept. It must depend on
+                public values and on this text alone. The model's tokenizer if None.
         """
         tokens = (document_tokens or DOCUMENT_TOKENS) * units_per_voter
         laid_out = layout(model, question, prefix=prefix, document_tokens=tokens, max_tokens=max_tokens)
@@ -51,7 +54,7 @@ class VoterBatch:
         prompts: list[Prompt] = []
 
         def lay_out(shares: Sequence[tuple[str, ...]]) -> list[tuple[int, tuple[str, ...]]]:
-            prompts.extend(_prompt(model, laid_out, texts, units_per_voter, alone) for texts in shares)
+            prompts.extend(_prompt(read or model.encode, laid_out, texts, units_per_voter, alone) for texts in shares)
             return list(enumerate(shares))
 
         self.__rows = documents.map_batch(lay_out)
@@ -145,12 +148,14 @@ class VoterBatch:
         raise TypeError("A VoterBatch holds private values and cannot be pickled.")
 
 
-def _prompt(model: LanguageModel, laid_out: Layout, texts: Sequence[str], units: int, alone: Prompt) -> Prompt:
+def _prompt(
+    read: Callable[[str], Sequence[int]], laid_out: Layout, texts: Sequence[str], units: int, alone: Prompt
+) -> Prompt:
     if not texts:
         return alone
     try:
         each = laid_out.document_tokens // units
-        tokens = [token for text in texts for token in model.encode(text)[:each]]
+        tokens = [token for text in texts for token in read(text)[:each]]
         return laid_out.prompt(tokens)
     except Exception:
         # An error of the tokenizer must not show: it would depend on the document.

@@ -1,5 +1,6 @@
 """The configuration of voters, for all answers by voters, private or not."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from discreet.errors import UsageError
@@ -46,13 +47,22 @@ class VoterConfig:
         """Return the question that voters read."""
         return question
 
+    @property
+    def text_tokens(self) -> int:
+        """The public number of tokens for a unit's passage."""
+        return self.document_tokens or DOCUMENT_TOKENS
+
+    def reader(self, question: str, model: LanguageModel) -> Callable[[str], Sequence[int]]:
+        """Return a function from the text of a passage to its tokens; voters read the first `text_tokens` of them."""
+        return model.encode
+
     def check_fits(self, question: str, model: LanguageModel) -> None:
         """Refuse a question that does not fit into the model's context, before anything is paid.
 
         Raises:
             UsageError: if the question, the answer or the documents may be too long.
         """
-        tokens = (self.document_tokens or DOCUMENT_TOKENS) * self.units_per_voter
+        tokens = self.text_tokens * self.units_per_voter
         asked = self.asked(question)
         layout(model, asked, prefix=self.prefix, document_tokens=tokens, max_tokens=self.max_tokens)
 
@@ -74,8 +84,9 @@ class VoterConfig:
             units_per_voter=self.units_per_voter,
             prefix=self.prefix,
             max_tokens=self.max_tokens,
-            document_tokens=self.document_tokens,
+            document_tokens=self.text_tokens,
             public=public,
+            read=self.reader(self.asked(question), model),
         )
 
 

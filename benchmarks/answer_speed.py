@@ -1,0 +1,134 @@
+"""How fast one answer is, and how often it is right, with shorter passages, fewer rows and shorter answers, in one run.
+
+    .venv/bin/python -m benchmarks.answer_speed VAULT QUESTIONS [--limit 20] [--seeds 3] [--timed 3] [--passage 64]
+        [--rows 64] [--tokens 20]
+
+The first table has the accuracy of simulated answers with seeded noise: today's default (`murag-ada`, at the price that
+follows from the vault's grant), and the faster settings. A difference is one of the same questions. Rows with equal
+tokens are computed once. The second table has answers in which every row is computed, one after the other for each
+question: medians of seconds of processor time, and of the tokens that were fed; the peak of memory until then, of the
+fast settings first. Plain RAG is the non-private baseline. All is in one warm process.
+"""
+
+import argparse
+import resource
+import statistics
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.models import add_model_option, open_vault
+from benchmarks.writing import TableWriter, add_csv_option, name_part
+
+from discreet.algorithms.common.algorithm import Algorithm
+from discreet.evaluation.caching_model import CachingModel
+from discreet.evaluation.datasets import Question, read_questions
+from discreet.evaluation.experiment import run_answers
+from discreet.evaluation.metrics import mean_and_margin
+from discreet.generation.answers import Written, write_answers
+from discreet.generation.model import Decoding, Prompt
+from discreet.generation.wrapping import WrappedModel
+from discreet.privacy.noise import InsecureSeededNoise
+from discreet.registry import RAG, Consensus, MuRAGAda
+from discreet.vault import Vault
+
+ACCURACY = ("setting", "answers", "right", "released", "right, less the default's")
+SECONDS = ("setting", "answers", "seconds", "default's / these", "these / plain RAG's", "tokens fed", "peak GiB")
+DEFAULT, RAG_NAME = "default", "plain RAG"
+
+
+class CountingModel(WrappedModel):
+    """A model that counts the tokens that it is fed: those of prompts, and those of answers."""
+
+    fed = 0
+
+    def start(self, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int) -> Decoding:
+        """Begin a batch, and count the tokens of its prompts."""
+        self.fed += len(shared) + sum(len(prompt.tokens) for prompt in prompts)
+        return self._model.start(shared, prompts, max_tokens)
+
+    def answers(
+        self, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int, *, all_steps: bool = True
+    ) -> list[Written]:
+        """Write answers, and count the tokens of prompts and of all steps but the last."""
+        self.fed += len(shared) + sum(len(prompt.tokens) + max_tokens - 1 for prompt in prompts)
+        return write_answers(self._model, shared, prompts, max_tokens, all_steps=all_steps)
+
+
+def settings(given: argparse.Namespace) -> dict[str, Algorithm]:
+    """The default and the faster settings: each of them has one change more than the one before."""
+    window = Consensus(passage_tokens=given.passage)
+    short = Consensus(passage_tokens=given.passage, max_tokens=given.tokens)
+    made: dict[str, Algorithm] = {
+        DEFAULT: MuRAGAda(),
+        f"passages of {given.passage}": MuRAGAda(inner=window),
+        f"and at most {given.rows} rows": MuRAGAda(inner=window, rows=given.rows),
+        f"and answers of {given.tokens}": MuRAGAda(inner=short, rows=given.rows),
+    }
+    return {name: made[name] for place, name in enumerate(made) if place in given.settings}
+
+
+def accuracy(vault: Vault, questions: list[Question], given: argparse.Namespace) -> None:
+    """Print the accuracy of each setting, and its difference from the default's."""
+    table, model = TableWriter(ACCURACY, given.csv), CachingModel(vault.model)
+    before: list[list[float]] = []
+    for name, algorithm in settings(given).items():
+        groups = run_answers(vault, questions, [algorithm], given.seeds, model=model)[algorithm]
+        right = [[float(one.correct) for one in group] for group in groups]
+        before = before or right
+        released = statistics.fmean(one.released for group in groups for one in group)
+        less = [[a - b for a, b in zip(now, then, strict=True)] for now, then in zip(right, before, strict=True)]
+        shown = ["{:.2f} ± {:.2f}".format(*mean_and_margin(each)) for each in (right, less)]
+        table.write([name, str(sum(map(len, right))), shown[0], f"{released:.2f}", shown[1] if name != DEFAULT else ""])
+
+
+def seconds(vault: Vault, questions: list[Question], given: argparse.Namespace) -> None:
+    """Print processor time, tokens and memory of each setting, and of plain RAG."""
+    table, model = TableWriter(SECONDS, name_part(given.csv, "seconds")), CountingModel(vault.model)
+    timed = {RAG_NAME: RAG(), **dict(reversed(settings(given).items()))}
+    vault.simulate(questions[0].question, RAG(), model=model)  # warm up
+    taken: dict[str, list[float]] = {name: [] for name in timed}
+    fed: dict[str, list[int]] = {name: [] for name in timed}
+    peak: dict[str, float] = {}
+    for number, question in enumerate(questions):
+        for name, algorithm in timed.items():
+            before, begun = model.fed, time.process_time()
+            vault.simulate(question.question, algorithm, noise=InsecureSeededNoise(number), model=model)
+            taken[name].append(time.process_time() - begun)
+            fed[name].append(model.fed - before)
+            peak.setdefault(name, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
+    for name in (RAG_NAME, *settings(given)):
+        faster = [then / now for then, now in zip(taken[DEFAULT], taken[name], strict=True)]
+        slower = [now / plain for now, plain in zip(taken[name], taken[RAG_NAME], strict=True)]
+        cells = [statistics.median(one) for one in (taken[name], faster, slower)]
+        shown = [f"{cells[0]:.1f}", f"{cells[1]:.1f}", f"{cells[2]:.1f}"]
+        table.write([name, str(len(questions)), *shown, f"{statistics.median(fed[name]):,.0f}", f"{peak[name]:.2f}"])
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("vault", type=Path)
+    parser.add_argument("questions", type=Path)
+    parser.add_argument("--limit", type=int, default=20)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--timed", type=int, default=3, help="questions whose every row is computed; 0 for none")
+    parser.add_argument("--passage", type=int, default=64)
+    parser.add_argument("--rows", type=int, default=64)
+    parser.add_argument("--tokens", type=int, default=20)
+    parser.add_argument(
+        "--settings", type=int, nargs="+", default=[0, 1, 2, 3], help="which settings; 0 is the default"
+    )
+    add_model_option(parser)
+    add_csv_option(parser)
+    given = parser.parse_args()
+    vault = open_vault(given.vault, given.model)
+    if given.limit:
+        accuracy(vault, read_questions(given.questions, given.limit), given)
+    if given.timed:
+        print()
+        seconds(vault, read_questions(given.questions, given.timed), given)
+
+
+if __name__ == "__main__":
+    main()
