@@ -1,100 +1,104 @@
-"""The window of a record that fits a question: a function of both, and of nothing else."""
+"""The window of a record that fits a question: it depends on the question and on this one record."""
+
+from collections.abc import Callable, Sequence
+from itertools import product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.algorithms.text.fitting_window import fitting_window, last_fitting
+from discreet.algorithms.common.passage_config import PassageConfig
+from discreet.algorithms.text.fitting_window import fitting_window
+from discreet.algorithms.text.keywords import keywords
 from discreet.errors import UsageError
 from discreet.generation.toy import ToyModel
-from discreet.generation.voters import VoterBatch
 from discreet.privacy.partition import REPLACE_ONE
 from discreet.privacy.private import Private, unseal
 from discreet.registry import Consensus
+from discreet.retrieval.documents import Passage
 
-QUESTION = "What is the treatment for Winter Hand?"
-FILLER = "Nothing else was found . "
-RECORD = FILLER * 8 + "Winter Hand calls for a treatment : ginger gloves . " + FILLER * 8
-MODEL = ToyModel([*RECORD.split(), *QUESTION.split()])
-
-
-def window(text: str, tokens: int) -> str:
-    return MODEL.decode(list(fitting_window(MODEL.encode, QUESTION, text, tokens)))
+QUESTION = "What helps against numb thumbs?"
+Windows = Callable[[Sequence[str]], list[str]]
 
 
-def test_window_holds_the_words_of_the_question_and_what_follows() -> None:
-    assert "ginger gloves" in window(RECORD, 12)
-    assert len(fitting_window(MODEL.encode, QUESTION, RECORD, 12)) == 12
+def window(text: str, question: str = QUESTION, tokens: int = 4) -> str:
+    model = ToyModel(size=100_000)
+    return model.decode(fitting_window(model.encode, question, text, tokens)).strip()
 
 
-def test_short_text_is_read_whole() -> None:
-    assert list(fitting_window(MODEL.encode, QUESTION, "ginger gloves", 12)) == MODEL.encode("ginger gloves")
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("cold tea", "cold tea"),  # all of a short record
+        ("a b numb thumbs c d e f g", "numb thumbs c d"),  # what follows the words of the question
+        ("numb thumbs x y z numb thumb cold tea w v", "numb thumb cold tea"),  # the last of several
+        ("numb thumbs a b c d e numb f g h", "numb thumbs a b"),  # both words, and not one
+        ("a b c d e f g h", "e f g h"),  # the end, if nothing fits
+        ("a b c d e f numb thumbs", "e f numb thumbs"),
+        (" \n ", ""),
+        ("", ""),
+    ],
+)
+def test_window_begins_at_words_of_the_question(text: str, found: str) -> None:
+    assert window(text) == found
 
 
-def test_end_is_read_where_no_word_fits() -> None:
-    text = FILLER * 9 + "ginger gloves"
-    assert window(text, 6).split()[-2:] == ["ginger", "gloves"]
+def test_text_of_spaces_with_many_tokens_keeps_its_end() -> None:
+    assert list(fitting_window(lambda text: range(len(text)), QUESTION, " " * 9, 4)) == [5, 6, 7, 8]
 
 
-@given(st.lists(st.frozensets(st.sampled_from("abc"), max_size=3), min_size=1, max_size=12), st.integers(1, 12))
-def test_last_window_with_nearly_the_most_words(found: list[frozenset[str]], length: int) -> None:
-    length = min(length, len(found))
-    fits = [len(frozenset().union(*found[start : start + length])) for start in range(len(found) - length + 1)]
-    start = last_fitting(found, length)
-    assert 5 * fits[start] >= 4 * max(fits)
-    assert all(5 * fit < 4 * max(fits) for fit in fits[start + 1 :])
+@given(st.text(max_size=200), st.text(max_size=50), st.integers(1, 40))
+def test_window_has_at_most_its_public_length(text: str, question: str, tokens: int) -> None:
+    encoded = list(text.encode())
+    found = list(fitting_window(lambda part: list(part.encode()), question, text, tokens))
+    assert len(found) == min(tokens, len(encoded)) or (len(found) < tokens and bool(text.split()))
 
 
-@given(st.text(max_size=200), st.integers(1, 40))
-def test_any_text_has_a_window_of_at_most_so_many_tokens(text: str, tokens: int) -> None:
-    assert len(fitting_window(MODEL.encode, QUESTION, text, tokens)) <= tokens
+def own_windows(texts: Sequence[str]) -> list[str]:
+    return [window(text) for text in texts]
 
 
-def test_window_of_a_voter_does_not_depend_on_other_voters() -> None:
-    """Sensitivity is as before: replacing one record changes the row of its own voter alone."""
-
-    def rows(texts: list[str]) -> list[str]:
-        algorithm = Consensus(passage_tokens=12, max_tokens=4)
-        shares: Private[tuple[str, ...]] = Private([(text,) for text in texts], REPLACE_ONE)
-        voters = VoterBatch(
-            ToyModel(RECORD.split(), default="treatment"),
-            QUESTION,
-            shares,
-            max_tokens=4,
-            document_tokens=12,
-            read=algorithm.reader(QUESTION, MODEL),
-        )
-        return unseal(voters.answers()[0], list)
-
-    texts = [RECORD, FILLER + "say: gloves . " + FILLER * 9, FILLER * 3]
-    before = rows(texts)
-    for place in range(3):
-        after = rows([RECORD * 2 if row == place else text for row, text in enumerate(texts)])
-        assert [one for row, one in enumerate(after) if row != place] == [
-            one for row, one in enumerate(before) if row != place
-        ]
+def windows_by_rarity(texts: Sequence[str]) -> list[str]:
+    """The broken twin: only the rarest word of the question among the records that were found counts."""
+    asked = keywords(QUESTION)
+    number = {word: sum(word in keywords(text) for text in texts) for word in sorted(asked)}
+    rarest = min((word for word in number if number[word]), key=lambda word: number[word], default="")
+    return [window(text, rarest) for text in texts]
 
 
-def weighted_by_all(texts: list[str], tokens: int) -> list[list[int]]:
-    """A broken twin: the words of the question that fewest records have lead each window."""
-    asked = {"winter", "treatment"}
-    counts = {word: sum(word in text.lower() for text in texts) for word in asked}
-    rare = min(sorted(asked), key=lambda word: counts[word] or len(texts))
-    return [list(fitting_window(MODEL.encode, rare, text, tokens)) for text in texts]
+def others_moved(windows: Windows) -> bool:
+    """Whether the exchange of one of three records moves the window of another one."""
+    kinds = ("numb a b c d e thumbs f g h", "thumbs a b c d e", "numb a b c d e", "helps a numb thumbs b c d e")
+    for texts in product(kinds, repeat=3):
+        before = windows(texts)
+        for place, other in product(range(3), kinds):
+            after = windows([other if row == place else text for row, text in enumerate(texts)])
+            if any(after[row] != before[row] for row in range(3) if row != place):
+                return True
+    return False
 
 
-def test_twin_with_weights_of_all_records_moves_windows_of_others() -> None:
-    own = FILLER * 3 + "Winter " + FILLER * 5 + "treatment " + FILLER * 5
-    others = [FILLER + "treatment", FILLER]
-    joined = weighted_by_all([own, *others, "Winter", "Winter Hand"], 6)[0]
-    assert joined != weighted_by_all([own, *others, FILLER, "Hand"], 6)[0]
+def test_no_record_moves_the_window_of_another_and_the_twin_is_caught() -> None:
+    assert not others_moved(own_windows)
+    assert others_moved(windows_by_rarity)
 
 
-def test_wrong_parameters_are_refused() -> None:
-    with pytest.raises(UsageError, match="Try 64"):
-        Consensus(passage_tokens=-1)
-    with pytest.raises(UsageError, match="Leave out one"):
-        Consensus(passage_tokens=64, document_tokens=100)
-    assert Consensus(passage_tokens=64).text_tokens == 64
-    assert Consensus(document_tokens=100).text_tokens == 100
-    assert Consensus().text_tokens == 160
+def answers(texts: Sequence[str], consensus: PassageConfig) -> list[str]:
+    rows: Private[tuple[Passage, ...]] = Private(
+        [(Passage(f"u{row}", text),) for row, text in enumerate(texts)], REPLACE_ONE
+    )
+    return unseal(consensus.start_voters(QUESTION, rows, ToyModel(size=100_000)).answers()[0], list)
+
+
+def test_voters_read_the_window_and_each_answer_depends_on_its_own_record() -> None:
+    long, other = f"{'word ' * 200} numb thumbs say: tea .", f"{'thumbs ' * 300} say: ice ."
+    assert answers([long, "say: salt ."], Consensus()) == [" nothing known", " salt"]
+    windowed = Consensus(passage_tokens=8)
+    assert answers([long, "say: salt ."], windowed) == [" tea", " salt"]
+    assert answers([long, other], windowed)[0] == " tea"
+
+
+@pytest.mark.parametrize(("given_tokens", "document_tokens"), [(-1, 0), (64, 64)])
+def test_lengths_that_contradict_each_other_are_refused(given_tokens: int, document_tokens: int) -> None:
+    with pytest.raises(UsageError, match="passage_tokens"):
+        Consensus(passage_tokens=given_tokens, document_tokens=document_tokens)

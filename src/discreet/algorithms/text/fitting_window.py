@@ -36,6 +36,8 @@ def fitting_window(encode: Encode, question: str, text: str, tokens: int) -> Seq
     if len(encoded) <= tokens:
         return encoded
     words, asked = text.split(), _stems(question)
+    if not words:  # a text of spaces
+        return encoded[-tokens:]
     last = len(words) - max(1, tokens * len(words) // len(encoded))
     start = last_fitting([_stems(word) & asked for word in words], len(words) - last)
     return encoded[-tokens:] if start == last else encode(" ".join(words[start:]))[:tokens]
