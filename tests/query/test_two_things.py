@@ -21,7 +21,7 @@ def built(question: str) -> object:
         "How many patients have fever but not chills?",
         "How many patients have fever but no chills?",
         "How many patients have fever and no chills?",
-        "How many patients have fever without chills?",
+        "How many patients have fever and without chills?",
         "How many patients with fever have no chills?",
     ],
 )
@@ -38,6 +38,9 @@ def test_count_of_one_without_the_other(question: str) -> None:
         "How many patients with Marsh Fever have fever but not chills?",
         "How many patients have no fever but chills?",
         "How many patients have neither fever nor chills?",
+        "How many patients have fever or no chills?",
+        "How many patients have fever but not chills or cough?",
+        "How many patients have fever and cough but not chills?",
     ],
 )
 def test_other_denials_are_refused(question: str) -> None:
@@ -53,3 +56,16 @@ def test_one_denial_is_no_two_things(question: str) -> None:
     request = request_of(question, "patient")
     if request is not None:
         assert isinstance(build_statistic(request, SETTINGS, {}), Count)
+
+
+@pytest.mark.parametrize(
+    ("question", "population", "condition"),
+    [
+        ("How many patients have migraine without aura?", "", "migraine without aura"),
+        ("How many patients with migraine without aura have nausea?", "migraine without aura", "nausea"),
+    ],
+)
+def test_one_thing_that_a_text_says_with_without_is_kept(question: str, population: str, condition: str) -> None:
+    count = built(question)
+    assert isinstance(count, Count)
+    assert (count.population, count.condition, count.negated) == (population, condition, False)

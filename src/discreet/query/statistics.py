@@ -52,12 +52,11 @@ _TWO = re.compile(
 )
 """In German, French or Spanish, two things of which one does not hold: no sentence of a text says both so."""
 
-
-_TWO_ENGLISH = re.compile(
-    r"^(?P<holds>.+?) (?:(?:but|and|or) (?:not|no|without|never) |without )(?P<denied>.+)$", re.IGNORECASE
-)
-_DENIED_FIRST = re.compile(r"^neither\b|\bnor\b|^(?:not|no|without) .+ but\b", re.IGNORECASE)
+_HOLDS_AND_NOT = re.compile(r"^(?P<holds>.+?) (?:but|and) (?:not|no|without|never) (?P<denied>.+)$", re.IGNORECASE)
+"""In English, two things of which the second does not hold. "Migraine without aura" is one thing, as a text says it."""
+_DENIED = re.compile(r"^neither\b|\bnor\b|^(?:not|no|without) .+ but\b|\bor (?:not|no|without|never)\b", re.IGNORECASE)
 _SECOND = re.compile(r"\b(?:but|or|nor)\b", re.IGNORECASE)
+_MORE = re.compile(r"\b(?:and|but|or|nor)\b", re.IGNORECASE)
 
 
 def statistic_asked(
@@ -154,8 +153,10 @@ def check_known(algorithm: Algorithm, settings: VaultConfig, *, read: bool) -> N
 
 def _as_set_and_condition(request: Request) -> Request:
     """Return the count of "fever but not chills" as that of the units with fever that have no chills."""
-    two = _TWO_ENGLISH.match(request.condition)
-    if request.kind != "count" or request.population or request.negated or two is None:
+    two = _HOLDS_AND_NOT.match(request.condition)
+    if two is None or request.kind != "count" or request.population or request.negated:
+        return request
+    if _MORE.search(two["holds"]) or _MORE.search(two["denied"]):  # three things: `_refuse_two` refuses them
         return request
     return replace(request, population=two["holds"], condition=two["denied"], negated=True)
 
@@ -169,7 +170,7 @@ def _refuse_two(request: Request) -> None:
 
 def _denies_a_part(part: str, request: Request) -> bool:
     denied = request.negated and part == request.condition and _SECOND.search(part)
-    return bool(_TWO_ENGLISH.match(part) or _DENIED_FIRST.search(part) or denied)
+    return bool(_HOLDS_AND_NOT.match(part) or _DENIED.search(part) or denied)
 
 
 _TWO_THINGS = (
