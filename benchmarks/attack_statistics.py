@@ -69,8 +69,9 @@ WORDINGS = (
 HAS = "rash fever cough ache chill itch cramp faint limp sneeze".split()
 HAS_NOT = "gout mumps palsy scurvy rickets".split()
 NOTE = "The symptoms are rash, fever, cough, ache, chill, itch, cramp. The drug is sandalol."
+FEWER = NOTE.replace(", cramp", "")
 ALONE = "allergy: tansy"
-"""What the person alone states: the first statement in the alphabet, so that it is among those that count."""
+"""What the person alone states, beside `FEWER`: it makes eight statements, so all of them count."""
 TOO_MANY = 30
 LEAST = -1e9
 HEADINGS = ["attack", "grant", "asked", "paid", "area", "optimal", "most area", "advantage", "most", "shown"]
@@ -162,7 +163,7 @@ def vault_of(folder: Path, people: int, text: str = "A rash.", last: str = "") -
     texts = [text] * (people - 1) + [f"{text}{last}"]
     vault = Vault.create(folder, epsilon=20, delta=DELTA, embedder="hashing", fields=fields)
     vault.add_documents(Document(f"d{one}", f"person {one}", text, fields=known) for one, text in enumerate(texts))
-    if text != NOTE:
+    if text not in (NOTE, FEWER):
         return vault
     vault = Vault.open(folder, model=adapt_completer(FunctionModel(_repeated, name="rule", row_independent=True)))
     vault.read()
@@ -175,7 +176,8 @@ def _repeated(prompt: str, _: int) -> str:
 
 def pair_of(folder: Path, attempt: Attempt, people: int) -> tuple[Vault, Vault]:
     """The vault without the person, and the one with it."""
-    text = NOTE if isinstance(attempt.asked[0][1], Summary) else "A rash."
+    stated = FEWER if attempt.alone else NOTE
+    text = stated if isinstance(attempt.asked[0][1], Summary) else "A rash."
     last = " The allergy is tansy." if attempt.alone else ""
     return vault_of(folder / "without", people, text), vault_of(folder / "with", people + 1, text, last)
 

@@ -1,10 +1,10 @@
 """A vault: a folder with documents about individuals, and a ledger of the privacy loss of every release."""
 
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self, Unpack
+from typing import Any, Self
 
 from discreet.algorithms.common.algorithm import Algorithm
 from discreet.algorithms.common.answer import Answer
@@ -19,7 +19,6 @@ from discreet.errors import UsageError
 from discreet.export.vectors import Export, Exported, export_vectors
 from discreet.generation.model import LanguageModel
 from discreet.ledger.opening import open_ledger
-from discreet.planning.empty_mark import no_longer_empty
 from discreet.planning.prices import FAILURE_SHARE
 from discreet.privacy.filter import Receipt
 from discreet.privacy.ledger import UnitLedger
@@ -34,9 +33,6 @@ from discreet.query.proposals import check_hears
 from discreet.query.recall import widen_answer
 from discreet.query.statistics import build_statistic, statistic_asked
 from discreet.query.threshold_tuning import Tuning, release_threshold
-from discreet.reading.files import FoundFile
-from discreet.reading.intake import Intake
-from discreet.retrieval.documents import Document
 from discreet.retrieval.embedding import Embedder
 from discreet.retrieval.public import PublicTexts
 from discreet.retrieval.store import Store
@@ -50,13 +46,13 @@ from discreet.system.turns import taking_turns
 from discreet.vault.budget_report import BudgetReport, report
 from discreet.vault.components import VaultComponents
 from discreet.vault.derived_data import SYNTHESIS
-from discreet.vault.ingestion import Added, How, Progress, add_documents, add_files, open_intake, reported
+from discreet.vault.documents import VaultDocuments
 from discreet.vault.provisioning import make_folder
 from discreet.vault.reading import VaultReading
 
 
 @taking_turns(but=("ask",))
-class Vault(VaultReading):
+class Vault(VaultDocuments, VaultReading):
     """A folder of documents that answers questions, and charges each answer to its ledger.
 
     Several threads may call its methods. One thread is inside at a time, and the others wait, also while that thread
@@ -168,57 +164,6 @@ class Vault(VaultReading):
             raise UsageError(f"The payment of the vault at {self.path} is 'unit' already. There is nothing to convert.")
         check_finished(self.path / SYNTHESIS)
         self.components = self.components.reopen(write_config(self.path, converted(self.settings)))
-
-    def add(
-        self, *paths: str | Path, progress: Progress | None = None, ray: str | None = None, **how: Unpack[How]
-    ) -> Added:
-        """Read documents from files and folders. Add new documents, and replace changed ones.
-
-        All files are checked before any document is written. An unreadable record is reported, and the other records
-        are added. An interrupted call can be repeated.
-
-        Args:
-            paths: files and folders.
-            progress: receives the number of documents that are done.
-            ray: the address of a Ray cluster that embeds the documents: host:port, or "local".
-            how: the fields of records, the units of files, and the format of files: see `ingestion.How`.
-
-        Raises:
-            UsageError, BadData: if a path does not exist, units are not named, or no record has a field.
-            StoreError: if the store cannot be written (a full disk). Documents that were added stay.
-        """
-        return self.take_in(self.intake(*paths, **how), progress, ray)
-
-    def intake(self, *paths: str | Path | FoundFile, **how: Unpack[How]) -> Intake:
-        """Find the documents that `add` would add. `.preview` counts them. Load no model. Raise errors as `add`."""
-        return open_intake(paths, how, self.settings)
-
-    def take_in(self, intake: Intake, progress: Progress | None = None, ray: str | None = None) -> Added:
-        """Add the documents that `intake` found; embedded by the Ray cluster at an address, if one is named."""
-        _ = intake.preview  # it refuses bad files before the embedder is loaded
-        with (
-            self.components.indexer_on(ray) as indexer,
-            reported("Reading and embedding documents", progress, intake.preview.records) as told,
-        ):
-            added = self.components.traces.adding(lambda: add_files(indexer, self.store, intake, told))
-        no_longer_empty(self.path)
-        return added
-
-    def add_documents(self, documents: Iterable[Document], progress: Progress | None = None) -> Added:
-        """Add documents from a program."""
-        with reported("Embedding documents", progress) as told:
-            added = self.components.traces.adding(lambda: add_documents(self.components.indexer, documents, told))
-        no_longer_empty(self.path)
-        return added
-
-    def remove(self, document_id: str) -> int:
-        """Erase a document; no later answer uses it. Return the number of erased documents: 0 or 1."""
-        with self.components.traces.erasing():
-            return self.store.remove(document_id)
-
-    def remove_unit(self, unit: str) -> int:
-        """Erase an individual's documents; refuse later ones until `inventory.readmit`. Return the number erased."""
-        return self.inventory.bury(unit)
 
     def workshop(self, noise: Noise | None = None, ledger: UnitLedger | None = None) -> SynthesisRunner:
         """Return the runner that plans and makes synthetic corpora.

@@ -30,7 +30,7 @@ from discreet.testing import ModelSuite
 from discreet.vault import Vault
 from tests.generation.ray_backend.askers import load_if_there, load_unlike, shared, started
 from tests.ray_cluster import Cluster, cluster
-from tests.server.model_worker.asker import SIMULATED
+from tests.server.model_worker.checks import check_as_one
 from tests.server.model_worker.processes import result
 
 ASKERS, QUESTIONS = 4, 3
@@ -76,17 +76,7 @@ def test_askers_pay_what_the_ledger_has_and_answer_as_one(address: str, toy: Wor
     """The checks 1, 2 and 5: the sum of receipts, the answers, and the memory of an asker."""
     vault = filled(tmp_path, "corpus")
     found = [result(asker) for asker in [started(vault.path, address, n, QUESTIONS) for n in range(ASKERS)]]
-    ledger = Vault.open(vault.path, model=ToyModel()).ledger
-    assert len(ledger.questions()) == ASKERS * QUESTIONS
-    assert sum(one["epsilon"] for one in found) == pytest.approx(float(ledger.spent().curve[-1]), rel=1e-9)
-    alone = Vault.open(vault.path, model=ToyModel(size=100_000))
-    expected = [
-        alone.simulate(f"fever {turn}", SIMULATED, noise=InsecureSeededNoise(turn)).text for turn in range(QUESTIONS)
-    ]
-    assert [one["answers"] for one in found] == [expected] * ASKERS
-    assert any(expected)
-    assert [one["loaded"] for one in found] == [[]] * ASKERS
-    assert max(one["mebibytes"] for one in found) < 250
+    check_as_one(vault.path, found, QUESTIONS)
 
 
 def test_two_workers_compute_alike(here: Cluster) -> None:

@@ -20,7 +20,7 @@ from discreet.privacy.noise import InsecureSeededNoise
 from discreet.registry import Consensus, MuRAG
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
-from tests.server.model_worker.asker import SIMULATED
+from tests.server.model_worker.checks import check_as_one
 from tests.server.model_worker.processes import result, short_folder, started_asker, worker
 
 ASKERS, QUESTIONS = 4, 3
@@ -49,17 +49,7 @@ def test_askers_pay_what_the_ledger_has_and_answer_as_one(folder: Path) -> None:
     with worker(folder / "model"):
         askers = [started_asker(vault.path, number, QUESTIONS) for number in range(ASKERS)]
         found = [result(asker) for asker in askers]
-    ledger = Vault.open(vault.path, model=ToyModel()).ledger
-    assert len(ledger.questions()) == ASKERS * QUESTIONS
-    assert sum(one["epsilon"] for one in found) == pytest.approx(float(ledger.spent().curve[-1]), rel=1e-9)
-    alone = Vault.open(vault.path, model=ToyModel(size=100_000))
-    expected = [
-        alone.simulate(f"fever {turn}", SIMULATED, noise=InsecureSeededNoise(turn)).text for turn in range(QUESTIONS)
-    ]
-    assert [one["answers"] for one in found] == [expected] * ASKERS
-    assert any(expected)
-    assert [one["loaded"] for one in found] == [[]] * ASKERS
-    assert max(one["mebibytes"] for one in found) < 250
+    check_as_one(vault.path, found, QUESTIONS)
 
 
 def test_two_workers_compute_alike(folder: Path) -> None:
