@@ -192,12 +192,12 @@ def test_second_interruption_leaves_no_flight_behind(ledgers: Callable[[], Any])
 @contextmanager
 def interrupted_letting_go(ledger: Any) -> Iterator[None]:
     if isinstance(ledger, SqliteLedger):
-        unlock = fcntl.flock
+        flock, holder = fcntl.flock, threading.current_thread()
 
         def interrupt(file: Any, how: int) -> None:
-            if how == fcntl.LOCK_UN:
+            if how == fcntl.LOCK_UN and threading.current_thread() is holder:  # as Ctrl-C; the waiter lets go itself
                 raise KeyboardInterrupt
-            unlock(file, how)
+            flock(file, how)
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(fcntl, "flock", interrupt)

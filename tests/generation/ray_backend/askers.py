@@ -15,10 +15,13 @@ from tests.ray_cluster import ROOT
 from tests.server.model_worker.asker import ask
 from tests.server.model_worker.worker import SlowModel
 
+WORDS = "say: red hand . nothing a b c d e f".split()
+"""The vocabulary of the workers, as a real tokenizer has one: words that a worker learns have other ids in another."""
+
 
 def load(name: str) -> SlowModel:
     """A toy model, loaded by a worker: "toy", with seconds for each batch after a space."""
-    return SlowModel(float(name.partition(" ")[2] or 0), "nothing known")
+    return SlowModel(float(name.partition(" ")[2] or 0), "nothing known", WORDS)
 
 
 def load_unlike(name: str) -> ToyModel:

@@ -14,8 +14,8 @@ from discreet.server.model_worker.main import bind_port, bind_socket, serve
 class SlowModel(ToyModel):
     """A toy model that takes a while for each batch, and longer for the word `stall`."""
 
-    def __init__(self, seconds: float, default: str) -> None:
-        super().__init__(default=default, size=100_000 + len(default))  # so that its digest tells the default
+    def __init__(self, seconds: float, default: str, vocabulary: Sequence[str] = ()) -> None:
+        super().__init__(vocabulary, default, size=100_000 + len(default))  # so that its digest tells the default
         self.seconds = seconds
 
     def encode(self, text: str) -> list[int]:
