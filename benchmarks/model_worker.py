@@ -1,34 +1,43 @@
-"""Several askers with one model worker: throughput, memory, and whether all answers and charges are there.
+"""Several askers with one model: throughput, memory, and whether all answers and charges are there.
 
     .venv/bin/python -m benchmarks.model_worker [--askers 4] [--questions 6] [--voters 10] [--toy SECONDS]
 
-A worker holds the packaged model (`discreet serve-model`), or with --toy a toy model that sleeps for so long in each
-batch. First one asker asks, then several at once, each a process of its own on one vault with a hashing embedder. The
-time of an asker counts from its first question on. Prints for one asker and for several: the
-throughput as a multiple of one asker's, the largest memory of an asker, and whether it loaded torch; then whether the
-ledger is the sum of the receipts. Ends with 1 if it is not.
+A worker on a socket holds the packaged model (`discreet serve-model`), and then a Ray cluster of this machine with one
+worker does. With --toy, a toy model sleeps for so long in each batch, on a socket alone. First one asker asks, then
+several at once, each a process of its own on one vault with a hashing embedder. The time of an asker counts from its
+first question on. Prints for one asker and for several: the throughput as a multiple of that of one asker with a
+socket, the largest memory of an asker, and whether it loaded torch; then whether the ledger is the sum of the receipts.
+Ends with 1 if it is not.
 """
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from benchmarks.writing import TableWriter, add_csv_option
+from tests.ray_cluster import cluster
 
 from discreet.demo.corpus import documents
+from discreet.generation.loading import PACKAGED
 from discreet.generation.remote.endpoint import Endpoint, ServerGone
+from discreet.generation.remote.worker_model import WORKER
 from discreet.generation.toy import ToyModel
 from discreet.registry import Consensus
 from discreet.vault import Vault
 
-COLUMNS = ("askers", "throughput over that of one asker", "largest memory of an asker, MiB", "torch in an asker")
+COLUMNS = (
+    *("the model is at", "askers", "throughput over that of one asker"),
+    *("largest memory of an asker, MiB", "torch in an asker"),
+)
 CHOICES = ("yes", "no")
 PRICE = 0.01
 WAIT = 900.0
@@ -62,12 +71,14 @@ def ask(path: Path, name: str, questions: int, voters: int) -> Asked:
     return Asked(questions, begun, ended, epsilon, peak / 1024, "torch" in sys.modules)
 
 
-def ask_at_once(path: Path, askers: int, given: argparse.Namespace) -> list[Asked]:
+def ask_at_once(path: Path, askers: int, worker: str, given: argparse.Namespace) -> list[Asked]:
     """Return what several askers did, each a process of its own."""
     command = [sys.executable, "-m", "benchmarks.model_worker", "--vault", str(path)]
     command += ["--questions", str(given.questions), "--voters", str(given.voters)]
+    environment = os.environ if given.toy is not None else {**os.environ, WORKER: worker}
     started = [
-        subprocess.Popen([*command, "--name", f"{askers}-{number}"], stdout=subprocess.PIPE) for number in range(askers)
+        subprocess.Popen([*command, "--name", f"{askers}-{number}"], stdout=subprocess.PIPE, env=environment)
+        for number in range(askers)
     ]
     return [Asked(**json.loads(one.communicate()[0])) for one in started]
 
@@ -78,12 +89,23 @@ def throughput(done: Sequence[Asked]) -> float:
     return 60 * sum(one.questions for one in done) / (ended - begun)
 
 
-def start_worker(socket: Path, toy: float | None) -> "subprocess.Popen[bytes]":
-    """Return a worker that is ready."""
+@contextmanager
+def on_socket(socket: Path, toy: float | None) -> Iterator[str]:
+    """Give the address of a worker that is ready; it ends with the block."""
     command = ["-m", "discreet", "serve-model", "--socket", str(socket)]
     if toy is not None:
         command = ["-m", "tests.server.model_worker.worker", str(socket), str(toy)]
     process = subprocess.Popen([sys.executable, *command], stdout=subprocess.DEVNULL)
+    try:
+        wait_for(socket, process)
+        yield str(socket)
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def wait_for(socket: Path, process: "subprocess.Popen[bytes]") -> None:
+    """Wait until a worker is ready."""
     end = time.monotonic() + WAIT
     while time.monotonic() < end and process.poll() is None:
         try:
@@ -91,32 +113,43 @@ def start_worker(socket: Path, toy: float | None) -> "subprocess.Popen[bytes]":
         except ServerGone:
             time.sleep(0.2)
         else:
-            return process
-    process.kill()
+            return
     sys.exit("The worker does not start.")
+
+
+@contextmanager
+def on_ray() -> Iterator[str]:
+    """Give the address of a cluster of this machine; the first asker starts its worker."""
+    with cluster() as here:
+        yield f"ray:{here.address}"
 
 
 def measure(folder: Path, given: argparse.Namespace) -> bool:
     """Print the table; return whether the ledger is the sum of the receipts."""
     socket, path = folder / "model", folder / "vault"
+    model = PACKAGED if given.toy is None else f"worker:{socket}"
     vault = Vault.create(
-        path, epsilon=1e6, delta=1e-6, embedder="hashing", payment="corpus", history=False, model=f"worker:{socket}"
+        path, epsilon=1e6, delta=1e-6, embedder="hashing", payment="corpus", history=False, model=model
     )
     vault.add_documents(documents(200))
-    worker = start_worker(socket, given.toy)
-    table = TableWriter(COLUMNS, given.csv)
-    done, rates = list[Asked](), list[float]()
-    try:
-        for askers in (1, given.askers):
-            found = ask_at_once(path, askers, given)
-            rates.append(throughput(found))
-            peak = max(one.mebibytes for one in found)
-            torch = "yes" if any(one.torch for one in found) else "no"
-            table.write([str(askers), f"{rates[-1] / rates[0]:.2f}", f"{peak:.0f}", torch])
-            done += found
-    finally:
-        worker.terminate()
-        worker.wait()
+    ways: dict[str, Callable[[], AbstractContextManager[str]]] = {"a socket": lambda: on_socket(socket, given.toy)}
+    if given.toy is None:
+        ways["a Ray cluster"] = on_ray
+    table, done, first = TableWriter(COLUMNS, given.csv), list[Asked](), 0.0
+    for way, begun in ways.items():
+        with begun() as worker:
+            for askers in (1, given.askers):
+                found = ask_at_once(path, askers, worker, given)
+                first = first or throughput(found)
+                peak = max(one.mebibytes for one in found)
+                torch = "yes" if any(one.torch for one in found) else "no"
+                table.write([way, str(askers), f"{throughput(found) / first:.2f}", f"{peak:.0f}", torch])
+                done += found
+    return is_sum(path, done)
+
+
+def is_sum(path: Path, done: Sequence[Asked]) -> bool:
+    """Print and return whether the ledger is the sum of the receipts."""
     paid = sum(one.epsilon for one in done)
     ledger = Vault.open(path, model=ToyModel()).ledger
     spent, asked = float(ledger.spent().curve[-1]), len(ledger.questions())

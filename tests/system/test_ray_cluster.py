@@ -1,5 +1,6 @@
 """A cluster that cannot be joined, in words that a person understands."""
 
+import subprocess
 import sys
 
 import pytest
@@ -19,3 +20,9 @@ def test_ray_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     with pytest.raises(MissingPart, match=r"\.\[ray\]"):
         connect_ray(HERE, 0)
+
+
+def test_joining_prints_nothing() -> None:
+    program = f"from discreet.system.ray_cluster import *; connect_ray('{HERE}', 1).get([]); leave_ray('{HERE}')"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")

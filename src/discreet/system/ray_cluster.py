@@ -42,7 +42,6 @@ def connect_ray(address: str, workers: int) -> Any:
             f"at {address}."
         )
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # no usage reports
-    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
     os.environ.setdefault("RAY_worker_niceness", "0")  # the default gives other processes priority
     os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")  # the message of an error may contain words of documents
     import ray
