@@ -32,6 +32,10 @@ from discreet.retrieval.sealed_corpus import Found, SealedCorpus
 
 FEW_BINS, MANY_BINS = 16, 40
 USUAL_EPSILON = 0.5
+ABOVE_NOISE = 2.75
+"""The least number of standard deviations by which the sum of the counts exceeds 0 when the visit stops.
+
+The noise of empty bins alone exceeds so much in one of 70 visits of 16 bins (Gaussian), or in one of 30 (Laplace)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +50,7 @@ class MuRAGAda(AllVoteRAG):
             admitted units vote, since the noise of the counts adds up, and else for 40.
         enough: the visit stops when more than so many units were counted (K). 0 for the number that voters read; if all
             admitted units vote, for the number of which 60 % release an answer nine times in ten, and the standard
-            deviation of the noise.
+            deviation of the noise; at least `ABOVE_NOISE` standard deviations.
     """
 
     name: ClassVar[str] = "murag-ada"
@@ -103,6 +107,7 @@ class MuRAGAda(AllVoteRAG):
             able, paid = account.admit(bin_, rounds.plan.selection_cost, disjoint=True)  # lines 3, 6-7
             counted += paid.release(count, able.map(lambda _: True))  # line 4
             visited.append(able)  # line 5
-            if counted > enough + noise * math.sqrt(len(visited)):  # line 8
+            deviation = noise * math.sqrt(len(visited))
+            if counted > max(enough + deviation, ABOVE_NOISE * deviation):  # line 8
                 break
         return account.admit(together(visited), rounds.plan.generation_cost)  # lines 11, 14-15
