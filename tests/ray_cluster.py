@@ -1,10 +1,14 @@
-"""A Ray cluster as a process: python -m tests.ray_cluster PROCESSORS. It ends with its input."""
+"""A Ray cluster as a process: python -m tests.ray_cluster PROCESSORS GPUS. It ends with its input.
+
+The GPUs are said to be there, for tests of what Ray hands out.
+"""
 
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from discreet.system.ray_cluster import HERE, connect_ray, leave_ray
@@ -43,9 +47,9 @@ def _ancestors(process: int) -> Iterator[int]:
 
 
 @contextmanager
-def cluster(processors: int = 2) -> Iterator[Cluster]:
+def cluster(processors: int = 2, gpus: int = 0) -> Iterator[Cluster]:
     """A cluster on this machine that other processes may join."""
-    command = [sys.executable, "-m", "tests.ray_cluster", str(processors)]
+    command = [sys.executable, "-m", "tests.ray_cluster", str(processors), str(gpus)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -60,7 +64,12 @@ def cluster(processors: int = 2) -> Iterator[Cluster]:
 
 
 if __name__ == "__main__":
-    ray = connect_ray(HERE, int(sys.argv[1]))
+    import ray  # not above: a process that imports it early shows no token to a cluster
+
+    processors, gpus = map(int, sys.argv[1:])
+    if gpus:
+        ray.init = partial(ray.init, num_gpus=gpus)
+    connect_ray(HERE, processors)
     print("cluster", ray.get_runtime_context().gcs_address, flush=True)
     sys.stdin.read()
     leave_ray(HERE)

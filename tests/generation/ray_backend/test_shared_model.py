@@ -28,7 +28,7 @@ from discreet.retrieval.documents import Document
 from discreet.system.ray_cluster import _joined, leave_ray
 from discreet.testing import ModelSuite
 from discreet.vault import Vault
-from tests.generation.ray_backend.askers import load_if_there, load_unlike, shared, started
+from tests.generation.ray_backend.askers import load_and_tell, load_if_there, load_unlike, shared, started
 from tests.ray_cluster import Cluster, cluster
 from tests.server.model_worker.checks import check_as_one
 from tests.server.model_worker.processes import result
@@ -208,3 +208,12 @@ def test_packaged_model_answers_alike_on_the_command_line(smollm: TransformersMo
     assert opened.components.model.row_independent
     assert said.exit_code == 0, said.output
     assert len(vault.ledger.questions()) == 1
+
+
+def test_worker_has_the_gpu_of_its_machine_beside_those_of_other_models(tmp_path: Path) -> None:
+    leave()
+    with cluster(gpus=1) as other:
+        for name in ("one", "another"):
+            WorkerModel(RayLink(other.address, f"toy {tmp_path / name}", load_and_tell, workers=1))
+            assert (tmp_path / name).read_text() == "0"
+        leave()

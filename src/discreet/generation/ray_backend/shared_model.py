@@ -11,6 +11,7 @@ No error of a model reaches Ray, which would log it: its message may have words 
 import asyncio
 import os
 from collections.abc import Callable, Mapping
+from itertools import cycle, islice
 from typing import Any
 
 from discreet.errors import DiscreetError
@@ -28,6 +29,8 @@ NOT_ALIKE = (
 )
 _GROUPS = {ANSWERS: 1, "texts": 4}
 """Threads of a worker: one computes batches in their order; others encode and decode meanwhile."""
+_GPU = 0.01
+"""The part of a GPU that a worker asks for, on a machine that has one: Ray hides GPUs that are not asked for."""
 _STOPPED = "stopped"
 _PAUSE = 0.5
 """Seconds between two looks whether a worker that failed is there again."""
@@ -77,13 +80,14 @@ class ModelQueue:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         cluster: Any = ray
-        machines = [node["NodeID"] for node in cluster.nodes() if node["Alive"] and node["Resources"].get("CPU")]
+        machines = [node for node in cluster.nodes() if node["Alive"] and node["Resources"].get("CPU")]
         actor = cluster.remote(num_cpus=0, max_restarts=-1, concurrency_groups=_GROUPS)(ModelWorker)
         self._workers = [
             actor.options(
-                scheduling_strategy=NodeAffinitySchedulingStrategy(machines[at % len(machines)], soft=True)
+                scheduling_strategy=NodeAffinitySchedulingStrategy(machine["NodeID"], soft=True),
+                num_gpus=_GPU if machine["Resources"].get("GPU") else 0,
             ).remote(name, load)
-            for at in range(workers or len(machines))
+            for machine in islice(cycle(machines), workers or len(machines))
         ]
         self._failed: type[Exception] = ray.exceptions.RayError
         self._checking = asyncio.Lock()

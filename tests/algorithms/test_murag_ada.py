@@ -1,0 +1,46 @@
+"""The visit of the bins of MuRAG-Ada: the noise of empty bins does not end it before the documents."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from discreet.algorithms import murag_ada
+from discreet.algorithms.common.algorithm import Query
+from discreet.planning.prices import vault_budget
+from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.noise import InsecureSeededNoise
+from discreet.privacy.private import unseal
+from discreet.privacy.unit_account import UnitAccount
+from discreet.registry import Consensus, MuRAGAda
+from tests.algorithms.test_multi import corpus_of
+
+FAR = MuRAGAda(highest=0.9, lowest=-0.01)
+"""With these bins, documents without a word of the question are in the last one of 16."""
+CHOOSING = replace(FAR, inner=Consensus(choices=("yes", "no")))
+BUDGET = vault_budget(500.0, 1e-6)
+
+
+def reached(folder: Path, algorithm: MuRAGAda, visits: int = 400) -> float:
+    """The part of the visits that get to the documents."""
+    corpus, rounds = corpus_of(folder, {f"u{n}": "tea" for n in range(1, 31)}), algorithm.calibrate(BUDGET, 1000)
+    found = 0
+    for seed in range(visits):
+        account = UnitAccount(MemoryLedger(BUDGET), "q", noise=InsecureSeededNoise(seed))
+        paying, _ = algorithm.retrieve(Query("zebra"), corpus, rounds, account)
+        found += unseal(paying, len) == 30
+    return found / visits
+
+
+@pytest.mark.parametrize(
+    "algorithm",
+    [replace(CHOOSING, epsilon=20), replace(CHOOSING, epsilon=2), FAR],
+    ids=["few units suffice", "choices", "open"],
+)
+def test_visit_gets_to_documents_that_are_far(tmp_path: Path, algorithm: MuRAGAda) -> None:
+    assert reached(tmp_path, algorithm) > 0.94
+
+
+def test_broken_twin_with_one_deviation_stops_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(murag_ada, "ABOVE_NOISE", 0.0)
+    assert reached(tmp_path, replace(CHOOSING, epsilon=20)) < 0.85
