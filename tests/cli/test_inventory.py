@@ -141,6 +141,17 @@ def test_unknown_individual_is_kept_out_only_if_that_is_said(filled: Vault, writ
     assert run("add", filled.path, write_jsonl([{"id": 9, "patient": "p9", "text": "x"}])).exit_code == 4
 
 
+@pytest.mark.parametrize("said", ["Jürgen Groß", "jurgen gross", "Jürgen Gros"])
+def test_misspelt_individual_gets_a_suggestion(vault: Vault, write_jsonl: Write, said: str) -> None:
+    """A file called Jürgen-Groß_2026.txt names another individual than a custodian types."""
+    json_of("add", vault.path, write_jsonl([{"id": 1, "patient": "Jürgen-Groß", "text": "A note."}]))
+    for command in (("remove", vault.path), ("list", vault.path, "documents")):
+        shown = " ".join(run(*command, "--unit", said).output.split())
+        assert f"no individual '{said}'. Did you mean 'jürgen-gross'?" in shown
+        assert "Did you mean" not in run(*command, "--unit", "Ada Lind").output
+    assert json_of("list", vault.path, "documents", "--unit", said)["documents"] == []
+
+
 def test_report_says_what_was_erased_and_what_remains(filled: Vault) -> None:
     key = unit_key("p1", filled.components.secret)
     filled.ledger.begin("q", "murag-ada", None)

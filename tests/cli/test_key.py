@@ -47,6 +47,12 @@ def secret(vault: Vault) -> str:
     return str(json_of("key", "issue", vault.path, "ana", "--epsilon", 10)["key"])
 
 
+def test_cap_above_the_grant_is_pointed_out(vault: Vault) -> None:
+    grant = vault.settings.epsilon
+    assert f"above the grant {grant:g}" in said(run("key", "issue", vault.path, "ana", "--epsilon", grant + 10))
+    assert "above the grant" not in said(run("key", "issue", vault.path, "bob", "--epsilon", grant))
+
+
 def test_key_is_shown_once(vault: Vault) -> None:
     issued = run("key", "issue", vault.path, "ana", "--epsilon", 10, "--per-question", 2.5, "--rate", "6/min")
     assert issued.exit_code == 0, issued.output

@@ -52,6 +52,13 @@ def test_sound_file_is_not_flagged() -> None:
 
 
 @pytest.mark.usefixtures("one_pair")
+def test_file_is_audited_by_its_name_too() -> None:
+    result = run("audit", "my-rag", "--plugin", SOUND, "--draws", 500, "--seed", 3, "--json")
+    (row,) = json.loads(result.stdout)["rows"]
+    assert (result.exit_code, row["name"]) == (0, "my-rag")
+
+
+@pytest.mark.usefixtures("one_pair")
 def test_file_without_noise_is_flagged() -> None:
     result = run("audit", "--plugin", BROKEN, "--draws", 500, "--seed", 3)
     assert result.exit_code == 1

@@ -192,3 +192,48 @@ def test_value_that_stands_in_the_question_is_an_answer(ward: Path) -> None:
     listed = ask(ward, "gloves or wraps", "--algorithm", "list", "--attribute", "treatment", "--json")
     assert json.loads(listed.stdout)["useless"] is False
     assert "for the whole answer" in ask(ward, "How many patients have Glass Knee?", "--verbose", "--anew").stdout
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("How many patients have Winter Hand?", "count; condition 'Winter Hand'."),
+        ("how many patients are there", "count; all of them."),
+        ("What is the median age?", "typical; attribute 'age'."),
+        (
+            "What share of patients with Winter Hand had numb thumbs?",
+            "share; population 'Winter Hand', condition 'numb thumbs'.",
+        ),
+        (
+            "Are numb thumbs more common with Winter Hand than with Glass Knee?",
+            "compare; condition 'numb thumbs', groups 'Winter Hand' and 'Glass Knee'.",
+        ),
+    ],
+)
+def test_what_rules_understood_is_said(ward: Path, question: str, said: str) -> None:
+    """A number of other units than were meant looks right: "the oldest patient" was asked as a phrase, for example."""
+    for options in ((), ("--plan",)):
+        assert f"Understood as: {said}" in " ".join(ask(ward, question, *options).output.split())
+    assert "Understood" not in ask(ward, question, "--json").output
+
+
+def test_count_that_may_be_none_says_what_is_not_found(ward: Path) -> None:
+    """The true count is 0, and its interval begins above 0 with probability 0.025: of eight, all do never."""
+    found = [ask(ward, f"How many patients have Wintre Hand {letter * 3}?").output for letter in "abcdefgh"]
+    assert any("A misspelled word, or another word for the same thing, is not found." in output for output in found)
+    assert "this may be none" not in ask(ward, "How many patients have Winter Hand?").output
+
+
+def test_values_by_a_category_are_a_list(ward: Path) -> None:
+    refused = ask(ward, "How many patients are on each floor?")
+    assert refused.exit_code == 2
+    assert "ask for a list: List the floors." in " ".join(refused.output.split())
+    found = ask(ward, "List the floors")
+    assert "floor 1: about" in found.output
+
+
+def test_question_that_names_its_answers_hears_of_choices(ward: Path) -> None:
+    question = "Is Winter Hand treated with gloves or with wraps?"
+    assert "Name each: --choice ANSWER" in ask(ward, question, "--plan").output
+    assert "--choice ANSWER" not in ask(ward, "Do more patients have Winter Hand or Glass Knee?", "--plan").output
+    assert "--choice ANSWER" not in ask(ward, "What is the treatment for Winter Hand?", "--plan").output

@@ -99,7 +99,22 @@ def test_analyst_sees_only_what_is_public(tmp_path: Path, notes: Path) -> None:
     assert "Units by remaining epsilon" not in shown
     whole = run("budget", vault).output
     assert "Units by remaining epsilon" in whole
-    assert "more questions of the default kind" in whole
+    assert "The rest of all patients together pays for about" in " ".join(whole.split())
+    assert "more questions of the default kind" in " ".join(whole.split())
+
+
+def test_budget_says_what_still_fits(tmp_path: Path, notes: Path) -> None:
+    """One count of 0.97 makes the bound 7.55, and 199 of 200 counts are left: the number alone would mislead."""
+    vault = hospital(tmp_path / "v", notes)
+    assert "can still take part in" not in run("budget", vault).output
+    cost = json_of("ask", vault, "How many patients have numb thumbs?")["cost"]
+    assert isinstance(cost, dict)
+    left = cost["uses"] - 1
+    assert Vault.open(vault).budget().still["count"] == left
+    for options in ((), ("--analyst",)):
+        shown = " ".join(run("budget", vault, *options).output.split())
+        assert "The first questions weigh most in this number, later ones little." in shown
+        assert f"of the default kind, or in {left} further counts." in shown
 
 
 def test_counting_what_is_left_loads_no_embedder(tmp_path: Path, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from discreet.evaluation.experiment import Outcome, summary
-from discreet.evaluation.report import HEADINGS, cells, tabulate
+from discreet.evaluation.report import HEADINGS, cells, table, tabulate
 from discreet.registry import NonRAG
 
 
@@ -27,3 +27,11 @@ def test_bert_score_is_a_column_where_it_was_measured() -> None:
     headings, (first, second) = tabulate([without, scored])
     assert headings == (*HEADINGS, "BERTScore")
     assert (first[-1], second[-1]) == ("-", "0.625")
+
+
+def test_no_heading_and_no_name_is_cut() -> None:
+    """At 80 columns, headings were "algo…", "epsi…" and "boug…"."""
+    first, second = table([summary(NonRAG(), [answered(True)])]).split("\n")
+    assert all(heading in first for heading in HEADINGS)
+    assert second.startswith("non-rag ")
+    assert first.index("accuracy") == second.index("1.00")

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from discreet.errors import CannotAnswer
 from discreet.query.languages import is_foreign
 from discreet.query.question_kinds import NAMES, check_answerable, recognise
+from discreet.query.subject import names_nothing
 
 EXAMPLES = {
     "fact": [
@@ -183,6 +184,21 @@ def test_a_refusal_says_why_and_what_works() -> None:
         check_answerable("How many patients have Zonkitis?")
     assert refused.value.kind == "count"
     assert refused.value.exit_code == 2
+
+
+@pytest.mark.parametrize("text", ["Hello", "help", "What can I ask?", "What is in these documents?", "Who are you?"])
+def test_question_that_names_nothing_is_refused(text: str) -> None:
+    """An analyst types such words first, and each would be asked of forty voters at the price of an answer."""
+    with pytest.raises(CannotAnswer, match="names nothing that documents could speak of"):
+        check_answerable(text)
+    check_answerable(text, choices=("itching", "fever"))
+
+
+@pytest.mark.parametrize(
+    "text", ["Zonkitis", "What helps?", "?", "Hello, what helps against Zonkitis?", "y", "4711", "Why?"]
+)
+def test_word_with_a_meaning_is_asked(text: str) -> None:
+    assert not names_nothing(text)
 
 
 def test_public_choices_allow_a_count_but_not_a_person() -> None:

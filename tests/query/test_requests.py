@@ -286,3 +286,30 @@ def test_difference_of_two_sets_is_understood(question: str, population: str, gr
 )
 def test_comparison_with_no_second_set_is_no_request(question: str) -> None:
     assert request_of(question, "patient") is None
+
+
+@pytest.mark.parametrize(
+    ("question", "groups"),
+    [
+        ("Do more patients have Winter Hand or Glass Knee?", ("Winter Hand", "Glass Knee")),
+        ("Are there more patients with Winter Hand or with Glass Knee?", ("Winter Hand", "Glass Knee")),
+        ("Did fewer patients have fever or chills?", ("chills", "fever")),
+    ],
+)
+def test_which_of_two_is_more_is_a_difference(question: str, groups: tuple[str, str]) -> None:
+    """It was asked as a question for yes or no, and "no" was released, paid and meant nothing."""
+    assert request_of(question, "patient") == Request("difference", groups=groups)
+
+
+@pytest.mark.parametrize(
+    ("question", "attribute"),
+    [
+        ("What is the most common disease?", "diseases"),
+        ("What's the most frequent diagnosis?", "diagnoses"),
+        ("Which wards are most common?", "wards"),
+        ("Which symptoms are most common?", "symptoms"),
+    ],
+)
+def test_most_common_one_is_a_list(question: str, attribute: str) -> None:
+    """The voters of a fact know one text each: what they agree on need not be common in the vault."""
+    assert request_of(question, "patient") == Request("list", attribute=attribute)

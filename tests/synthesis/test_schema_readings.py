@@ -390,6 +390,26 @@ def test_command_names_what_is_wrong_with_a_schema(vault: Vault, tmp_path: Path)
     assert run("read", vault.path, "--schema", path, "--propose-schema", path).exit_code == 2
 
 
+def test_refusal_comes_before_what_changes(read: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command says that all texts are read again once nothing can refuse it any more."""
+    writer = Vault.open(read.path, model=adapt_completer(FunctionModel(lambda prompt, tokens: "The disease is flu.")))
+    other, alike = tmp_path / "other.json", tmp_path / "alike.json"
+    other.write_text(WARDS.text())
+    alike.write_text('{"attributes": [{"name": "age"}, {"name": "age of onset"}]}')
+    monkeypatch.setattr(Vault, "open", lambda *_, **__: writer)
+    refused = run("read", read.path, "--schema", other)
+    assert refused.exit_code == 2
+    assert "requires a language model with" in " ".join(refused.output.split())
+    assert "read again" not in refused.output
+    monkeypatch.setattr(Vault, "open", lambda *_, **__: read)
+    refused = run("read", read.path, "--schema", alike)
+    assert refused.exit_code == 4
+    assert "read again" not in refused.output
+    done = run("read", read.path, "--schema", other)
+    assert done.exit_code == 0
+    assert " ".join(done.output.split()).count("All are read again.") == 1
+
+
 # -- what was released before ------------------------------------------------------------------------------------------
 
 WARDS = AttributeSchema.parse({"attributes": [{"name": "ward"}, {"name": "seen", "words": ["diagnosis"]}]})

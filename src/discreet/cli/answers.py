@@ -3,6 +3,7 @@
 from discreet.algorithms.common.answer import Answer
 from discreet.cli.output import counted, err, out
 from discreet.query.words import minutes, nothing_released, unit_word
+from discreet.query.yes_no import NOT_SAID
 
 
 def print_answer(answer: Answer, *, show_public: bool = False, verbose: bool = False) -> None:
@@ -26,6 +27,8 @@ def print_answer(answer: Answer, *, show_public: bool = False, verbose: bool = F
         out.print(f"  released: {', '.join(answer.released)} ({_about(answer)})", markup=False)
     elif answer.released and answer.released != (answer.text,) and not answer.table:  # its text has all numbers
         out.print(f"  released: {', '.join(answer.released)}", markup=False)
+    if answer.algorithm == "count" and all(figure.low <= 0 for figure in answer.table):
+        out.print("  Note: this may be none. A misspelled word, or another word for the same thing, is not found.")
     print_receipt(answer, verbose=verbose)
     if answer.remaining is not None:
         out.print(f"  left of the grant: epsilon {answer.remaining:.4g}")
@@ -44,6 +47,8 @@ def _print_text(answer: Answer) -> None:
         out.print(f"  released text: {answer.text.strip()}", markup=False)
     else:
         out.print(answer.text.strip() or "(no answer)", markup=False, style="bold")
+        if answer.text.strip() == NOT_SAID:
+            out.print("  Note: this does not mean no. The notes may say it in other words, or say nothing of it.")
 
 
 def _about(answer: Answer) -> str:

@@ -9,8 +9,8 @@ import typer
 from discreet.algorithms.common.answer import Answer
 from discreet.cli.app import Json, Ray, VaultPath, app
 from discreet.cli.follow_ups import complete, turn
-from discreet.cli.kinds import FACT, Chooser, print_plan
-from discreet.cli.output import explained
+from discreet.cli.kinds import FACT, NAME_CHOICES, Chooser, print_plan
+from discreet.cli.output import err, explained
 from discreet.cli.parameters import Params, accept_parameters, parse_for_any
 from discreet.cli.plugin_file import Plugin, choose_name
 from discreet.cli.questions import Shown, ask_each, in_english
@@ -103,12 +103,18 @@ def ask(
     if show_plan:
         for one in (in_english(opened, given_one) for given_one in question):
             print_plan(opened, one, chooser.choose(one), as_json=as_json)
+            if chooser.offers_answers(one):
+                err.print(NAME_CHOICES, markup=False)
         return 0
 
     files = TableFiles(table, plot)
     files.check(len(question), vault)
 
     def paid(asked: str) -> Answer:
+        if not as_json:
+            chooser.say_how_understood(asked)
+            if chooser.offers_answers(asked):
+                err.print(NAME_CHOICES, markup=False)
         answer = opened.ask(
             asked,
             chooser.choose(asked),

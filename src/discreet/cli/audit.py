@@ -54,7 +54,8 @@ def audit(
     if epsilon is not None and not 0.01 <= epsilon <= 20:
         raise UsageError(f"--epsilon is {epsilon:g}. An audit needs a value between 0.01 and 20, such as 1.")
     added = register_files(plugin)
-    cases = [] if added and not names else _cases(names or [], epsilon, twins=twins)
+    built_in = [name for name in names or [] if name not in added]  # a plug-in is audited, be it named or not
+    cases = [] if added and not built_in else _cases(built_in, epsilon, twins=twins)
     cases += _plugin_cases(added, param, epsilon, twins=twins)
     noise = SystemNoise() if seed is None else InsecureSeededNoise(seed)
     outcomes = sum(2 * (draws or case.draws) for case in cases)

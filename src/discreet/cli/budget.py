@@ -1,5 +1,6 @@
 """`discreet budget` and `discreet tune`: show the budget, and release a threshold."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -8,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from discreet.cli.app import Json, VaultPath, app
-from discreet.cli.output import err, explained, out, print_json
+from discreet.cli.output import counted, err, explained, out, print_json
 from discreet.cli.progress import doing
 from discreet.cli.spellings import print_merged_units
 from discreet.evaluation.datasets import read_questions
@@ -51,6 +52,8 @@ def budget(
         f"All questions so far cost each {unit} at most epsilon {report.odometer:.4g} of {report.granted:g}.",
         markup=False,
     )
+    if report.still:
+        out.print(_what_fits(report.still, unit, opened.ledger.budget.accountant), markup=False)
     if analyst:
         out.print(f"Questions answered: {report.public()['answered']}.")
         return
@@ -59,9 +62,13 @@ def budget(
     if report.levels:
         _show_levels(report)
     if report.more is not None:
-        out.print(f"The rest pays for about {report.more} more questions of the default kind.")
+        whose = f" of all {unit}s together" if settings.payment == "unit" else ""
+        out.print(f"The rest{whose} pays for about {report.more} more questions of the default kind.", markup=False)
     if report.questions:
         out.print(_questions(report))
+        out.print(
+            "'epsilon': of a question by itself, as the grant counts it. The receipt of its answer may state less."
+        )
     if few := too_few(settings, count_units(settings, opened.path / "store")):
         err.print(f"[yellow]Note:[/] {few}")
     if any(not question.private for question in report.questions):
@@ -90,6 +97,17 @@ def tune(
         return
     out.print(f"Suggestion: --similarity {similarity:.3f}, for about {units} units a question.")
     out.print(f"  receipt: epsilon {receipt.epsilon:.4g}, paid by {receipt.payment}")
+
+
+def _what_fits(still: Mapping[str, int], unit: str, accountant: str) -> str:
+    """Return what the bound on all questions means for those that a unit can still take part in."""
+    nouns = {"default": "further question", "count": "further count"}
+    fits = ", or in ".join(
+        counted(number, nouns[name]) + (" of the default kind" if name == "default" else "")
+        for name, number in still.items()
+    )
+    grows = "" if accountant == "pure" else "The first questions weigh most in this number, later ones little. "
+    return f"{grows}A {unit} that took part in all of them can still take part in {fits}."
 
 
 def _show_levels(report: BudgetReport) -> None:

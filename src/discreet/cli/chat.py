@@ -111,6 +111,7 @@ class Conversation:
             if not anyway:
                 question = in_english(self.vault, complete(self.vault, question, self.turns))
                 self.chooser.check()(question)
+                self.chooser.say_how_understood(question)
             algorithm = self.chooser.usual(question) if anyway else self.chooser.choose(question)
             self.turns.append(turn("user", question))
             if self.agrees(self.vault.price(question, algorithm)):

@@ -77,7 +77,7 @@ def evaluate(
     if as_json:
         print_json({"notice": notice, "questions": len(asked), "seeds": seeds, "rows": [r.describe() for r in rows]})
     else:
-        out.print(table(rows))
+        out.print(table(rows), markup=False, highlight=False, soft_wrap=True)
         err.print(notice)
 
 

@@ -92,11 +92,19 @@ def issue(
             "[yellow]Note:[/] questions were paid in this vault before. Shares count from now on. If individuals have "
             "spent much already, reserve that for your own work: --keep EPSILON"
         )
+    if len(vaults) == 1:
+        _note_beyond(made.epsilon, vaults[0].grant.epsilon)
     if as_json:
         print_json(describe(made, accounts) | {"key": secret})
         return
     print_key(made, accounts)
     print_secret(secret)
+
+
+def _note_beyond(cap: float, grant: float) -> None:
+    """Print a note if a cap is above the grant: it limits nothing, and may be a typing error."""
+    if cap > grant:
+        err.print(f"[yellow]Note:[/] the cap {cap:g} is above the grant {grant:g} of an individual, which ends first.")
 
 
 @_group.command("list")

@@ -1,12 +1,13 @@
 """The algorithm of each question of `discreet ask`: the one that is named, or a statistic that is asked for."""
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, cast
 
 from discreet.algorithms.common.algorithm import Algorithm
 from discreet.algorithms.statistics.statistic import Statistic
-from discreet.cli.output import out, print_json
+from discreet.cli.output import err, out, print_json
 from discreet.cli.parameters import choose_algorithm, parse_for_any
 from discreet.cli.questions import Check, answerable
 from discreet.errors import UnknownName, UsageError
@@ -19,6 +20,8 @@ from discreet.vault import Vault
 _HOW_IT_READS = {"units_per_voter", "document_tokens", "passage_tokens", "max_tokens"}
 NEED_A_MODEL = {"readings", "inner", "prefix", "fallback"} | _HOW_IT_READS
 """Parameters that say how the model reads, or whether it does."""
+NAME_CHOICES = "Note: a choice between named answers usually costs less. Name each: --choice ANSWER --choice ANSWER."
+_EITHER = re.compile(r"(?:is|are|was|were|do|does|did|should|which|what)\b.+\bor\b", re.IGNORECASE)
 FACT = "fact"
 """The kind of a question that voters answer."""
 
@@ -87,6 +90,20 @@ class Chooser:
 
         return check
 
+    def say_how_understood(self, question: str) -> None:
+        """Print how rules understood a question for a statistic, since they may be wrong: its kind and its parts.
+
+        It is public: it depends on the question, on the declared fields and on the schema.
+        """
+        found = self._statistic(question)
+        if found is not None:
+            err.print(f"Understood as: {said_of(found)}", markup=False)
+
+    def offers_answers(self, question: str) -> bool:
+        """Return whether a question names its possible answers ("with A or with B?"), and voters are asked openly."""
+        open_ = not (self.name or self.given.get("choices") or self._statistic(question))
+        return open_ and bool(_EITHER.match(question.strip()))
+
     def _statistic(self, question: str) -> Statistic | None:
         if self.name or self.kind == FACT or self.given.get("choices"):
             return None
@@ -110,6 +127,22 @@ def _parsed(param: Sequence[str]) -> dict[str, Any]:
     return parse_for_any(list(KINDS), param) if read_assignments(param) else {}
 
 
+def said_of(statistic: Statistic) -> str:
+    """Return the kind and the parts of a statistic, by the names of its parameters: "count; condition 'fever'."."""
+    usual = {one.name: one.default for one in fields(statistic)}
+    parts = {name: value for name, value in statistic.parts.items() if value != usual[name]}
+    said = ", ".join(f"{name} {_worded(value)}" for name, value in parts.items())
+    return f"{statistic.name}; {said or 'all of them'}."
+
+
+def _worded(value: object) -> str:
+    if isinstance(value, tuple):
+        return " and ".join(map(_worded, value))
+    if isinstance(value, str):
+        return f"'{value}'"
+    return "yes" if value is True else f"{value:g}" if isinstance(value, float) else str(value)
+
+
 def print_plan(vault: Vault, question: str, algorithm: Algorithm, *, as_json: bool) -> None:
     """Print what a question would cost, of what kind it is, and how far off a number may be. Nothing is paid."""
     price, grant = vault.price(question, algorithm), vault.ledger.budget
@@ -122,6 +155,7 @@ def print_plan(vault: Vault, question: str, algorithm: Algorithm, *, as_json: bo
         return
     out.print(f"Kind: {about['kind']}, by {algorithm.name}.", markup=False)
     if isinstance(algorithm, Statistic):
+        out.print(f"Understood as: {said_of(algorithm)}", markup=False)
         out.print(f"Set: {about['set']}. Only {unit}s in it pay.", markup=False)
         out.print(f"Noise of each count: a standard deviation of {about['deviation']:.3g} {unit}s.", markup=False)
     if not price:

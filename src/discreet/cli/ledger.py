@@ -45,11 +45,11 @@ def ledger(
 
 
 def _describe(one: ReleaseEntry) -> str:
-    """Return a release in three lines: when, what about whom, and for how much; the question; what was released."""
+    """Return a release in its lines: when, what about whom, and for how much; the question; what was released."""
     time = one.time[:16].replace("T", " ") or "time not known"
     price = "price not known" if one.epsilon is None else f"epsilon {one.epsilon:.4g}"
     released = "no answer" if one.answer is None else one.answer.strip()
-    lines = (f"{time}  {_about(one)}  ({price})", f"    {one.question}", f"    {released}")
+    lines = (f"{time}  {_about(one)}  ({price})", *(f"    {line}" for line in (one.question, *released.split("\n"))))
     return "\n".join(map(_printable, lines))
 
 

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import err, explained, out, print_json
-from discreet.cli.spellings import never_filled, print_merged_units
+from discreet.cli.spellings import never_filled, print_merged_units, unknown_unit
 from discreet.errors import UnknownName, UsageError
 from discreet.retrieval.entries import ALL
 from discreet.retrieval.inventory import Inventory
@@ -55,6 +55,8 @@ def list_(
         return
     if not entries:
         out.print(f"There are no {what} to list.")
+        if unit is not None and not never_filled(opened) and not opened.inventory.documents(unit, 1):
+            err.print(unknown_unit(opened, unit), markup=False)
         return
     out.print(_table([entry.describe() for entry in entries]))
     if more:

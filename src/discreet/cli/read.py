@@ -56,10 +56,17 @@ def read(
     if schema is not None and no_schema:
         raise UsageError("A schema is given and dropped at once. Give --schema or --no-schema.")
     given = AttributeSchema.read(schema) if schema is not None else None
-    if given is not None or no_schema:
-        _say_what_changes(opened, given, quiet=as_json)
+    change = _what_changes(opened, given) if not as_json and (given is not None or no_schema) else ""
     with doing_steps("Reading the documents") as told:
-        texts = opened.read(lambda done, size: told("texts", done, size), ray=ray, schema=given, drop_schema=no_schema)
+
+        def on_text(done: int, size: int) -> None:
+            nonlocal change
+            if change:  # said here, since the first report comes after all refusals and before the first text
+                out.print(change, markup=False)
+                change = ""
+            told("texts", done, size)
+
+        texts = opened.read(on_text, ray=ray, schema=given, drop_schema=no_schema)
     found = opened.components.readings.schema
     if as_json:
         print_json({"texts": texts, "attributes": list(found.names) if found else []})
@@ -83,15 +90,13 @@ def example_question(schema: AttributeSchema | None) -> str:
     return next((f"What is the median {name}?" for name in names if kinds[name] == "number"), "")
 
 
-def _say_what_changes(vault: Vault, given: AttributeSchema | None, *, quiet: bool) -> None:
-    """Say that all texts are read again, since they were read under another schema."""
+def _what_changes(vault: Vault, given: AttributeSchema | None) -> str:
+    """Return a line that all texts are read again, since they were read under another schema; "" if they are not."""
     readings = vault.components.readings
-    if quiet or not readings.complete or readings.schema == given:
-        return
+    if not readings.complete or readings.schema == given:
+        return ""
     former = f"the schema {', '.join(readings.schema.names)}" if readings.schema else "no schema"
-    out.print(
-        f"The documents were read under {former}. All are read again. Until all are, that reading counts.", markup=False
-    )
+    return f"The documents were read under {former}. All are read again. Until all are, that reading counts."
 
 
 def _propose(vault: Vault, public: Path, written: Path, *, as_json: bool) -> None:

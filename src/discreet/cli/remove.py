@@ -7,7 +7,7 @@ import typer
 from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import counted, explained, out, print_json
 from discreet.cli.progress import doing
-from discreet.cli.spellings import check_filled, print_merged_units
+from discreet.cli.spellings import check_filled, print_merged_units, unknown_unit
 from discreet.cli.undo import Yes, remove_batch
 from discreet.errors import UsageError
 from discreet.vault import Vault
@@ -83,10 +83,7 @@ def _remove_unit(vault: Vault, unit: str, *, anyway: bool) -> int:
                 f"The individual '{unit}' was already erased on {before[0][:10]}, and its documents are refused. "
                 "There is nothing to do."
             )
-        raise UsageError(
-            f"The vault has no individual '{unit}'. Check the spelling: discreet list VAULT units. To refuse an "
-            "individual without documents, add --anyway."
-        )
+        raise UsageError(f"{unknown_unit(vault, unit)} To refuse an individual without documents, add --anyway.")
     return count
 
 

@@ -1,7 +1,8 @@
-"""A note to the custodian after the upgrade of an older vault: the units whose spellings were merged."""
+"""Spellings of units: a note on those that an upgrade merged, and the names that are nearly a misspelt one."""
 
 import unicodedata
 from collections.abc import Sequence
+from difflib import get_close_matches
 
 from rich.markup import escape
 
@@ -12,6 +13,8 @@ from discreet.vault import Vault
 
 _SHOWN = 10
 """The number of units in the note."""
+_COMPARED = 10_000
+"""A misspelt name is compared with so many names: they take some tenths of a second."""
 
 
 def never_filled(vault: Vault) -> bool:
@@ -31,6 +34,20 @@ def check_filled(vault: Vault) -> None:
             f"The vault at {vault.path} never had a document, so there is nothing to erase. Add documents: discreet "
             f"add {vault.path} FILES."
         )
+
+
+def unknown_unit(vault: Vault, unit: str) -> str:
+    """Return a sentence that a vault has no such individual, with names that are nearly the same. For the custodian."""
+    names = {_bare(entry.unit): entry.unit for entry in vault.inventory.units(_COMPARED)}
+    near = [names[name] for name in get_close_matches(_bare(unit), names, n=3, cutoff=0.8)]
+    meant = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+    return f"The vault has no individual '{unit}'.{meant} Check the spelling: discreet list VAULT units."
+
+
+def _bare(name: str) -> str:
+    """Return a name without accents, and with a space for marks: "jürgen-gross" is near to "Jurgen Gross"."""
+    plain = "".join(char for char in unicodedata.normalize("NFKD", name.casefold()) if not unicodedata.combining(char))
+    return " ".join("".join(char if char.isalnum() else " " for char in plain).split())
 
 
 def print_merged_units(vault: Vault) -> None:

@@ -3,8 +3,6 @@
 import math
 from collections.abc import Sequence
 
-from rich.table import Table
-
 from discreet.evaluation.experiment import Row
 from discreet.evaluation.metrics import Likeness
 
@@ -47,13 +45,12 @@ def likeness_cells(row: Row, likeness: Likeness) -> tuple[str, ...]:
     return (*cells(row)[:2], *(f"{value:.3f}" for value in found), f"{row.seconds:.2f}")
 
 
-def table(rows: Sequence[Row]) -> Table:
-    """Return the rows for a terminal."""
+def table(rows: Sequence[Row]) -> str:
+    """Return the rows as lines for a terminal, each column as wide as its longest text: no name is cut."""
     headings, lines = tabulate(rows)
-    made = Table(*headings)
-    for line in lines:
-        made.add_row(*line)
-    return made
+    whole = [headings, *lines]
+    widths = [max(map(len, column)) for column in zip(*whole, strict=True)]
+    return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in whole)
 
 
 def markdown(rows: Sequence[Row]) -> str:

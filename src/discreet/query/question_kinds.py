@@ -13,6 +13,7 @@ from typing import Literal, get_args
 
 from discreet.errors import CannotAnswer
 from discreet.query.languages import is_foreign
+from discreet.query.subject import names_nothing
 
 Name = Literal["fact", "yes-no", "count", "list", "follow-up", "summary", "other-language", "person"]
 NAMES: tuple[Name, ...] = get_args(Name)
@@ -30,6 +31,10 @@ _ADVICE: dict[Name, str] = {
     "person": "It asks about one individual, and the guarantee forbids statements about one individual. Ask for a fact "
     "that holds for many individuals.",
 }
+_NO_SUBJECT = (
+    "It names nothing that documents could speak of. Ask about a thing by its name, for example: What is the treatment "
+    "for ...? Or: How many have ...?"
+)
 _LANGUAGES = {"en": "English"}
 _MOST_KEPT = 64
 """So many kinds are remembered: an estimate and the answer after it ask for the kind of one question four times."""
@@ -84,6 +89,8 @@ def check_answerable(question: str, *, language: str = "en", unit: str = "", cho
     Raises:
         CannotAnswer: if the kind cannot be answered; the error has the reason and an alternative.
     """
+    if not choices and names_nothing(question):
+        raise CannotAnswer("follow-up", _NO_SUBJECT)
     kind = recognise(question, language, unit)
     if kind.advice and not (choices and kind.name in ("count", "list", "summary")):
         raise CannotAnswer(kind.name, kind.advice)

@@ -237,9 +237,9 @@ def _trend(request: Request, settings: VaultConfig) -> Built:
             "discreet init VAULT --field NAME:date.",
         )
     if request.attribute or request.by not in ("", *MONTHS, *dates):
-        raise CannotAnswer(
-            "trend", f"It asks for values by '{request.by or request.attribute}'. Counts are by month, quarter or year."
-        )
+        name = request.by or request.attribute
+        listed = f" For the number of each {name}, ask for a list: List the {name}s." if name in settings.fields else ""
+        raise CannotAnswer("trend", f"It asks for values by '{name}'. Counts are by month, quarter or year.{listed}")
     by = request.by if request.by in MONTHS else "month"
     return Trend, _of(request) | {"date_field": _named(dates, request.by), "since": request.since, "by": by}
 

@@ -1,11 +1,12 @@
 """The report of a vault's budget: for its custodian, with a public part for analysts."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from discreet.algorithms.common.algorithm import Algorithm
 from discreet.algorithms.common.plan import ANY_VOCABULARY, Plan
+from discreet.algorithms.statistics.count import Count
 from discreet.errors import UsageError
 from discreet.ledger.records import QuestionRecord
 from discreet.privacy.account import Payment
@@ -43,6 +44,8 @@ class BudgetReport:
         levels: the numbers of units by their rest of epsilon: private; empty if the payment is "corpus".
         odometer: the most that all questions so far may have cost any one unit, epsilon: public.
         more: the estimated number of further default questions; None if it cannot be estimated.
+        still: the least number of further questions in which a unit can take part that took part in all so far, by
+            their kind: "default", and "count" where each unit pays for itself. Public; empty if nothing was asked.
     """
 
     granted: float
@@ -54,6 +57,7 @@ class BudgetReport:
     levels: tuple[Level, ...] = ()
     more: int | None = None
     odometer: float | None = None
+    still: Mapping[str, int] = field(default_factory=dict)
 
     def public(self) -> dict[str, Any]:
         """Return the public part, for analysts, as plain data."""
@@ -97,16 +101,27 @@ def report(ledger: "VaultLedger", algorithm: Algorithm, unit: str, count_units: 
         count_units: returns the number of units in the vault; called only if the payment is "unit".
     """
     budget, questions = ledger.budget, ledger.questions()
-    try:
-        plan = algorithm.plan(budget, ANY_VOCABULARY)
-    except UsageError:  # the whole grant is too small for one answer of that algorithm
-        plan = None
-    odometer = Odometer(budget, ledger.spent_at_most(), len(questions)).epsilon
+    plan, most = _plan(algorithm, budget), ledger.spent_at_most()
+    odometer = Odometer(budget, most, len(questions)).epsilon
+    kinds = {"default": plan} | ({"count": _plan(Count(), budget)} if algorithm.payment is Payment.EACH_UNIT else {})
+    still = {
+        name: _times(budget, budget.filter_state(most), one.max_cost)
+        for name, one in kinds.items()
+        if one and questions
+    }
     if algorithm.payment is Payment.EACH_UNIT:
         found = by_units(ledger, unit, questions, count_units(), plan, algorithm.units_read)
     else:
         found = by_corpus(budget, ledger.spent(), unit, questions, plan)
-    return replace(found, odometer=odometer)
+    return replace(found, odometer=odometer, still=still)
+
+
+def _plan(algorithm: Algorithm, budget: Budget) -> Plan | None:
+    """Return the highest cost of a question; None if the whole grant is too small for one."""
+    try:
+        return algorithm.plan(budget, ANY_VOCABULARY)
+    except UsageError:
+        return None
 
 
 def by_corpus(

@@ -15,6 +15,7 @@ _PATTERNS = (
     rf"(?:are|were) there {_MORE} (?P<a>.+?) than (?P<b>.+)",
     rf"do (?:we|i) have {_MORE} (?P<a>.+?) than (?P<b>.+)",
     rf"(?:do|did|have|are|were) {_MORE} (?P<a>.+?) than (?P<b>.+)",
+    rf"(?:do|did|are|were) (?:there )?{_MORE} (?P<a>(?:(?!\b(?:than|or)\b).)+?),? or (?P<b>(?:(?!\b(?:than|or)\b).)+)",
     rf"(?:(?:what(?:'s| is)|how large is|how big is) )?(?:the )?difference (?:between|in) {_NUMBERS}(?P<a>.+?) and "
     rf"(?:{_NUMBERS})?(?P<b>.+)",
 )

@@ -49,6 +49,9 @@ _ASKED = (
     rf"what(?: are| were|'re) (?:(?:the|possible|common|typical|usual|main|some) )+(?P<what>(?:\w+ )?{_SEVERAL}\b.*)",
     r"what(?: are| were|'re) (?:all|some)(?: of)?(?: the)? (?P<what>.+)",
 )
+_ONE = rf"(?:(?:what|which)(?: is|'s| was) )?(?:the |our )?(?:single )?{_COMMON} (?P<what>[\w-]+)"
+"""One value among all units, such as "the most common disease". Voters read the nearest texts, which tell it of a named
+thing alone ("the most common treatment of X"); the noisy counts of all large values tell it here."""
 
 
 def _asked(text: str, nouns: Nouns) -> Request | None:
@@ -59,7 +62,16 @@ def _asked(text: str, nouns: Nouns) -> Request | None:
             request = _of(found["what"], _number(named.get("n") or named.get("k") or ""), nouns)
             if request:
                 return request
-    return None
+    one = re.fullmatch(_ONE, text, FLAGS)
+    return _of(_plural(one["what"]), 0, nouns) if one else None
+
+
+def _plural(word: str) -> str:
+    if is_plural(word):
+        return word
+    if word.casefold().endswith("is"):
+        return f"{word[:-2]}es"
+    return f"{word[:-1]}ies" if re.search(r"[^aeiou]y$", word, FLAGS) else f"{word}s"
 
 
 def _number(text: str) -> int:
@@ -125,6 +137,7 @@ _WHICH = (
     rf"{_WHAT} (?:are|were|have been)(?: (?:{_PASSIVE}|typical|common|usual|characteristic))? {_OF} (?P<who>.+)",
     rf"{_WHAT} (?:do|does|did|have|has|can|could|may) (?P<who>.+?) {_VERBS}",
     rf"{_WHAT} (?:cause|lead to|accompany|come with|indicate) (?P<who>.+)",
+    rf"{_WHAT} (?:are|were)",
 )
 
 
