@@ -1,13 +1,14 @@
 """Wordings of `benchmarks.wordings`: of the documentation, and such as were written before the rules were read.
 
-`KNOWN` wordings stand in the documentation, in the demonstration, or in another benchmark, so the rules were written
-for them. `HELD_OUT` wordings are what an analyst says: in lower case, without a question mark, clumsy or polite. They
-were committed before the rules of `discreet.query` were read, and are not changed since.
+`PLAIN` wordings are those of the documentation, or near to them. `HELD_OUT` wordings are what an analyst says: in lower
+case, without a question mark, clumsy or polite. They were committed before the rules of `discreet.query` were read, and
+did not change afterwards; the rules were then mended for them. `FURTHER` wordings were committed before the rules were
+mended, and no rule was mended for them. Their author had read the rules.
 
 {d}, {e} are diseases, {s}, {r} symptoms, {t}, {u} treatments, {a}, {b}, {c} symptoms of one disease.
 """
 
-KNOWN = {
+PLAIN = {
     "name": (
         "What is the treatment for {d}?",
         "Which treatment do patients with {d} get?",
@@ -195,5 +196,98 @@ HELD_OUT = {
         "I need a brief overview of the patients with {d}.",
         "What should I know about {d}?",
         "describe the {d} patients",
+    ),
+}
+FURTHER = {
+    "name": (
+        "what's used to treat {d}",
+        "Do we have a standard treatment for {d}, and what is it?",
+        "which therapy works for {d} in our patients",
+        "Someone has {d}. What should they be given?",
+        "{d} treatment please",
+    ),
+    "diagnosis": (
+        "Patients with {a}, {b} and {c}: what do they have?",
+        "name the disease behind {a}, {b} and {c}",
+        "Which condition goes with {a}, {b} and {c}?",
+        "if I see {a}, {b} and {c}, what should I think of",
+        "What causes {a}, {b} and {c}?",
+    ),
+    "choice": (
+        "{d} - {t} or {u}?",
+        "would you give {t} or {u} to a patient with {d}",
+        "Is the therapy for {d} {t} or is it {u}?",
+        "Did patients with {d} receive {t} or {u}?",
+        "Between {t} and {u}, which one treats {d}?",
+    ),
+    "yes/no": (
+        "so {t} is for {d}?",
+        "Is it true that {d} is treated with {t}?",
+        "Could you check whether {t} is used against {d}?",
+        "do {d} patients get {t}",
+        "Is {t} really given to people who have {d}?",
+    ),
+    "count": (
+        "how many {d} patients are there",
+        "Give me the count of patients with {d}.",
+        "How many persons were found to have {d}?",
+        "what number of patients has {d}",
+        "I'm looking for the number of cases with {d}.",
+    ),
+    "share": (
+        "what's the rate of {s} in {d} patients",
+        "In {d}, what share of patients has {s}?",
+        "How many percent of the patients with {d} have {s}?",
+        "how often does {s} occur in patients with {d}",
+        "proportion of {d} patients with {s}?",
+    ),
+    "comparison": (
+        "is {s} seen more often in {d} than in {e}",
+        "Which has more {s}, {d} or {e}?",
+        "How does {s} differ between {d} and {e}?",
+        "compare the frequency of {s} in {d} and {e}",
+        "do {d} patients report {s} more than {e} patients",
+    ),
+    "difference": (
+        "how many more have {s} than {r}",
+        "What's the difference between the number of people with {s} and those with {r}?",
+        "How many more cases of {s} than of {r} are there?",
+        "difference in number of patients, {s} minus {r}",
+        "How many additional patients have {s} compared with {r}?",
+    ),
+    "list": (
+        "what symptoms come with {d}",
+        "Which complaints do people with {d} have?",
+        "Show me the symptoms of {d}, please.",
+        "common symptoms in {d} patients",
+        "what are typical symptoms for {d}",
+    ),
+    "top n": (
+        "what are the top three symptoms in {d}",
+        "Which 3 symptoms occur most often in patients with {d}?",
+        "Please list the three most frequent symptoms for {d}.",
+        "three most common symptoms with {d}",
+        "I'd like the 3 most reported symptoms of {d}.",
+    ),
+    "trend": (
+        "how many patients with {d} each month",
+        "monthly {d} cases",
+        "Show the trend of {d}.",
+        "How did {d} cases evolve by month?",
+        "are there more and more {d} patients",
+    ),
+    "typical number": (
+        "what's the average age of {d} patients",
+        "How old are people who have {d}, on average?",
+        "median age with {d}?",
+        "Which age is typical for {d}?",
+        "I need the mean age of everyone with {d}.",
+    ),
+    "summary": (
+        "summary of {d}",
+        "Give me the gist of the notes on {d}.",
+        "overview: {d}",
+        "Could you summarise {d} for me?",
+        "what have we recorded about {d}",
     ),
 }
