@@ -8,7 +8,10 @@ mended, and no rule was mended for them. Their author had read the rules.
 {d}, {e} are diseases, {s}, {r} symptoms, {t}, {u} treatments, {a}, {b}, {c} symptoms of one disease.
 """
 
-PLAIN = {
+Wordings = dict[str, tuple[str, ...]]
+"""The wordings of each kind."""
+
+PLAIN: Wordings = {
     "name": (
         "What is the treatment for {d}?",
         "Which treatment do patients with {d} get?",
@@ -69,7 +72,7 @@ PLAIN = {
         "Give an overview of what is known about {d}.",
     ),
 }
-HELD_OUT = {
+HELD_OUT: Wordings = {
     "name": (
         "how do we usually treat {d}",
         "Could you please tell me what is given for {d}?",
@@ -198,7 +201,7 @@ HELD_OUT = {
         "describe the {d} patients",
     ),
 }
-FURTHER = {
+FURTHER: Wordings = {
     "name": (
         "what's used to treat {d}",
         "Do we have a standard treatment for {d}, and what is it?",

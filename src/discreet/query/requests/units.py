@@ -73,7 +73,7 @@ _EMPTY_VERB = re.compile(
     r"contain(?:s|ed)?|uses?|used|talk(?:s|ed)? about|refer(?:s|red)? to|say something about|given|prescribed|offered|"
     r"treated (?:with|by means of|using)|diagnosed (?:with|as)|admitted (?:with|for)|put on|affected by|"
     r"infected with|found to have|having|had|suffering from|complaining (?:of|about)|on|own(?:s|ed)?|hold|"
-    r"there(?: are| were)?)\b\s*)",
+    r"there(?: are| were)?|(?:came|come)(?: in| here| to us)? with|present(?:s|ed)? with|(?:have )?got)\b\s*)",
     FLAGS,
 )
 _NO = re.compile(r"(?:no|neither|lack(?:s|ed)?|without|free of)\s+", FLAGS)
@@ -88,7 +88,7 @@ def statement(text: str, nouns: Nouns) -> Holding | None:
     narrow = re.fullmatch(nouns.narrow, found["noun"], FLAGS)
     rest = re.sub(r"^\s*(?:there\b|are there\b|were there\b|is there\b)\s*", " ", found["rest"], flags=FLAGS).strip()
     rest = re.sub(r"^(?:are|were|have been|did we have|do we have|do i have)$", "", rest, flags=FLAGS)
-    rest = _SEEN.sub("", rest)
+    rest = re.sub(r"(?<=\w) (?:are|were|have been) there$", "", _SEEN.sub("", rest), flags=FLAGS)
     rest = re.sub(r"^(?:out of|of|among) (?:all )?(?:those|the ones)\s+", "", rest, flags=FLAGS)
     rest = re.sub(r"^(?:do|did) (?:we|i) (?:have|see|treat)\s+", "", rest, flags=FLAGS)
     rest = re.sub(r"^(?:do|did|are|were|have) (?:we|i)\s+", "", rest, flags=FLAGS)
