@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, get_args
 
+from discreet.algorithms.text.yes_no_wrapping import plain_question
 from discreet.errors import CannotAnswer
 from discreet.query.languages import is_foreign
 
@@ -61,7 +62,7 @@ def recognise(question: str, language: str = "en", unit: str = "") -> Kind:
     """
     if is_foreign(question, language):
         return _kind("other-language", language)
-    sentences = _sentences(question)
+    sentences = _sentences(plain_question(question))
     nouns = _nouns(unit)
     for name, is_such in _RULES:
         if any(is_such(sentence, nouns) for sentence in sentences):
