@@ -1,7 +1,7 @@
 """The wordings of `benchmarks.wordings`: each is understood as what it asks for, or as no other statistic."""
 
 import pytest
-from benchmarks.wordings import ORIGINS, VOTES, Asked, is_same, questions, wanted
+from benchmarks.wordings import ORIGINS, VOTES, is_same, questions, wanted
 from benchmarks.wordings_asked import HELD_OUT
 
 from discreet.algorithms.statistics.statistic import Statistic
@@ -9,6 +9,7 @@ from discreet.config import VaultConfig
 from discreet.errors import CannotAnswer
 from discreet.query.question_kinds import check_answerable, recognise
 from discreet.query.statistics import build_statistic, statistic_asked
+from discreet.registry import Compare
 
 SETTINGS = VaultConfig(
     version=1,
@@ -41,14 +42,16 @@ REFUSED = {
     "trend": ("Did the number of {d} cases go up during 2025?",),
 }
 """Wordings that are refused unpaid: of a phrase, the rules do not know whether it is one value or has several."""
-STATISTICS = [(kind, one) for kind in HELD_OUT if kind not in VOTES for one in questions(3)]
+STATISTICS = [kind for kind in HELD_OUT if kind not in VOTES]
 
 
-@pytest.mark.parametrize(("kind", "asked"), STATISTICS)
+@pytest.mark.parametrize("kind", STATISTICS)
 @pytest.mark.parametrize("origin", ["plain", "held out"])
-def test_wording_is_understood(kind: str, asked: Asked, origin: str) -> None:
+def test_wording_is_understood(kind: str, origin: str) -> None:
     for wording in ORIGINS[origin][kind]:
-        if wording not in REFUSED.get(kind, ()):
+        for asked in questions(24 * (wording not in REFUSED.get(kind, ()))):
+            if kind == "difference" and "that" in asked.symptom + asked.strange:
+                continue  # "cuts that do not bleed" may be a second statement
             found = ask(asked.text(wording))
             assert isinstance(found, Statistic), wording
             assert is_same(found, wanted(kind, asked)), wording
@@ -74,6 +77,13 @@ def test_other_wording_is_refused_unpaid(wording: str) -> None:
 def test_comparison_with_an_expectation_is_refused_unpaid(question: str) -> None:
     with pytest.raises(CannotAnswer, match=r"Compare two groups|compares groups"):
         ask(question)
+
+
+def test_what_compares_two_things_is_no_count_of_one_phrase() -> None:
+    with pytest.raises(CannotAnswer):
+        ask("How many additional patients have fever compared with chills?")
+    found = ask("Is fever seen more often with asthma than with flu?")
+    assert found == Compare(condition="fever", groups=("asthma", "flu"))
 
 
 @pytest.mark.parametrize(

@@ -101,9 +101,12 @@ def _passive(held: Holding, text: str, nouns: Nouns) -> Holding:
 
 def _condition_first(kind: Kind, text: str, nouns: Nouns) -> Request | None:
     """Return the request of "fever among patients with Winter Hand"."""
-    found = re.fullmatch(rf"(?P<what>.+?) {_AMONG} (?P<who>.+)", text, FLAGS)
-    if found and statement(re.sub(r"^an?\s+", "", found["who"], flags=FLAGS), nouns):
-        return Request(kind, whom(found["who"], nouns), phrase(found["what"]))
+    for found in re.finditer(
+        rf"(?<=\w) {_AMONG} ", text, FLAGS
+    ):  # the first may be in the condition: "pain in the chest"
+        who = text[found.end() :]
+        if statement(re.sub(r"^an?\s+", "", who, flags=FLAGS), nouns):
+            return Request(kind, whom(who, nouns), phrase(text[: found.start()]))
     return None
 
 
