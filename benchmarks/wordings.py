@@ -7,7 +7,7 @@ model; a vault that is there is used again. The wordings are in benchmarks/wordi
 `discreet ask`, from its text on. Nothing is paid, and noise is seeded: the n-th question of a kind has the same noise
 in each wording, so wordings that are understood alike have the same answers.
 
-of           plain: like the documentation; held out: written before the rules were read; further: no rule was made for
+of           plain: like the documentation; held out: written before the rules were read; further: see there
 understood   a statistic of the right kind, set and condition; of an open question, the right attribute, so that
              statements that were read answer it; of a yes/no question, that too, and the choices yes and no
 right        see below

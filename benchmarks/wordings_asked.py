@@ -3,7 +3,8 @@
 `PLAIN` wordings are those of the documentation, or near to them. `HELD_OUT` wordings are what an analyst says: in lower
 case, without a question mark, clumsy or polite. They were committed before the rules of `discreet.query` were read, and
 did not change afterwards; the rules were then mended for them. `FURTHER` wordings were committed before the rules were
-mended, and no rule was mended for them. Their author had read the rules.
+mended, by an author who had read the rules. Two of them counted another thing, and the rules were mended for these
+("seen more often in", "compared with"). For the others no rule was mended.
 
 {d}, {e} are diseases, {s}, {r} symptoms, {t}, {u} treatments, {a}, {b}, {c} symptoms of one disease.
 """

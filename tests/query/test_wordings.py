@@ -9,7 +9,7 @@ from discreet.config import VaultConfig
 from discreet.errors import CannotAnswer
 from discreet.query.question_kinds import check_answerable, recognise
 from discreet.query.statistics import build_statistic, statistic_asked
-from discreet.registry import Compare
+from discreet.registry import Compare, Count
 
 SETTINGS = VaultConfig(
     version=1,
@@ -77,6 +77,17 @@ def test_other_wording_is_refused_unpaid(wording: str) -> None:
 def test_comparison_with_an_expectation_is_refused_unpaid(question: str) -> None:
     with pytest.raises(CannotAnswer, match=r"Compare two groups|compares groups"):
         ask(question)
+
+
+def test_count_that_names_no_units_is_about_all() -> None:
+    assert ask("How many have fever?") == Count(condition="fever")
+    assert ask("And how many got tea?") == Count(condition="tea")
+    assert ask("How many have to wait?") is None
+
+
+def test_companions_are_no_condition() -> None:
+    assert ask("How many patients came in with fever?") == Count(condition="fever")
+    assert ask("How many patients came with their mother?") == Count(condition="came with their mother")
 
 
 def test_what_compares_two_things_is_no_count_of_one_phrase() -> None:

@@ -218,7 +218,8 @@ def _is_summary(sentence: str, nouns: _Nouns) -> bool:
         r"^what (?:do (?:you|we) know|should (?:i|we|one) know|is known|can you (?:tell|say)(?: me| us)?) "
         r"(?:about|of)\b",
         rf"^what (?:are|is) the (?:main|key|major|most important|common) {_TOPIC}s?\b",
-        rf"^(?:describe|compare) (?:all )?(?:the|my|our) (?:(?:[\w-]+ ){{0,3}}{nouns.people}|{_DOCUMENTS})\b",
+        rf"^(?:describe|compare) (?:all )?(?:the|my|our) (?:{_DOCUMENTS}|{nouns.people})\b",
+        rf"^describe (?:all )?(?:the|my|our) (?:[\w-]+ ){{1,3}}{nouns.people}\b",
     )
     return any(re.search(pattern, sentence) for pattern in patterns)
 

@@ -30,6 +30,10 @@ _AMONG = r"(?:among|amongst|in|for|with|across|within)"
 _OFTEN = r"(?:often|frequently|commonly)"
 
 
+NO_UNITS = re.compile(r"how many (?=(?:have|had|got|suffer|report|complain|show|received?|mention)\b(?! to\b))", FLAGS)
+"""A count that names no units. Alone it is about all units; after another question it may be about those."""
+
+
 def counted(text: str, nouns: Nouns) -> Request | None:
     """Return the request of a count or a share, or None."""
     for kind, heads in _HEADS:
@@ -43,9 +47,7 @@ def counted(text: str, nouns: Nouns) -> Request | None:
 
 def _bare(text: str, nouns: Nouns) -> Request | None:
     """Return the request of "how many have fever", which names no units: all are meant."""
-    found = re.match(
-        r"how many (?=(?:have|had|got|suffer|report|complain|show|received?|mention)\b(?! to\b))", text, FLAGS
-    )
+    found = NO_UNITS.match(text)
     return _of_units("count", f"{nouns.plural} {text[found.end() :]}", nouns) if found else None
 
 

@@ -73,7 +73,7 @@ _EMPTY_VERB = re.compile(
     r"contain(?:s|ed)?|uses?|used|talk(?:s|ed)? about|refer(?:s|red)? to|say something about|given|prescribed|offered|"
     r"treated (?:with|by means of|using)|diagnosed (?:with|as)|admitted (?:with|for)|put on|affected by|"
     r"infected with|found to have|having|had|suffering from|complaining (?:of|about)|on|own(?:s|ed)?|hold|"
-    r"there(?: are| were)?|(?:came|come)(?: in| here| to us)? with|present(?:s|ed)? with|(?:have )?got)\b\s*)",
+    r"there(?: are| were)?|(?:came|come)(?: in| here| to us) with|present(?:s|ed)? with)\b\s*)",
     FLAGS,
 )
 _NO = re.compile(r"(?:no|neither|lack(?:s|ed)?|without|free of)\s+", FLAGS)
