@@ -9,7 +9,7 @@ from discreet.config import VaultConfig
 from discreet.errors import CannotAnswer
 from discreet.query.question_kinds import check_answerable, recognise
 from discreet.query.statistics import build_statistic, statistic_asked
-from discreet.registry import Compare, Count
+from discreet.registry import Compare, Count, Share
 
 SETTINGS = VaultConfig(
     version=1,
@@ -83,6 +83,23 @@ def test_count_that_names_no_units_is_about_all() -> None:
     assert ask("How many have fever?") == Count(condition="fever")
     assert ask("And how many got tea?") == Count(condition="tea")
     assert ask("How many have to wait?") is None
+
+
+@pytest.mark.parametrize(
+    ("question", "population", "condition"),
+    [
+        ("How common are cuts that do not bleed in patients with Paper Skin?", "Paper Skin", "cuts that do not bleed"),
+        ("How common is pain in the chest in women with asthma?", "women with asthma", "pain in the chest"),
+        ("What share of patients with a rash that does not itch had fever?", "rash that does not itch", "fever"),
+    ],
+)
+def test_inner_clause_stays_in_its_phrase(question: str, population: str, condition: str) -> None:
+    assert ask(question) == Share(population=population, condition=condition)
+
+
+def test_denied_clause_in_the_middle_is_refused() -> None:
+    with pytest.raises(CannotAnswer):
+        ask("How many patients with fever who do not have chills got tea?")
 
 
 def test_companions_are_no_condition() -> None:

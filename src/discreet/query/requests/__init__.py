@@ -27,7 +27,7 @@ __all__ = ["KINDS", "Kind", "Request", "Statistic", "request_of"]
 _OTHERS = frozenset(("person", "follow-up", "other-language"))
 _SECOND = (
     r"\b(?:how (?:many|often|much|common|old|long)|what (?:is|are|share|percentage)|which of)\b|"
-    r"\b(?:versus|vs|compared)\b|^(?:when|if|because|while|that)\b|"
+    r"\b(?:versus|vs|compared)\b|\bwho (?:do|does|did|is|are|was|were|has|have|had)$|^(?:when|if|because|while|that)\b|"
     r"(?<!older)(?<!younger)(?<!longer)(?<!shorter)(?<!higher)(?<!lower)(?<!more)(?<!less)(?<!fewer)(?<!rather)"
     r"(?<!other)(?<!later)(?<!earlier) than\b"
 )
