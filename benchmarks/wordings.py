@@ -1,11 +1,11 @@
 """Accuracy by wording: the same questions in many wordings, by kind.
 
-    .venv/bin/python -m benchmarks.wordings VAULT [--questions 48] [--kinds KIND ...] [--csv PATH]
+    .venv/bin/python -m benchmarks.wordings [--vault VAULT] [--questions 24] [--kinds KIND ...] [--csv PATH]
 
-VAULT is made from the notes of the demonstration, with an age and a day for each patient, and read by the packaged
-model; a vault that is there is used again. The wordings are in benchmarks/wordings_asked.py. A question goes the way of
-`discreet ask`, from its text on. Nothing is paid, and noise is seeded: the n-th question of a kind has the same noise
-in each wording, so wordings that are understood alike have the same answers.
+A vault is made from the notes of the demonstration, with an age and a day for each patient, and read by the packaged
+model: five minutes of a thread that does nothing else. With --vault it is kept, and used again. The wordings are in
+benchmarks/wordings_asked.py. A question goes the way of `discreet ask`, from its text on. Nothing is paid, and noise is
+seeded: the n-th question of a kind has the same noise in each wording, so what is understood alike has one answer.
 
 of           plain: like the documentation; held out: written before the rules were read; further: see there
 understood   a statistic of the right kind, set and condition; of an open question, the right attribute, so that
@@ -20,7 +20,7 @@ What is right:
 name, diagnosis, choice, yes/no    the true treatment, disease or answer is released
 count, share, difference           the interval holds the true number
 comparison                         both intervals hold the true shares
-list                               three of the four symptoms are listed, and nothing that no patient with it has
+list                               three of the four symptoms of the disease are listed, and nothing else
 top n                              three symptoms of the disease are listed, and nothing else
 trend                              the intervals of ten of twelve months hold the true count
 typical number                     the interval holds the true median or mean
@@ -33,6 +33,7 @@ With `--csv`, a second file has each kind: the wordings within 0.05 of the best 
 import argparse
 import random
 import statistics
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -352,15 +353,22 @@ def by_kind(found: Sequence[Measured]) -> list[list[str]]:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("vault", type=Path)
-    parser.add_argument("--questions", type=int, default=48, help="a multiple of 24 has as many claims that hold")
+    parser.add_argument("--vault", type=Path, help="where the vault is made or is; else in a folder that is removed")
+    parser.add_argument("--questions", type=int, default=24, help="of a multiple of 24, half of the claims hold")
     parser.add_argument("--kinds", nargs="+", default=list(PLAIN), choices=list(PLAIN), metavar="KIND")
     add_csv_option(parser)
     given = parser.parse_args()
-    vault, truth = read_vault(given.vault), Truth(list(patients()))
-    table, all_found = TableWriter(COLUMNS, given.csv), list[Measured]()
-    for kind in given.kinds:
-        asked = questions(given.questions)
+    with tempfile.TemporaryDirectory() as folder:
+        vault = read_vault(given.vault or Path(folder) / "v")
+        all_found = print_wordings(vault, given.kinds, questions(given.questions), given.csv)
+    print()
+    write_table(SUMMARY, by_kind(all_found), name_part(given.csv, "kinds"))
+
+
+def print_wordings(vault: Vault, kinds: Sequence[str], asked: Sequence[Asked], path: Path | None) -> list[Measured]:
+    """Print the table of all wordings, and return its rows."""
+    truth, table, all_found = Truth(list(patients())), TableWriter(COLUMNS, path), list[Measured]()
+    for kind in kinds:
         found = [
             measure(vault, truth, kind, origin, wording, asked)
             for origin, wordings in ORIGINS.items()
@@ -371,8 +379,7 @@ def main() -> None:
             numbers = [f"{number:.2f}" for number in (one.understood, one.right, best - one.right)]
             table.write([one.kind, one.origin, one.wording, str(one.asked), *numbers, one.otherwise])
         all_found += found
-    print()
-    write_table(SUMMARY, by_kind(all_found), name_part(given.csv, "kinds"))
+    return all_found
 
 
 if __name__ == "__main__":

@@ -45,5 +45,5 @@ def read_vault(path: Path) -> Vault:
         vault = Vault.create(path, epsilon=20.0, delta=DELTA, unit_field="patient", fields=fields)
         vault.add_documents(one.document for one in patients())
     if not vault.components.readings.complete:
-        vault.read(lambda done, size: print(f"{done} of {size} texts read", flush=True))
+        vault.read()
     return vault

@@ -1,7 +1,7 @@
 """The plain yes/no question inside a polite or a doubtful one, from its text alone.
 
 "Can you tell me if X is treated with A?", "X is treated with A, right?" and "Is it true that X is treated with A?" all
-ask "Is X treated with A?" In doubt, a question is left as it is.
+ask "Is X treated with A?" In doubt, a question is unchanged.
 """
 
 import re
