@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from discreet.query.question_kinds import NAMES, recognise
+from discreet.query.question_kinds import recognise
 
 SETS = {
     "medical_synth": "patient",
@@ -145,7 +145,7 @@ def main() -> None:
     print(f"\nOf {facts} questions for one fact, {refused} are refused and {as_choice} taken for yes/no.\n")
     print("| written as | questions | taken for |\n| --- | --- | --- |")
     missed = []
-    for kind in NAMES:
+    for kind in HAND:
         taken = {question: recognise(question).name for question in HAND[kind]}
         counts = ", ".join(f"{count} {name}" for name, count in Counter(taken.values()).most_common())
         print(f"| {kind} | {len(taken)} | {counts} |")

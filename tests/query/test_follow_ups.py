@@ -73,7 +73,8 @@ def test_in_doubt_no_question_is_made(earlier: str, question: str) -> None:
     "And the rest?|And of the others?|And for the whole?|And by ward?|And per ward?|And yesterday?|And today?"
     "|And in 2024?|And men over 60?"
     "|What about none?|And wtih Glass Knee?|And the median?|And 60?|And of those over 60?|And how many don't?"
-    "|And last year?|And in the north?|And everyone?|And in men over 60?|And older ones?|And without fever?".split("|"),
+    "|And last year?|And in the north?|And everyone?|And in men over 60?|And older ones?|And without fever?"
+    "|How many have fever?|And how many had chills?".split("|"),
 )
 def test_doubtful_follow_up_of_a_count_is_known(question: str) -> None:
     assert stand_alone(question, COUNT, "patient", ["ward"]) == ""

@@ -76,6 +76,11 @@ EXAMPLES = {
         "What is the average age of patients with Zonkitis?",
         "Count the patients with Zonkitis.",
     ],
+    "comparison": [
+        "Are there more patients with Zonkitis than we thought?",
+        "Do more patients have Zonkitis than expected?",
+        "Do we have fewer cases of Zonkitis than usual?",
+    ],
     "list": [
         "List the symptoms of Zonkitis.",
         "Name all symptoms of Zonkitis.",

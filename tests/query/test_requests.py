@@ -252,7 +252,7 @@ def test_long_text_is_parsed_at_once(start: str, word: str, size: int) -> None:
         ("A short summary of Winter Hand, please", Request("summary", population="Winter Hand")),
         ("Summarise the notes.", Request("summary")),
         ("Summarise what patients complain of.", Request("list", attribute="complaints")),
-        ("Tell me all you know about Winter Hand", None),
+        ("Tell me all you know about Winter Hand", Request("summary", population="Winter Hand")),
         ("What are the main topics?", None),
     ],
 )

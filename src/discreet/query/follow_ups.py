@@ -12,6 +12,7 @@ from dataclasses import replace
 from discreet.algorithms.text.yes_no_claim import content
 from discreet.query.question_kinds import recognise
 from discreet.query.requests import Kind, Request, request_of
+from discreet.query.requests.counts import NO_UNITS
 from discreet.query.requests.phrases import FLAGS, LONGEST, Nouns, is_near, nouns_of, phrase, sentence_of
 
 _LEAD = re.compile(r"(?:(?:and|but|or|also|so|then|now|what about|how about|the same)\b[\s,]*)+", FLAGS)
@@ -107,7 +108,11 @@ def is_doubtful(question: str, earlier: str, unit: str = "", fields: Sequence[st
 
     A model may guess what was meant. But a statistic is paid, so its question is to be certain.
     """
-    if not request_of(earlier, unit, fields) or request_of(question, unit, fields):
+    if not request_of(earlier, unit, fields):
+        return False
+    if NO_UNITS.match(sentence_of(question)):
+        return True  # "How many have fever?": of all units, or of those of the earlier question
+    if request_of(question, unit, fields):
         return False
     if stand_alone(question, earlier, unit, fields):
         return False

@@ -11,16 +11,19 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, get_args
 
+from discreet.algorithms.text.yes_no_wrapping import plain_question
 from discreet.errors import CannotAnswer
 from discreet.query.languages import is_foreign
 from discreet.query.subject import names_nothing
 
-Name = Literal["fact", "yes-no", "count", "list", "follow-up", "summary", "other-language", "person"]
+Name = Literal["fact", "yes-no", "count", "comparison", "list", "follow-up", "summary", "other-language", "person"]
 NAMES: tuple[Name, ...] = get_args(Name)
 
 _ADVICE: dict[Name, str] = {
     "count": "It asks for a number. An answer is a short text on which many documents agree, and nothing is counted. "
     "For shares among the documents nearest to a question, name public choices: --choice A --choice B --vote-shares.",
+    "comparison": "It compares a number with what no document states, such as an expectation. Compare two groups, for "
+    "example: How many more patients have fever than chills? Or ask for the number: How many patients have fever?",
     "list": "It asks for several things. An answer holds one. Ask for one thing at a time, for example: Name one "
     "symptom of ... Or ask about each thing: Is ... a symptom of ...?",
     "follow-up": "It refers to an earlier question or answer. Write the whole question, with the name of its subject. "
@@ -64,7 +67,7 @@ def recognise(question: str, language: str = "en", unit: str = "") -> Kind:
     """
     if is_foreign(question, language):
         return _kind("other-language", language)
-    sentences = _sentences(question)
+    sentences = _sentences(plain_question(question))
     nouns = _nouns(unit)
     for name, is_such in _RULES:
         if any(is_such(sentence, nouns) for sentence in sentences):
@@ -92,7 +95,7 @@ def check_answerable(question: str, *, language: str = "en", unit: str = "", cho
     if not choices and names_nothing(question):
         raise CannotAnswer("follow-up", _NO_SUBJECT)
     kind = recognise(question, language, unit)
-    if kind.advice and not (choices and kind.name in ("count", "list", "summary")):
+    if kind.advice and not (choices and kind.name in ("count", "comparison", "list", "summary")):
         raise CannotAnswer(kind.name, kind.advice)
 
 
@@ -189,8 +192,23 @@ def _is_count(sentence: str, nouns: _Nouns) -> bool:
     return any(re.search(pattern, sentence) for pattern in patterns)
 
 
+_MORE = r"(?:more|fewer|less|as many|enough|too many|too few)"
+_THOUGHT = r"(?:thought|think|said|say|expect(?:ed)?|believed?|assumed?|hoped?|claim(?:ed)?|knew|know|planned)"
+
+
+def _is_comparison(sentence: str, nouns: _Nouns) -> bool:
+    """Return whether a yes/no question compares a number of units, or a frequency with an expectation."""
+    units = rf"(?:of )?(?:[\w-]+ ){{0,2}}?{nouns.counted}\b"
+    patterns = (
+        rf"^(?:are|were|is|was) there (?:still |now |many |far )*{_MORE} {units}",
+        rf"^(?:do|did|have|had|are|were) (?:(?:we|i|you|they) (?:have |see |get |treat )?)?{_MORE} {units}.* than\b",
+        rf"^(?:do|does|did|have|has|had|is|are|was|were) .*\bthan (?:(?:[\w-]+ ){{0,2}}?{_THOUGHT}|usual)\W*$",
+    )
+    return any(re.search(pattern, sentence) for pattern in patterns)
+
+
 _DOCUMENTS = r"(?:notes|documents|records|letters|e?-?mails|files|messages|reports|texts|corpus|vault|data|collection)"
-_SUMMARY = r"(?:a |an |the )?(?:short |brief )?(?:summary|overview|synopsis)"
+_SUMMARY = r"(?:a |an |the )?(?:short |brief |quick )?(?:summary|overview|synopsis)"
 _SAY = r"(?:say|said|tell|contain|about|show|found)"
 _KNOWN = r"(?:(?:that )?(?:you know |is known |there is ))"
 _TOPIC = r"(?:topic|theme|finding|trend|point|message|pattern)"
@@ -199,14 +217,16 @@ _TOPIC = r"(?:topic|theme|finding|trend|point|message|pattern)"
 def _is_summary(sentence: str, nouns: _Nouns) -> bool:
     patterns = (
         r"^(?:summari[sz]e|sum up)\b",
-        rf"^(?:(?:give|write)(?: me| us)? )?{_SUMMARY} of\b",
+        rf"^(?:(?:give|write)(?: me| us)? )?{_SUMMARY} (?:of|on|about)\b",
         rf"^what (?:do|does|is|are|can be)\b.{{0,30}}\b{_DOCUMENTS}\b.{{0,12}}\b{_SAY}\b",
         rf"^(?:everything|all|anything|more) {_KNOWN}?about\b",
         rf"^tell (?:me|us) (?:(?:everything|all|more|something) )?{_KNOWN}?about\b",
         r"^(?:do you have|is there|are there|have you) (?:any )?(?:information|data|anything) (?:about|on)\b",
-        r"^what (?:do you know|is known|can you (?:tell|say)(?: me| us)?) (?:about|of)\b",
+        r"^what (?:do (?:you|we) know|should (?:i|we|one) know|is known|can you (?:tell|say)(?: me| us)?) "
+        r"(?:about|of)\b",
         rf"^what (?:are|is) the (?:main|key|major|most important|common) {_TOPIC}s?\b",
         rf"^(?:describe|compare) (?:all )?(?:the|my|our) (?:{_DOCUMENTS}|{nouns.people})\b",
+        rf"^describe (?:all )?(?:the|my|our) (?:[\w-]+ ){{1,3}}{nouns.people}\b",
     )
     return any(re.search(pattern, sentence) for pattern in patterns)
 
@@ -244,6 +264,7 @@ def _is_plural(sentence: str) -> bool:
 _RULES: tuple[tuple[Name, Callable[[str, _Nouns], bool]], ...] = (
     ("person", _is_person),
     ("count", _is_count),
+    ("comparison", _is_comparison),
     ("summary", _is_summary),
     ("list", _is_list),
 )

@@ -21,6 +21,12 @@ _VERBS = (
     "complain complains complained suffer suffers feel feels",
     "causes cause diagnosed ill",
 )
+_PERSON = r"(?:someone|somebody|(?:a|the|my|our) (?:patient|person|man|woman|child))"
+_WHICH_DISEASE = re.compile(
+    rf"\bwhat (?:could|can|may|might) (?:it|this|that) be,? (?:if|when) {_PERSON}\b"
+    rf"|\bwhat(?: is|'s) wrong with {_PERSON}\b",
+    re.IGNORECASE,
+)
 _ASKING = re.compile(r"\b(?:what|which|how|name|list|tell)\b", re.IGNORECASE)
 
 
@@ -36,6 +42,8 @@ def attribute_asked(question: str) -> str:
 
     Of several, the first noun after the last question word counts, and else the first verb.
     """
+    if _WHICH_DISEASE.search(question):
+        return "diagnosis"
     parts = _ASKING.split(question)
     words = [stem(word) for word in words_of(parts[-1] if len(parts) > 1 else question)]
     for groups in (_NOUNS, _VERBS):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from discreet.algorithms.text.keywords import STOP_WORDS
 from discreet.algorithms.text.normalize import LABELS, words_of
+from discreet.algorithms.text.yes_no_wrapping import plain_question
 
 _PATIENTS = r"(?:the )?(?:patients|people|those|persons|children|adults|cases) with"
 _BE = r"(?:is|are|was|were|can|could|should|may)(?:n't)?"
@@ -19,13 +20,16 @@ _REMEDY = r"(?:treatment|therapy|remedy|cure|medicine|medication|drug)s?"
 _TREATING = rf"(?:to (?:treat|cure|heal)|(?:for|in) treating|(?:as|in) (?:an? |the )?{_REMEDY} (?:for|of)|against)"
 _GIVEN = r"(?:used|given|prescribed|recommended|taken|indicated|effective|helpful|good|administered)"
 _HELP = r"(?:treat|cure|heal|relieve|help against|help with|help|work against)"
+_DOCTORS = r"(?:(?:the |our )?doctors|we|they|you)"
 _TREATMENTS = (
     rf"{_BE} (?P<value>.+?) {_OFTEN}{_GIVEN} (?:{_TREATING}|for) (?P<subject>.+)",
-    rf"{_BE} (?P<value>.+?) {_OFTEN}(?:an? |the |one )?(?:\w+ )??{_REMEDY} (?:for|of|against) (?P<subject>.+)",
+    rf"{_BE} (?P<value>.+?) {_OFTEN}(?:an? |the |one )?(?:\w+ )??{_REMEDY} (?:for|of|against|in) "
+    r"(?P<subject>.+?)(?: cases| patients)?",
     rf"{_BE} (?P<subject>.+?) {_OFTEN}(?:treated|cured|healed|managed) (?:with|by|using|through) (?P<value>.+)",
     rf"{_DO} (?P<value>.+?) {_OFTEN}{_HELP} (?P<subject>.+)",
     rf"{_BE} {_PATIENTS} (?P<subject>.+?) {_OFTEN}(?:treated with|given|prescribed) (?P<value>.+)",
-    rf"{_DO} doctors {_OFTEN}(?:prescribe|give|recommend|use) (?P<value>.+?) (?:for|{_TREATING}) (?P<subject>.+)",
+    rf"{_DO} {_DOCTORS} {_OFTEN}(?:prescribe|give|recommend|use) (?P<value>.+?) (?:for|{_TREATING}) (?P<subject>.+)",
+    rf"{_DO} {_DOCTORS} {_OFTEN}(?:treat|cure|manage) (?P<subject>.+?) (?:with|by|using) (?P<value>.+)",
 )
 _SIGN = r"(?:symptom|sign|complaint|feature|effect)s?"
 _HAVE = r"(?:have|get|feel|report|suffer from|complain (?:of|about)|experience|show|notice|develop|receive|take)"
@@ -66,7 +70,7 @@ class Claim:
 
 def claim_of(question: str) -> Claim:
     """Return the claim of a yes/no question."""
-    text = " ".join(question.replace("\u2019", "'").split()).rstrip(" ?.!")
+    text = " ".join(plain_question(question).replace("\u2019", "'").split()).rstrip(" ?.!")
     asked = re.split(r"(?<=[.?!]) ", text)[-1]
     for treats, patterns in ((True, _TREATMENTS), (False, _OTHERS)):
         for pattern in patterns:

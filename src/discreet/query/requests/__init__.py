@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from discreet.algorithms.text.yes_no_wrapping import plain_question
 from discreet.query.question_kinds import recognise
 from discreet.query.requests.comparisons import COMPARES, compared
 from discreet.query.requests.counts import counted
@@ -26,7 +27,7 @@ __all__ = ["KINDS", "Kind", "Request", "Statistic", "request_of"]
 _OTHERS = frozenset(("person", "follow-up", "other-language"))
 _SECOND = (
     r"\b(?:how (?:many|often|much|common|old|long)|what (?:is|are|share|percentage)|which of)\b|"
-    r"\b(?:versus|vs)\b|^(?:when|if|because|while|that)\b|"
+    r"\b(?:versus|vs|compared)\b|\bwho (?:do|does|did|is|are|was|were|has|have|had)$|^(?:when|if|because|while|that)\b|"
     r"(?<!older)(?<!younger)(?<!longer)(?<!shorter)(?<!higher)(?<!lower)(?<!more)(?<!less)(?<!fewer)(?<!rather)"
     r"(?<!other)(?<!later)(?<!earlier) than\b"
 )
@@ -44,7 +45,7 @@ def request_of(question: str, unit: str = "", fields: Sequence[str] = ()) -> Req
     """
     if len(question) <= _LONGEST and (foreign := foreign_request(question, unit, fields)):
         return foreign
-    text = sentence_of(question) if len(question) <= _LONGEST else ""
+    text = sentence_of(plain_question(question)) if len(question) <= _LONGEST else ""
     kinds = {recognise(question, unit=unit).name, recognise(text, unit=unit).name}
     if not text or kinds & _OTHERS:
         return None

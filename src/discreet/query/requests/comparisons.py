@@ -11,13 +11,20 @@ from discreet.query.requests.units import group, holds, statement
 _OFTEN = r"(?:more|less) (?:common|frequent|often|likely|prevalent|widespread|frequently|commonly)"
 _MORE = rf"(?:{_OFTEN}|rarer|commoner|higher|lower|larger|smaller|bigger|greater)"
 _IN = r"(?:among|amongst|in|for|with|at|of)"
+_NOTED = r"(?:seen|found|reported|observed|noted|recorded)"
+_OCCUR = r"(?:show up|occur|appear|happen|come up)"
+_TERMS = r"(?:by|with respect to|with regard to|in terms of|regarding|on the basis of|when it comes to|on)"
 _BETWEEN = (r"\s*,\s*(?:(?:and|or)\s+)?|\s+(?:and|or|versus|vs\.?)\s+", r"\s+(?:to|against)\s+", r"\s+with\s+")
 _PATTERNS = (
-    rf"(?:is|are|was|were) (?P<what>.+?) {_MORE} {_IN} (?P<a>.+?) than (?P<b>.+)",
+    rf"(?:is|are|was|were) (?P<what>.+?)(?: {_NOTED})? {_MORE} {_IN} (?P<a>.+?) than (?P<b>.+)",
     r"(?:(?:which|what) (?:is|are|was|were|occurs|happens)|which of these is) "
     rf"{_OFTEN}\s?[:,;-]?\s(?P<groups>.+ or .+)",
     rf"(?:is|are|was|were) (?P<groups>.+ or .+) {_OFTEN}",
     rf"(?:is|are|was|were) (?P<what>.+?) {_MORE} {_IN} (?P<groups>.+ or .+)",
+    rf"(?:do|does|did) (?P<what>.+?) {_OCCUR} (?:more|less)(?: (?:often|frequently))? {_IN} (?P<a>.+?) than (?P<b>.+)",
+    rf"(?:do|does|did) (?P<what>.+?) {_OCCUR} (?:more|less)(?: (?:often|frequently))? {_IN} (?P<groups>.+ or .+)",
+    rf"compare how (?:common|frequent|often|likely) (?P<what>.+?) (?:is|are|was|were|occurs?) {_IN} "
+    rf"(?P<groups>.+? (?:and|versus|vs\.?|with) .+)",
     rf"how much {_MORE} (?:is|are|was|were) (?P<what>.+?) {_IN} (?P<a>.+?) than (?P<b>.+)",
     rf"who (?P<holds>.+?) {_OFTEN}\s?[:,;-]?\s(?P<groups>.+ or .+)",
     rf"(?:is|are|was|were|do|does|did|have|has) (?P<a>.+?) {_OFTEN}(?: to)? (?!than\b)(?P<holds>.+?) than (?P<b>.+)",
@@ -27,13 +34,14 @@ _PATTERNS = (
     r"compare (?P<measure>the .+?|\w+) (?:in|for) (?P<groups>.+? (?:and|versus|vs\.?|with) .+)",
     r"compare (?P<measure>the \w+) of (?P<groups>.+? (?:and|versus|vs\.?|with) .+)",
     r"(?:compare|contrast|comparison of|comparison between) (?P<groups>.+?)"
-    r"(?: (?:by|with respect to|with regard to|in terms of|regarding|on the basis of) (?P<attribute>.+))?",
+    rf"(?: {_TERMS} (?P<attribute>.+))?",
     r"how (?:does|do|did|has|have) (?P<measure>.+?) (?:differ|vary|compare|differed) (?:between|among|in|"
     r"across) (?P<groups>.+)",
-    r"how (?:does|do|did) (?P<groups>.+?) (?:differ|compare) (?:in|by|with respect to|in terms of|"
-    r"on) (?P<attribute>.+)",
+    rf"how (?:does|do|did) (?P<groups>.+?) (?:differ|compare) (?:in|{_TERMS}) (?P<attribute>.+)",
+    rf"how (?:does|do|did) (?P<a>.+?) (?:differ|compare) (?:from|to|with) (?P<b>.+?) (?:in|{_TERMS}) (?P<attribute>.+)",
     r"(?:(?:what|how large|how big) (?:is|are) )?(?:the )?differences? in (?P<measure>.+?) between (?P<groups>.+)",
-    r"(?P<what>.+?)(?: (?:in|among|for)|:) (?P<a>.+?) (?:vs\.?|versus|compared (?:with|to)) (?P<b>.+)",
+    r"(?P<what>[^:]+): (?P<a>.+?) (?:vs\.?|versus|compared (?:with|to)) (?P<b>.+)",
+    r"(?P<what>.+?)(?: (?:in|among|for)) (?P<a>.+?) (?:vs\.?|versus|compared (?:with|to)) (?P<b>.+)",
     r"(?P<a>.+?) (?:vs\.?|versus)\.? (?P<b>.+?)(?:(?::| by| in terms of) (?P<attribute>.+))",
 )
 COMPARES = re.compile(r"(?:compare|contrast)\b|.*\b(?:versus|vs)\b", FLAGS)
@@ -72,13 +80,15 @@ def _of_what(what: str, groups: tuple[str, ...], is_attribute: bool, nouns: Noun
     measured = typical(what, nouns)
     if measured:
         return Request("compare", attribute=measured.attribute, groups=groups, statistic=measured.statistic)
+    if is_attribute and re.search(r"\w (?:in|for) ", groups[0], FLAGS) and not statement(groups[0], nouns):
+        return None  # "the share of pain in the chest in A and B" has two ways to be read
     shared = re.match(
         r"(?:the )?(?:share|percentage|proportion|fraction|number|frequency|prevalence|incidence) of ", what, FLAGS
     )
     if shared:
         held = anything(what[shared.end() :], nouns)
         return Request("compare", condition=held.condition, groups=groups, negated=held.negated)
-    if re.fullmatch(nouns.counted, phrase(what), FLAGS):
+    if re.fullmatch(rf"{nouns.counted}|group|number", phrase(what), FLAGS):
         return None
     if is_attribute:
         return Request("compare", attribute=phrase(what), groups=groups)

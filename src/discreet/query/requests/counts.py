@@ -8,10 +8,13 @@ from discreet.query.requests.units import Holding, group, holds, statement
 
 _IS = r"(?:(?:what|which)(?:'s| is| are| was| were)?|how (?:large|high|big|great|small|low) (?:is|are|was|were))"
 _SHARE = r"(?:share|percentages?|per ?cent|proportion|fraction|part)"
+_UNITS = r"(?:patients|people|cases|customers|clients)\b"
 _COUNT_HEADS = (
     r"(?:for |in |with |among |of )?how many(?: of)?\s+",
     rf"(?:{_IS} )?(?:the )?(?:total |overall |approximate )?(?:number|count) of\s+",
     r"count(?: up)?(?: how many| all)?\s+",
+    r"how (?:large|big) (?:is|are|was|were) the (?:group|set|population) of\s+",
+    rf"(?:the )?total (?={_UNITS})",
 )
 _SHARE_HEADS = (
     rf"(?:(?:in|for|with|of|among|to) )?(?:{_IS} )?(?:the |a )?(?:overall )?{_SHARE} of\s+",
@@ -27,6 +30,10 @@ _AMONG = r"(?:among|amongst|in|for|with|across|within)"
 _OFTEN = r"(?:often|frequently|commonly)"
 
 
+NO_UNITS = re.compile(r"how many (?=(?:have|had|got|suffer|report|complain|show|received?|mention)\b(?! to\b))", FLAGS)
+"""A count that names no units. Alone it is about all units; after another question it may be about those."""
+
+
 def counted(text: str, nouns: Nouns) -> Request | None:
     """Return the request of a count or a share, or None."""
     for kind, heads in _HEADS:
@@ -35,14 +42,21 @@ def counted(text: str, nouns: Nouns) -> Request | None:
             request = found and _of_units(kind, text[found.end() :], nouns)
             if request:
                 return request
-    return _among_first(text, nouns) or _how_common(text, nouns) or _how_often(text, nouns)
+    return _bare(text, nouns) or _among_first(text, nouns) or _how_common(text, nouns) or _how_often(text, nouns)
+
+
+def _bare(text: str, nouns: Nouns) -> Request | None:
+    """Return the request of "how many have fever", which names no units: all are meant."""
+    found = NO_UNITS.match(text)
+    return _of_units("count", f"{nouns.plural} {text[found.end() :]}", nouns) if found else None
 
 
 def _among_first(text: str, nouns: Nouns) -> Request | None:
     """Return the request of "Of the patients with Winter Hand, how many had fever?"."""
     found = re.fullmatch(
-        rf"(?:out of|of|among|amongst|in|for) (?P<who>[^,]+), (?:how (?P<many>many)|(?:what|which) {_SHARE}) "
-        r"(?!(?:of|days|times|weeks)\b)(?P<holds>.+)",
+        rf"(?:out of|of|among|amongst|in|for) (?P<who>[^,]+), "
+        rf"(?:how many per ?cent|how (?P<many>many)|(?:what|which) {_SHARE}) "
+        r"(?!(?:of|days|times|weeks|per ?cent)\b)(?P<holds>.+)",
         text,
         FLAGS,
     )
@@ -89,9 +103,12 @@ def _passive(held: Holding, text: str, nouns: Nouns) -> Holding:
 
 def _condition_first(kind: Kind, text: str, nouns: Nouns) -> Request | None:
     """Return the request of "fever among patients with Winter Hand"."""
-    found = re.fullmatch(rf"(?P<what>.+?) {_AMONG} (?P<who>.+)", text, FLAGS)
-    if found and statement(found["who"], nouns):
-        return Request(kind, whom(found["who"], nouns), phrase(found["what"]))
+    for found in re.finditer(
+        rf"(?<=\w) {_AMONG} ", text, FLAGS
+    ):  # the first may be in the condition: "pain in the chest"
+        who = text[found.end() :]
+        if statement(re.sub(r"^an?\s+", "", who, flags=FLAGS), nouns):
+            return Request(kind, whom(who, nouns), phrase(text[: found.start()]))
     return None
 
 
@@ -126,6 +143,9 @@ def _how_common(text: str, nouns: Nouns) -> Request | None:
 
 
 def _how_often(text: str, nouns: Nouns) -> Request | None:
+    likely = re.fullmatch(r"how likely (?:is|are|was|were) (?P<what>.+)", text, FLAGS)
+    if likely and (found := _condition_first("share", likely["what"], nouns)):
+        return found
     noted = re.fullmatch(
         rf"how {_OFTEN} (?:is|are|was|were|do|does|did|has|have) (?P<what>.+?) (?:been )?"
         rf"(?P<verb>{_NOTED})(?: {_AMONG} (?P<who>.+))?",

@@ -62,6 +62,7 @@ _PERIOD = re.compile(
     rf"[\s,]+{_EACH}\s+(?:calendar )?(?P<by>month|quarter|year)s?(?: (?:to|by|on|over|after) (?P=by))?(?=$|[\s,])",
     FLAGS,
 )
+_BY_EACH = re.compile(r"[\s,]+(?P<by>month|quarter|year) (?:by|after) (?P=by)(?=$|[\s,])", FLAGS)
 _OVER_TIME = re.compile(r"[\s,]+(?:over (?:the course of )?time|in recent times)$", FLAGS)
 _ADJECTIVE = re.compile(
     r"\b(?P<by>monthly|quarterly|yearly|annual)\s+(?=number|count|share|percentage|trend|rate)", FLAGS
@@ -75,7 +76,7 @@ _NAMED = {"mont": "month", "quar": "quarter", "year": "year", "annu": "year"}
 
 def split_by(text: str, nouns: Nouns) -> tuple[str, str, bool]:
     """Return a text without its "by ...", the period or field that it names, and whether it asks for a course."""
-    for pattern in (_PERIOD, _ADJECTIVE, _ADVERB):
+    for pattern in (_BY_EACH, _PERIOD, _ADJECTIVE, _ADVERB):
         found = pattern.search(text)
         if found and not re.match(r"[\s,]*(?:and|or)\b", text[found.end() :], FLAGS):
             rest = f"{text[: found.start()]} {text[found.end() :]}"

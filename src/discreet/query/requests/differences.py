@@ -19,6 +19,21 @@ _PATTERNS = (
     rf"(?:(?:what(?:'s| is)|how large is|how big is) )?(?:the )?difference (?:between|in) {_NUMBERS}(?P<a>.+?) and "
     rf"(?:{_NUMBERS})?(?P<b>.+)",
 )
+_GROUP = r"(?:the (?:group|number)(?: of \w+)?|that|those) (?:with|of)"
+_REWORDED = (
+    (r",? and by how (?:many|much)(?: \w+)?$", ""),
+    (r"^(?P<head>how many (?:more|fewer|less) .+?) compared (?:to|with) ", r"\g<head> than "),
+    (r"^by how many (?P<units>\w+) (?:do|does|did) (?P<a>.+?) exceed ", r"how many more \g<units> have \g<a> than "),
+    (
+        rf"^how much (?:bigger|larger|greater) (?:is|are|was|were) {_GROUP} (?P<a>.+?) than {_GROUP} ",
+        r"how many more people have \g<a> than ",
+    ),
+    (
+        rf"^how much smaller (?:is|are|was|were) {_GROUP} (?P<a>.+?) than {_GROUP} ",
+        r"how many fewer people have \g<a> than ",
+    ),
+)
+"""Other words for a difference, each with its words in the patterns."""
 _NOT_A_GROUP = re.compile(
     r"(?:before|usual|ever|expected|last|in the|now|today|half|once|twice|one|two|three|\d+|any|all|other)\b"
     r"|an? (?:day|week|month|quarter|year|decade)\b"
@@ -34,6 +49,8 @@ _HELD = "zzz"
 
 def differs(text: str, nouns: Nouns) -> Request | None:
     """Return the request of a difference of two counts, or None."""
+    for other, words in _REWORDED:
+        text = re.sub(other, words, text, flags=FLAGS)
     text = re.sub(r" (?:are|were) there(?= than\b|$)", "", text, flags=FLAGS)
     for pattern in _PATTERNS:
         found = re.fullmatch(pattern, text, FLAGS)

@@ -20,6 +20,7 @@ _COMMON += r"prevalent|typical|widespread)|commonest)"
 _FREQUENT = r"(?:most (?:often|frequently|commonly|common|frequent)|and how (?:often|frequently)|by frequency|"
 _FREQUENT += r"with (?:their )?(?:frequency|frequencies|counts|numbers|shares)|and how (?:common|frequent)"
 _FREQUENT += r"(?= (?:is|are))|most)"
+_MAIN = r"(?:main|leading|chief|principal|major|typical|common|usual|possible)"
 _OF = r"(?:of|for|in|among|amongst|with|against|from|behind|at|by)"
 _SUMMARY = re.compile(r"(?:topic|theme|finding|trend|point|message|pattern)s?", FLAGS)
 
@@ -27,11 +28,17 @@ _SUMMARY = re.compile(r"(?:topic|theme|finding|trend|point|message|pattern)s?", 
 def listed(text: str, nouns: Nouns) -> Request | None:
     """Return the request of a list, or None."""
     text, often = _frequency(text)
+    shows = re.fullmatch(r"how (?:do|does|did) (?P<who>.+?) (?:show|present|manifest)(?: itself)?", text, FLAGS)
+    if shows:
+        return _made("symptoms", shows["who"], 0, nouns)
     return _asked(text, nouns) or _which(text, often, nouns) or (_verb(text, nouns) if often else None)
 
 
 def _frequency(text: str) -> tuple[str, bool]:
     """Return a text without its "most often", and whether it had one."""
+    text, times = re.subn(r" (?:usually|typically|mostly)(?= complain\b)", "", text, flags=FLAGS)
+    if times:
+        return text, True
     found = re.search(rf"[\s,]+{_FREQUENT}(?: (?:is|are|do) (?:each|they)[\w ]*)?$", text, FLAGS)
     return (text[: found.start()], True) if found else (text, False)
 
@@ -47,6 +54,8 @@ _ASKED = (
     rf"(?:name|give|show|state|mention|tell)(?: me| us)? (?:all|some|several|every|{_N})(?: of)?(?: the)? (?P<what>.+)",
     rf"(?:name|give|state)(?: me| us)? (?:the|its|their) (?P<what>(?:\w+ )?{_SEVERAL}\b.*)",
     rf"what(?: are| were|'re) (?:(?:the|possible|common|typical|usual|main|some) )+(?P<what>(?:\w+ )?{_SEVERAL}\b.*)",
+    rf"(?:what(?: are| were|'re) |(?:name|give|state)(?: me| us)? )?(?:the )?{_N} {_MAIN} (?P<what>{_SEVERAL} .*)",
+    rf"(?:(?:the|{_MAIN}) )*(?P<what>{_SEVERAL} {_OF} .*)",
     r"what(?: are| were|'re) (?:all|some)(?: of)?(?: the)? (?P<what>.+)",
 )
 _ONE = rf"(?:(?:what|which)(?: is|'s| was) )?(?:the |our )?(?:single )?{_COMMON} (?P<what>[\w-]+)"
@@ -122,20 +131,25 @@ def is_plural(text: str) -> bool:
 
 
 _OFTEN = re.compile(
-    r"(?<=\s)(?:most (?:often|frequently|commonly)\s+|most (?:common|frequent)\s+(?=in|for|among|with))", FLAGS
+    r"(?<=\s)(?:most (?:often|frequently|commonly)\s+|most (?:common|frequent)\s+(?=in|for|among|with)"
+    r"|(?<=up )most\s+)",
+    FLAGS,
 )
 _PASSIVE = r"(?:given|prescribed|used|mentioned|reported|recorded|named|seen|observed|found|described|made|raised|"
 _PASSIVE += r"chosen|recommended|ordered|applied|\w+ed)"
-_WHAT = rf"(?:what|which) (?:{_N} )?(?P<what>(?:[\w-]+ ){{0,3}}?[\w-]+s)"
+_THE = rf"(?:name |give |list )?the(?= {_N.replace('<n>', '<m>')} )"
+_WHAT = rf"(?:what|which|{_THE}) (?:{_N} )?(?P<what>(?:[\w-]+ ){{0,3}}?[\w-]+s)"
 _VERBS = (
     r"(?:have|had|cause|causes|report|reported|get|got|receive|received|show|bring|mention|come with|give|name|buy|"
 )
 _VERBS += r"use|take|need|ask for|been given|complain of|complain about|suffer from)"
 _WHICH = (
     rf"{_WHAT} (?:are|were|have been) {_PASSIVE}",
-    rf"{_WHAT} (?:come up|occur|appear|arise|happen)(?: {_OF} (?P<who>.+))?",
+    rf"{_WHAT} (?:that )?(?:come up|occur|appear|arise|happen)(?: {_OF} (?P<who>.+))?",
+    rf"{_WHAT} (?:can|could|may|might|should|would|do) (?:i|we|you|one) (?:expect|see|find|look for) {_OF} (?P<who>.+)",
     rf"{_WHAT} (?:are|were|have been)(?: (?:{_PASSIVE}|typical|common|usual|characteristic))? {_OF} (?P<who>.+)",
     rf"{_WHAT} (?:do|does|did|have|has|can|could|may) (?P<who>.+?) {_VERBS}",
+    rf"{_THE} {_N} (?P<what>{_SEVERAL}) (?:that )?(?P<who>.+?) {_VERBS}",
     rf"{_WHAT} (?:cause|lead to|accompany|come with|indicate) (?P<who>.+)",
     rf"{_WHAT} (?:are|were)",
 )

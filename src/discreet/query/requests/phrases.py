@@ -11,7 +11,7 @@ FLAGS = re.IGNORECASE
 _PEOPLE = "patient client customer employee resident inmate pupil participant member viewer user borrower".split()
 _NARROW = "women men girls boys children adults".split()
 _RECORDS = "case note document record letter e-?mail file message report entrie author sender".split()
-_PERSONS = "people persons individuals those units".split()
+_PERSONS = "people persons individuals those units everyone everybody someone somebody anyone anybody".split()
 
 
 @dataclass(frozen=True)

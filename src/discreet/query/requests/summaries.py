@@ -10,10 +10,16 @@ _DOCUMENTS = (
     r"(?:the |my |our |these |all )?(?:notes|documents|records|letters|e?-?mails|files|reports|texts|vault|data)"
 )
 _SAY = r"(?:say|state|tell|report|contain|have|show)"
+_KNOWN = r"(?:what is known about |(?:(?:that )?(?:you know|we know|is known|there is) ))?"
 _PATTERNS = (
     rf"(?:summari[sz]e|sum up) (?:what )?{_DOCUMENTS} (?:{_SAY} )?(?:about|on|of) (?P<who>.+)",
     rf"what (?:do|does|can be found in) {_DOCUMENTS} {_SAY} (?:about|on|of) (?P<who>.+)",
-    r"(?:give|write|show)?(?: me| us)?(?:an?|the|a short|a brief) (?:overview|summary) (?:of|about|on) (?P<who>.+)",
+    r"(?:(?:give|write|show)(?: me| us)? )?(?:(?:an?|the) )?(?:(?:short|brief|quick) )?(?:overview|summary) "
+    rf"(?:of|about|on|for) {_KNOWN}(?P<who>.+)",
+    rf"(?:(?:everything|all|more|something) )?{_KNOWN}about (?P<who>.+)",
+    r"what (?:is known|do (?:you|we) know|should (?:i|we|one) know|can you (?:tell|say)) (?:about|of) "
+    r"(?P<who>.+?)(?: here)?",
+    r"describe (?:the |our |my )?(?P<who>.+)",
     r"(?:summari[sz]e|sum up) (?:the )?(?P<who>.+)",
 )
 _COMPLAIN = re.compile(r"what (?:.+ )?(?:complains?|complained) (?:of|about)(?: most(?: often)?)?", FLAGS)

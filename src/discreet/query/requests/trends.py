@@ -16,7 +16,8 @@ _RISING = r"(?:increas|decreas|grow|ris|fall|declin|dropp|chang|develop|evolv)"
 _PATTERNS = (
     r"(?:has|have|did|does|do|is|are) (?P<what>.+?) (?:become|became|got|gotten|get|been|becoming|getting|"
     rf"occurred|occur) {_OFTEN}(?P<who> (?:among|amongst|in|for|with) .+)?",
-    r"(?:are|were) there (?:more|fewer|less) (?P<what>.+?) (?:now|than (?:before|last year|in the past|a year ago))",
+    r"(?:are|were) there (?:more|fewer|less) (?P<what>.+?) (?:now|(?:now )?than (?:before|last year|in the past|"
+    r"a year ago))",
     rf"(?:is|are|was|were) (?P<what>.+?) (?:now )?{_OFTEN} (?:now|today|than (?:before|in the past|last year|it was))",
     rf"(?:is|are|has|have) (?P<what>.+?) (?:been )?(?:on the (?:rise|increase|decline)|{_RISING}ing)",
     rf"(?:has|have) (?P<what>.+?) (?:{_RISING}ed|gone (?:up|down)|risen|fallen|grown)",

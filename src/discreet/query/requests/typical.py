@@ -30,6 +30,8 @@ _OF_VAULTS = (
 _IS = r"(?:what(?:'s| is| are| was| were)|give(?: me)?|find|compute|calculate|report|state|i need)"
 _OF = r"(?:of|in|among|amongst|for|across|at|on)"
 _USUALLY = r"(?:typically|usually|normally|on average|in the median|in general|generally)"
+_A_NAME = r"[A-Z]\w*(?:[ -][A-Z]\w*)*"
+"""A name without a preposition before it: "average age Winter Hand"."""
 _OLD = {"old": "age", "tall": "height", "heavy": "weight"}
 
 
@@ -63,6 +65,9 @@ def _measured(text: str, nouns: Nouns) -> tuple[str, str | None, bool]:
     attribute = phrase(text)
     if _is_known(attribute, nouns):
         return attribute, None, True
+    named = re.fullmatch(rf"(?P<what>{_MEASURES})(?: in the (?P<group>.+) (?:group|cohort)| (?P<who>{_A_NAME}))", text)
+    if named:
+        return named["what"], named["group"] or named["who"], True
     for found in reversed(list(re.finditer(rf" {_OF} ", text, FLAGS))):
         attribute = phrase(text[: found.start()])
         general = re.match(r"(?:an?|the)\s", text[found.end() :], FLAGS)
@@ -132,6 +137,17 @@ def _what(text: str, nouns: Nouns) -> Request | None:
     what = re.fullmatch(r"what (?P<what>\w+(?: \w+){0,2}?) (?:do|did) (?P<who>.+) (?:have|pay|reach)", text, FLAGS)
     if what and usually and statement(what["who"], nouns):
         return Request("typical", whom(what["who"], nouns), attribute=phrase(what["what"]), statistic=statistic)
+    aged = re.fullmatch(r"what (?P<what>age) (?:is|are|was|were) (?P<who>.+)", text, FLAGS)
+    if aged and usually and statement(aged["who"], nouns):
+        return Request("typical", whom(aged["who"], nouns), attribute=aged["what"], statistic=statistic)
+    get = re.fullmatch(
+        r"(?:at |around |about |from )*what (?P<what>age) (?:do|does|did) (?P<who>.+) (?:have|get|develop|catch) "
+        r"(?P<of>.+)",
+        text,
+        FLAGS,
+    )
+    if get and re.fullmatch(nouns.people, get["who"], FLAGS):
+        return Request("typical", phrase(get["of"]), attribute=get["what"], statistic=statistic)
     found = re.fullmatch(
         r"(?:in |within )?(?:what|which) range (?:is|are|do|does) (?P<what>.+?)(?: lie| fall)?", text, FLAGS
     )

@@ -57,7 +57,7 @@ _SEEN = re.compile(
 )
 _ADVERBS = frozenset("also ever still then later already usually often".split())
 _RELATIVE = frozenset("who that which whom whose and or but".split())
-_NO_VERB = _RELATIVE | frozenset("a an the no my our their his her of with".split())
+_NO_VERB = _RELATIVE | frozenset("a an the no my our their his her of with when while if".split())
 _AFTER_PAST = frozenset("a an the their his her its with for of from in by to on against at after within early".split())
 _HELPERS = (
     r"(?:have|has|had|do|does|did|is|are|was|were|be|been|being|can|could|will|would|may|might|to|ever|also|already|"
@@ -73,7 +73,7 @@ _EMPTY_VERB = re.compile(
     r"contain(?:s|ed)?|uses?|used|talk(?:s|ed)? about|refer(?:s|red)? to|say something about|given|prescribed|offered|"
     r"treated (?:with|by means of|using)|diagnosed (?:with|as)|admitted (?:with|for)|put on|affected by|"
     r"infected with|found to have|having|had|suffering from|complaining (?:of|about)|on|own(?:s|ed)?|hold|"
-    r"there(?: are| were)?)\b\s*)",
+    r"there(?: are| were)?|(?:came|come)(?: in| here| to us) with|present(?:s|ed)? with)\b\s*)",
     FLAGS,
 )
 _NO = re.compile(r"(?:no|neither|lack(?:s|ed)?|without|free of)\s+", FLAGS)
@@ -88,7 +88,7 @@ def statement(text: str, nouns: Nouns) -> Holding | None:
     narrow = re.fullmatch(nouns.narrow, found["noun"], FLAGS)
     rest = re.sub(r"^\s*(?:there\b|are there\b|were there\b|is there\b)\s*", " ", found["rest"], flags=FLAGS).strip()
     rest = re.sub(r"^(?:are|were|have been|did we have|do we have|do i have)$", "", rest, flags=FLAGS)
-    rest = _SEEN.sub("", rest)
+    rest = re.sub(r"(?<=\w) (?:are|were|have been) there$", "", _SEEN.sub("", rest), flags=FLAGS)
     rest = re.sub(r"^(?:out of|of|among) (?:all )?(?:those|the ones)\s+", "", rest, flags=FLAGS)
     rest = re.sub(r"^(?:do|did) (?:we|i) (?:have|see|treat)\s+", "", rest, flags=FLAGS)
     rest = re.sub(r"^(?:do|did|are|were|have) (?:we|i)\s+", "", rest, flags=FLAGS)
@@ -148,11 +148,25 @@ def _split(rest: str) -> tuple[str, str]:
 def _main_verb(words: list[str], start: int) -> int:
     """Return the index of the main verb, or 0."""
     low = [word.casefold().strip(",") for word in words]
-    free = [i for i in range(start, len(low)) if low[i - 1] not in _NO_VERB and not _is_name(words[i])]
+    inner = _in_clauses(low)
+    free = [
+        i for i in range(start, len(low)) if low[i - 1] not in _NO_VERB and i not in inner and not _is_name(words[i])
+    ]
     auxiliaries = [i for i in free if low[i] in _AUXILIARY]
     verbs = [i for i in free if low[i] in _VERBS]
     past = [i for i in free if low[i].endswith("ed") and (i + 1 == len(low) or low[i + 1] in _AFTER_PAST)]
     return next(iter(auxiliaries or verbs or past), 0)
+
+
+def _in_clauses(low: list[str]) -> set[int]:
+    """Return the indices of the verbs of inner clauses: those of "do not bleed" in "cuts that do not bleed"."""
+    inner = set[int]()
+    for at in (i + 1 for i, word in enumerate(low) if i and word in ("that", "which")):
+        end = at
+        while end < len(low) and low[end] in _AUXILIARY | _ADVERBS:
+            end += 1
+        inner |= set(range(at, end + 1))
+    return inner
 
 
 def _is_name(word: str) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 KIND_ADVICE = MappingProxyType(
     {
         "count": "It asks for a number. Name public choices instead.",
+        "comparison": "It compares a number with an expectation. Compare two groups, or ask for the number.",
         "list": "It asks for several things. Ask for one thing at a time.",
         "follow-up": "It refers to an earlier question. Write the whole question.",
         "summary": "It asks for a summary. Ask for one fact.",

@@ -1,0 +1,74 @@
+"""The plain yes/no question inside a polite or a doubtful one."""
+
+import pytest
+from benchmarks.wordings import questions
+from benchmarks.wordings_asked import HELD_OUT, PLAIN
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.algorithms.text.yes_no_claim import claim_of, content
+from discreet.algorithms.text.yes_no_wrapping import plain_question
+
+TREATED = [
+    "Can you tell me if Thunder Heart is treated with copper bracelets?",
+    "Could you please check whether Thunder Heart is treated with copper bracelets?",
+    "I'd like to know whether Thunder Heart is treated with copper bracelets.",
+    "Is it true that Thunder Heart is treated with copper bracelets?",
+    "Am I right in thinking that Thunder Heart is treated with copper bracelets?",
+    "Do our notes say that Thunder Heart is treated with copper bracelets?",
+    "I think Thunder Heart is treated with copper bracelets. Is that so?",
+    "Thunder Heart is treated with copper bracelets, right?",
+    "Thunder Heart is treated with copper bracelets, isn't it?",
+]
+OTHERS = [
+    "Is Thunder Heart treated with copper bracelets?",
+    "What is the treatment for Thunder Heart?",
+    "Can you tell me what helps against Thunder Heart?",
+    "I think so. Is that true?",
+    "How many patients have Thunder Heart?",
+    "",
+]
+
+
+@pytest.mark.parametrize("question", TREATED)
+def test_wrapped_question_is_found(question: str) -> None:
+    assert plain_question(question) == "Is Thunder Heart treated with copper bracelets?"
+
+
+@pytest.mark.parametrize("question", OTHERS)
+def test_other_text_is_left(question: str) -> None:
+    assert plain_question(question) == question
+
+
+def test_statement_with_another_verb_becomes_a_question() -> None:
+    assert plain_question("Is it true that tea helps against Red Echo?") == "Does tea help against Red Echo?"
+    assert plain_question("Patients with Red Echo get tea, right?") == "Do Patients with Red Echo get tea?"
+    assert plain_question("Would tea be what patients with Red Echo get?") == "Are patients with Red Echo given tea?"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Red Echo is not treated with tea, right?",
+        "Is it true that Red Echo isn't treated with tea?",
+        "Is it true that tea doesn't help against Red Echo?",
+        "Can you tell me if tea is never used against Red Echo?",
+    ],
+)
+def test_wrapped_denial_stays_a_denial(question: str) -> None:
+    assert claim_of(question).negated
+
+
+@pytest.mark.parametrize("wording", PLAIN["yes/no"] + HELD_OUT["yes/no"])
+def test_all_wordings_claim_the_same(wording: str) -> None:
+    for asked in questions(3):
+        claim = claim_of(asked.text(wording))
+        assert claim.subject == content(asked.one.name)
+        assert claim.value == content(asked.one.treatment if asked.claim else asked.other.treatment)
+        assert claim.open == f"What is the treatment for {asked.one.name}?"
+        assert not claim.negated
+
+
+@given(st.text())
+def test_any_text_has_a_plain_question(question: str) -> None:
+    assert plain_question(question)[:1] == question[:1] or plain_question(question).endswith("?")
