@@ -8,9 +8,10 @@ dialogues about its subject, by the phrase rule that finds the vault's own dialo
 
 reader       who read the statements of the vault, and of the references: the packaged model, or rules for this data
 question     `complaints`, `treatments`: a list of the statements of this kind; `overview`: a summary of all kinds
-answer       plain RAG; the whole text of the nearest dialogue; one short private answer; a private list or summary,
-             with the number of a dialogue's statements that count; the same with hardly any noise; and two that are
-             not built: a list from four copies of each dialogue, and noisy counts of public statements
+answer       plain RAG; the whole text of the nearest dialogue; one short private answer (`murag-ada`, by votes of
+             what was read, for the whole epsilon); a private list or summary, with the number of a dialogue's
+             statements that count (6, or 8 in a summary); the same with hardly any noise; and two that no command
+             gives: a list from four copies of each dialogue, and noisy counts of public statements
 released     the part of the answers that say anything
 statements   the mean number of statements of these
 precision    the part of an answer's statements that a tenth of the references share, and two at least; in answers that
@@ -27,7 +28,7 @@ the question names, is no statement.
 What is weak: dialogues are artificial, and list complaints as few patients would. What a reader does not find in the
 references does not count, so each reader has a measure of its own, and rows of two readers are not to be compared. A
 long part of a text is one statement, and shares as much as its best words, which favours texts. The rules were written
-with held-out dialogues at hand. The public statements are those that two held-out dialogues about any subject share.
+with held-out dialogues at hand. The public statements are those that two held-out dialogues about other subjects state.
 """
 
 import argparse
@@ -46,6 +47,7 @@ from benchmarks.dialogues import dialogue_reader, split
 from benchmarks.writing import TableWriter, add_csv_option
 
 from discreet.algorithms.common.answer import GeneratedAnswer
+from discreet.algorithms.statistics.list_values import ListValues
 from discreet.algorithms.statistics.noisy_cells import choose_counts
 from discreet.algorithms.statistics.population import Phrase
 from discreet.algorithms.statistics.summary import Summary
@@ -294,6 +296,21 @@ def ways(vault: Vault, kept: KeptAnswers, epsilons: Sequence[float]) -> Iterator
         yield "public statements, each 3", price, partial(by_public, vault, epsilon, 3), True
 
 
+def note(reader: str, vault: Vault, subjects: Sequence[str], epsilons: Sequence[float]) -> str:
+    """Return how much was read, and how many dialogues share a complaint, beside the thresholds of a list (each 3)."""
+    records, largest = records_of(vault), list[int]()
+    for subject in subjects:
+        inside = filter(Phrase(subject).holds, records)
+        largest.append(max(Counter(words for one in inside for words in read_in(one, subject, "symptoms")).values()))
+    prices = [ListValues(attribute="symptoms", epsilon=one).price(vault_budget(EXACT, DELTA)) for one in epsilons]
+    thresholds = ", ".join(str(choose_counts(price, 3)[1].threshold) for price in prices)
+    return (
+        f"{reader}: {mean(len(record.statements) for record in records):.1f} statements a dialogue. Of the complaints "
+        f"beside a subject, the most frequent one is stated in {min(largest)} to {max(largest)} dialogues; thresholds: "
+        f"{thresholds}."
+    )
+
+
 def questions(references: Sequence[UnitRecord], subjects: Sequence[str], wording: str, attribute: str) -> list[Asked]:
     """Return the questions of one kind, about each subject."""
     return [_asked(references, subject, wording, attribute) for subject in subjects]
@@ -325,6 +342,7 @@ def main() -> None:
     parts = split(lines_of(given.data, "documents"), given.subjects)
     given.folder.mkdir(parents=True, exist_ok=True)
     kept, table = KeptAnswers(given.folder / "answers.json"), TableWriter(HEADINGS, given.csv)
+    notes = list[str]()
     for reader in given.readers:
         vault = vault_of(given.folder / reader / "vault", parts.others, reader, "minilm+words")
         references = records_of(vault_of(given.folder / reader / "held-out", parts.held_out, reader, "hashing"))
@@ -332,7 +350,12 @@ def main() -> None:
             asked = questions(references, parts.subjects, wording, attribute)
             for answer, epsilon, ask, noisy in ways(vault, kept, given.epsilon):
                 table.write(row(reader, question, answer, epsilon, asked, ask, given.seeds if noisy else 1))
-    print(f"\nSubjects: {', '.join(parts.subjects)}. {len(parts.others)} dialogues, {len(parts.held_out)} held out.")
+        notes.append(note(reader, vault, parts.subjects, given.epsilon))
+    print(
+        f"\nSubjects: {', '.join(parts.subjects)}. {len(parts.others)} dialogues, {len(parts.held_out)} held out.",
+        *notes,
+        sep="\n",
+    )
 
 
 if __name__ == "__main__":
