@@ -88,6 +88,6 @@ def work_of(name: str, told: Mapping[str, Any], rows: int) -> Work | None:
     questions = number_in(data, r"([\d,]+)(?: of [\d,]+)?(?: \w+)? (?:questions|prompts)")
     people = 2 * number_in(data, r"([\d,]+) (?:people|members)") + 4 * number_in(data, r"(\d+) planted documents")
     asked = questions or people or 1
-    reads = "read VAULT" in script or "benchmarks.corpora" in script or "readings" in script
+    reads = any(one in script for one in ("read VAULT", "benchmarks.corpora", "readings", "shared_statements"))
     records = number_in(data, r"([\d,]+) (?:patients|dialogues|notes|viewers|mails|documents)") if reads else 0
     return Work(asked * seeds * max(1, rows), records)
