@@ -131,6 +131,8 @@ EXAMPLES = {
         "Who suffers from Zonkitis?",
         "Who has Zonkitis?",
         "What does patient no. 4711 suffer from?",
+        "How old is the oldest patient?",
+        "What is the age of the youngest woman?",
     ],
 }
 

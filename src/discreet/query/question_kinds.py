@@ -155,6 +155,9 @@ _HELPING = r"(?:are|were|do|does|did|have|had|has|can|could|should|may|might|mus
 _HELPING += r"|exist|indicate|suggest|accompany|cause|lead|work|belong|treat)"
 
 
+_MOST = r"(?:old|young|tall|short|heavi|light|sick|weak|healthi)est"
+
+
 def _is_person(sentence: str, nouns: _Nouns) -> bool:
     of_mine = r"(?:of (?:my|the|our|your|these|those|all) )"
     patterns = (
@@ -170,6 +173,7 @@ def _is_person(sentence: str, nouns: _Nouns) -> bool:
         rf"\b{nouns.people} (?:no\.?|number|nr\.?|id|#)\s*\w*\d",
         r"\b(?:does|did|has|is|was|had|will|for|of|about|with) (?:mr|mrs|ms|miss)\.? \w+",
         r"\b(?:mr|mrs|ms|miss)\.? \w+'s\b",
+        rf"\bthe {_MOST} (?:{nouns.people}|person|man|woman|boy|girl|child)(?<!s)\b(?! (?:group|record|note|file)s?\b)",
     )
     return any(re.search(pattern, sentence) for pattern in patterns)
 
