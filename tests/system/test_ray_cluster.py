@@ -22,7 +22,8 @@ def test_ray_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
         connect_ray(HERE, 0)
 
 
-def test_joining_prints_nothing() -> None:
+def test_joining_prints_no_line_of_rays_log() -> None:
     program = f"from discreet.system.ray_cluster import *; connect_ray('{HERE}', 1).get([]); leave_ray('{HERE}')"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert (done.stdout, done.stderr) == ("", "")
+    assert done.stdout == ""
+    assert "logging.cc" not in done.stderr  # the machine may deserve a warning, such as that of a small /dev/shm
