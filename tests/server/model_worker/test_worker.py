@@ -6,7 +6,6 @@ import os
 import signal
 import stat
 import threading
-import time
 from ast import literal_eval
 from collections.abc import Iterator
 from functools import partial
@@ -179,20 +178,23 @@ def test_second_worker_at_a_path_is_refused_while_the_first_loads() -> None:
 def test_socket_of_another_user_gets_nothing() -> None:
     with short_folder() as folder:
         folder.chmod(0o777)
+        read, write = os.pipe()
         child = os.fork()
         if child == 0:
             os.setuid(65534)
             listener = bind_socket(folder / "m")
+            os.write(write, b".")  # the file is there before it listens
             listener.accept()
             os._exit(0)
+        os.close(write)
         try:
-            while not (folder / "m").exists():
-                time.sleep(0.01)
+            assert os.read(read, 1)
             with pytest.raises(ServerGone, match="PermissionError"):
                 Endpoint("unix", str(folder / "m")).request("POST", "/discreet/encode", {"texts": ["private"]})
         finally:
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
+            os.close(read)
 
 
 def test_port_refuses_the_name_of_a_page_of_the_web() -> None:
