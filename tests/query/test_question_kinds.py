@@ -121,6 +121,7 @@ EXAMPLES = {
         "Как лечат зонкит?",
         "ザンキ炎の治療法は何ですか",
     ],
+    "nothing-named": ["Hello", "help", "What can I ask?", "What is in these documents?", "Who are you?"],
     "person": [
         "Which of my patients have been treated by Dr Keller?",
         "Which patient has Zonkitis?",
@@ -193,7 +194,7 @@ def test_a_refusal_says_why_and_what_works() -> None:
     assert refused.value.exit_code == 2
 
 
-@pytest.mark.parametrize("text", ["Hello", "help", "What can I ask?", "What is in these documents?", "Who are you?"])
+@pytest.mark.parametrize("text", EXAMPLES["nothing-named"])
 def test_question_that_names_nothing_is_refused(text: str) -> None:
     """An analyst types such words first, and each would be asked of forty voters at the price of an answer."""
     with pytest.raises(CannotAnswer, match="names nothing that documents could speak of"):
@@ -202,7 +203,8 @@ def test_question_that_names_nothing_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["Zonkitis", "What helps?", "?", "Hello, what helps against Zonkitis?", "y", "4711", "Why?"]
+    "text",
+    ["Zonkitis", "What helps?", "?", "Hello, what helps against Zonkitis?", "y", "4711", "Why?", "And in the records?"],
 )
 def test_word_with_a_meaning_is_asked(text: str) -> None:
     assert not names_nothing(text)

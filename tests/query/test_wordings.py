@@ -1,27 +1,19 @@
 """The wordings of `benchmarks.wordings`: each is understood as what it asks for, or as no other statistic."""
 
+from dataclasses import replace
+
 import pytest
 from benchmarks.wordings import ORIGINS, VOTES, is_same, questions, wanted
 from benchmarks.wordings_asked import HELD_OUT
 
 from discreet.algorithms.statistics.statistic import Statistic
-from discreet.config import VaultConfig
 from discreet.errors import CannotAnswer
 from discreet.query.question_kinds import check_answerable, recognise
 from discreet.query.statistics import build_statistic, statistic_asked
 from discreet.registry import Compare, Count, Share
+from tests.query.test_foreign_requests import SETTINGS as BARE
 
-SETTINGS = VaultConfig(
-    version=1,
-    epsilon=20.0,
-    delta=1e-6,
-    unit_field="patient",
-    model="smollm2-135m",
-    embedder="hashing",
-    log_questions=False,
-    payment="unit",
-    fields={"age": "number", "seen": "date"},
-)
+SETTINGS = replace(BARE, fields={"age": "number", "seen": "date"})
 
 
 def ask(question: str) -> object:

@@ -35,7 +35,7 @@ USUAL_EPSILON = 0.5
 ABOVE_NOISE = 2.75
 """The least number of standard deviations by which the sum of the counts exceeds 0 when the visit stops.
 
-The noise of empty bins alone exceeds so much in one of 70 visits of 16 bins (Gaussian), or in one of 30 (Laplace)."""
+The noise of empty bins alone exceeds so much in one of 54 visits of 16 bins (Gaussian), or in one of 34 (Laplace)."""
 
 
 @dataclass(frozen=True, kw_only=True)

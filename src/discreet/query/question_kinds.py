@@ -16,7 +16,9 @@ from discreet.errors import CannotAnswer
 from discreet.query.languages import is_foreign
 from discreet.query.subject import names_nothing
 
-Name = Literal["fact", "yes-no", "count", "comparison", "list", "follow-up", "summary", "other-language", "person"]
+Name = Literal[
+    "fact", "yes-no", "count", "comparison", "list", "nothing-named", "follow-up", "summary", "other-language", "person"
+]
 NAMES: tuple[Name, ...] = get_args(Name)
 
 _ADVICE: dict[Name, str] = {
@@ -26,6 +28,8 @@ _ADVICE: dict[Name, str] = {
     "example: How many more patients have fever than chills? Or ask for the number: How many patients have fever?",
     "list": "It asks for several things. An answer holds one. Ask for one thing at a time, for example: Name one "
     "symptom of ... Or ask about each thing: Is ... a symptom of ...?",
+    "nothing-named": "It names nothing that documents could speak of. Ask about a thing by its name, for example: What "
+    "is the treatment for ...? Or: How many have ...?",
     "follow-up": "It refers to an earlier question or answer. Write the whole question, with the name of its subject. "
     "`discreet chat` knows the question before; for `discreet ask`, name it: --after QUESTION.",
     "summary": "It asks for a summary of many documents. An answer is a few words. Ask for one fact, for example: "
@@ -34,10 +38,8 @@ _ADVICE: dict[Name, str] = {
     "person": "It asks about one individual, and the guarantee forbids statements about one individual. Ask for a fact "
     "that holds for many individuals.",
 }
-_NO_SUBJECT = (
-    "It names nothing that documents could speak of. Ask about a thing by its name, for example: What is the treatment "
-    "for ...? Or: How many have ...?"
-)
+_CHOSEN = frozenset(("count", "comparison", "list", "nothing-named", "summary"))
+"""The kinds of which public choices make a choice."""
 _LANGUAGES = {"en": "English"}
 _MOST_KEPT = 64
 """So many kinds are remembered: an estimate and the answer after it ask for the kind of one question four times."""
@@ -72,6 +74,8 @@ def recognise(question: str, language: str = "en", unit: str = "") -> Kind:
     for name, is_such in _RULES:
         if any(is_such(sentence, nouns) for sentence in sentences):
             return _kind(name)
+    if names_nothing(question):
+        return _kind("nothing-named")
     # A sentence before the question may narrow a plural, or name the noun of a pronoun.
     if len(sentences) == 1 and _is_plural(sentences[0]):
         return _kind("list")
@@ -87,15 +91,13 @@ def check_answerable(question: str, *, language: str = "en", unit: str = "", cho
         question: the text of the question.
         language: the code of the language that the model reads; "" for any.
         unit: the word for one individual in the vault.
-        choices: the public choices for the answer. With choices, a count, a list or a summary becomes a choice.
+        choices: the public choices for the answer. With choices, some other kinds become a choice, such as a count.
 
     Raises:
         CannotAnswer: if the kind cannot be answered; the error has the reason and an alternative.
     """
-    if not choices and names_nothing(question):
-        raise CannotAnswer("follow-up", _NO_SUBJECT)
     kind = recognise(question, language, unit)
-    if kind.advice and not (choices and kind.name in ("count", "comparison", "list", "summary")):
+    if kind.advice and not (choices and kind.name in _CHOSEN):
         raise CannotAnswer(kind.name, kind.advice)
 
 
@@ -156,6 +158,7 @@ _HELPING += r"|exist|indicate|suggest|accompany|cause|lead|work|belong|treat)"
 
 
 _MOST = r"(?:old|young|tall|short|heavi|light|sick|weak|healthi)est"
+"""Words for the one individual at an end of a scale."""
 
 
 def _is_person(sentence: str, nouns: _Nouns) -> bool:

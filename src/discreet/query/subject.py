@@ -4,7 +4,7 @@ import re
 
 _NOTHING = frozenset(
     """
-    a about all an and any anything are ask at be by can could data database do document documents does everything file
+    a about all an any anything are ask at be by can could data database do document documents does everything file
     files find for from get give go good greetings have hello help here hey hi how i in information inside is it kind
     kinds know let like list many me more morning much my need note notes of ok okay on or please question questions
     record records say see show some something start tell test testing text texts thank thanks that the them there

@@ -26,6 +26,7 @@ OTHERS = [
     "Can you tell me what helps against Thunder Heart?",
     "I think so. Is that true?",
     "How many patients have Thunder Heart?",
+    "Is it true that Thunder Heart has not come back?",
     "",
 ]
 
@@ -42,6 +43,8 @@ def test_other_text_is_left(question: str) -> None:
 
 def test_statement_with_another_verb_becomes_a_question() -> None:
     assert plain_question("Is it true that tea helps against Red Echo?") == "Does tea help against Red Echo?"
+    assert plain_question("Can you tell me if Red Echo has a cure?") == "Does Red Echo have a cure?"
+    assert plain_question("Is it true that more patients have A than B?") == "Do more patients have A than B?"
     assert plain_question("Patients with Red Echo get tea, right?") == "Do Patients with Red Echo get tea?"
     assert plain_question("Would tea be what patients with Red Echo get?") == "Are patients with Red Echo given tea?"
 

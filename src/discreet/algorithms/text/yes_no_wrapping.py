@@ -35,9 +35,11 @@ _WHAT = re.compile(
 )
 _BE = re.compile(r"(?P<who>.+?) (?P<be>is|are|was|were|can|could|should|may|will) (?P<rest>.+)", re.IGNORECASE)
 _VERB = re.compile(
-    r"(?P<who>.+?) (?P<verb>help|treat|cure|heal|relieve|cause|get|receive|take|include|come)(?P<one>s?) (?P<rest>.+)",
+    r"(?P<who>(?:(?!\bha(?:s|ve|d)\b).)+?) "
+    r"(?P<verb>help|treat|cure|heal|relieve|cause|get|receive|take|include|come)(?P<one>s?) (?P<rest>.+)",
     re.IGNORECASE,
 )
+_HAVE = re.compile(r"(?P<who>.+?) ha(?P<one>s|ve) (?!(?:been|had|not) )(?P<rest>.+)", re.IGNORECASE)
 
 
 @lru_cache(maxsize=256)
@@ -62,4 +64,6 @@ def _asked(said: str) -> str:
         return f"{found['be'].capitalize()} {found['who']} {found['rest']}"
     if found := _VERB.fullmatch(said):
         return f"{'Does' if found['one'] else 'Do'} {found['who']} {found['verb']} {found['rest']}"
+    if found := _HAVE.fullmatch(said):
+        return f"{'Does' if found['one'] == 's' else 'Do'} {found['who']} have {found['rest']}"
     return ""

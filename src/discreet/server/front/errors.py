@@ -12,6 +12,7 @@ KIND_ADVICE = MappingProxyType(
         "count": "It asks for a number. Name public choices instead.",
         "comparison": "It compares a number with an expectation. Compare two groups, or ask for the number.",
         "list": "It asks for several things. Ask for one thing at a time.",
+        "nothing-named": "It names nothing that documents could speak of. Name a thing.",
         "follow-up": "It refers to an earlier question. Write the whole question.",
         "summary": "It asks for a summary. Ask for one fact.",
         "other-language": "It is in a language that the vault's model does not read.",
