@@ -63,6 +63,7 @@ def test_statistic_has_a_table(any_source: AnswerSource) -> None:
     (row,) = reply.metadata["table"]
     assert row["low"] <= row["value"] <= row["high"]
     assert reply.text.startswith("About ")
+    assert reply.metadata["understood"].startswith("count; ")
 
 
 def test_choices_are_chosen_from(any_source: AnswerSource) -> None:

@@ -214,7 +214,9 @@ def test_what_rules_understood_is_said(ward: Path, question: str, said: str) -> 
     """A number of other units than were meant looks right: "the oldest patient" was asked as a phrase, for example."""
     for options in ((), ("--plan",)):
         assert f"Understood as: {said}" in " ".join(ask(ward, question, *options).output.split())
-    assert "Understood" not in ask(ward, question, "--json").output
+    asked = ask(ward, question, "--json").output
+    assert "Understood" not in asked
+    assert json.loads(asked)["understood"] == said
 
 
 def test_count_that_may_be_none_says_what_is_not_found(ward: Path) -> None:

@@ -65,6 +65,8 @@ def test_answer_shows_numbers() -> None:
     assert "about 31 of 38; between 27 and 35" in read(support)
     table = replace(ANSWER, table=(Figure("north", "count", 1204.0, 1190.0, 1218.0),))
     assert all(part in read(table) for part in ("north", "1,204", "1,190", "1,218"))
+    assert "Understood as" not in read(table)
+    assert "Understood as: count; condition 'fever'." in read(replace(table, understood="count; condition 'fever'."))
     assert "votes" in read(replace(ANSWER, shares={"yes": 30, "no": 4}))
 
 

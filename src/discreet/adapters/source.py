@@ -9,7 +9,7 @@ from discreet.server.front.wording import EMPTY
 Status = Literal["answered", "no_answer", "refused"]
 FIELDS = (
     *("question_id", "algorithm", "stopped", "epsilon", "delta", "unit", "payment", "same_without_documents"),
-    *("support", "shares", "table", "replayed", "asked", "left", "would_fit"),
+    *("support", "shares", "table", "understood", "replayed", "asked", "left", "would_fit"),
 )
 """The details of a reply. Each is public: it was released, or follows from public values."""
 

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from discreet.algorithms.common.algorithm import Algorithm
+from discreet.algorithms.statistics.in_words import in_words
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.cli.output import err, out, print_json
 from discreet.cli.parameters import choose_algorithm, parse_for_any
@@ -97,7 +98,7 @@ class Chooser:
         """
         found = self._statistic(question)
         if found is not None:
-            err.print(f"Understood as: {said_of(found)}", markup=False)
+            err.print(f"Understood as: {in_words(found)}", markup=False)
 
     def offers_answers(self, question: str) -> bool:
         """Return whether a question names its possible answers ("with A or with B?"), and voters are asked openly."""
@@ -127,22 +128,6 @@ def _parsed(param: Sequence[str]) -> dict[str, Any]:
     return parse_for_any(list(KINDS), param) if read_assignments(param) else {}
 
 
-def said_of(statistic: Statistic) -> str:
-    """Return the kind and the parts of a statistic, by the names of its parameters: "count; condition 'fever'."."""
-    usual = {one.name: one.default for one in fields(statistic)}
-    parts = {name: value for name, value in statistic.parts.items() if value != usual[name]}
-    said = ", ".join(f"{name} {_worded(value)}" for name, value in parts.items())
-    return f"{statistic.name}; {said or 'all of them'}."
-
-
-def _worded(value: object) -> str:
-    if isinstance(value, tuple):
-        return " and ".join(map(_worded, value))
-    if isinstance(value, str):
-        return f"'{value}'"
-    return "yes" if value is True else f"{value:g}" if isinstance(value, float) else str(value)
-
-
 def print_plan(vault: Vault, question: str, algorithm: Algorithm, *, as_json: bool) -> None:
     """Print what a question would cost, of what kind it is, and how far off a number may be. Nothing is paid."""
     price, grant = vault.price(question, algorithm), vault.ledger.budget
@@ -155,7 +140,7 @@ def print_plan(vault: Vault, question: str, algorithm: Algorithm, *, as_json: bo
         return
     out.print(f"Kind: {about['kind']}, by {algorithm.name}.", markup=False)
     if isinstance(algorithm, Statistic):
-        out.print(f"Understood as: {said_of(algorithm)}", markup=False)
+        out.print(f"Understood as: {in_words(algorithm)}", markup=False)
         out.print(f"Set: {about['set']}. Only {unit}s in it pay.", markup=False)
         out.print(f"Noise of each count: a standard deviation of {about['deviation']:.3g} {unit}s.", markup=False)
     if not price:

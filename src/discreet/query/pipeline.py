@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from discreet.algorithms.common.algorithm import Algorithm, Query
 from discreet.algorithms.common.answer import Answer
 from discreet.algorithms.common.plan import ANY_VOCABULARY, Plan
+from discreet.algorithms.statistics.in_words import in_words
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.baselines.rag import RAG
 from discreet.generation.model import LanguageModel
@@ -132,7 +133,8 @@ class QueryPipeline:
         parts, budget = self._parts, self._parts.ledger.budget
         uses = times(budget, parts.ledger.spent(), request.plan)
         answered = self._recall(request) or self._answer_once(request)
-        return replace(answered, remaining=self.left, cost=unit_cost(budget, answered.receipt, uses))
+        cost = unit_cost(budget, answered.receipt, uses)
+        return replace(answered, remaining=self.left, cost=cost, understood=_understood(request))
 
     def price(self, question: str, algorithm: Algorithm, options: AskOptions) -> float:
         """Return the most that a question may cost a unit, epsilon; 0 if its answer is free: public. Load no model."""
@@ -309,6 +311,12 @@ class QueryPipeline:
         """Return the question's own budget, if it can be paid."""
         ledger = self._parts.ledger
         return question_budget(request.algorithm, ledger.budget, ledger.spent(), ANY_VOCABULARY)
+
+
+def _understood(request: Request) -> str:
+    """Return how the question was understood, before the schema named its attribute: public. "" without rules."""
+    asked = request.asked or request.algorithm
+    return in_words(asked) if isinstance(asked, Statistic) else ""
 
 
 def _query(question: str, algorithm: Algorithm, public: str) -> Query:

@@ -86,6 +86,7 @@ ANSWER = record(
         "kept": truth,
         "released_at": list_of(text(_LONGEST_WORD), 1000),
         "asked": text(LONGEST_ANSWER),
+        "understood": text(LONGEST_ANSWER),
     },
-    may_lack=frozenset({"support", "table", "released_at", "asked"}),
+    may_lack=frozenset({"support", "table", "released_at", "asked", "understood"}),
 )

@@ -120,6 +120,8 @@ def _numbers(answer: Plain) -> Iterator[Markup]:
         numbers = ("value", "low", "high")
         rows = [(one["name"], *(_figure(one[key], one["kind"]) for key in numbers)) for one in answer["table"]]
         yield table(("", "value, with noise", "from", "to"), rows)
+        if answer.get("understood"):
+            yield paragraph(f"Understood as: {answer['understood']}")
     elif answer["released"] and answer["released"] != [answer["answer"]] and answer["answer"]:
         yield paragraph(f"released: {', '.join(answer['released'])}")
 

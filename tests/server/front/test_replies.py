@@ -104,6 +104,19 @@ def test_reply_has_a_footer_if_the_key_asks_for_it() -> None:
     assert content(reply(answer(), footer=True)).endswith("\n\nReceipt: epsilon 2.498. The key has epsilon 7.5 left.")
 
 
+def test_reply_says_how_a_question_was_understood() -> None:
+    """Rules may be wrong, and a number of other units than were meant looks right."""
+    counted = answer(understood="count; condition 'fever'.")
+    assert reply(counted).receipt()["understood"] == "count; condition 'fever'."
+    assert content(reply(counted)) == "winter hand"
+    lines = content(reply(counted, footer=True)).split("\n\n")
+    assert lines[1:] == [
+        "Understood as: count; condition 'fever'.",
+        "Receipt: epsilon 2.498. The key has epsilon 7.5 left.",
+    ]
+    assert "understood" not in reply(answer()).receipt()
+
+
 def test_stream_holds_the_content_once() -> None:
     found = reply(answer(), stream=True, stream_options={"include_usage": True}).chunks()
     texts = [chunk["choices"][0]["delta"].get("content", "") for chunk in found[:-1]]

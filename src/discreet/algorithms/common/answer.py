@@ -175,6 +175,7 @@ class Answer(GeneratedAnswer):
         useless: the reason, by public rules, why the released answer has no content; empty otherwise.
         kept: false if the answer could not be stored for free repetition.
         asked: the question that was asked, if it is another one than that which was given; empty otherwise.
+        understood: of a statistic, its kind and its parts, as the question was understood; empty otherwise.
         released_at: the moments of the earlier releases that the answer repeats or follows from, if it was free.
         follows: whether it follows from other releases; false if it is one of them again.
     """
@@ -186,6 +187,7 @@ class Answer(GeneratedAnswer):
     useless: str = ""
     kept: bool = True
     asked: str = ""
+    understood: str = ""
     released_at: tuple[str, ...] = ()
     follows: bool = False
 
@@ -232,6 +234,8 @@ class Answer(GeneratedAnswer):
             described["released_at"] = list(self.released_at)
         if self.asked:
             described["asked"] = self.asked
+        if self.understood:
+            described["understood"] = self.understood
         return described | ({"public_answer": self.public_text or None} if show_public else {})
 
     def to_pandas(self) -> Any:

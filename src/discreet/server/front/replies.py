@@ -74,7 +74,7 @@ class Reply:
         outcome, answer = self.outcome, self.outcome.answer
         described = {name: answer[name] for name in ("private", "algorithm", "released", "shares", "useless")}
         supported = {"support": answer["support"]} if answer.get("support") else {}
-        numbers = {name: answer[name] for name in ("table", "released_at") if answer.get(name)}
+        numbers = {name: answer[name] for name in ("table", "released_at", "understood") if answer.get(name)}
         asked = outcome.asked or answer.get("asked")
         rewritten = {"asked": asked} if asked else {}
         return {

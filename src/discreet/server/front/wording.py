@@ -8,6 +8,7 @@ from discreet.server.front.requests import ChatRequest
 NOTHING_RELEASED = "No answer: too few of the {unit}s' notes agree (or could pay)."
 SAYS_NOTHING = "No useful answer: what was released says nothing. It was: {text}"
 EMPTY = "No answer: the model wrote nothing."
+UNDERSTOOD = "Understood as: {understood}"
 FOOTER = "Receipt: epsilon {epsilon:.4g}. The key has epsilon {left:.4g} left."
 
 
@@ -43,7 +44,10 @@ def content_and_refusal(outcome: Outcome, request: ChatRequest, left: float | No
         return (None, sentence) if sentence else (request.shape.wrap(str(outcome.answer["text"])), None)
     text = sentence or cut(str(outcome.answer["text"]).strip(), request.stops)
     if left is not None and not outcome.task:
-        text = f"{text}\n\n{FOOTER.format(epsilon=outcome.epsilon, left=left)}"
+        understood = outcome.answer.get("understood")
+        lines = [UNDERSTOOD.format(understood=understood)] if understood else []
+        lines.append(FOOTER.format(epsilon=outcome.epsilon, left=left))
+        text = "\n\n".join([text, *lines])
     return text, None
 
 
