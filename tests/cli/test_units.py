@@ -111,7 +111,12 @@ def test_budget_says_what_still_fits(tmp_path: Path, notes: Path) -> None:
     assert isinstance(cost, dict)
     left = cost["uses"] - 1
     assert Vault.open(vault).budget().still["count"] == left
+    sentence = (
+        f"can still take part in {Vault.open(vault).budget().still['default']} further questions of the default kind"
+    )
+    assert f"{sentence}, or in {left} further counts." in Vault.open(vault).budget()._repr_html_()
     for options in ((), ("--analyst",)):
+        assert json_of("budget", vault, *options)["still"] == Vault.open(vault).budget().still
         shown = " ".join(run("budget", vault, *options).output.split())
         assert "The first questions weigh most in this number, later ones little." in shown
         assert f"of the default kind, or in {left} further counts." in shown

@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from discreet.cli.app import Json, VaultPath, app
-from discreet.cli.output import counted, err, explained, out, print_json
+from discreet.cli.output import err, explained, out, print_json
 from discreet.cli.progress import doing
 from discreet.cli.spellings import print_merged_units
 from discreet.evaluation.datasets import read_questions
@@ -17,6 +17,7 @@ from discreet.planning.askable import too_few
 from discreet.query.threshold_tuning import Tuning
 from discreet.query.words import unit_word
 from discreet.retrieval.store_registry import count_units
+from discreet.system.words import can_still_take_part
 from discreet.vault import Vault
 from discreet.vault.budget_report import BudgetReport
 
@@ -101,13 +102,8 @@ def tune(
 
 def _what_fits(still: Mapping[str, int], unit: str, accountant: str) -> str:
     """Return what the bound on all questions means for those that a unit can still take part in."""
-    nouns = {"default": "further question", "count": "further count"}
-    fits = ", or in ".join(
-        counted(number, nouns[name]) + (" of the default kind" if name == "default" else "")
-        for name, number in still.items()
-    )
     grows = "" if accountant == "pure" else "The first questions weigh most in this number, later ones little. "
-    return f"{grows}A {unit} that took part in all of them can still take part in {fits}."
+    return grows + can_still_take_part(still, unit)
 
 
 def _show_levels(report: BudgetReport) -> None:

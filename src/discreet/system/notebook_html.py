@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from discreet.system.markup import Markup, bar, element, paragraph, strong, table
-from discreet.system.words import nothing_released, unit_word
+from discreet.system.words import can_still_take_part, nothing_released, unit_word
 
 Plain = Mapping[str, Any]
 
@@ -57,6 +57,8 @@ def budget_html(report: Plain) -> str:
             f"All questions so far cost each {unit} at most epsilon {spent:.4g}. Answered: {report['answered']}."
         ),
     ]
+    if report["still"]:
+        parts.append(paragraph(can_still_take_part(report["still"], unit)))
     if report["levels"]:
         most = max(1, *(level["units"] for level in report["levels"]))
         rows = [

@@ -1,6 +1,7 @@
-"""The word for a unit in sentences."""
+"""The word for a unit, and sentences about units that several outputs have."""
 
 import re
+from collections.abc import Mapping
 
 
 def unit_word(field: str) -> str:
@@ -12,3 +13,15 @@ def unit_word(field: str) -> str:
 def nothing_released(field: str) -> str:
     """Return the sentence for a question without a released answer."""
     return f"No answer: too few of the {unit_word(field)}s' notes agree (or could pay)."
+
+
+def can_still_take_part(still: Mapping[str, int], unit: str) -> str:
+    """Return the sentence on what a unit that took part in all questions can still pay for.
+
+    Args:
+        still: the numbers of further questions by their kind: "default", and "count".
+        unit: the word for a unit.
+    """
+    kinds = {"default": ("question of the default kind", "questions of the default kind"), "count": ("count", "counts")}
+    fits = ", or in ".join(f"{number:,} further {kinds[name][number != 1]}" for name, number in still.items())
+    return f"A {unit} that took part in all of them can still take part in {fits}."

@@ -68,6 +68,7 @@ class BudgetReport:
             "left": self.left,
             "unit": self.unit,
             "odometer": self.odometer,
+            "still": dict(self.still),
             "answered": sum(question.stopped is not None for question in self.questions),
         }
 
