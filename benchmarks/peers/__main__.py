@@ -3,9 +3,11 @@
     .venv/bin/python -m benchmarks.peers DOCUMENTS QUESTIONS [--path FOLDER] [--epsilon 10] [--limit 20] [--minutes 5]
 
 Each peer runs in an environment of its own, which is made once in `--environments` with pinned packages. A peer that
-cannot be installed or run has a row with the reason. `--path` is a folder with the code of Sarus' dp-rag, which is no
-package. `--python` names a Python 3.12, which invink needs. `--keep FOLDER` keeps answers: a second run goes on where
-the first one ended.
+cannot be installed or run has a row with the reason. Two peers are no packages: `--path` is a folder with the code of
+Sarus' dp-rag, and `--few-shot-path` one with that of DP few-shot generation. `--labels` names a field of the documents'
+`meta`, whose values are public labels for the latter. `--python` names a Python 3.12, which invink needs.
+`--keep FOLDER` keeps answers: a second run goes on where the first one ended. `--only` runs some systems; others have a
+row if their answers are kept.
 
 accuracy       match accuracy, on the questions that all systems answered; none is begun after `--minutes`
 claimed        the epsilon of a question that a system states, with `--delta`
@@ -28,11 +30,20 @@ from typing import Any
 from benchmarks.models import add_model_option, model_name
 from benchmarks.peers import ours
 from benchmarks.peers.drivers.job import Job, answer_all
-from benchmarks.peers.environments import INVISIBLEINK, PRESIDIO, SARUS, Environment, UnavailableError, last_error
+from benchmarks.peers.environments import (
+    FEW_SHOT,
+    INVISIBLEINK,
+    PRESIDIO,
+    SARUS,
+    Environment,
+    UnavailableError,
+    last_error,
+)
 from benchmarks.peers.environments import make_environment as made_environment
 from benchmarks.peers.model_folder import portable_model
 from benchmarks.peers.table import COLUMNS, PAIR_COLUMNS, System, pair_rows, table_rows
 from benchmarks.writing import add_csv_option, name_part, write_table
+from dp_accounting.pld.privacy_loss_distribution import from_gaussian_mechanism
 
 from discreet.algorithms.common.algorithm import Guarantee
 from discreet.evaluation.datasets import read_questions
@@ -44,7 +55,7 @@ from discreet.registry import RAG, NonRAG
 from discreet.vault import Vault
 
 DRIVERS = "benchmarks.peers.drivers"
-NO_FEW_SHOT = "no package; its code asks an interface for 100 log-probabilities of models that are withdrawn"
+FEW_SHOT_NAME = "DP few-shot generation"
 NO_ICL = "no package; a notebook over answers of a model that is withdrawn"
 
 
@@ -70,6 +81,10 @@ def run_driver(python: Path, driver: str, job: Path, result: Path, hours: float 
     return dict(json.loads(result.read_text(encoding="utf-8")))
 
 
+class NotAskedError(UnavailableError):
+    """A part that `--only` leaves out, and whose result is not kept."""
+
+
 class Run:
     """One run: its job, its folder, and the systems so far."""
 
@@ -80,24 +95,30 @@ class Run:
         self.pairs: list[dict[str, Any]] = []
         self.only: Sequence[str] = ()
 
-    def wants(self, name: str) -> bool:
-        """Return whether a part is to be run, if its result is not there yet."""
-        return not self.only or any(part in name for part in self.only)
+    def require(self, name: str) -> None:
+        """Go on if a part is to be run, or its result is there.
+
+        Raises:
+            NotAskedError: if not.
+        """
+        if self.only and not (self.folder / f"{name}.json").exists() and not any(part in name for part in self.only):
+            raise NotAskedError(f"{name}: not asked for by --only")
 
     def driver(self, environment: Environment, name: str) -> dict[str, Any]:
         """Return what a driver found."""
+        self.require(name)
         result = self.folder / f"{name}.json"
-        if not result.exists() and not self.wants(name):
-            raise UnavailableError("not asked for by --only")
         python = made_environment(environment, self.environments, self.pythons)
         print(f"\n{name}", flush=True)
         return run_driver(python, name, self.file, result)
 
     def ours(self, name: str, answer: Callable[[int, str], str], **told: str) -> None:
         """Ask one of our systems all questions."""
-        kept = self.folder / f"{''.join(letter for letter in name if letter.isalnum())}.json"
-        if not kept.exists() and not self.wants(name):
-            self.systems.append(System(name, [], reason="not asked for by --only"))
+        short = "".join(letter for letter in name if letter.isalnum())
+        kept = self.folder / f"{short}.json"
+        try:
+            self.require(short)
+        except NotAskedError:
             return
         print(f"\n{name}", flush=True)
         if not kept.exists():
@@ -108,6 +129,8 @@ class Run:
         """Ask a peer, or say why not."""
         try:
             self.systems += ask()
+        except NotAskedError as reason:
+            print(reason, flush=True)
         except UnavailableError as reason:
             print(f"{names[0]}: {reason}", flush=True)
             self.systems += [System(name, [], reason=str(reason)) for name in names]
@@ -132,6 +155,7 @@ def add_ours(run: Run, vault: Vault) -> None:
 
 def sarus(run: Run) -> list[System]:
     """Return Sarus' dp-rag as published, and without the library's filter."""
+    run.require("sarus_dp_rag")
     if not run.job.path:
         raise UnavailableError("its code is given by --path")
     found = run.driver(SARUS, "sarus_dp_rag")
@@ -151,11 +175,34 @@ def invisibleink(run: Run) -> list[System]:
     return [System("InvisibleInk", found["answers"], f"{found['claimed']:.2f}", true)]
 
 
+def few_shot(run: Run) -> list[System]:
+    """Return answers with examples of DP few-shot generation: of any document, and one for each label."""
+    run.require("few_shot")
+    if not run.job.few_shot_path:
+        raise UnavailableError("its code is given by --few-shot-path")
+    found = run.driver(FEW_SHOT, "few_shot")
+    names = {"any": FEW_SHOT_NAME, "labels": f"{FEW_SHOT_NAME}, public labels"}
+    return [
+        System(name, one["answers"], f"{one['claimed']:.2f}", few_shot_true(one, run.job.delta))
+        for part, name in names.items()
+        if (one := found.get(part))
+    ]
+
+
+def few_shot_true(found: dict[str, Any], delta: float) -> str:
+    """Return the epsilon of its examples by our accountant, which needs subsamples that are secret."""
+    secret = from_gaussian_mechanism(found["multiplier"], sampling_prob=found["sampled"])
+    epsilon = secret.self_compose(found["tokens"]).get_epsilon_for_delta(delta)
+    return f"{epsilon:.2f} for all questions, if its subsamples are secret; above it with its default seed"
+
+
 def redaction(run: Run, units: Sequence[str], model: str) -> None:
     """Ask plain RAG over documents that Presidio redacted."""
     name = "Presidio and plain RAG"
     try:
         found = run.driver(PRESIDIO, "presidio_redaction")
+    except NotAskedError:
+        return
     except UnavailableError as reason:
         run.systems.append(System(name, [], reason=str(reason)))
         return
@@ -171,6 +218,8 @@ def main() -> None:
     parser.add_argument("documents", type=Path)
     parser.add_argument("questions", type=Path)
     parser.add_argument("--path", type=Path, help="the code of Sarus' dp-rag")
+    parser.add_argument("--few-shot-path", type=Path, help="the code of DP few-shot generation")
+    parser.add_argument("--labels", default="", help="a field of meta with public labels")
     add_model_option(parser)
     parser.add_argument("--epsilon", type=float, default=10.0)
     parser.add_argument("--delta", type=float, default=1e-5)
@@ -219,6 +268,8 @@ def run_all(given: argparse.Namespace, folder: Path) -> None:
         minutes=given.minutes,
         dtype=str(compute_dtype("cpu")).removeprefix("torch."),
         path=str(given.path.resolve()) if given.path else "",
+        few_shot_path=str(given.few_shot_path.resolve()) if given.few_shot_path else "",
+        labels=[str(record["meta"][given.labels]) for record in records] if given.labels else [],
     )
     run = Run(job, folder, given.environments, given.python)
     if run.file.exists() and not job.same_as(run.file):
@@ -231,8 +282,12 @@ def run_all(given: argparse.Namespace, folder: Path) -> None:
     run.pair(INVISIBLEINK, "invisibleink_pair")
     if given.path:
         run.pair(SARUS, "sarus_pair")
+    run.peer([FEW_SHOT_NAME], lambda: few_shot(run))
+    if given.few_shot_path:
+        run.pair(FEW_SHOT, "few_shot_pair")
     redaction(run, [str(record["unit"]) for record in records], model)
-    run.systems += [System("DP few-shot generation", [], reason=NO_FEW_SHOT), System("DP-ICL", [], reason=NO_ICL)]
+    if not given.only:
+        run.systems.append(System("DP-ICL", [], reason=NO_ICL))
     print()
     write_table(COLUMNS, table_rows(run.systems, questions), given.csv)
     print()

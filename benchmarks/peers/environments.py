@@ -22,6 +22,7 @@ class Environment:
         name: the folder of the environment.
         packages: its packages, each with its release.
         python: the oldest Python that runs it.
+        before: a Python that is too new, with all later ones, or none.
         why: why it must be that Python, if the package does not say it.
     """
 
@@ -29,6 +30,7 @@ class Environment:
     packages: tuple[str, ...]
     python: Version = (3, 11)
     why: str = ""
+    before: Version | None = None
 
 
 SARUS = Environment(
@@ -73,6 +75,30 @@ PRESIDIO = Environment(
     ),
 )
 
+FEW_SHOT = Environment(
+    "dp-few-shot-generation",
+    (
+        "torch==2.13.0",
+        "transformers==4.46.1",
+        "numpy==1.25.2",
+        "scipy==1.10.1",
+        "pandas==2.1.0",
+        "datasets==2.12.0",
+        "pyarrow==11.0.0",
+        "more-itertools==9.1.0",
+        "typer==0.9.0",
+        "tqdm==4.66.1",
+        "openai==0.28.0",
+        "tiktoken==0.3.3",
+        "aiohttp==3.8.5",
+        "prv-accountant==0.2.0",
+    ),
+    (3, 10),
+    "its lock file has releases that later ones do not install",
+    (3, 12),
+)
+"""The releases of the code's own lock file, without what it never imports, and with what runs a local model."""
+
 
 def version_of(python: str | Path) -> Version | None:
     """Return the version of an interpreter, or None if it does not run."""
@@ -88,7 +114,7 @@ def interpreters(given: Sequence[Path]) -> Iterator[str]:
     """Return the interpreters to try: those that are given, this one, and later ones on the path."""
     yield from (str(path) for path in given)
     yield sys.executable
-    yield from (found for minor in (12, 13, 14) if (found := shutil.which(f"python3.{minor}")))
+    yield from (found for minor in (11, 12, 13, 14) if (found := shutil.which(f"python3.{minor}")))
 
 
 def find_python(wanted: Environment, given: Sequence[Path]) -> str:
@@ -99,9 +125,10 @@ def find_python(wanted: Environment, given: Sequence[Path]) -> str:
     """
     for python in interpreters(given):
         found = version_of(python)
-        if found is not None and found >= wanted.python:
+        if found is not None and found >= wanted.python and (wanted.before is None or found < wanted.before):
             return python
     needed = ".".join(map(str, wanted.python))
+    needed += f", before {'.'.join(map(str, wanted.before))}" if wanted.before else ""
     because = f" ({wanted.why})" if wanted.why else ""
     raise UnavailableError(f"needs Python {needed}{because}. Name one: --python PATH")
 

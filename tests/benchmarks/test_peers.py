@@ -5,10 +5,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from benchmarks.peers.__main__ import run_driver
+from benchmarks.peers.__main__ import NotAskedError, Run, few_shot_true, run_driver
+from benchmarks.peers.drivers.few_shot import by_label, noise_scale
+from benchmarks.peers.drivers.few_shot_model import Encoding, shared
+from benchmarks.peers.drivers.few_shot_pair import CHOSEN, OTHER, MadeUp, default_seed, texts_of, uncovered
 from benchmarks.peers.drivers.invisibleink import prompts_for
 from benchmarks.peers.drivers.job import Job, answer_all, write_result
 from benchmarks.peers.environments import (
+    FEW_SHOT,
     INVISIBLEINK,
     PRESIDIO,
     SARUS,
@@ -73,13 +77,19 @@ def test_answers_end_with_the_time() -> None:
 
 
 def test_every_peer_has_pinned_packages() -> None:
-    pinned = [package for one in (SARUS, INVISIBLEINK, PRESIDIO) for package in one.packages]
+    pinned = [package for one in (SARUS, INVISIBLEINK, PRESIDIO, FEW_SHOT) for package in one.packages]
     assert all("==" in package for package in pinned)
 
 
 def test_a_python_that_is_too_old_is_a_reason() -> None:
     with pytest.raises(UnavailableError, match=r"needs Python 9\.9 \(a new package\)\. Name one: --python PATH"):
         find_python(Environment("x", (), (9, 9), "a new package"), [Path("no-such-python")])
+
+
+def test_a_python_that_is_too_new_is_a_reason() -> None:
+    wanted = Environment("x", (), (2, 0), "old packages", before=(3, 0))
+    with pytest.raises(UnavailableError, match=r"needs Python 2\.0, before 3\.0 \(old packages\)\. Name one"):
+        find_python(wanted, [Path(sys.executable)])
 
 
 def test_environment_that_is_there_is_used(tmp_path: Path) -> None:
@@ -133,6 +143,67 @@ def test_table_compares_the_questions_that_all_answered() -> None:
     assert found[1][1] == "0.50 (0.01-0.99)"
     assert found[1][2:] == ["10", "20", "3.0", "2"]
     assert found[2] == ["gone", "-", "-", "not run: no package", "-", "0"]
+
+
+def test_only_leaves_out_what_is_not_kept(tmp_path: Path) -> None:
+    run = Run(job(), tmp_path, tmp_path, [])
+    run.require("few_shot")
+    run.only = ["plain"]
+    run.require("plainRAG")
+    with pytest.raises(NotAskedError, match="few_shot: not asked for by --only"):
+        run.require("few_shot")
+    write_result(tmp_path / "few_shot.json", {})
+    run.require("few_shot")
+
+
+def test_few_shot_has_one_row_for_documents_and_one_for_labels() -> None:
+    labelled = job(documents=["b 1", "a 1", "b 2"], labels=["b", "a", "b"])
+    assert by_label(labelled) == {"a": ["a 1"], "b": ["b 1", "b 2"]}
+
+
+def test_few_shot_epsilon_is_that_of_secret_subsamples() -> None:
+    """Without subsampling, one token at this multiplier is the Gaussian mechanism with a known epsilon."""
+    found = few_shot_true({"multiplier": 3.730631634944469, "sampled": 1.0, "tokens": 1}, 1e-5)
+    assert found.startswith("1.00 for all questions, if its subsamples are secret; ")
+
+
+def test_few_shot_noise_is_that_of_one_changed_prompt() -> None:
+    assert noise_scale(1.0) == pytest.approx(2**0.5 / 20)
+
+
+def test_few_shot_seed_is_known_by_default() -> None:
+    assert default_seed() == default_seed(example=1, synth_seed=0) < 100_000
+    assert default_seed(example=1, synth_seed=1) == default_seed(example=2, synth_seed=0)
+
+
+def test_few_shot_delta_is_that_of_a_token_that_the_neighbour_rarely_writes() -> None:
+    one, other = ({CHOSEN: 1.0, OTHER: 0.0}, {CHOSEN: 0.0, OTHER: 1.0})
+    assert uncovered(one, other, 0.05, 10.0) == pytest.approx(1.0, abs=1e-9)
+    assert uncovered(one, one, 0.05, 10.0) < 0
+
+
+def test_few_shot_reads_prompts_from_where_they_differ() -> None:
+    assert shared([1, 2, 3], [1, 2, 4]) == 2
+    assert shared([1, 2], [1, 2, 3]) == 2
+    assert shared([], [1]) == 0
+
+
+def test_few_shot_made_up_model_tells_chosen_documents() -> None:
+    texts = texts_of(3, {1})
+    assert [MadeUp().encode(text) for text in texts] == [[OTHER], [CHOSEN], [OTHER]]
+
+
+def test_few_shot_single_tokens_are_single() -> None:
+    class Words:
+        """A tokenizer of words."""
+
+        def encode(self, text: str, add_special_tokens: bool) -> list[int]:
+            """Return a number for each word."""
+            return [len(word) for word in text.split()]
+
+    assert Encoding(Words(), 10).encode_single_token("END") == 3
+    with pytest.raises(KeyError):
+        Encoding(Words(), 10).encode_single_token("two words")
 
 
 @pytest.mark.torch

@@ -27,6 +27,8 @@ class Job:
         minutes: no question is begun after so many minutes.
         dtype: the numbers in which the language model computes: "bfloat16" or "float32", as ours does on this machine.
         path: the folder of the peer's code, if it is no package.
+        few_shot_path: the folder of the code of DP few-shot generation.
+        labels: the public label of each document, for a peer that writes an example for each label; or none.
     """
 
     model: str
@@ -45,6 +47,8 @@ class Job:
     minutes: float = 60.0
     dtype: str = "float32"
     path: str = ""
+    few_shot_path: str = ""
+    labels: Sequence[str] = ()
 
     def save(self, path: Path) -> None:
         """Write the job to a file."""
