@@ -4,19 +4,18 @@
     .venv/bin/python -m benchmarks.fuzz [--inputs 100000] [--seed 0] [--seconds S] [--crashes FOLDER] [TARGET ...]
 
 The targets are those of `tests/fuzz`: the loaders, what a vault keeps, the command line. Each is fuzzed by atheris in
-a process of its own, led by which lines of `discreet` an input reaches, from sound inputs bent by a mutator that
-knows their format. An input is either done, refused by a proper error, or a crash: any other exception, a traceback,
-"Something unforeseen", no memory (more than 8 GiB), a process that dies, or more than 10 seconds. Inputs that crash
-are kept in FOLDER. With TMPDIR in memory (/dev/shm) it takes a third of the time. Prints Markdown; ends with 1 if
-something crashed.
+a process of its own, forked from one that has loaded `discreet`. It is led by which lines of `discreet` an input
+reaches, from sound inputs bent by a mutator that knows their format. An input is either done, refused by a proper
+error, or a crash: any other exception, a traceback, "Something unforeseen", no memory (more than 8 GiB), a process that
+dies, or more than 10 seconds. Inputs that crash are kept in FOLDER. With TMPDIR in memory (/dev/shm) it takes a third
+of the time. Prints Markdown; ends with 1 if something crashed.
 """
 
 import argparse
-import contextlib
+import multiprocessing
 import os
 import re
 import resource
-import subprocess
 import sys
 import tempfile
 import time
@@ -53,11 +52,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=0.0, help="for each target, at most; 0 for no limit")
     parser.add_argument("--crashes", type=Path, default=Path(tempfile.gettempdir()) / "discreet-crashes")
-    parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
     add_csv_option(parser)
     given = parser.parse_args()
-    if given.child:
-        fuzz(given.targets[0], given.inputs, given.seed, Path(given.child[0]), Path(given.child[1]))
     from tests.fuzz.catalogue import TARGETS
 
     names = given.targets or list(TARGETS)
@@ -93,19 +89,21 @@ def of_target(name: str, count: int, seed: int, seconds: float, crashes: Path) -
     """What came of so many inputs; a process that dies is one of them, and another one goes on."""
     found: Counter[str] = Counter()
     deadline = time.monotonic() + (seconds or float("inf"))
+    forking = multiprocessing.get_context("forkserver")
+    forking.set_forkserver_preload(["benchmarks.fuzz_targets"])
     with tempfile.TemporaryDirectory() as folder:
-        told = Path(folder) / "told"
+        told, said = Path(folder) / "told", Path(folder) / "said"
         while (left := count - found.total()) > 0 and time.monotonic() < deadline:
             told.touch()
-            command = [sys.executable, "-m", "benchmarks.fuzz", name, "--inputs", str(left), "--seed", str(seed + 1)]
-            rest = None if seconds == 0 else max(1.0, deadline - time.monotonic())
-            with (Path(folder) / "said").open("w+b") as said, contextlib.suppress(subprocess.TimeoutExpired):
-                child = [*command, "--child", str(told), str(crashes)]
-                ended = subprocess.run(child, stdout=said, stderr=said, timeout=rest, check=False).returncode
-                if ended:
-                    said.seek(0)
-                    last = said.read().decode(errors="replace").strip().splitlines()[-1:]
-                    found[f"{CRASH}the process ended with {ended}: {last}"] += 1
+            child = forking.Process(target=fuzz, args=(name, left, seed + 1, told, crashes, said))
+            child.start()
+            child.join(None if seconds == 0 else max(1.0, deadline - time.monotonic()))
+            if child.is_alive():
+                child.kill()
+                child.join()
+            elif child.exitcode:
+                last = said.read_text(errors="replace").strip().splitlines()[-1:]
+                found[f"{CRASH}the process ended with {child.exitcode}: {last}"] += 1
             lines = told.read_text().splitlines()
             found.update(lines)
             told.write_text("")
@@ -116,14 +114,18 @@ def of_target(name: str, count: int, seed: int, seconds: float, crashes: Path) -
     return found
 
 
-def fuzz(name: str, count: int, seed: int, told: Path, crashes: Path) -> None:
-    """Fuzz one target, a line about each input; the process ends when there were enough."""
-    import atheris
+def fuzz(name: str, count: int, seed: int, told: Path, crashes: Path, said: Path) -> None:
+    """Fuzz one target, a line about each input in a file; the process ends when there were enough.
 
-    with atheris.instrument_imports(include=["discreet"]):
-        from tests.fuzz.catalogue import TARGETS
-    from tests.fuzz.commands import toy_at_hand
+    What it prints is in the file `said`.
+    """
+    import atheris
+    from benchmarks.fuzz_targets import TARGETS, toy_at_hand
     from tests.fuzz.targets import Crash, outcome
+
+    with said.open("wb") as printed:
+        for stream in (1, 2):
+            os.dup2(printed.fileno(), stream)
 
     target = TARGETS[name]
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))

@@ -1,6 +1,7 @@
 """Every algorithm with a guarantee is audited end to end, on pairs of vaults; broken ones are flagged."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,7 +30,7 @@ from discreet.vault import Vault
 
 SETTINGS = settings(2.0)
 SOME = (PAIRS[1], PAIRS[5])
-THREE = PAIRS[7]
+THREE, REPEATED = PAIRS[7:]
 
 
 def test_every_algorithm_that_promises_something_is_audited() -> None:
@@ -43,6 +44,29 @@ def test_every_algorithm_that_promises_something_is_audited() -> None:
 def test_the_real_ones_keep_their_claims(name: str) -> None:
     found = run([AlgorithmCase(name, SETTINGS[name], pair) for pair in SOME], InsecureSeededNoise(0), draws=100)
     assert [finding for finding in found if finding.violated] == []
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_transcripts_have_no_moment(name: str) -> None:
+    """The second vault is asked later, so a moment would tell the two apart, or hide what does."""
+    for pair in (THREE, REPEATED):
+        both = AlgorithmCase(name, SETTINGS[name], pair).sample(1, InsecureSeededNoise(0), lambda _: None)
+        for transcript in map(str, (*both[0], *both[1])):
+            assert "released_at" in transcript
+            assert not re.search(r"\d{4}-\d\d-\d\d", transcript)
+
+
+def test_too_little_noise_of_an_open_answer_is_flagged() -> None:
+    """The crowd is near the votes that release a value half of the time, by the law that the algorithm draws from."""
+    quiet = next(case for case in twins_of_algorithms(2.0, ["consensus"]))
+    (found,) = run([quiet], InsecureSeededNoise(1), draws=300)
+    assert found.violated
+    sound = AlgorithmCase("consensus", SETTINGS["consensus"], PAIRS[3])
+    released = [
+        json.loads(str(one))[0]["stopped"] == "end"
+        for one in sound.sample(60, InsecureSeededNoise(1), lambda _: None)[0]
+    ]
+    assert 0 < sum(released) < 60
 
 
 def structural(kind: object) -> AlgorithmCase:

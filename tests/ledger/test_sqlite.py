@@ -19,6 +19,7 @@ from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.change import Change, Relation
 from discreet.privacy.costs import BoundedRange, Pure
 from discreet.privacy.ledger import Charge
+from tests.server.keepers import wait_until
 
 CHANGE = Change(1, Relation.REPLACE)
 LARGE = Budget(1e6, 1e-5)
@@ -154,6 +155,7 @@ def test_power_cut_loses_nothing_that_was_acknowledged(path: Path, tmp_path: Pat
 
     child = fork(work)
     try:
+        wait_until(lambda: journal.stat().st_size > 0)  # a busy machine starts it later than all moments
         for copied in moments(child, path, tmp_path):
             acknowledged = len(journal.read_text().splitlines())
             found = SqliteLedger.open(copied)

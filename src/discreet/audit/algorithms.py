@@ -4,15 +4,18 @@ The outcome is the whole transcript.
 The vaults are real ones in a temporary folder, marked as simulations. A toy language model gives the answer that its
 prompt states. The second vault is derived from the first by removing and adding units, as a custodian would do it.
 
-A transcript has all that an analyst sees: each answer with its text, reason for stopping, number of tokens and receipt,
-each refusal, and the budget that is left for every unit. Released answers are stored and reused, as in a vault.
+A transcript has all that an analyst sees, except time: each answer with its text, reason for stopping, number of tokens
+and receipt, each refusal, and the budget that is left for every unit. Released answers are stored and reused, as in a
+vault.
 """
 
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 
 from discreet.algorithms.common.algorithm import Algorithm
+from discreet.algorithms.common.consensus_release import OpenSelection
 from discreet.algorithms.common.ensemble import calibrate_to_epsilon
 from discreet.algorithms.naive_multi_rag import NaiveMultiRAG
 from discreet.attacks.bounds import Key
@@ -24,7 +27,6 @@ from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.mechanisms.counted_selection import CountedSelection
-from discreet.privacy.mechanisms.limited_domain import ObservedSelection
 from discreet.privacy.mechanisms.stable_set import StableSet, gap_to_pass
 from discreet.privacy.noise import Noise
 from discreet.privacy.partition import REPLACE_ONE
@@ -188,7 +190,8 @@ class AlgorithmCase:
                 answer = vault.simulate(
                     question, self.setting.algorithm, noise=noise, model=model, ledger=ledger, history=history
                 )
-                seen.append(answer.describe(show_public=True))
+                # Without the moments of earlier releases: one vault is asked after the other, so they tell them apart.
+                seen.append(answer.describe(show_public=True) | {"released_at": len(answer.released_at)})
             except BudgetExhausted as refusal:
                 seen.append(str(refusal))
             seen.append(ledger.budget.left(ledger.spent()))
@@ -270,10 +273,22 @@ def _agreeing(algorithm: Consensus | DPKSA, granted: Budget) -> Setting:
 
     Its crowd, with two or three more units, reaches a release half of the time.
     """
-    rounds = calibrate_to_epsilon(algorithm, FAILURE, VOCABULARY)
-    *_, last = algorithm.mechanisms(rounds.epsilon, rounds.delta, REPLACE_ONE, VOCABULARY)
+    last = _last_mechanism(algorithm)
     if isinstance(last, StableSet):
         crowd = gap_to_pass(0.5, last.sigma, last.delta) - 2
     else:
-        crowd = max(0, round(last.bottom) - 3) if isinstance(last, ObservedSelection) else 0
+        crowd = next(more for more in count() if _releases(replace(algorithm, voters=more + 3)))
     return _alone(replace(algorithm, voters=crowd + 3), granted, crowd)
+
+
+def _releases(algorithm: Consensus | DPKSA) -> bool:
+    """Return whether all its voters together release a value half of the time. Their number may decide by which law."""
+    selection = _last_mechanism(algorithm)
+    assert isinstance(selection, OpenSelection)
+    needed = selection.votes_needed(0.5)
+    return needed is not None and needed <= algorithm.voters
+
+
+def _last_mechanism(algorithm: Consensus | DPKSA) -> object:
+    rounds = calibrate_to_epsilon(algorithm, FAILURE, VOCABULARY)
+    return algorithm.mechanisms(rounds.epsilon, rounds.delta, REPLACE_ONE, VOCABULARY)[-1]

@@ -8,7 +8,16 @@ from discreet.audit.case import Case, ProgressCallback
 from discreet.audit.vote_mutants import SharperCoins
 from discreet.privacy.noise import Noise, Whole
 
-MORE = {"threshold-choice": 40_000}
+MORE = {
+    "threshold-choice": 80_000,
+    "observed-selection": 40_000,
+    "limited-domain": 40_000,
+    "dp-sparse-vote-rag": 4000,
+    "dp-rag-pure": 4000,
+    "naive-multi-rag": 4000,
+    "adaptive": 4000,
+    "dp-synth": 1000,
+}
 """The number of draws for cases in which fewer draws would show the missing noise only for some seeds."""
 
 

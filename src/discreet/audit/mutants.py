@@ -304,7 +304,7 @@ def _algorithm_twins(epsilon: float) -> Iterator[AlgorithmCase]:
     failing = replace(granted, delta=FAILURE, failures=FAILURE)
     three = MuRAG(inner=choosing(1), similarity=-1.0, uses=1, rows=3)
     moves_up = _named(CROWDED, "units that move up")
-    yield AlgorithmCase("murag-all-vote", Setting(three, failing), moves_up, corpus=BrokenRows, draws=3000)
+    yield AlgorithmCase("murag-all-vote", Setting(three, failing), moves_up, corpus=BrokenRows, draws=6000)
     coins = _named(FULL, "a coin that follows from the unit's name")
     seats = Setting(replace(three, rows=SEATS), failing)
     yield AlgorithmCase("murag-all-vote", seats, coins, corpus=BrokenCoins, draws=3000)
@@ -334,7 +334,7 @@ class BrokenFacts(DPFacts):
 def _corpus_twins(epsilon: float) -> Iterator[CorpusCase]:
     method, crowd = corpora(epsilon)[DPFacts.name]
     alone = replace(CORPUS_PAIRS[1], name=f"no threshold for facts that few state ({CORPUS_PAIRS[1].name})")
-    yield CorpusCase(method.name, BrokenFacts(**vars(method)), crowd, alone)
+    yield CorpusCase(method.name, BrokenFacts(**vars(method)), crowd, alone, draws=800)
 
 
 # -- all of them -----------------------------------------------------------------------------------------------------
