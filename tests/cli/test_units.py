@@ -93,6 +93,7 @@ def test_analyst_sees_only_what_is_public(tmp_path: Path, notes: Path) -> None:
         "unit",
         "answered",
         "odometer",
+        "still",
     }
     shown = run("budget", vault, "--analyst").output
     assert "Thunder" not in shown

@@ -133,6 +133,8 @@ def test_outcome_survives_being_kept() -> None:
     kept = restored(json.loads(json.dumps(outcome.stored())))
     assert kept.replayed
     assert kept.answer == outcome.answer
+    understood = reply(answer(understood="count; condition 'fever'.")).outcome
+    assert restored(understood.stored()).answer == outcome.answer  # the words of a question are not kept
     with pytest.raises(FrontError, match="interrupted"):
         restored(json.loads(json.dumps(stored_error(FrontError("interrupted", paid=True)))))
     with pytest.raises(FrontError, match="interrupted"):

@@ -35,8 +35,9 @@ class Outcome:
     replayed: bool = False
 
     def stored(self) -> dict[str, Any]:
-        """Return the outcome as plain data, to be kept."""
-        return {"outcome": "answered", **vars(self), "replayed": False}
+        """Return the outcome as plain data, to be kept. The words of the question are written nowhere."""
+        answer = {name: value for name, value in self.answer.items() if name != "understood"}
+        return {"outcome": "answered", **vars(self), "answer": answer, "replayed": False}
 
     @property
     def stopped(self) -> str:
