@@ -10,7 +10,6 @@ Two sets are written: some examples of any document, and one example for each la
 public for the peer. Each label has its own documents, so the labels' costs do not add up.
 """
 
-import argparse
 import asyncio
 import importlib
 import math
@@ -22,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.peers.drivers.few_shot_model import LocalModel
-from benchmarks.peers.drivers.job import Job, answer_all, write_result
+from benchmarks.peers.drivers.job import Job, answer_all, read_arguments, write_result
 
 EXAMPLES = 2
 """Examples of any document: as many as the other peers get in their prompts."""
@@ -140,11 +139,7 @@ def by_label(job: Job) -> dict[str, Sequence[str]]:
 
 def main() -> None:
     """Write examples, answer, and write what the code claims."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("job", type=Path)
-    parser.add_argument("result", type=Path)
-    given = parser.parse_args()
-    job = Job.load(given.job)
+    job, result_file = read_arguments(__doc__)
     code, lm = load_code(job.few_shot_path), LocalModel(job.model, job.dtype)
     result = {}
     if job.labels:
@@ -152,7 +147,7 @@ def main() -> None:
     result["any"] = write_examples(code, lm, {ANY: job.documents}, EXAMPLES, job)
     for one in result.values():
         one["answers"] = answered(lm, job, one["examples"])
-    write_result(given.result, result)
+    write_result(result_file, result)
 
 
 if __name__ == "__main__":

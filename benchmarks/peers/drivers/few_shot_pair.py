@@ -8,12 +8,10 @@ Then a document is removed that no prompt has, with the seed of the subsamples t
 places in the shuffle change with the number of documents. The law of the token follows exactly.
 """
 
-import argparse
 import asyncio
 import importlib
 import math
 from collections.abc import Collection, Sequence
-from pathlib import Path
 from typing import Any
 
 from benchmarks.peers.drivers.few_shot import (
@@ -26,7 +24,7 @@ from benchmarks.peers.drivers.few_shot import (
     smallest_multiplier,
 )
 from benchmarks.peers.drivers.few_shot_model import Choice
-from benchmarks.peers.drivers.job import Job, write_result
+from benchmarks.peers.drivers.job import read_arguments, write_result
 
 CHOSEN, OTHER, TOKENS = 1, 2, 128
 
@@ -129,11 +127,7 @@ def uncovered(whole: Any, less: Any, scale: float, epsilon: float) -> float:
 
 def main() -> None:
     """Measure, and write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("job", type=Path)
-    parser.add_argument("result", type=Path)
-    given = parser.parse_args()
-    job = Job.load(given.job)
+    job, result_file = read_arguments(__doc__)
     code = load_code(job.few_shot_path)
     linear: Any = importlib.import_module("numpy.linalg")
     count, seed = len(job.documents), default_seed()
@@ -168,7 +162,7 @@ def main() -> None:
             "measured": f"delta {delta:.4f} for one token at that epsilon",
         },
     ]
-    write_result(given.result, {"pairs": rows})
+    write_result(result_file, {"pairs": rows})
 
 
 if __name__ == "__main__":

@@ -7,16 +7,14 @@ its own parameters: the prompts are ours, the question is its description of the
 question: by default it is 42, and the answer is then a function of the records without noise.
 """
 
-import argparse
 import importlib
 import secrets
 import sys
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-from benchmarks.peers.drivers.job import Job, answer_all, write_result
+from benchmarks.peers.drivers.job import Job, answer_all, read_arguments, write_result
 
 
 def loaded_once(code: Any) -> None:
@@ -82,11 +80,7 @@ def replaced(accounts: Any, job: Job) -> float:
 
 def main() -> None:
     """Answer, and write what the package claims."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("job", type=Path)
-    parser.add_argument("result", type=Path)
-    given = parser.parse_args()
-    job = Job.load(given.job)
+    job, result_file = read_arguments(__doc__)
     package = importlib.import_module("invink")
     code: Any = sys.modules["invink.generate"]
     loaded_once(code)
@@ -114,7 +108,7 @@ def main() -> None:
         "spent": claimed,
         "replaced": replaced(sys.modules["invink.utils"], job),
     }
-    write_result(given.result, result)
+    write_result(result_file, result)
 
 
 if __name__ == "__main__":

@@ -7,14 +7,12 @@ place: made-up logits, one record for a token and the other against it. Then ans
 records give the same answer, so it has no noise for those who know the seed.
 """
 
-import argparse
 import importlib
 import sys
-from pathlib import Path
 from typing import Any
 
 from benchmarks.peers.drivers.invisibleink import generate, loaded_once
-from benchmarks.peers.drivers.job import Job, write_result
+from benchmarks.peers.drivers.job import Job, read_arguments, write_result
 
 SMALL = 3
 """Records of the answers with the default seed: a few make them short work."""
@@ -48,11 +46,7 @@ def answer(job: Job, records: list[str]) -> str:
 
 def main() -> None:
     """Measure, and write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("job", type=Path)
-    parser.add_argument("result", type=Path)
-    given = parser.parse_args()
-    job = Job.load(given.job)
+    job, result_file = read_arguments(__doc__)
     importlib.import_module("invink")
     loaded_once(sys.modules["invink.generate"])
     claimed, measured = spread_of_a_replacement(sys.modules["invink.utils"], job)
@@ -76,7 +70,7 @@ def main() -> None:
             "measured": f"{answers} with it, {without} without it",
         },
     ]
-    write_result(given.result, {"pairs": rows})
+    write_result(result_file, {"pairs": rows})
 
 
 if __name__ == "__main__":

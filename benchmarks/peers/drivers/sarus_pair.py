@@ -8,15 +8,13 @@ of the law that the claimed epsilon of a token does not cover, and `alone` the p
 cannot write at all.
 """
 
-import argparse
 import importlib
 import math
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from benchmarks.peers.drivers.job import Job, write_result
+from benchmarks.peers.drivers.job import Job, read_arguments, write_result
 from benchmarks.peers.drivers.sarus_dp_rag import engine_for
 
 FEW = 3
@@ -65,11 +63,7 @@ def scores_of(engine: Any, job: Job, records: list[str]) -> Any:
 
 def main() -> None:
     """Measure, and write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("job", type=Path)
-    parser.add_argument("result", type=Path)
-    given = parser.parse_args()
-    job = Job.load(given.job)
+    job, result_file = read_arguments(__doc__)
     engine = engine_for(job)
     code: Any = sys.modules["dp_model"]
     filters: Any = importlib.import_module("transformers.generation.logits_process")
@@ -111,7 +105,7 @@ def main() -> None:
             "measured": f"the sum by {moved:.3f}, the others by {others:.3f}",
         },
     ]
-    write_result(given.result, {"pairs": rows})
+    write_result(result_file, {"pairs": rows})
 
 
 if __name__ == "__main__":

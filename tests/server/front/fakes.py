@@ -48,7 +48,7 @@ class FakeKeeper:
     def __init__(self, price: float = 2.0) -> None:
         self.price, self.asked, self.free = price, list[Question](), False
         self.delay = 0.0
-        self.stopped = "end"
+        self.stopped, self.understood = "end", ""
         self.refusal: Refused | None = None
         self.gone: list[bool] = []
         self.loaded = True
@@ -77,6 +77,8 @@ class FakeKeeper:
         found = answer(answer=text, text=text, stopped=self.stopped)
         if self.stopped == "public":
             found |= {"answer": None, "text": INVENTED, "released": []}
+        if self.understood:
+            found |= {"understood": self.understood}
         return Answered(found, charge(self.price))
 
     async def estimate(self, asked: Estimate) -> Estimated | Refused:

@@ -128,6 +128,18 @@ def test_answer_has_its_receipt_in_words(tmp_path: Path) -> None:
         assert receipt["question_id"] in browser.get("/history").text
 
 
+def test_answer_says_how_the_question_was_understood_and_keeps_it_nowhere(tmp_path: Path) -> None:
+    with browsing(tmp_path) as browser:
+        browser.sign_in()
+        assert "Understood as" not in browser.post("/ask", **question(name="c" * 32, choices="yes\r\nno")).text
+        browser.front.keeper.understood = "count; condition 'fever'."
+        asked = question(name="d" * 32)
+        assert "count; condition &#39;fever&#39;." in browser.post("/ask", **asked).text
+        again = browser.post("/ask", **asked).text
+        assert "it was not paid again" in again
+        assert "Understood as" not in again
+
+
 def test_question_of_a_page_and_of_v1_is_paid_once(tmp_path: Path) -> None:
     with browsing(tmp_path) as browser:
         key, secret = browser.sign_in()
