@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import torch
@@ -13,6 +14,7 @@ from transformers.activations import GELUActivation, SiLUActivation
 from discreet.errors import DiscreetError
 from discreet.numerics.row_determinism import (
     apply_by_whole_rows,
+    check_attention,
     check_elementwise_steps,
     check_matrix_products,
     enforce_row_determinism,
@@ -85,6 +87,26 @@ def test_a_product_that_rounds_by_place_is_caught(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(torch.nn.functional, "linear", linear)
     with pytest.raises(DiscreetError, match=r"Among 7 rows.*MKL_CBWR"):
         check_matrix_products(torch.nn.Linear(576, 192))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 5, 7], indirect=True)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.usefixtures("threads")
+def test_attention_of_this_machine_does_not_depend_on_the_place_of_a_row(dtype: torch.dtype) -> None:
+    check_attention(torch.nn.Linear(96, 64, dtype=dtype))
+
+
+def test_an_attention_that_rounds_by_place_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    real: Any = torch.nn.functional.scaled_dot_product_attention
+
+    def attention(*parts: torch.Tensor, **given: Any) -> torch.Tensor:
+        made: torch.Tensor = real(*parts, **given)
+        made[-1, -1, -1, -1] *= 1 + 1e-6
+        return made
+
+    monkeypatch.setattr(torch.nn.functional, "scaled_dot_product_attention", attention)
+    with pytest.raises(DiscreetError, match=r"equal rows of a batch.*MKL_CBWR"):
+        check_attention(torch.nn.Linear(96, 64))
 
 
 def test_whoever_imports_discreet_has_rows_stay_what_they_are() -> None:

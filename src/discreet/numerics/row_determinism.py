@@ -33,8 +33,9 @@ _HELP = {
 def enforce_row_determinism(model: Any) -> None:
     """Patch a model so that a row does not depend on its position, and check this machine on public rows.
 
-    The function covers matrix products, activation modules and rotary position embeddings. Other functions that a model
-    calls, such as its own exponential of attention scores, are not covered; the packaged models call none.
+    The function covers matrix products, fused attention, activation modules and rotary position embeddings. Other
+    functions that a model calls, such as its own exponential of attention scores, are not covered; the packaged models
+    call none.
 
     Raises:
         DiscreetError: if a row depends on its position on this machine. The guarantees would not hold.
@@ -44,6 +45,7 @@ def enforce_row_determinism(model: Any) -> None:
     for step in _rotaries(model):
         step.forward = rotate_row_by_row(step.forward)
     check_matrix_products(model)
+    check_attention(model)
     check_elementwise_steps(model)
 
 
@@ -120,6 +122,38 @@ def check_elementwise_steps(model: Any) -> None:
         for step in _rotaries(model)[:1]:
             for found in step(some, places):
                 _check_alike(found)
+
+
+def check_attention(model: Any) -> None:
+    """Apply fused attention to equal rows, with heads of the model's sizes, and compare the results bit for bit.
+
+    Raises:
+        DiscreetError: if a row depends on its position.
+    """
+    import torch
+
+    heads, groups, size = _head_sizes(model)
+    some = next(model.parameters())
+    with torch.inference_mode():
+        numbers = torch.sin(torch.arange(_TOKENS * (heads + 2 * groups) * size, dtype=torch.float64)).to(some)
+        row = numbers.reshape(1, heads + 2 * groups, _TOKENS, size).repeat(7, 1, 1, 1)
+        query, key, value = row[:, :heads], row[:, heads : heads + groups], row[:, heads + groups :]
+        mask = torch.full((_TOKENS, _TOKENS), torch.finfo(some.dtype).min).triu(1).to(some)
+        _check_alike(
+            torch.nn.functional.scaled_dot_product_attention(
+                query, key, value, attn_mask=mask.expand(7, 1, -1, -1), enable_gqa=heads != groups
+            )
+        )
+
+
+def _head_sizes(model: Any) -> tuple[int, int, int]:
+    """Return the numbers of query heads and of key heads, and the size of a head; usual ones if they are unknown."""
+    config: Any = getattr(model, "config", None)
+    if not hasattr(config, "num_attention_heads"):
+        return 4, 2, 64
+    heads = int(config.num_attention_heads)
+    groups = int(getattr(config, "num_key_value_heads", None) or heads)
+    return heads, groups, int(getattr(config, "head_dim", None) or config.hidden_size // heads)
 
 
 def _check_alike(rows: Any) -> None:

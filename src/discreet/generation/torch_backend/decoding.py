@@ -24,8 +24,8 @@ from discreet.errors import UsageError
 from discreet.generation.model import Logits, Prompt, Tokens
 from discreet.generation.torch_backend.kv_cache import ATTENTION, LockstepCache, attend
 
-_BLOCK = {"cpu": 1_400, "cuda": 16_384}
-"""Tokens in a block. The intermediate results of a layer then fit into the caches of the processor."""
+_BLOCK = {"cpu": 2_800, "cuda": 16_384}
+"""The most tokens of a block, which bound the memory for intermediate results. Smaller blocks are slower."""
 
 
 class LockstepDecoding:
@@ -80,7 +80,8 @@ class LockstepDecoding:
     def _feed(self, prompts: Sequence[Prompt]) -> torch.Tensor:
         """Feed the prompts in blocks of one size; the last block is filled with copies of the last prompt."""
         device = self._padding.device
-        block = min(max(1, _BLOCK.get(device.type, 1_400) // self._length), self._rows)
+        most = max(1, _BLOCK.get(device.type, _BLOCK["cpu"]) // self._length)
+        block = -(-self._rows // -(-self._rows // most))  # as even as possible: few copies fill the last block
         filled = [*prompts, *[prompts[-1]] * (-self._rows % block)]
         places = torch.arange(self._length, device=device)
         found = []

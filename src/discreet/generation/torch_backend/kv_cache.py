@@ -6,8 +6,11 @@ values of a row's own part are written into memory of a constant, public size.
 For a new token of every row, one matrix product for all rows computes the scores over the shared part. One product for
 each row computes the scores over its own part. One softmax runs over both.
 
+The prompts themselves are read by torch's fused attention, which keeps no scores in memory. It computes each head of
+each row by itself.
+
 Measured with SmolLM2-135M and 41 rows (`benchmarks/decoding.py`): a step takes half the time of the library's attention
-over a growing cache. A prefill in blocks that fit the processor's caches takes half the time of a prefill at once.
+over a growing cache.
 
 All shapes are public, and no row enters the computation of another row.
 """
@@ -40,7 +43,6 @@ class LockstepCache:
         self._place = 0  # the first row of the block being fed; the token being fed
         self._shared: dict[int, Pair] = {}  # by layer: (1, heads, shared tokens, size)
         self._own: dict[int, Pair] = {}  # by layer: (rows, heads, room, size)
-        self._scores: torch.Tensor | None = None
 
     def feed_rows(self, first: int) -> None:
         """Expect a block of rows that begins at `first`. Rows of the block after the last row are dropped."""
@@ -69,12 +71,6 @@ class LockstepCache:
             return own
         recent = (keys, values) if self._phase == "rows" else own
         return _beside(shared[0], recent[0]), _beside(shared[1], recent[1])
-
-    def scores(self, shape: tuple[int, ...], like: torch.Tensor) -> torch.Tensor:
-        """Return memory for scores, which all layers reuse: an allocation takes as long as a softmax."""
-        if self._scores is None or self._scores.shape != shape:
-            self._scores = like.new_empty(shape)
-        return self._scores
 
     def get_seq_length(self, *_: Any, **__: Any) -> int:
         """Return 0. Some models call this; positions and mask are always given, so the value has no effect."""
@@ -124,34 +120,15 @@ def attend(
     rows, heads, queries, size = query.shape
     groups = key.shape[1]
     scale = size**-0.5 if scaling is None else scaling
+    if not lockstep.splits():
+        mixed = torch.nn.functional.scaled_dot_product_attention(
+            query, key, value, attn_mask=attention_mask, scale=scale, enable_gqa=heads != groups
+        )
+        return mixed.transpose(1, 2), None
     # The query heads of one key head are stacked: (rows, groups, heads / groups * queries, size).
     packed = query.reshape(rows, groups, -1, size)
-    if lockstep.splits():
-        mixed = _attend_split(packed * scale, (key, value), lockstep.shared(int(module.layer_idx)), attention_mask)
-    else:
-        scores = lockstep.scores((rows * groups, packed.shape[2], key.shape[2]), packed)
-        mixed = _attend_whole(packed, (key, value), attention_mask, scale, scores)
+    mixed = _attend_split(packed * scale, (key, value), lockstep.shared(int(module.layer_idx)), attention_mask)
     return mixed.reshape(rows, heads, queries, value.shape[3]).transpose(1, 2), None
-
-
-def _attend_whole(
-    packed: torch.Tensor, own: Pair, mask: torch.Tensor, scale: float, scores: torch.Tensor
-) -> torch.Tensor:
-    """Attend to keys and values that are stored together for each row; `scores` is working memory."""
-    key, value = own
-    rows, groups, below, size = packed.shape
-    queries, keys = mask.shape[2], key.shape[2]
-    torch.baddbmm(
-        scores,
-        packed.reshape(rows * groups, below, size),
-        key.reshape(rows * groups, keys, size).transpose(1, 2),
-        beta=0,
-        alpha=scale,
-        out=scores,
-    )
-    scores.view(rows, groups, -1, queries, keys).add_(mask[:, :, None])
-    torch.softmax(scores, -1, out=scores)
-    return torch.bmm(scores, value.reshape(rows * groups, keys, -1))
 
 
 def _attend_split(packed: torch.Tensor, own: Pair, alike: Pair, mask: torch.Tensor) -> torch.Tensor:
