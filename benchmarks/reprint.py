@@ -28,7 +28,7 @@ from benchmarks.tables import DATA, read_provenance, read_rows
 from benchmarks.writing import add_csv_option, write_table
 
 ROOT = Path(__file__).parents[1]
-BY_HAND = ("(the same", " ...", "CORPUS.jsonl", "FILE ", "PYTHON3.12", "# or")
+BY_HAND = ("(the same", " ...", "CORPUS.jsonl", "FILE ", "PYTHON3.12", "FEW_SHOT", "# or")
 COLUMNS = ("tables", "command", "answers", "million tokens", "hours")
 TOTALS = ("parameters", "hours of the model", "GiB of memory")
 SIZES = (1.35e8, 1e9, 3e9, 8e9, 7e10)

@@ -131,6 +131,8 @@ EXAMPLES = {
         "Who among my patients has a fever?",
         "Who suffers from Zonkitis?",
         "Who has Zonkitis?",
+        "What is the name of the patient with Zonkitis?",
+        "Tell me the names of patients who have Zonkitis.",
         "What does patient no. 4711 suffer from?",
         "How old is the oldest patient?",
         "What is the age of the youngest woman?",
