@@ -46,6 +46,9 @@ def main() -> None:
     parser.add_argument("--support", type=int, default=20)
     parser.add_argument("--documents", type=int, default=0)
     given = parser.parse_args()
+    for name in ("questions", "documents"):
+        if not any((given.data / f"{name}.jsonl{end}").is_file() for end in ("", ".gz")):
+            parser.error(f"{given.data} has no {name}.jsonl and no {name}.jsonl.gz; name the folder of a data set")
     supported = [one for one in lines_of(given.data, "questions") if (one["support"] or 0) >= given.support]
     questions, documents = spread(supported, given.questions), lines_of(given.data, "documents")
     tests = [about(question) for question in questions]
