@@ -122,14 +122,18 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=64)
     parser.add_argument("--tokens", type=int, default=20)
     parser.add_argument(
-        "--settings", type=int, nargs="+", default=[0, 1, 2, 3, 4], help="which settings; 0 is the default"
+        "--settings", type=int, nargs="+", choices=range(5), help="which settings; 0 is the default, and must be there"
     )
     add_model_option(parser)
     add_csv_option(parser)
     given = parser.parse_args()
     vault = open_vault(given.vault, given.model)
-    if not vault.components.readings.complete:
-        given.settings = [one for one in given.settings if one != 4]
+    complete = vault.components.readings.complete
+    given.settings = given.settings or ([0, 1, 2, 3, 4] if complete else [0, 1, 2, 3])
+    if 0 not in given.settings:
+        parser.error("without setting 0, the default, there is nothing to compare with")
+    if 4 in given.settings and not complete:
+        parser.error(f"setting 4 needs a vault that was read: discreet read {given.vault}")
     if given.limit:
         accuracy(vault, read_questions(given.questions, given.limit), given)
     if given.timed:

@@ -19,9 +19,15 @@ Line = dict[str, Any]
 
 
 def lines_of(folder: Path, name: str) -> list[Line]:
-    """The objects of a file of a data set, packed or not."""
-    path = next(path for path in (folder / f"{name}.jsonl", folder / f"{name}.jsonl.gz") if path.exists())
-    with open_bytes(path) as lines:
+    """The objects of a file of a data set, packed or not.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+    """
+    found = [path for path in (folder / f"{name}.jsonl", folder / f"{name}.jsonl.gz") if path.is_file()]
+    if not found:
+        raise FileNotFoundError(f"{folder} has no {name}.jsonl and no {name}.jsonl.gz; name the folder of a data set")
+    with open_bytes(found[0]) as lines:
         return [json.loads(line) for line in lines if line.strip()]
 
 
@@ -46,11 +52,11 @@ def main() -> None:
     parser.add_argument("--support", type=int, default=20)
     parser.add_argument("--documents", type=int, default=0)
     given = parser.parse_args()
-    for name in ("questions", "documents"):
-        if not any((given.data / f"{name}.jsonl{end}").is_file() for end in ("", ".gz")):
-            parser.error(f"{given.data} has no {name}.jsonl and no {name}.jsonl.gz; name the folder of a data set")
-    supported = [one for one in lines_of(given.data, "questions") if (one["support"] or 0) >= given.support]
-    questions, documents = spread(supported, given.questions), lines_of(given.data, "documents")
+    try:
+        asked, documents = lines_of(given.data, "questions"), lines_of(given.data, "documents")
+    except FileNotFoundError as error:
+        parser.error(str(error))
+    questions = spread([one for one in asked if (one["support"] or 0) >= given.support], given.questions)
     tests = [about(question) for question in questions]
     chosen = {one["id"] for one in documents if any(test(one) for test in tests)}
     others = [one for one in documents if one["id"] not in chosen]

@@ -147,6 +147,10 @@ def test_the_kind_is_recognised(name: str, question: str) -> None:
     assert bool(found.advice) == (name not in ("fact", "yes-no"))
 
 
+def test_a_name_that_no_patient_has_is_a_fact() -> None:
+    assert recognise("What is the name of the patient portal?").name == "fact"
+
+
 def test_each_kind_has_examples() -> None:
     assert set(EXAMPLES) == set(NAMES)
 

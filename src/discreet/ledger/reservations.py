@@ -22,6 +22,10 @@ _FIND = text(
     "part.spent_nano, part.spent_atto, part.payers from latest_part left join part "
     'on part.question = latest_part.question and part.part = latest_part.part where latest_part."only" = 1'
 )
+_INSERT = Statement(
+    "insert into part (question, part, most_nano, most_atto, everybody, payers) "
+    "values (:question, :part, :nano, :atto, :everybody, :payers)"
+)
 _NAME = Statement("update latest_part set question = :question, part = :part, digest = :digest")
 
 
@@ -60,6 +64,12 @@ def check_digest(part: OpenPart, digest: object) -> None:
     """
     if digest != _digest(part):
         raise LedgerError(CORRUPT)
+
+
+def insert(connection: Connection, question: str, part: int, most: Spending, payers: bytes | None) -> None:
+    """Record a reservation with the concatenated keys of its payers; None for all units."""
+    values = {"everybody": payers is None, "payers": payers}
+    _INSERT.run(connection, {"question": question, "part": part} | pack(most) | values)
 
 
 def name(connection: Connection, part: OpenPart) -> bytes:

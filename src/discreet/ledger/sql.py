@@ -60,10 +60,6 @@ _BEFORE = Statement(
     "on latest.question = latest_part.question and latest.part = latest_part.part "
     'where total."only" = 1 and latest_part."only" = 1'
 )
-_PART = Statement(
-    "insert into part (question, part, most_nano, most_atto, everybody, payers) "
-    "values (:question, :part, :nano, :atto, :everybody, :payers)"
-)
 _HELD = text(
     "select most_nano, most_atto, spent_nano, spent_atto from part where question = :question and part = :part"
 )
@@ -176,7 +172,7 @@ class SqlLedger(ABC):
             everybody = self.budget.filter_state(self._before(connection, question, part)) + cost
             paying = self._admitted(connection, everybody, named)
             digest = reservations.name(connection, OpenPart(question, part, most, paying.keys))
-            _insert_part(connection, question, part, most, paying.keys)
+            reservations.insert(connection, question, part, most, paying.keys)
         self._known = None if paying.numbers is None else packed_payers.Known(digest, paying.numbers)
         return frozenset(units if paying.keys == named else split(paying.keys))
 
@@ -200,7 +196,7 @@ class SqlLedger(ABC):
         with self._writing() as connection:
             spent = self._before(connection, question, part)
             everybody = self.budget.filter_state(self._add_to_total(connection, spent, most))
-            _insert_part(connection, question, part, most, None)
+            reservations.insert(connection, question, part, most, None)
             return rows_of_units.cannot_pay(connection, self.budget, everybody)
 
     def settle(self, question: str, part: int, spent: Spending, charges: Sequence[Charge] = ()) -> None:
@@ -391,12 +387,6 @@ class SqlLedger(ABC):
             raise exhausted(self.budget, spent, new)
         set_total(connection, new)
         return new
-
-
-def _insert_part(connection: Connection, question: str, part: int, most: Spending, payers: bytes | None) -> None:
-    """Record the payers of a part; None for all units."""
-    values = {"everybody": payers is None, "payers": payers}
-    _PART.run(connection, {"question": question, "part": part} | pack(most) | values)
 
 
 def _now() -> str:

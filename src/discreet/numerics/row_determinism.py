@@ -149,7 +149,8 @@ def check_attention(model: Any) -> None:
 def _head_sizes(model: Any) -> tuple[int, int, int]:
     """Return the numbers of query heads and of key heads, and the size of a head; usual ones if they are unknown."""
     config: Any = getattr(model, "config", None)
-    if not hasattr(config, "num_attention_heads"):
+    config = config.get_text_config() if hasattr(config, "get_text_config") else config
+    if not isinstance(getattr(config, "num_attention_heads", None), int):
         return 4, 2, 64
     heads = int(config.num_attention_heads)
     groups = int(getattr(config, "num_key_value_heads", None) or heads)

@@ -168,8 +168,10 @@ def _is_person(sentence: str, nouns: _Nouns) -> bool:
         rf"^which (?!{_HELPING}\b)\w+ {nouns.people} {_HELPING}\b",
         rf"^(?:list|name|show|find|give|identify)(?: me)? (?:all |the |a |one |some |my |our |every |each |any ){{0,2}}"
         rf"(?:\w+ )?{nouns.people}\b",
-        rf"^(?:who (?:are|is|were|was) |(?:(?:give|tell)(?: me)? |what(?: is| are|'s) )?(?:the )?names? of )"
-        rf"(?:all |the |a |one |any |my |our )*{nouns.people}\b",
+        rf"^(?:who (?:are|is|were|was) |(?:give (?:me )?)?(?:the )?names? of )(?:all |the |my |our )*{nouns.people}\b",
+        # The name of a patient, and not of the patient portal.
+        rf"^(?:tell (?:me )?|what(?: is| are|'s) )(?:the )?names? of (?:all |the |a |one |any |my |our )*{nouns.people}"
+        r"(?=\W*$| (?:with|who|whose|that|in|on|from|of|having|suffering|treated|diagnosed|admitted)\b)",
         rf"\bwho (?:among|of) (?:my|the|our|these|those) {nouns.people}\b",
         r"^who (?:suffers?|suffered|complain(?:s|ed) (?:of|about)|(?:is|was|were|has been|are) (?:being )?"
         r"(?:treated|diagnosed|admitted|infected|prescribed|allergic|pregnant|ill|sick)\b|tested positive)",
