@@ -118,6 +118,16 @@ def test_plan_says_kind_set_noise_and_price(ward: Path) -> None:
     assert "fact" in ask(ward, "What is the treatment for Glass Knee?", "--plan").stdout
 
 
+def test_plan_of_a_refused_question_is_refused(ward: Path) -> None:
+    """A price would promise an answer."""
+    question = "What is the name of the patient with Glass Knee?"
+    refused = ask(ward, question, "--plan")
+    assert refused.exit_code == 2
+    assert "one individual" in refused.output
+    assert "Price" not in refused.output
+    assert "Price" in ask(ward, question, "--plan", "--anyway").output
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

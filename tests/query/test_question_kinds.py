@@ -132,6 +132,7 @@ EXAMPLES = {
         "Who suffers from Zonkitis?",
         "Who has Zonkitis?",
         "What is the name of the patient with Zonkitis?",
+        "Whats the name of a patient who has Zonkitis",
         "Tell me the names of patients who have Zonkitis.",
         "What does patient no. 4711 suffer from?",
         "How old is the oldest patient?",

@@ -100,8 +100,11 @@ def ask(
         return ask_each(opened, question, read, shown=shown)
     kind = kind or (FACT if propose or not_private or anyway else "")
     chooser = Chooser(opened, algorithm or "", param or (), given, kind)
+    check = None if anyway or not_private else chooser.check(tuple(choice or ()))
     if show_plan:
         for one in (in_english(opened, given_one) for given_one in question):
+            if check is not None:
+                check(one)
             print_plan(opened, one, chooser.choose(one), as_json=as_json)
             if chooser.offers_answers(one):
                 err.print(NAME_CHOICES, markup=False)
@@ -129,7 +132,6 @@ def ask(
         files.write(answer)
         return answer
 
-    check = None if anyway or not_private else chooser.check(tuple(choice or ()))
     return ask_each(opened, question, paid, check, shown=shown)
 
 

@@ -170,7 +170,8 @@ def _is_person(sentence: str, nouns: _Nouns) -> bool:
         rf"(?:\w+ )?{nouns.people}\b",
         rf"^(?:who (?:are|is|were|was) |(?:give (?:me )?)?(?:the )?names? of )(?:all |the |my |our )*{nouns.people}\b",
         # The name of a patient, and not of the patient portal.
-        rf"^(?:tell (?:me )?|what(?: is| are|'s) )(?:the )?names? of (?:all |the |a |one |any |my |our )*{nouns.people}"
+        r"^(?:tell (?:me )?|what(?: is| are|'?s) )(?:the )?names? of (?:all |the |a |one |any |my |our )*"
+        rf"{nouns.people}"
         r"(?=\W*$| (?:with|who|whose|that|in|on|from|of|having|suffering|treated|diagnosed|admitted)\b)",
         rf"\bwho (?:among|of) (?:my|the|our|these|those) {nouns.people}\b",
         r"^who (?:suffers?|suffered|complain(?:s|ed) (?:of|about)|(?:is|was|were|has been|are) (?:being )?"
