@@ -95,7 +95,7 @@ def test_vault_in_use_is_not_moved(make: Make, tmp_path: Path) -> None:
 def test_vault_into_which_documents_are_added_is_not_moved(make: Make, tmp_path: Path) -> None:
     vault = make("hospital")
     let_go(vault)
-    with Vault.open(vault.path).components.traces._marked(), pytest.raises(UsageError, match="being added"):
+    with Vault.open(vault.path).components.traces._mark(), pytest.raises(UsageError, match="being added"):
         move(vault.path, tmp_path / "clinic")
 
 

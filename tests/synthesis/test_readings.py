@@ -225,6 +225,22 @@ def test_erasure_that_was_killed_is_made_up_for(filled: Vault) -> None:
     assert "sand" not in kept(filled).read_text()
 
 
+def test_words_that_cannot_be_removed_are_removed_at_the_next_opening(filled: Vault) -> None:
+    """The documents are erased by then, so nothing else would tell that something is left."""
+    filled.read()
+    lock = filled.path / "readings" / "lock"
+    lock.unlink()
+    lock.mkdir()
+    with pytest.raises(OSError, match="directory"):
+        filled.remove("a")
+    assert "sand" in kept(filled).read_text()
+    lock.rmdir()
+    again = Vault.open(filled.path, model=toy())
+    assert again.store.count_documents() == 2
+    assert "sand" not in kept(filled).read_text()
+    assert not list(filled.path.glob("adding.*"))
+
+
 def test_another_model_reads_anew(filled: Vault) -> None:
     filled.read()
     told: list[int] = []

@@ -38,7 +38,7 @@ class SqlCatalog:
             *([None if unit is None else canonical_unit(unit)] * 2),
             *(limit, skip),
         )
-        return [DocumentEntry(name, of, batch, source, _fields(text)) for name, of, batch, source, text in found]
+        return [DocumentEntry(name, of, batch, source, parse_fields(text)) for name, of, batch, source, text in found]
 
     def list_batches(self, limit: int = ALL, skip: int = 0) -> list[BatchEntry]:
         """Return the batches, the last first, including those without a document."""
@@ -82,7 +82,8 @@ class SqlCatalog:
         return found
 
 
-def _fields(text: str) -> dict[str, str | float]:
+def parse_fields(text: str) -> dict[str, str | float]:
+    """Return the declared fields in a row of the table `document`."""
     try:
         found = json.loads(text)
     except ValueError:

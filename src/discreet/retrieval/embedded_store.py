@@ -22,17 +22,19 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import StoreError
-from discreet.retrieval import tombstones
+from discreet.retrieval import row_changes, tombstones
 from discreet.retrieval.catalog import SqlCatalog
 from discreet.retrieval.documents import Document, Passage, StoredText, canonical_name, canonical_unit
 from discreet.retrieval.live_index import LiveIndex
 from discreet.retrieval.respelling import Merge, tell_ledger, tie
 from discreet.retrieval.schema import prepare
 from discreet.retrieval.search import Snapshot
+from discreet.retrieval.sql_unit_texts import read_moment
 from discreet.retrieval.sqlite_errors import explained, rolled_back_on_error
-from discreet.retrieval.store import Hit, Piece, digest
+from discreet.retrieval.store import Hit, Piece, Store, digest
 from discreet.retrieval.store_metadata import read_dimension
 from discreet.retrieval.tombstones import now
+from discreet.retrieval.unit_texts import Moment
 from discreet.retrieval.vectors import Vector, VectorFile
 
 
@@ -48,7 +50,7 @@ class _Pending:
     respelled: set[tuple[str, str]] = field(default_factory=set)
 
 
-class EmbeddedStore:
+class EmbeddedStore(Store):
     """A `Store` in a folder: `store.sqlite` and `vectors.f32`. Processes may share it; threads take turns.
 
     Raises:
@@ -177,6 +179,8 @@ class EmbeddedStore:
         brought = (batch, since[0][0] if since else batch, document.source, json.dumps(dict(document.fields)))
         self._run("insert into document values (?, ?, ?, ?, ?, ?, ?)", document.id, unit, digest(document), *brought)
         self._pending.respelled.update((former, document.unit) for former in document.former)
+        if not pieces:
+            row_changes.note_rowless(self._database)
         rows = self._free_rows(len(pieces))
         for row, piece in zip(rows, pieces, strict=True):
             self._run("insert into chunk values (?, ?, ?, ?)", row, document.id, unit, piece.text)
@@ -278,7 +282,10 @@ class EmbeddedStore:
     def _erase(self, column: str, value: object) -> int:
         found = self._rows(f"select id, unit from document where {column} = ?", value)
         for name, unit in found:
-            self._pending.freed += [row for (row,) in self._rows("select row from chunk where document = ?", name)]
+            rows = [row for (row,) in self._rows("select row from chunk where document = ?", name)]
+            self._pending.freed += rows
+            if not rows:
+                row_changes.note_rowless(self._database)
             self._run("delete from chunk where document = ?", name)
             self._run("delete from document where id = ?", name)
             if not self._rows("select 1 from document where unit = ? limit 1", unit):
@@ -324,17 +331,6 @@ class EmbeddedStore:
         with self._reading():
             return [self._passage(hit) for hit in hits]
 
-    def nearest_units(self, vector: Vector, count: int) -> list[Passage]:
-        """Return the best chunk of each of the `count` nearest units, nearest first."""
-        return self._still_there(self.scored(vector).nearest(count))
-
-    def units_above(self, vector: Vector, threshold: float) -> list[Passage]:
-        """Return the best chunk of every unit whose similarity is at least `threshold`, nearest first."""
-        return self._still_there(self.scored(vector).above(threshold))
-
-    def _still_there(self, hits: Sequence[Hit]) -> list[Passage]:
-        return [passage for passage in self.passages(hits) if passage is not None]
-
     def _passage(self, hit: Hit) -> Passage | None:
         """Return the text in the rows of a hit; None if these rows belong to other units now."""
         number, rows = hit.where
@@ -359,6 +355,11 @@ class EmbeddedStore:
                 StoredText(unit, self.tag(content), np.array(matrix[row], np.int64), text)
                 for unit, content, text, row in rows
             ]
+
+    def unit_texts(self, since: object = None) -> Moment:
+        """Return what is stored of each unit, or of those that changed since the moment with this mark."""
+        with self._reading():
+            return read_moment(self._database, self._live.refresh(self.state()), since)
 
     def state(self) -> object:
         """Return a token that changes whenever the documents change; tokens of two objects cannot be compared."""

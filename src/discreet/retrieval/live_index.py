@@ -96,7 +96,8 @@ class LiveIndex:
             current = self.index.state == row_changes.last_state(self._database)
             # Compact, since an index in memory may still have the names of erased units.
             if due is None and current and self._kept.save(self.index.compact()):
-                row_changes.forget_before(self._database, self.index.state)
+                # Some entries stay for other processes, and for records of units, which have no file.
+                row_changes.forget_before(self._database, self.index.state, LEAST // 2)
 
     @contextmanager
     def _locked(self) -> Iterator[bool]:

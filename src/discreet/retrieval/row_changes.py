@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 NO_ROW = -1
-"""The row of the first entry, so that the log is never empty."""
+"""The row of an entry without a row, such as the first one, which is there so that the log is never empty."""
 
 _NOTE = "insert into change (row, token) values ({row}, randomblob(8))"
 TABLES = (
@@ -33,6 +33,11 @@ class State:
 
 def begin_log(database: sqlite3.Connection) -> None:
     """Write the first entry of an empty log."""
+    note_rowless(database)
+
+
+def note_rowless(database: sqlite3.Connection) -> None:
+    """Write the entry of a change without a row: of a document without a chunk."""
     database.execute(_NOTE.format(row=NO_ROW))
 
 
@@ -65,6 +70,6 @@ def length(database: sqlite3.Connection) -> int:
     return 0 if first is None else int(last) - int(first) + 1
 
 
-def forget_before(database: sqlite3.Connection, state: State) -> None:
-    """Remove all entries before a state."""
-    database.execute("delete from change where number < ?", (state.number,))
+def forget_before(database: sqlite3.Connection, state: State, spare: int = 0) -> None:
+    """Remove all entries before a state but the last `spare` ones."""
+    database.execute("delete from change where number < ?", (state.number - spare,))

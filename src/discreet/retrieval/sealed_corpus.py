@@ -15,7 +15,7 @@ from discreet.retrieval.documents import Passage
 from discreet.retrieval.embedding import Embedder
 from discreet.retrieval.statement_fit import Asked, KindVectors, StatementFit, Words
 from discreet.retrieval.store import Hit, Scored, Store, Vector
-from discreet.retrieval.unit_records import UnitRecord, UnitRecords
+from discreet.retrieval.unit_records import Built, UnitRecord, UnitRecords
 
 Found = Member[Hit]
 """A unit that a search found, with its key in the ledger. Its text is read when it is dealt to a voter."""
@@ -34,6 +34,8 @@ class SealedCorpus:
         self._store, self._embedder, self.secret = store, embedder, secret
         self._records = records or UnitRecords(store)
         self._kinds = KindVectors(embedder)
+        self._keys: dict[str, bytes] = {}
+        self._members: tuple[Built | None, tuple[Member[UnitRecord], ...]] = (None, ())
 
     def top_units(self, question: str, voters: int, units_per_voter: int = 1) -> Private[tuple[Passage, ...]]:
         """Return the passages of the nearest units, dealt to voters in a uniformly random partition, sealed.
@@ -84,8 +86,11 @@ class SealedCorpus:
 
     def records(self) -> Private[Member[UnitRecord]]:
         """Return what is known of each unit, sealed."""
-        records = self._records.now().records
-        return Private([Member(unit_key(unit, self.secret), own) for unit, own in records.items()], ADD_REMOVE_ONE)
+        built = self._records.now()
+        if self._members[0] is not built:
+            keys = {unit: self._keys.get(unit) or unit_key(unit, self.secret) for unit in built.records}
+            self._members, self._keys = (built, tuple(map(Member, keys.values(), built.records.values()))), keys
+        return Private(self._members[1], ADD_REMOVE_ONE)
 
     @property
     def schema(self) -> AttributeSchema | None:
@@ -107,12 +112,12 @@ class SealedCorpus:
             words: returns the words of a phrase that have a meaning.
             is_asked: returns whether a kind is the attribute that the question names; None if it names none.
         """
-        built = self._records.now()
-        kinds = self._kinds.of(built.kinds, built.state)
+        looked = self._records.looked()
+        kinds = self._kinds.of(looked.kinds, looked.version)
         fit = StatementFit(question, self._kinds.embed(question), kinds, words, is_asked)
 
         def read(own: tuple[Passage, ...]) -> tuple[Passage, ...]:
-            return tuple(replace(one, stated=fit.value(one.text, built.of(one.unit, one.text))) for one in own)
+            return tuple(replace(one, stated=fit.value(one.text, looked.of(one.unit, one.text))) for one in own)
 
         return documents.map(read)
 

@@ -5,18 +5,16 @@ state of the store. A record is a function of the documents of one unit alone.
 """
 
 import unicodedata
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
-from threading import Lock
-from typing import Protocol
+from operator import itemgetter
+from threading import RLock
+from typing import Protocol, overload
 
 from discreet.retrieval.attribute_schema import AttributeSchema
 from discreet.retrieval.store import Store
-
-Value = str | float
-"""The value of a declared field: a date such as 2026-01-31, a category, or a number."""
+from discreet.retrieval.unit_texts import Fields, UnitTexts, Value, read_unit_texts
 
 
 @dataclass(frozen=True)
@@ -49,8 +47,14 @@ class UnitRecord:
     """
 
     texts: tuple[str, ...] = field(repr=False)
-    fields: tuple[dict[str, Value], ...] = field(default=(), repr=False)
-    statements: tuple[Statement, ...] = field(default=(), repr=False)
+    fields: tuple[Fields, ...] = field(default=(), repr=False)
+    statements: Sequence[Statement] = field(default=(), repr=False)
+
+    @staticmethod
+    def of(unit: str, stored: UnitTexts, lookup: "Lookup | None") -> "UnitRecord":
+        """Return the record of a unit from its texts, and from the statements that were read in them."""
+        statements = () if lookup is None else LazyStatements(unit, stored.texts, lookup)
+        return UnitRecord(stored.texts, stored.fields, statements)
 
     @cached_property
     def plain(self) -> tuple[str, ...]:
@@ -64,6 +68,10 @@ class UnitRecord:
 
 class Lookup(Protocol):
     """The statements that a model read, at one moment."""
+
+    @property
+    def kinds(self) -> Set[str]:
+        """The kinds of all statements. No result depends on kinds that a text lacks."""
 
     def of(self, unit: str, text: str) -> Sequence[Statement]:
         """Return the statements of a unit's text; none if it was not read."""
@@ -84,24 +92,55 @@ class Statements(Protocol):
         """Return the statements of this moment."""
 
 
+class LazyStatements(Sequence[Statement]):
+    """The statements that were read in the texts of one unit, each once; looked up at first use."""
+
+    def __init__(self, unit: str, texts: Sequence[str], lookup: Lookup) -> None:
+        self._unit, self._texts, self._lookup = unit, texts, lookup
+
+    @cached_property
+    def _found(self) -> tuple[Statement, ...]:
+        return tuple(dict.fromkeys(one for text in self._texts for one in self._lookup.of(self._unit, text)))
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    @overload
+    def __getitem__(self, place: int) -> Statement: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Statement]: ...
+
+    def __getitem__(self, place: int | slice) -> Statement | Sequence[Statement]:
+        return self._found[place]
+
+
 @dataclass(frozen=True)
 class Built:
     """The records of one moment.
 
     Attributes:
-        state: a value that differs for other documents or statements.
-        records: the record of each unit, by its name.
-        lookup: the statements.
+        state: the state of the store, and the version of the statements.
+        mark: the moment of the documents, for `read_unit_texts`.
+        records: the record of each unit, by its name, in the order of names.
     """
 
-    state: object
+    state: tuple[object, object]
+    mark: object = field(repr=False)
     records: dict[str, UnitRecord] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Looked:
+    """The statements of one version."""
+
+    version: object
     lookup: Lookup | None = field(repr=False)
 
-    @cached_property
-    def kinds(self) -> frozenset[str]:
+    @property
+    def kinds(self) -> Set[str]:
         """The kinds of all statements."""
-        return frozenset(one.attribute for record in self.records.values() for one in record.statements)
+        return self.lookup.kinds if self.lookup else frozenset()
 
     def of(self, unit: str, text: str) -> Sequence[Statement]:
         """Return the statements of a unit's text."""
@@ -114,35 +153,37 @@ class UnitRecords:
     def __init__(self, store: Store, statements: Statements | None = None) -> None:
         self._store, self._statements = store, statements
         self._built: Built | None = None
-        self._building = Lock()
+        self._looked = Looked(None, None)
+        self._building = RLock()
 
     @property
     def schema(self) -> AttributeSchema | None:
         """The schema under which the texts were read: public; None if there is none."""
         return self._statements.schema if self._statements else None
 
+    def looked(self) -> Looked:
+        """Return the statements of this moment. They need no records."""
+        with self._building:
+            # Before they are loaded: a change meanwhile is seen the next time.
+            version = self._statements.version if self._statements else None
+            if version != self._looked.version:
+                self._looked = Looked(version, self._statements.load() if self._statements else None)
+            return self._looked
+
     def now(self) -> Built:
         """Return the records of this moment."""
         with self._building:
-            # Before the documents are listed: a change meanwhile is seen the next time.
-            state = (self._store.state(), self._statements.version if self._statements else None)
+            looked = self.looked()
+            state = (self._store.state(), looked.version)  # before the documents are listed, likewise
             if self._built is None or self._built.state != state:
-                self._built = self._build(state)
+                self._built = self._build(state, looked)
             return self._built
 
-    def _build(self, state: object) -> Built:
-        lookup = self._statements.load() if self._statements else None
-        texts: dict[str, list[str]] = defaultdict(list)
-        fields: dict[str, list[dict[str, Value]]] = defaultdict(list)
-        for stored in self._store.texts():
-            texts[stored.unit].append(stored.text)
-        for entry in self._store.catalog.list_documents() if self._store.catalog else ():
-            fields[entry.unit].append(entry.fields)
-        records = {unit: _record(unit, own, fields[unit], lookup) for unit, own in texts.items()}
-        return Built(state, records, lookup)
-
-
-def _record(unit: str, texts: Sequence[str], fields: Sequence[dict[str, Value]], lookup: Lookup | None) -> UnitRecord:
-    ordered = sorted(texts)
-    read = dict.fromkeys(one for text in ordered for one in (lookup.of(unit, text) if lookup else ()))
-    return UnitRecord(tuple(ordered), tuple(fields), tuple(read))
+    def _build(self, state: tuple[object, object], looked: Looked) -> Built:
+        """Return the records. Read only the units that changed since the last ones, if the store can tell them."""
+        before = self._built if self._built and self._built.state[1] == looked.version else None
+        moment = read_unit_texts(self._store, before.mark if before else None)
+        kept = before.records if before and not moment.whole else {}
+        changed = {unit: UnitRecord.of(unit, own, looked.lookup) for unit, own in moment.units.items()}
+        records = {unit: record for unit, record in (kept | changed).items() if record.texts}
+        return Built(state, moment.mark, dict(sorted(records.items(), key=itemgetter(0))))

@@ -24,7 +24,7 @@ import os
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -38,13 +38,12 @@ from discreet.generation.prompts import DOCUMENT_TOKENS, REWRITING
 from discreet.generation.ray_backend.model import use_ray
 from discreet.retrieval.attribute_schema import AttributeSchema
 from discreet.retrieval.store import Store
-from discreet.retrieval.unit_records import Statement
+from discreet.retrieval.unit_texts import Owned, owned_texts
 from discreet.synthesis.asked_statements import ASKED, asked
-from discreet.synthesis.asked_values import stands_in
-from discreet.synthesis.copying import as_written
 from discreet.synthesis.extraction_cache import ExtractionCache, digest
 from discreet.synthesis.extraction_cache import Read as Reader
 from discreet.synthesis.fact_extraction import PARSED, stated
+from discreet.synthesis.read_statements import Done, ReadStatements, name_of
 from discreet.system.atomic_write import replace_file
 
 FOLDER, DONE = "readings", "done.json"
@@ -52,83 +51,6 @@ TOKENS = 64
 """The number of tokens in which the model writes the statements of a text, at most."""
 VALUE_TOKENS = 32
 """The number of tokens in which it writes the values of one attribute of a schema, at most."""
-
-Owned = tuple[str, str]
-"""A unit, and one of its texts."""
-
-
-@dataclass(frozen=True)
-class Done:
-    """The last complete reading.
-
-    Attributes:
-        file: the name of the file with the statements.
-        about: the model, the machine and the other conditions of the reading; empty if there is none.
-        end: the number of bytes of the file that count.
-        covered: the names of the units' texts that it covers.
-        schema: the attributes that were asked for; None if the model chose what to write.
-        assumed: what a guarantee takes for granted about the model of the reading; for the receipts of votes by it.
-    """
-
-    file: str = "statements-0.jsonl"
-    about: tuple[Any, ...] = ()
-    end: int = 0
-    covered: frozenset[str] = field(default=frozenset(), repr=False)
-    schema: AttributeSchema | None = None
-    assumed: tuple[str, ...] = ()
-
-    @staticmethod
-    def parse(text: str) -> "Done":
-        """Return the reading that a file names; an empty one if it is damaged."""
-        try:
-            found = json.loads(text)
-            name = str(found["file"])
-            sound = name == Path(name).name and name.startswith("statements-")
-            schema = AttributeSchema.parse(found["schema"]) if found.get("schema") else None
-            assumed = tuple(str(one) for one in found.get("assumed", ()))
-            about, end, covered = tuple(found["about"]), int(found["end"]), frozenset(found["covered"])
-            return Done(name, about, end, covered, schema, assumed) if sound else Done()
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            return Done()
-
-    def gives_facts(self, about: Sequence[Any]) -> bool:
-        """Return whether the texts were read in this way, and without a schema: public."""
-        return self.schema is None and list(self.about) == list(about)
-
-    def describe(self) -> str:
-        """Return the content of the file."""
-        about: dict[str, Any] = {"file": self.file, "about": list(self.about), "end": self.end}
-        if self.schema is not None:
-            about["schema"] = self.schema.describe()
-        about |= {"assumed": list(self.assumed)} if self.assumed else {}
-        return json.dumps(about | {"covered": sorted(self.covered)})
-
-
-@dataclass(frozen=True)
-class Read:
-    """The statements of one moment, by the name of a text.
-
-    Attributes:
-        done: the reading.
-        statements: the statements of each text.
-    """
-
-    done: Done
-    statements: dict[str, tuple[Statement, ...]] = field(repr=False)
-
-    def of(self, unit: str, text: str) -> tuple[Statement, ...]:
-        """Return the statements of a unit's text; none if the reading does not cover it."""
-        if _name(unit, text) not in self.done.covered:
-            return ()
-        read = (_as_written(one, text) for one in self.statements.get(digest(text), ()))
-        return tuple(one for one in read if stands_in(one.value, one.number, text))
-
-
-def _as_written(one: Statement, text: str) -> Statement:
-    """Return a statement with the words of its text, where the model misspelled them."""
-    if one.number is not None or stands_in(one.value, None, text):
-        return one
-    return replace(one, value=as_written(one.value, text))
 
 
 class Readings:
@@ -140,11 +62,17 @@ class Readings:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._public: tuple[object, AttributeSchema | None] = (None, None)
+        self._parsed: tuple[object, Done] = (None, Done())
 
     @property
     def done(self) -> Done:
-        """The last complete reading; an empty one if there is none."""
+        """The last complete reading; an empty one if there is none. It is parsed once, since it names all texts."""
+        version, parsed = self.version, self._parsed  # before the file is read: a change meanwhile is seen later
+        if version is None or version != parsed[0]:
+            self._parsed = parsed = version, self._parse()
+        return parsed[1]
+
+    def _parse(self) -> Done:
         try:
             return Done.parse((self._folder / DONE).read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -153,10 +81,7 @@ class Readings:
     @property
     def schema(self) -> AttributeSchema | None:
         """The schema of the last complete reading: public; None if it has none."""
-        version = self.version
-        if version != self._public[0]:
-            self._public = version, self.done.schema
-        return self._public[1]
+        return self.done.schema
 
     @property
     def complete(self) -> bool:
@@ -176,16 +101,16 @@ class Readings:
             return found.st_ino, found.st_mtime_ns, found.st_size
         return None
 
-    def load(self) -> Read:
+    def load(self) -> ReadStatements:
         """Return the statements of this moment."""
         while True:
             done = self.done
             if not done.about:
-                return Read(done, {})
+                return ReadStatements(done)
             with suppress(FileNotFoundError):
-                return Read(done, self._load(done))
+                return ReadStatements(done, (self._folder / done.file).read_bytes()[: done.end])
             if self.done == done:  # no erasure has put another file in its place: it is lost
-                return Read(Done(), {})
+                return ReadStatements(Done())
 
     def facts(self, about: Sequence[Any]) -> dict[str, list[list[str]]]:
         """Return the facts of each text of the complete reading, by name, if it read in this way and without a schema.
@@ -195,7 +120,7 @@ class Readings:
         read = self.load()
         if not read.done.gives_facts(about):
             return {}
-        return {name: [[one.attribute, one.value] for one in own] for name, own in read.statements.items()}
+        return {name: [[one.attribute, one.value] for one in read.named(name)] for name in read.names}
 
     def facts_assume(self, about: Sequence[Any]) -> tuple[str, ...]:
         """Return what `facts` take for granted about the model that read: public; nothing if it gives none."""
@@ -234,7 +159,7 @@ class Readings:
             cache = ExtractionCache(file, about, reader)
             cache.of(texts, lambda done: told(done, len(texts)))
             file.flush()
-            covered = frozenset(_name(unit, text) for unit, text in pairs)
+            covered = frozenset(name_of(unit, text) for unit, text in pairs)
             with self._alone():
                 if not (self.done.file == before.file and path.exists() and path.stat().st_ino == _inode(file)):
                     raise UsageError("Documents were erased during the reading. Run it again: the others are kept.")
@@ -282,7 +207,7 @@ class Readings:
         content = path.read_bytes()
         parts = [_lines_of(part, texts) for part in (content[: done.end], content[done.end :])]
         other = self._folder / f"statements-{secrets.token_hex(4)}.jsonl"
-        covered = done.covered & {_name(unit, text) for unit, text in pairs}
+        covered = done.covered & {name_of(unit, text) for unit, text in pairs}
         try:
             replace_file(other, "".join(parts))
             end = len(parts[0].encode()) if done.about else 0
@@ -295,16 +220,6 @@ class Readings:
             raise StoreError(
                 f"{path} holds words of documents and cannot be replaced: {error.strerror}. Make room, and erase again."
             ) from error
-
-    def _load(self, done: Done) -> dict[str, tuple[Statement, ...]]:
-        found: dict[str, tuple[Statement, ...]] = {}
-        content = (self._folder / done.file).read_bytes()[: done.end]
-        for line in content.decode("ascii", errors="replace").split("\n"):
-            with suppress(ValueError, TypeError, RecursionError):
-                *about, name, facts = json.loads(line)
-                if about == list(done.about) and isinstance(name, str):
-                    found[name] = tuple(_statement(*one) for one in facts)
-        return found
 
 
 def check_reader(model: Completer, ray: str | None, *, schema: bool) -> None:
@@ -354,22 +269,6 @@ def _way(model: VotingModel, schema: AttributeSchema | None) -> tuple[tuple[Any,
     asking = (model.name, probe(model), VALUE_TOKENS, DOCUMENT_TOKENS, ASKED, ASKING, schema.digest)
     scoring = require_scores(model, "read --schema")
     return asking, lambda fresh: asked(scoring, fresh, schema, VALUE_TOKENS, DOCUMENT_TOKENS)
-
-
-def _statement(
-    attribute: str, value: str, negated: bool = False, number: float | None = None, unit: str = ""
-) -> Statement:
-    return Statement(str(attribute), str(value), bool(negated), None if number is None else float(number), str(unit))
-
-
-def owned_texts(store: Store) -> list[Owned]:
-    """Return the units and their texts."""
-    return [(stored.unit, stored.text) for stored in store.texts()]
-
-
-def _name(unit: str, text: str) -> str:
-    """Return the name of a unit's text."""
-    return digest(f"{len(unit)} {unit} {text}")
 
 
 def _lines_of(content: bytes, kept: set[str]) -> str:

@@ -15,9 +15,10 @@ from pathlib import Path
 
 from discreet.baselines.datastore import forget as forget_datastores
 from discreet.retrieval.store import Store
+from discreet.retrieval.unit_texts import owned_texts
 from discreet.synthesis.extraction_cache import forget_extractions
 from discreet.synthesis.readings import FOLDER as READINGS
-from discreet.synthesis.readings import Readings, owned_texts
+from discreet.synthesis.readings import Readings
 from discreet.system.atomic_write import replace_file
 from discreet.vault.ingestion import Added
 
@@ -55,50 +56,58 @@ class DerivedData:
         Raises:
             StoreError: if a file could not be removed; the error names it.
         """
-        for name in (SYNTHESIS, SIMULATED):
-            forget_extractions(self._folder / name)
-        forget_datastores(self._folder / CLAIMS)
+        self._forget_whole()
         if (self._folder / READINGS).exists():
             Readings(self._folder / READINGS).keep(owned_texts(self._store))
 
+    def _forget_whole(self) -> None:
+        """Remove the derived data that no document is to be told from: all but the readings."""
+        for name in (SYNTHESIS, SIMULATED):
+            forget_extractions(self._folder / name)
+        forget_datastores(self._folder / CLAIMS)
+
     @contextmanager
     def erasing(self) -> Iterator[None]:
-        """Remove the derived data before and after the block.
+        """Remove the derived data before and after the block; of the readings, after it those of erased texts.
 
-        After a crash in the block, none is left. A synthesis may read documents during the block.
+        After a crash in the block, or if something cannot be removed, the next opening removes what is left. A
+        synthesis may read documents during the block.
         """
-        self.forget()
-        with self._marked():
+        self._forget_whole()
+        with self._mark() as mark:
             try:
                 yield
             finally:
                 self.forget()
+                mark.unlink(missing_ok=True)
 
     def adding(self, add: Callable[[], Added]) -> Added:
         """Add documents. Remove the derived data if some were replaced, also after an interruption."""
-        with self._marked():
+        with self._mark() as mark:
             try:
                 added = add()
             except BaseException:
                 if self._store.unsettled():  # some were replaced; a later call counts them as unchanged
                     self.forget()
+                mark.unlink(missing_ok=True)
                 raise
             if added.replaced:
                 self.forget()
+            mark.unlink(missing_ok=True)
             return added
 
     @contextmanager
-    def _marked(self) -> Iterator[None]:
-        """Hold a locked mark during the block. The system unlocks it if the process is killed."""
+    def _mark(self) -> Iterator[Path]:
+        """Make a mark, and lock it during the block, which unlinks it when nothing is left to remove.
+
+        The system unlocks it if the process is killed. An unlocked mark makes the next opening remove derived data.
+        """
         mark = self._folder / f"{_MARK}.{secrets.token_hex(8)}"
         made = mark.with_name(f".{mark.name}")
         with made.open("w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             made.rename(mark)  # locked before another process can see it
-            try:
-                yield
-            finally:
-                mark.unlink(missing_ok=True)
+            yield mark
 
 
 def _is_free(mark: Path) -> bool:

@@ -45,6 +45,7 @@ class Stated:
 
     version = 1
     schema = None
+    kinds: frozenset[str] = frozenset()
 
     def load(self) -> "Stated":
         return self

@@ -11,7 +11,7 @@ import transformers
 import discreet.generation.torch_backend.decoding as decoding_module
 from discreet.errors import UsageError
 from discreet.generation.model import Prompt
-from discreet.generation.torch_backend.decoding import LockstepDecoding
+from discreet.generation.torch_backend.decoding import LockstepDecoding, first_maxima
 from discreet.generation.torch_backend.transformers_model import _context
 
 WORDS = 50
@@ -118,3 +118,11 @@ def test_a_batch_ends_with_its_room() -> None:
 def test_context_of_a_sliding_window_model_is_its_window() -> None:
     assert _context(transformers.MistralConfig(sliding_window=64, max_position_embeddings=512)) == 64
     assert _context(transformers.LlamaConfig(max_position_embeddings=512)) == 512
+
+
+def test_first_of_equal_maxima_is_chosen_where_the_logits_are() -> None:
+    """As NumPy chooses it: which of equally likely tokens comes must not depend on the device."""
+    draw = np.random.default_rng(1)
+    for kind in (torch.float32, torch.bfloat16):
+        logits = torch.from_numpy(draw.integers(0, 4, size=(200, 50)).astype(np.float32)).to(kind)
+        assert first_maxima(logits).tolist() == np.argmax(logits.float().numpy(), axis=1).tolist()

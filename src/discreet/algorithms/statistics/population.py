@@ -14,7 +14,8 @@ from functools import cached_property, lru_cache
 from discreet.algorithms.text.phrases import is_denied, sentences_of, spans_of
 from discreet.algorithms.text.tongues import Tongue, tongue_of
 from discreet.errors import UsageError
-from discreet.retrieval.unit_records import UnitRecord, Value
+from discreet.retrieval.unit_records import UnitRecord
+from discreet.retrieval.unit_texts import Value
 
 _RELATIONS: dict[str, Callable[[Value, Value], bool]] = {
     "!=": operator.ne,
@@ -137,6 +138,9 @@ class Phrase:
 
     def _says(self, name: str, value: str) -> bool:
         """Return whether a category consists of these words: "north", "north ward" or "ward north"."""
+        plain = unicodedata.normalize("NFKC", f"{value} {name}").replace("\u2019", "'").casefold()
+        if not all(word in plain for word in self.words):  # most categories; it saves their words
+            return False
         return self.words in map(self._tongue.content, (value, f"{value} {name}", f"{name} {value}"))
 
     def _in_text(self, text: str, plain: str) -> bool:

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 
 from discreet.algorithms.text.attributes import matches
-from discreet.retrieval.unit_records import UnitRecord, Value
+from discreet.retrieval.unit_records import UnitRecord
+from discreet.retrieval.unit_texts import Value
 
 
 def values_of(record: UnitRecord, attribute: str) -> list[Value]:

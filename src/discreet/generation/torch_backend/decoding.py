@@ -131,8 +131,20 @@ class LockstepDecoding:
 
     def _see(self, logits: torch.Tensor) -> None:
         self._logits = logits
-        # argmax over NumPy: the first of equal maxima, on every device.
-        self._best: Tokens = np.argmax(logits.float().cpu().numpy(), axis=1).astype(np.int64)
+        if logits.device.type == "cpu":  # NumPy takes the first of equal maxima; torch promises none
+            self._best: Tokens = np.argmax(logits.float().numpy(), axis=1).astype(np.int64)
+        else:
+            self._best = first_maxima(logits).cpu().numpy()
+
+
+def first_maxima(logits: torch.Tensor) -> torch.Tensor:
+    """Return the place of the first of the largest numbers of each row, computed where the numbers are.
+
+    A GPU would otherwise send all logits of a step to the processor.
+    """
+    places = torch.arange(logits.shape[1], device=logits.device)
+    last = places[-1]  # of a row that is not a number
+    return torch.where(logits == logits.amax(dim=1, keepdim=True), places, last).amin(dim=1)
 
 
 def install_lockstep_attention(model: Any) -> bool:

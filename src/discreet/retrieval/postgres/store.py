@@ -31,9 +31,11 @@ from discreet.retrieval.postgres.tables import (
     read_dimension,
     read_last,
 )
+from discreet.retrieval.postgres.unit_texts import read_moment
 from discreet.retrieval.respelling import Merge, tie
 from discreet.retrieval.store import Hit, Piece, Store, digest
 from discreet.retrieval.tombstones import now, unit_hash
+from discreet.retrieval.unit_texts import Moment
 from discreet.retrieval.vectors import Vector, half_numbers, scale_of
 from discreet.system.database_url import check_no_password
 
@@ -332,6 +334,10 @@ class PostgresStore(Store):
             )
             for name, content, text, v in found
         ]
+
+    def unit_texts(self, since: object = None) -> Moment:
+        """Return what is stored of each unit, read at one moment."""
+        return read_moment(self._server)
 
     def tag(self, content: bytes, size: int = 8) -> str:
         """Return a name of `size` bytes, in hex, that reveals nothing about `content` without the store's key."""

@@ -1,0 +1,136 @@
+"""Which reading of the texts counts, and the statements that it read, parsed when a question needs them.
+
+The lines of a reading are found by their beginning, which all lines of one way of reading share. A question needs the
+statements of some texts only, and parsing those of all texts would take most of its time.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from discreet.retrieval.attribute_schema import AttributeSchema
+from discreet.retrieval.unit_records import Statement
+from discreet.synthesis.asked_values import stands_in
+from discreet.synthesis.copying import as_written
+from discreet.synthesis.extraction_cache import digest
+
+
+@dataclass(frozen=True)
+class Done:
+    """The last complete reading.
+
+    Attributes:
+        file: the name of the file with the statements.
+        about: the model, the machine and the other conditions of the reading; empty if there is none.
+        end: the number of bytes of the file that count.
+        covered: the names of the units' texts that it covers.
+        schema: the attributes that were asked for; None if the model chose what to write.
+        assumed: what a guarantee takes for granted about the model of the reading; for the receipts of votes by it.
+    """
+
+    file: str = "statements-0.jsonl"
+    about: tuple[Any, ...] = ()
+    end: int = 0
+    covered: frozenset[str] = field(default=frozenset(), repr=False)
+    schema: AttributeSchema | None = None
+    assumed: tuple[str, ...] = ()
+
+    @staticmethod
+    def parse(text: str) -> "Done":
+        """Return the reading that a file names; an empty one if it is damaged."""
+        try:
+            found = json.loads(text)
+            name = str(found["file"])
+            sound = name == Path(name).name and name.startswith("statements-")
+            schema = AttributeSchema.parse(found["schema"]) if found.get("schema") else None
+            assumed = tuple(str(one) for one in found.get("assumed", ()))
+            about, end, covered = tuple(found["about"]), int(found["end"]), frozenset(found["covered"])
+            return Done(name, about, end, covered, schema, assumed) if sound else Done()
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return Done()
+
+    def gives_facts(self, about: Sequence[Any]) -> bool:
+        """Return whether the texts were read in this way, and without a schema: public."""
+        return self.schema is None and list(self.about) == list(about)
+
+    def describe(self) -> str:
+        """Return the content of the file."""
+        about: dict[str, Any] = {"file": self.file, "about": list(self.about), "end": self.end}
+        if self.schema is not None:
+            about["schema"] = self.schema.describe()
+        about |= {"assumed": list(self.assumed)} if self.assumed else {}
+        return json.dumps(about | {"covered": sorted(self.covered)})
+
+
+class ReadStatements:
+    """The statements of one moment, by the name of a text (`digest`).
+
+    Attributes:
+        done: the reading.
+    """
+
+    def __init__(self, done: Done, content: bytes = b"") -> None:
+        """Find the line of each text. Lines of other readings, and damaged ones, are ignored.
+
+        Args:
+            done: the reading.
+            content: the part of its file that counts.
+        """
+        self.done = done
+        self._lines = dict(_lines(done.about, content)) if content else {}
+
+    @property
+    def names(self) -> Iterator[str]:
+        """The names of the texts that were read."""
+        return iter(self._lines)
+
+    @cached_property
+    def kinds(self) -> frozenset[str]:
+        """The kinds of all statements."""
+        if self.done.schema is not None:
+            return frozenset(one.name for one in self.done.schema.attributes)
+        return frozenset(one.attribute for name in self._lines for one in self.named(name))
+
+    def named(self, name: str) -> tuple[Statement, ...]:
+        """Return the statements of the text with this name, as the model wrote them; none if it was not read."""
+        with suppress(ValueError, TypeError, RecursionError):
+            return tuple(_statement(*one) for one in json.loads(self._lines.get(name, "[]")))
+        return ()
+
+    def of(self, unit: str, text: str) -> tuple[Statement, ...]:
+        """Return the statements of a unit's text; none if the reading does not cover it."""
+        if name_of(unit, text) not in self.done.covered:
+            return ()
+        read = (_as_written(one, text) for one in self.named(digest(text)))
+        return tuple(one for one in read if stands_in(one.value, one.number, text))
+
+
+def name_of(unit: str, text: str) -> str:
+    """Return the name of a unit's text, by which a reading covers it."""
+    return digest(f"{len(unit)} {unit} {text}")
+
+
+def _lines(about: Sequence[Any], content: bytes) -> Iterator[tuple[str, str]]:
+    """Yield the name of each text, and the rest of its line: a list of statements."""
+    start = json.dumps([*about, ""])[:-2]  # up to the name
+    size = len(start) + len(digest(""))
+    for line in content.decode("ascii", errors="replace").split("\n"):
+        if line.startswith(start) and line[size : size + 3] == '", ' and line.endswith("]"):
+            yield line[len(start) : size], line[size + 3 : -1]
+
+
+def _as_written(one: Statement, text: str) -> Statement:
+    """Return a statement with the words of its text, where the model misspelled them."""
+    if one.number is not None or stands_in(one.value, None, text):
+        return one
+    return replace(one, value=as_written(one.value, text))
+
+
+def _statement(
+    attribute: str, value: str, negated: bool = False, number: float | None = None, unit: str = ""
+) -> Statement:
+    return Statement(str(attribute), str(value), bool(negated), None if number is None else float(number), str(unit))

@@ -1,0 +1,140 @@
+"""What is kept of all units after many changes is what a fresh reading finds, and only changed units are read."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from discreet.retrieval import live_index, search
+from discreet.retrieval.documents import Document
+from discreet.retrieval.embedded_store import EmbeddedStore
+from discreet.retrieval.store import Piece, Store
+from discreet.retrieval.unit_records import UnitRecord, UnitRecords
+from discreet.retrieval.unit_texts import Moment, TextReader, gather, read_unit_texts
+from discreet.testing.plain_store import PlainStore
+from discreet.testing.store import SIZE, direction
+from tests.vector_server import make, vector_server
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep an index of few rows in a file, and make it compact often."""
+    monkeypatch.setattr(live_index, "LEAST", 3)
+    monkeypatch.setattr(search, "SPARE", 2)
+
+
+def put(store: Store, name: str, unit: str, texts: list[str], **fields: str | float) -> None:
+    with store.batch():
+        pieces = [Piece(text, direction(seed)) for seed, text in enumerate(texts)]
+        store.put(Document(name, unit, " ".join(texts) or "-", fields=fields), pieces)
+
+
+def listed(store: Store) -> Moment:
+    """What the lists of a store tell, without its own reading of texts."""
+    assert store.catalog is not None
+    fields = [(entry.unit, entry.fields) for entry in store.catalog.list_documents() if entry.fields]
+    return gather([(stored.unit, stored.text) for stored in store.texts()], fields)
+
+
+def many(store: Store, count: int) -> None:
+    for number in range(count):
+        put(store, f"d{number}", f"unit {number}", [f"text {number}"], age=number)
+
+
+def change(store: EmbeddedStore, draw: np.random.Generator) -> None:
+    """Add, replace or erase something; some documents have no chunk, some no field."""
+    name, unit = f"d{draw.integers(12)}", f"unit {draw.integers(6)}"
+    kind = draw.integers(8)
+    if kind == 0:
+        store.remove_unit(unit)
+    elif kind == 1:
+        store.remove(name)
+    elif kind == 2:
+        store.settle()
+    elif kind == 3:
+        put(store, name, unit, [], ward=str(draw.integers(3)))
+    else:
+        fields = {"age": float(draw.integers(90))} if draw.integers(2) else {}
+        put(store, name, unit, [f"text {draw.integers(5)}" for _ in range(draw.integers(1, 3))], **fields)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_kept_records_are_those_of_a_fresh_reading(seed: int, tmp_path: Path) -> None:
+    draw = np.random.default_rng(seed)
+    stores = [EmbeddedStore(tmp_path / "s", SIZE) for _ in range(2)]  # as two processes
+    many(stores[0], 5)
+    kept = [UnitRecords(store) for store in stores]
+    for _ in range(60):
+        change(stores[draw.integers(2)], draw)
+        looking = draw.integers(2)
+        if draw.integers(3) == 0:
+            stores[looking].scored(direction(1))  # brings the index of the search up to date before the records
+        found = kept[looking].now().records
+        fresh = UnitRecords(EmbeddedStore(tmp_path / "s", SIZE)).now().records
+        assert (list(found), found) == (list(fresh), fresh)
+        expected = listed(stores[looking]).units
+        assert found == {unit: UnitRecord(own.texts, own.fields) for unit, own in sorted(expected.items())}
+
+
+def test_only_changed_units_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live_index, "LEAST", 64)  # an erasure cuts the log, but not all of it
+    store = EmbeddedStore(tmp_path / "s", SIZE)
+    many(store, 100)
+    first = store.unit_texts()
+    assert first.whole
+    assert len(first.units) == 100
+    put(store, "new", "unit 7", ["more"])
+    put(store, "d9", "unit 10", ["moved"])
+    store.remove("d11")
+    later = store.unit_texts(first.mark)
+    assert not later.whole
+    assert {unit: own.texts for unit, own in later.units.items()} == {
+        "unit 7": ("more", "text 7"),
+        "unit 9": (),
+        "unit 10": ("moved", "text 10"),
+        "unit 11": (),
+    }
+    assert store.unit_texts(later.mark).units == {}
+
+
+def test_all_units_are_read_if_much_changed_or_the_log_was_cut(tmp_path: Path) -> None:
+    store = EmbeddedStore(tmp_path / "s", SIZE)
+    many(store, 20)
+    first = store.unit_texts()
+    for number in range(10):
+        put(store, f"d{number}", f"unit {number}", ["other"])
+    assert store.unit_texts(first.mark).whole
+    assert store.unit_texts("a mark of another store").whole
+    store.scored(direction(1))  # writes the index to its file, and cuts the log
+    assert store.unit_texts(first.mark).whole
+
+
+def test_fields_of_a_document_without_a_chunk_are_seen(tmp_path: Path) -> None:
+    store = EmbeddedStore(tmp_path / "s", SIZE)
+    many(store, 20)
+    kept = UnitRecords(store)
+    assert kept.now().records["unit 3"].values("ward") == []
+    put(store, "blank", "unit 3", [], ward="north")
+    assert kept.now().records["unit 3"].values("ward") == ["north"]
+    store.remove("blank")
+    assert kept.now().records["unit 3"].values("ward") == []
+
+
+def test_store_without_a_reading_of_its_own_is_read_from_its_lists() -> None:
+    store = PlainStore()
+    many(store, 3)
+    assert not isinstance(store, TextReader)
+    assert read_unit_texts(store).units["unit 2"].texts == ("text 2",)
+
+
+def test_store_in_postgresql_reads_the_same(tmp_path: Path) -> None:
+    ours = EmbeddedStore(tmp_path / "s", SIZE)
+    with vector_server() as server:
+        theirs = make(server.url, SIZE)
+        for store in (ours, theirs):
+            many(store, 4)
+            put(store, "b", "unit 1", ["second", "first"], ward="north")
+        found = read_unit_texts(theirs)
+        assert found.units == read_unit_texts(ours).units == listed(theirs).units
+        assert found.units["unit 1"].texts == ("first", "second", "text 1")
+        theirs.close()
