@@ -1,7 +1,7 @@
 """How fast one answer is, and how often it is right, with shorter passages, fewer rows and shorter answers, in one run.
 
     .venv/bin/python -m benchmarks.answer_speed VAULT QUESTIONS [--limit 20] [--seeds 3] [--timed 3] [--passage 64]
-        [--rows 64] [--tokens 20] [--settings 0 1 2 3 4]
+        [--rows 64] [--tokens 20] [--window 96] [--price 2.5] [--settings 0 1 2 3 4 5 6 7 8 9]
 
 The first table has the accuracy of simulated answers with seeded noise: today's default (`murag-ada`, at the price that
 follows from the vault's grant), and the faster settings. A difference is one of the same questions. Rows with equal
@@ -9,8 +9,21 @@ tokens are computed once. The second table has answers in which every row is com
 question: medians of seconds of processor time, and of the tokens that were fed; the peak of memory until then, of the
 fast settings first. Plain RAG is the non-private baseline. All is in one warm process.
 
-The last setting needs a vault that was read (`discreet read`), and is left out otherwise: each voter answers by what
-was read of its document before, and no model is asked.
+The settings, by number:
+
+    0  the default
+    1  passages of --passage tokens
+    2  and at most --rows rows
+    3  and answers of --tokens
+    4  votes by what was read: no model is asked; needs a vault that was read (`discreet read`)
+    5  answers of --tokens, and no other change
+    6  passages of --window tokens, and no other change
+    7  voters by epsilon: the nearest units are dealt to 10 to 20 voters, at the price --price
+    8  the default at the price --price, to tell the effect of the price from that of the voters
+    9  the changes of 5, 6 and 7 together
+
+Without --settings it is 0 to 3, and 4 for a vault that was read. The number of voters by epsilon is public: the fewest
+of which 60 % release an answer nine times in ten at that price. The question costs --price, and not a part of a grant.
 """
 
 import argparse
@@ -31,6 +44,8 @@ from discreet.evaluation.metrics import mean_and_margin
 from discreet.generation.answers import Written, write_answers
 from discreet.generation.model import Decoding, Prompt
 from discreet.generation.wrapping import WrappedModel
+from discreet.planning.prices import VOCABULARY
+from discreet.privacy.accounting import Budget
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.registry import RAG, Consensus, MuRAGAda
 from discreet.vault import Vault
@@ -38,6 +53,10 @@ from discreet.vault import Vault
 ACCURACY = ("setting", "answers", "right", "released", "right, less the default's")
 SECONDS = ("setting", "answers", "seconds", "default's / these", "these / plain RAG's", "tokens fed", "peak GiB")
 DEFAULT, RAG_NAME, READ = "default", "plain RAG", "votes by what was read"
+USUAL = (0, 1, 2, 3, 4)
+LIGHTEST_FIRST = (4, 9, 7, 3, 2, 1, 6, 8, 5, 0)
+"""All settings, in about the order of the memory that they take."""
+FEWEST_VOTERS, MOST_VOTERS = 10, 20
 
 
 class CountingModel(WrappedModel):
@@ -58,25 +77,52 @@ class CountingModel(WrappedModel):
         return write_answers(self._model, shared, prompts, max_tokens, all_steps=all_steps)
 
 
-def settings(given: argparse.Namespace) -> dict[str, Algorithm]:
-    """The default and the faster settings: each of them but the last has one change more than the one before."""
+def voters_by_epsilon(price: float, budget: Budget) -> int:
+    """Return the fewest voters of which 60 % release an answer nine times in ten, between 10 and 20: public arithmetic.
+
+    They are dealt the nearest units, and the leader's law selects.
+    """
+    inner, rounds = MuRAGAda(all_vote=False, epsilon=price).count_votes(budget, VOCABULARY)
+    return min(max(inner.units_needed(rounds), FEWEST_VOTERS), MOST_VOTERS)
+
+
+def all_settings(given: argparse.Namespace, budget: Budget) -> list[tuple[str, Algorithm]]:
+    """Return all settings with their names, by number."""
     window = Consensus(passage_tokens=given.passage)
     short = Consensus(passage_tokens=given.passage, max_tokens=given.tokens)
-    made: dict[str, Algorithm] = {
-        DEFAULT: MuRAGAda(),
-        f"passages of {given.passage}": MuRAGAda(inner=window),
-        f"and at most {given.rows} rows": MuRAGAda(inner=window, rows=given.rows),
-        f"and answers of {given.tokens}": MuRAGAda(inner=short, rows=given.rows),
-        READ: MuRAGAda(inner=Consensus(readings=True)),
-    }
-    return {name: made[name] for place, name in enumerate(made) if place in given.settings}
+    voters = voters_by_epsilon(given.price, budget)
+    few = Consensus(voters=voters)
+    fastest = Consensus(voters=voters, passage_tokens=given.window, max_tokens=given.tokens)
+    named = f"{voters} voters at epsilon {given.price:g}"
+    return [
+        (DEFAULT, MuRAGAda()),
+        (f"passages of {given.passage}", MuRAGAda(inner=window)),
+        (f"and at most {given.rows} rows", MuRAGAda(inner=window, rows=given.rows)),
+        (f"and answers of {given.tokens}", MuRAGAda(inner=short, rows=given.rows)),
+        (READ, MuRAGAda(inner=Consensus(readings=True))),
+        (f"answers of {given.tokens} alone", MuRAGAda(inner=Consensus(max_tokens=given.tokens))),
+        (f"passages of {given.window} alone", MuRAGAda(inner=Consensus(passage_tokens=given.window))),
+        (f"{named} alone", _dealt(few, given.price)),
+        (f"epsilon {given.price:g} alone", MuRAGAda(epsilon=given.price)),
+        (f"{named}, passages of {given.window}, answers of {given.tokens}", _dealt(fastest, given.price)),
+    ]
+
+
+def _dealt(inner: Consensus, price: float) -> MuRAGAda:
+    return MuRAGAda(inner=inner, all_vote=False, epsilon=price)
+
+
+def settings(given: argparse.Namespace, budget: Budget, order: Sequence[int] = ()) -> dict[str, Algorithm]:
+    """Return the settings that were asked for, by number or in `order`."""
+    made = all_settings(given, budget)
+    return dict(made[number] for number in order or range(len(made)) if number in given.settings)
 
 
 def accuracy(vault: Vault, questions: list[Question], given: argparse.Namespace) -> None:
     """Print the accuracy of each setting, and its difference from the default's."""
     table, model = TableWriter(ACCURACY, given.csv), CachingModel(vault.model)
     before: list[list[float]] = []
-    for name, algorithm in settings(given).items():
+    for name, algorithm in settings(given, vault.ledger.budget).items():
         groups = run_answers(vault, questions, [algorithm], given.seeds, model=model)[algorithm]
         right = [[float(one.correct) for one in group] for group in groups]
         before = before or right
@@ -89,7 +135,7 @@ def accuracy(vault: Vault, questions: list[Question], given: argparse.Namespace)
 def seconds(vault: Vault, questions: list[Question], given: argparse.Namespace) -> None:
     """Print processor time, tokens and memory of each setting, and of plain RAG."""
     table, model = TableWriter(SECONDS, name_part(given.csv, "seconds")), CountingModel(vault.model)
-    timed = {RAG_NAME: RAG(), **dict(reversed(settings(given).items()))}
+    timed = {RAG_NAME: RAG(), **settings(given, vault.ledger.budget, LIGHTEST_FIRST)}
     vault.simulate(questions[0].question, RAG(), model=model)  # warm up
     taken: dict[str, list[float]] = {name: [] for name in timed}
     fed: dict[str, list[int]] = {name: [] for name in timed}
@@ -102,7 +148,7 @@ def seconds(vault: Vault, questions: list[Question], given: argparse.Namespace) 
             taken[name].append(time.process_time() - begun)
             fed[name].append(model.fed - before)
             peak.setdefault(name, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
-    for name in (RAG_NAME, *settings(given)):
+    for name in (RAG_NAME, *settings(given, vault.ledger.budget)):
         faster = [then / now for then, now in zip(taken[DEFAULT], taken[name], strict=True)]
         slower = [now / plain for now, plain in zip(taken[name], taken[RAG_NAME], strict=True)]
         cells = [statistics.median(one) for one in (taken[name], faster, slower)]
@@ -110,8 +156,8 @@ def seconds(vault: Vault, questions: list[Question], given: argparse.Namespace) 
         table.write([name, str(len(questions)), *shown, f"{statistics.median(fed[name]):,.0f}", f"{peak[name]:.2f}"])
 
 
-def main() -> None:
-    """Measure and print."""
+def parse_arguments(words: Sequence[str] | None = None) -> tuple[argparse.ArgumentParser, argparse.Namespace]:
+    """Return the parser, and what it made of the words of the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("vault", type=Path)
     parser.add_argument("questions", type=Path)
@@ -121,15 +167,26 @@ def main() -> None:
     parser.add_argument("--passage", type=int, default=64)
     parser.add_argument("--rows", type=int, default=64)
     parser.add_argument("--tokens", type=int, default=20)
+    parser.add_argument("--window", type=int, default=96, help="tokens of a passage in settings 6 and 9")
+    parser.add_argument("--price", type=float, default=2.5, help="epsilon of a question in settings 7, 8 and 9")
     parser.add_argument(
-        "--settings", type=int, nargs="+", choices=range(5), help="which settings; 0 is the default, and must be there"
+        "--settings",
+        type=int,
+        nargs="+",
+        choices=range(len(LIGHTEST_FIRST)),
+        help="which settings; 0 is the default, and must be there",
     )
     add_model_option(parser)
     add_csv_option(parser)
-    given = parser.parse_args()
+    return parser, parser.parse_args(words)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser, given = parse_arguments()
     vault = open_vault(given.vault, given.model)
     complete = vault.components.readings.complete
-    given.settings = given.settings or ([0, 1, 2, 3, 4] if complete else [0, 1, 2, 3])
+    given.settings = given.settings or list(USUAL if complete else USUAL[:-1])
     if 0 not in given.settings:
         parser.error("without setting 0, the default, there is nothing to compare with")
     if 4 in given.settings and not complete:

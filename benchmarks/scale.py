@@ -7,13 +7,19 @@ A record is one unit with one tiny text and a random vector of 384 numbers. The 
 that filling takes minutes; documents are added, searched and erased by the store itself. In the ledger each unit has
 paid once, and 1 % or 10 % of the units pay for a question. Times are processor seconds of one thread, which other
 work on the machine moves little; the median of five where a step can be repeated. "memory": what the process holds
-without the files that are mapped into it. Each number of records has a process of its own. "growth": the last column
-divided by the one before.
+without the files that are mapped into it. Each number of records has a process of its own.
+
+"ask": a whole question in a vault whose units pay, from its text to its answer, with a toy model and the hashing
+embedder (`scale_vault.py`): a search whose voters read, a share, and votes by what was read before. "first of a
+process" includes what the process loads or builds once. "peak memory" is the resident memory of that process.
+
+"growth": the last column divided by the one before. "exponent": the slope of the logarithm of the values against that
+of the number of records, over all columns: 0 is constant, and 1 is linear.
 """
 
 import argparse
 import csv
-import multiprocessing
+import math
 import os
 import random
 import statistics
@@ -24,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.scale_vault import of_vault, run_alone
 from benchmarks.writing import add_csv_option, write_table
 
 from discreet.ledger import late_check
@@ -159,31 +166,36 @@ def private_memory() -> float:
     return next(int(line.split()[1]) for line in lines if line.startswith("RssAnon")) / 1024
 
 
-def _send(pipe: Any, count: int) -> None:
+def of_parts(count: int) -> Found:
+    """Return the costs of a store, and of a ledger."""
     with tempfile.TemporaryDirectory() as folder:
         found = of_store(Path(folder), count)
     with tempfile.TemporaryDirectory() as folder:
-        pipe.send(found | of_ledger(Path(folder), count))
+        return found | of_ledger(Path(folder), count)
 
 
-def alone(count: int) -> Found:
-    """Return the costs from a fresh process, whose memory is its own."""
-    context = multiprocessing.get_context("spawn")
-    receive, send = context.Pipe(duplex=False)
-    process = context.Process(target=_send, args=(send, count))
-    process.start()
-    send.close()
-    found: Found = receive.recv()
-    process.join()
-    return found
+def costs(count: int) -> Found:
+    """Return all costs for a number of records, from fresh processes."""
+    with tempfile.TemporaryDirectory() as folder:
+        return run_alone(of_parts, count) | of_vault(Path(folder), count)
 
 
-def cells(name: str, values: Sequence[float]) -> list[str]:
+def exponent(counts: Sequence[int], values: Sequence[float]) -> float | None:
+    """Return the slope of the logarithm of the values against that of the counts; None if there is none."""
+    if len(set(counts)) < 2 or min(values) <= 0:
+        return None
+    logs = [math.log(count) for count in counts]
+    return statistics.linear_regression(logs, [math.log(value) for value in values]).slope
+
+
+def cells(name: str, counts: Sequence[int], values: Sequence[float]) -> list[str]:
     """Return a row of the table."""
     if name == "ledger: is checked beside":
-        return [name, *("yes" if value else "no" for value in values), ""]
+        return [name, *("yes" if value else "no" for value in values), "", ""]
     growth = f"{values[-1] / values[-2]:.1f}" if len(values) > 1 and values[-2] else ""
-    return [name, *(f"{value:,.2f}" if value < 10 else f"{value:,.0f}" for value in values), growth]
+    slope = exponent(counts, values)
+    shown = (f"{value:,.2f}" if value < 10 else f"{value:,.0f}" for value in values)
+    return [name, *shown, growth, "" if slope is None else f"{slope:.2f}"]
 
 
 DRAWN = {
@@ -195,6 +207,9 @@ DRAWN = {
     "store: add a document, ms": "add a document",
     "ledger: check of all balances, ms": "check of the ledger",
     "ledger: settle, 1 % of the units, ms": "settle, 1 % pay",
+    "ask: search, the next one, ms": "a question with a search",
+    "ask: share, the next one, ms": "a share",
+    "vault: remove a unit, ms": "erase a unit of a vault",
 }
 
 
@@ -208,7 +223,7 @@ def plot(table: Path, path: Path) -> None:
 
     with table.open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    counts = [name for name in rows[0] if name not in ("measured", "growth")]
+    counts = [name for name in rows[0] if name not in ("measured", "growth", "exponent")]
     figure, axes = plt.subplots(figsize=(8, 5))
     for row in rows:
         if row["measured"] in DRAWN:
@@ -234,9 +249,10 @@ def main() -> None:
     if options.plot:
         plot(options.table, options.plot)
         return
-    found = [alone(count) for count in options.records]
-    columns = ["measured", *(f"{count:,}" for count in options.records), "growth"]
-    write_table(columns, (cells(name, [one[name] for one in found]) for name in found[0]), options.csv)
+    found = [costs(count) for count in options.records]
+    columns = ["measured", *(f"{count:,}" for count in options.records), "growth", "exponent"]
+    rows = (cells(name, options.records, [one[name] for one in found]) for name in found[0])
+    write_table(columns, rows, options.csv)
 
 
 if __name__ == "__main__":

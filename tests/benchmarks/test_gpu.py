@@ -1,5 +1,7 @@
 """The benchmark of the loop on a GPU runs with a tiny shape on the processor, and refuses where there is no GPU."""
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -11,7 +13,28 @@ def test_tiny_shape_runs_and_rows_keep_their_bits(capsys: pytest.CaptureFixture[
     assert gpu.main(given) == 0
     row = capsys.readouterr().out.strip().splitlines()[-1]
     assert row.startswith("| tiny | CPU |")
-    assert row.endswith("| yes |")
+    assert row.endswith("| passed | yes |")
+    assert any(f"| {told} |" in row for told in ("met", "missed"))
+
+
+class PlaceActivation(torch.nn.Module):
+    """An activation whose result depends on the place of a row."""
+
+    def forward(self, numbers: Any) -> Any:
+        flat = numbers.reshape(-1, numbers.shape[-1])
+        return (flat + torch.arange(len(flat)).to(flat)[:, None]).reshape(numbers.shape)
+
+
+@pytest.mark.parametrize("anyway", [False, True])
+def test_model_that_a_vault_would_not_load_is_refused(capsys: pytest.CaptureFixture[str], anyway: bool) -> None:
+    model = gpu.random_model(gpu.SHAPES["tiny"], "cpu")
+    for layer in model.model.layers:
+        layer.mlp.act_fn = PlaceActivation()
+    row = gpu.measure("tiny", model, "cpu", gpu.Question(5, 16, 24, 4), anyway=anyway)
+    assert len(row) == len(gpu.COLUMNS)
+    assert row[-2] == "REFUSED"
+    assert bool(row[2]) == bool(row[-1]) == anyway  # not measured, unless it is asked for
+    assert "a vault would not load this model here" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="a GPU is here")
