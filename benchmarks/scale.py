@@ -1,6 +1,6 @@
 """What each step costs with 10,000, 100,000 and 1,000,000 records: processor time, memory and disk.
 
-    .venv/bin/python -m benchmarks.scale [--records 10000 100000 1000000] [--csv PATH]
+    .venv/bin/python -m benchmarks.scale [--records 10000 100000 1000000] [--parts store vault] [--csv PATH]
     .venv/bin/python -m benchmarks.scale --plot FILE.svg --table docs/results/data/scale.csv
 
 A record is one unit with one tiny text and a random vector of 384 numbers. The records are put in bulk by SQL, so
@@ -11,7 +11,8 @@ without the files that are mapped into it. Each number of records has a process 
 
 "ask": a whole question in a vault whose units pay, from its text to its answer, with a toy model and the hashing
 embedder (`scale_vault.py`): a search whose voters read, a share, and votes by what was read before. "first of a
-process" includes what the process loads or builds once. "peak memory" is the resident memory of that process.
+process" includes what the process loads or builds once; "after a commit" follows an added document. "peak memory" is
+the resident memory of that process.
 
 "growth": the last column divided by the one before. "exponent": the slope of the logarithm of the values against that
 of the number of records, over all columns: 0 is constant, and 1 is linear.
@@ -46,6 +47,8 @@ from discreet.retrieval.store import Piece, Vector
 DIMENSION = 384
 BATCH = 256
 AT_ONCE = 10_000
+PARTS = ("store", "vault")
+"""What is measured: the store and the ledger alone, or whole questions in a vault."""
 BUDGET = Budget(1e4, 1e-5)
 MOST, SPENT = Spending.of(BoundedRange(0.5)), Spending.of(BoundedRange(0.25))
 
@@ -174,10 +177,11 @@ def of_parts(count: int) -> Found:
         return found | of_ledger(Path(folder), count)
 
 
-def costs(count: int) -> Found:
-    """Return all costs for a number of records, from fresh processes."""
+def costs(count: int, parts: Sequence[str]) -> Found:
+    """Return the costs of these parts for a number of records, from fresh processes."""
+    found = run_alone(of_parts, count) if "store" in parts else {}
     with tempfile.TemporaryDirectory() as folder:
-        return run_alone(of_parts, count) | of_vault(Path(folder), count)
+        return found | (of_vault(Path(folder), count) if "vault" in parts else {})
 
 
 def exponent(counts: Sequence[int], values: Sequence[float]) -> float | None:
@@ -242,6 +246,7 @@ def main() -> None:
     """Measure and print, or draw a table that was measured before."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--records", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="store and ledger, or whole questions")
     add_csv_option(parser)
     parser.add_argument("--plot", type=Path, metavar="FILE.svg", help="draw the table of --table, and measure nothing")
     parser.add_argument("--table", type=Path, default=Path("docs/results/data/scale.csv"), metavar="CSV")
@@ -249,7 +254,7 @@ def main() -> None:
     if options.plot:
         plot(options.table, options.plot)
         return
-    found = [costs(count) for count in options.records]
+    found = [costs(count, options.parts) for count in options.records]
     columns = ["measured", *(f"{count:,}" for count in options.records), "growth", "exponent"]
     rows = (cells(name, options.records, [one[name] for one in found]) for name in found[0])
     write_table(columns, rows, options.csv)
