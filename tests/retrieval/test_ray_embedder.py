@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from discreet.retrieval.documents import Document
 from discreet.retrieval.embedding import HashingEmbedder, Told, Vectors, open_embedder
 from discreet.retrieval.indexer import Indexer
 from discreet.retrieval.ray_embedder import RayEmbedder
+from discreet.system.progress import Advance, shown_by
 from discreet.system.ray_cluster import connect_ray, leave_ray
 from discreet.vault import Vault
 from tests.ray_cluster import Cluster, cluster
@@ -70,6 +72,28 @@ def test_vectors_are_those_of_one_process(spread: RayEmbedder) -> None:
         assert found.tobytes() == open_embedder("hashing").embed(texts).tobytes()
         assert found.shape == (len(texts), 1024)
     assert sum(told) == len(TEXTS) + len(ODD) + 1
+
+
+def test_progress_says_that_workers_start(here: Cluster) -> None:
+    """Texts are counted as they arrive. Until the first one does, a person sees what takes so long."""
+    shown = list[tuple[str, str]]()
+
+    @contextmanager
+    def show(name: str, _total: int | None) -> Iterator[Advance]:
+        shown.append(("begun", name))
+        yield lambda _: None
+        shown.append(("ended", name))
+
+    with shown_by(show):
+        embedder = RayEmbedder(open_embedder("hashing"), here.address)
+        for at, _ in enumerate(embedder.stream(TEXTS)):
+            shown.append(("texts", str(at)))
+        embedder.embed(ODD)
+        embedder.close()
+    starting = "Starting 2 workers, which load the embedder"
+    assert shown[:2] == [("begun", "Joining the cluster"), ("ended", "Joining the cluster")]
+    assert shown[2:5] == [("begun", starting), ("ended", starting), ("texts", "0")]
+    assert all(what == "texts" for what, _ in shown[5:])
 
 
 def test_another_machine_is_refused(here: Cluster) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.store import Store
-from discreet.testing import StoreSuite
+from discreet.testing import AlwaysExact, StoreSuite
 from discreet.testing.plain_store import SCALE, PlainStore
 from discreet.testing.settings import QUICK
 from discreet.testing.store import SIZE, STEPS, MakeStore, direction, replay
@@ -19,6 +19,10 @@ class TestPlainStore(StoreSuite):
     @pytest.fixture
     def make_store(self) -> MakeStore:
         return PlainStore
+
+    @pytest.fixture
+    def make_inexact(self) -> AlwaysExact:
+        return AlwaysExact("It computes all scores in Python.")
 
 
 class TestEmbeddedStore(StoreSuite):
@@ -39,6 +43,10 @@ class TestEmbeddedStore(StoreSuite):
     @pytest.fixture
     def reopen(self, folders: dict[int, Path]) -> Callable[[Store], Store]:
         return lambda store: EmbeddedStore(folders[id(store)], SIZE)
+
+    @pytest.fixture
+    def make_inexact(self) -> AlwaysExact:
+        return AlwaysExact("Each question reads all vectors of a file, and no other search is built in.")
 
     @pytest.fixture
     def read_files(self, folders: dict[int, Path]) -> Callable[[Store], bytes]:

@@ -1,140 +1,172 @@
 """The suite of stores catches broken stores."""
 
-from collections.abc import Sequence
+import inspect
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
-import numpy as np
 import pytest
 
-from discreet.retrieval.documents import Passage
-from discreet.retrieval.store import Hit, Vector
-from discreet.testing import StoreSuite
+from discreet.errors import StoreError
+from discreet.retrieval.store import Store, Vector
+from discreet.testing import AlwaysExact, StoreSuite
+from discreet.testing.broken_stores import (
+    BROKEN_STORES,
+    BrokenStore,
+    Heedless,
+    MovingBins,
+    OpensHeedlessly,
+    add_index,
+    open_again,
+    read_kept,
+    starving,
+)
+from discreet.testing.exact_search import HEAVY, WANTED, ahead, put_crowd
 from discreet.testing.plain_store import PlainScores, PlainStore
+from discreet.testing.refusal import PAYMENTS
+
+ROOT = Path(__file__).parents[2]
 
 
-def test_store_suite_catches_ties_by_arrival() -> None:
-    class ByArrival(PlainStore):
-        def tie(self, unit: str) -> bytes:
-            arrived = [document.unit for document, _ in self.held.values()]
-            return arrived.index(unit).to_bytes(4, "big")
-
-    with pytest.raises(AssertionError):
-        StoreSuite().test_history_does_not_show(ByArrival)
-
-
-def test_store_suite_catches_diverse_answers() -> None:
-    class Diverse(PlainStore):
-        """Passes over units as near as one it has taken: whether a unit is found depends on another."""
-
-        def nearest_units(self, vector: Vector, count: int) -> list[Passage]:
-            best = self._best(vector)
-            taken: dict[int, Passage] = {}
-            for passage in super().nearest_units(vector, 99):
-                taken.setdefault(best[passage.unit][0], passage)
-            return list(taken.values())[:count]
-
-    with pytest.raises(AssertionError):
-        StoreSuite().test_removing_a_unit_replaces_at_most_one(Diverse)
+def check(suite: StoreSuite, name: str, make_store: Callable[[], Store], reopen: object = open_again) -> None:
+    """Run one test of the suite."""
+    given = {"make_store": make_store, "reopen": reopen, "read_files": read_kept, "make_inexact": add_index}
+    algorithm, account = PAYMENTS[1]
+    given |= {"algorithm": algorithm, "account": account}
+    test = getattr(suite, name)
+    test(**{fixture: given[fixture] for fixture in inspect.signature(test).parameters if fixture in given})
 
 
-def test_store_suite_catches_reuse_of_a_row() -> None:
-    """Places are used again: without a look at whose they are, another unit's text is taken for that of one erased."""
+@pytest.mark.parametrize("twin", BROKEN_STORES)
+def test_store_suite_catches(twin: type[BrokenStore]) -> None:
+    made = list[BrokenStore]()
 
-    class ByRow(PlainStore):
-        def passages(self, hits: Sequence[Hit]) -> list[Passage | None]:
-            held = [piece.text for _, pieces in self.held.values() for piece in pieces]
-            return [Passage(hit.unit, held[0]) if held else None for hit in hits]
+    def make_store() -> BrokenStore:
+        if twin.found_by != "test_erased_bytes_are_in_no_file" or not made:
+            made.append(twin())
+        return made[-1]
 
     with pytest.raises(AssertionError):
-        StoreSuite().test_readmitted_unit_is_not_the_one_found_before(ByRow)
+        check(StoreSuite(), twin.found_by, make_store, (lambda store: store) if twin is MovingBins else open_again)
 
 
-def test_store_suite_catches_approximate_search() -> None:
-    class Approximate(PlainStore):
-        """Looks only at the first three documents."""
+def test_each_twin_has_a_description_and_a_test_of_its_own() -> None:
+    assert len({twin.found_by for twin in BROKEN_STORES}) == len(BROKEN_STORES)
+    assert all(twin.__doc__ and twin.found_by in dir(StoreSuite) for twin in BROKEN_STORES)
 
+
+# -- the starving twin -------------------------------------------------------------------------------------------------
+
+
+def test_suite_finds_a_grouping_that_starves_units() -> None:
+    with pytest.raises(AssertionError):
+        StoreSuite().test_heavy_units_take_one_rank_each(starving(PlainStore))
+
+
+def test_suite_notices_a_test_of_heavy_units_without_teeth() -> None:
+    class Toothless(StoreSuite):
+        def test_heavy_units_take_one_rank_each(self, make_store: Callable[[], Store]) -> None:
+            put_crowd(make_store(), HEAVY - 1)
+
+    with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
+        Toothless().test_starving_twin_is_found(PlainStore)
+
+
+def test_one_heavy_unit_removes_all_light_ones() -> None:
+    found = []
+    for heavy in (HEAVY - 1, HEAVY):
+        store = starving(PlainStore)()
+        put_crowd(store, heavy)
+        found.append([near.unit for near in store.nearest_units(ahead(1.0), WANTED)])
+    fewer, more = found
+    assert (len(fewer), len(more)) == (WANTED, HEAVY)
+    assert not any(unit.startswith("light") for unit in more)
+
+
+def test_small_vaults_do_not_show_it() -> None:
+    store, plain = starving(PlainStore)(), PlainStore()
+    for one in (store, plain):
+        put_crowd(one, 1)
+    assert store.nearest_units(ahead(1.0), WANTED) == plain.nearest_units(ahead(1.0), WANTED)
+
+
+# -- refusal -----------------------------------------------------------------------------------------------------------
+
+
+class Refusing(OpensHeedlessly):
+    """Refuses to be searched and to be opened when it has an index."""
+
+
+def open_refusing(store: Refusing) -> Refusing:
+    if store.has_index:
+        raise StoreError("The store has an approximate index. Drop the index.")
+    return open_again(store)  # type: ignore[return-value]
+
+
+REFUSALS = [name for name in dir(StoreSuite) if name.startswith("test_") and "refuse" in name and "inexact" in name]
+
+
+@pytest.mark.parametrize("name", [*REFUSALS, "test_refused_question_costs_nothing"])
+def test_store_that_refuses_passes(name: str) -> None:
+    check(StoreSuite(), name, Refusing, open_refusing)
+
+
+@pytest.mark.parametrize("message", ["No.", "The store of individual-anna has an approximate index."])
+def test_refusal_without_a_clear_message_is_caught(message: str) -> None:
+    class Unclear(Refusing):
         def scored(self, vector: Vector) -> PlainScores:
-            held, self.held = self.held, dict(list(self.held.items())[:3])
-            try:
-                return super().scored(vector)
-            finally:
-                self.held = held
+            if self.has_index:
+                raise StoreError(message)
+            return super().scored(vector)
 
-    with pytest.raises(AssertionError):
-        StoreSuite().test_any_history_matches_the_reference(Approximate)
+    with pytest.raises(AssertionError, match="refusal"):
+        check(StoreSuite(), "test_inexact_store_refuses_each_question", Unclear)
 
 
-def test_store_suite_catches_rounded_scores() -> None:
-    class Rounded(PlainStore):
-        """Adds products in half precision, as a database may do with a compressed index."""
+def test_store_that_stays_inexact_is_caught() -> None:
+    @contextmanager
+    def forever(store: Store) -> Iterator[None]:
+        assert isinstance(store, Heedless)
+        with add_index(store):
+            yield
+        store.has_index = True
 
-        def _best(self, vector: Vector) -> dict[str, tuple[int, str, str]]:
-            best = super()._best(vector)
-            return {
-                unit: (int(np.float32(score).astype(np.float16)) if abs(score) < 60000 else score // 512 * 512, *_)
-                for unit, (score, *_) in best.items()
-            }
-
-    with pytest.raises(AssertionError):
-        StoreSuite().test_scores_equal_the_reference(Rounded)
+    with pytest.raises(StoreError, match="index"):
+        StoreSuite().test_inexact_store_refuses_each_question(Refusing, forever)
 
 
-def test_store_suite_catches_bins_of_several_moments() -> None:
-    class Live(PlainScores):
-        """Searches anew for each bin."""
-
-        def __init__(self, store: PlainStore, vector: Vector) -> None:
-            self._store, self._vector = store, vector
-
-        def _now(self) -> PlainScores:
-            return PlainStore.scored(self._store, self._vector)
-
-        def above(self, threshold: float) -> list[Hit]:
-            return self._now().above(threshold)
-
-        def between(self, low: float, high: float) -> list[Hit]:
-            return self._now().between(low, high)
-
-        def nearest(self, count: int) -> list[Hit]:
-            return self._now().nearest(count)
-
-    class Moving(PlainStore):
-        def scored(self, vector: Vector) -> PlainScores:
-            return Live(self, vector)
-
-    with pytest.raises(AssertionError):
-        StoreSuite().test_bins_of_one_question_are_of_one_moment(Moving, lambda store: store)
+def test_store_that_is_always_exact_says_why() -> None:
+    with pytest.raises(pytest.skip.Exception, match="It has no index"):
+        StoreSuite().test_inexact_store_refuses_each_question(PlainStore, AlwaysExact("It has no index."))
+    with pytest.raises(AssertionError, match="State why"):
+        StoreSuite().test_inexact_store_refuses_each_question(PlainStore, AlwaysExact(""))
 
 
-def test_store_suite_catches_a_rank_that_is_lost() -> None:
-    class Masked(PlainStore):
-        """Leaves out the second of two equally near units, as a search without duplicates does."""
-
-        def nearest_units(self, vector: Vector, count: int) -> list[Passage]:
-            best = self._best(vector)
-            found = super().nearest_units(vector, count)
-            return [
-                near
-                for near, last in zip(found, [None, *found], strict=False)
-                if last is None or best[near.unit][0] != best[last.unit][0]
-            ]
-
-    with pytest.raises(AssertionError):
-        StoreSuite().test_each_unit_takes_one_rank(Masked)
+def test_store_has_to_declare_whether_it_can_be_inexact() -> None:
+    with pytest.raises(NotImplementedError, match="AlwaysExact"):
+        StoreSuite.make_inexact._get_wrapped_function()(StoreSuite())
 
 
-def test_store_suite_catches_bytes_that_stay() -> None:
-    class Kept(PlainStore):
-        written = b""
+def test_opening_is_not_tested_where_nothing_is_opened_again() -> None:
+    with pytest.raises(pytest.skip.Exception, match="reopen"):
+        check(StoreSuite(), "test_inexact_store_is_refused_at_opening", Refusing, lambda store: store)
 
-    store = Kept()
 
-    def read(_: object) -> bytes:
-        store.written += b"".join(
-            f"{document.id} {document.unit} {piece.text}".encode() + stored.vector.astype("<f4").tobytes()
-            for (document, pieces), stored in zip(store.held.values(), store.texts(), strict=True)
-            for piece in pieces
-        )
-        return store.written
+# -- the page ----------------------------------------------------------------------------------------------------------
 
-    with pytest.raises(AssertionError):
-        StoreSuite().test_erased_bytes_are_in_no_file(lambda: store, read)
+
+def test_page_shows_what_the_suite_catches(tmp_path: Path) -> None:
+    """The examples of docs/plugins.md run as printed: the store without a refusal fails, the starving twin is found."""
+    page = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
+    blocks = [block.partition("```")[0] for block in page.split("```python\n")[1:]]
+    shown = [block for block in blocks if "TestHeedless" in block or "starving(PlainStore)" in block]
+    (tmp_path / "test_shown.py").write_text("\n".join(shown))
+    command = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, "-k", "inexact or finds_a_starving"]
+    paths = os.pathsep.join([str(ROOT / "src"), *filter(None, [os.environ.get("PYTHONPATH")])])
+    env = os.environ | {"PYTHONPATH": paths}
+    done = subprocess.run([sys.executable, *command], cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert "it was not refused" in done.stdout, done.stdout + done.stderr
+    assert "1 failed, 1 passed, 1 skipped" in done.stdout, done.stdout

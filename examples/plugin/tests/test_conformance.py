@@ -7,7 +7,8 @@ from discreet_example_plugin.jsonl_store import JsonlStore
 from discreet_example_plugin.nearby_units import NearbyUnits
 
 from discreet import Algorithm, StoreError
-from discreet.testing import AlgorithmSuite, StoreSuite
+from discreet.testing import AlgorithmSuite, AlwaysExact, StoreSuite
+from discreet.testing.broken_stores import starving
 from discreet.testing.store import SIZE, MakeStore, direction, entry, fill
 
 
@@ -21,6 +22,16 @@ class TestJsonlStore(StoreSuite):
     @pytest.fixture
     def make_store(self, tmp_path_factory: pytest.TempPathFactory) -> MakeStore:
         return lambda: JsonlStore(tmp_path_factory.mktemp("store"), SIZE)
+
+    @pytest.fixture
+    def make_inexact(self) -> AlwaysExact:
+        return AlwaysExact("It computes all scores in Python.")
+
+
+def test_suite_finds_a_starving_twin(tmp_path_factory: pytest.TempPathFactory) -> None:
+    twin = starving(lambda: JsonlStore(tmp_path_factory.mktemp("store"), SIZE))
+    with pytest.raises(AssertionError):
+        StoreSuite().test_heavy_units_take_one_rank_each(twin)
 
 
 def test_store_is_the_same_when_reopened(tmp_path: Path) -> None:

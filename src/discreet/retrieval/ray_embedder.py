@@ -9,7 +9,7 @@ A worker that is killed loses nothing: Ray gives its texts to another one.
 
 import hashlib
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -17,7 +17,8 @@ import numpy as np
 
 from discreet.errors import DiscreetError, MissingPart
 from discreet.retrieval.embedding import Embedder, Told, Vectors, open_embedder
-from discreet.system.ray_cluster import connect_ray, leave_ray
+from discreet.system.progress import stage
+from discreet.system.ray_cluster import HERE, connect_ray, leave_ray
 
 _AT_ONCE = 256
 """Texts in a task: as many as in a group without a cluster."""
@@ -49,7 +50,9 @@ class RayEmbedder:
         """
         self.name, self.dimension = embedder.name, embedder.dimension
         self._digest, self._address = digest_of(embedder), address
-        self._ray = connect_ray(address, workers)
+        self._running = False
+        with stage("Starting a cluster on this machine" if address == HERE else "Joining the cluster"):
+            self._ray = connect_ray(address, workers)
         try:
             self._data = _quiet_data()
             self.workers = int(self._ray.cluster_resources().get("CPU", 1))
@@ -90,13 +93,24 @@ class RayEmbedder:
             done = self._data.from_arrow(blocks).map_batches(
                 _embed_table, fn_kwargs=how, batch_size=None, batch_format="pyarrow", num_cpus=1
             )
-            for batch in done.iter_batches(batch_size=None, batch_format="pyarrow"):
+            for batch in self._reported(done.iter_batches(batch_size=None, batch_format="pyarrow")):
                 for row in batch.to_pylist():
                     if row["failure"]:
                         raise DiscreetError(f"A worker of the cluster {row['failure']} {_KEPT}")
                     yield np.frombuffer(row["vectors"], dtype=np.float32).reshape(-1, self.dimension)
         except self._ray.exceptions.RayError as error:
             raise DiscreetError(f"The workers of the cluster failed ({type(error).__name__}). {_KEPT}") from None
+
+    def _reported(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """Yield the batches. Report that workers start until the first one arrives: each loads the embedder."""
+        arriving = iter(batches)
+        if not self._running:
+            with stage(f"Starting {self.workers} workers, which load the embedder"):
+                first = next(arriving, None)
+            self._running = True
+            if first is not None:
+                yield first
+        yield from arriving
 
 
 _KEPT = "Documents that were added stay. Run the command again: it goes on after them."

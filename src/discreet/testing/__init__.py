@@ -20,7 +20,7 @@ except ImportError as error:
 pytest.register_assert_rewrite(
     *(
         f"{__name__}.{suite}"
-        for suite in ("algorithm", "embedder", "exact_search", "ledger", "loader", "model", "store")
+        for suite in ("algorithm", "embedder", "exact_search", "ledger", "loader", "model", "refusal", "store")
     )
 )
 
@@ -29,6 +29,7 @@ from discreet.testing.embedder import EmbedderSuite  # noqa: E402
 from discreet.testing.ledger import LedgerSuite  # noqa: E402
 from discreet.testing.loader import LoaderSuite  # noqa: E402
 from discreet.testing.model import ModelSuite  # noqa: E402
+from discreet.testing.refusal import AlwaysExact  # noqa: E402
 from discreet.testing.store import StoreSuite  # noqa: E402
 
-__all__ = ["AlgorithmSuite", "EmbedderSuite", "LedgerSuite", "LoaderSuite", "ModelSuite", "StoreSuite"]
+__all__ = ["AlgorithmSuite", "AlwaysExact", "EmbedderSuite", "LedgerSuite", "LoaderSuite", "ModelSuite", "StoreSuite"]

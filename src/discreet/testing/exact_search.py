@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from discreet.retrieval.documents import Document
 from discreet.retrieval.store import Hit, Piece, Scored, Store, Vector
+from discreet.testing.broken_stores import starving
 from discreet.testing.settings import QUICK
 from discreet.testing.store_cases import ENTRIES, SIZE, UNITS, Entry, MakeStore, direction, fill
 
@@ -86,6 +87,11 @@ class ExactSearch:
         assert len(more) == WANTED + 1
         store.remove_unit("heavy0")
         assert [near.unit for near in store.nearest_units(ahead(1.0), WANTED)] == more[1:]
+
+    def test_starving_twin_is_found(self, make_store: MakeStore) -> None:
+        """Check that the test before has teeth: it finds the twin of this store that groups a bounded number."""
+        with pytest.raises(AssertionError):
+            self.test_heavy_units_take_one_rank_each(starving(make_store))
 
     @QUICK
     @given(

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from discreet.errors import StoreError
 from discreet.testing.exact_search import ExactSearch
 from discreet.testing.plain_store import PlainStore
+from discreet.testing.refusal import Refusal
 from discreet.testing.settings import QUICK
 from discreet.testing.store_cases import ENTRIES as ENTRIES
 from discreet.testing.store_cases import SIZE as SIZE
@@ -23,8 +24,10 @@ from discreet.testing.store_cases import fill as fill
 from discreet.testing.store_cases import replay as replay
 
 
-class StoreSuite(ExactSearch):
-    """Tests of a `Store`. A subclass overrides the fixture `make_store`, and may override `reopen` and `read_files`.
+class StoreSuite(Refusal, ExactSearch):
+    """Tests of a `Store`.
+
+    A subclass overrides the fixtures `make_store` and `make_inexact`, and may override `reopen` and `read_files`.
 
     The privacy guarantee needs one property above all: one unit changes at most one of the units that are found.
     """

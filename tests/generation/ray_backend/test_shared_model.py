@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -15,10 +16,13 @@ from typer.testing import CliRunner
 
 from discreet.cli.app import app
 from discreet.errors import DiscreetError, UsageError
+from discreet.generation.loading import PACKAGED, load_model
 from discreet.generation.model import Completer, Prompt
 from discreet.generation.opening import open_model
+from discreet.generation.probing import probe
 from discreet.generation.ray_backend.ray_link import RayLink
 from discreet.generation.remote.endpoint import ServerGone
+from discreet.generation.remote.served_model import ANSWERS
 from discreet.generation.remote.worker_model import WORKER, WorkerModel
 from discreet.generation.torch_backend.transformers_model import TransformersModel
 from discreet.generation.toy import ToyModel
@@ -28,10 +32,10 @@ from discreet.retrieval.documents import Document
 from discreet.system.ray_cluster import _joined, leave_ray
 from discreet.testing import ModelSuite
 from discreet.vault import Vault
-from tests.generation.ray_backend.askers import load_and_tell, load_if_there, load_unlike, shared, started
+from tests.generation.ray_backend.askers import load, load_and_tell, load_if_there, load_unlike, shared, started
 from tests.ray_cluster import Cluster, cluster
 from tests.server.model_worker.checks import check_as_one
-from tests.server.model_worker.processes import result
+from tests.server.model_worker.processes import result, served, short_folder
 
 ASKERS, QUESTIONS = 4, 3
 VOTE = MuRAG(inner=Consensus(voters=25, max_tokens=4, epsilon=8, sentence=False), similarity=-1, epsilon=8)
@@ -92,6 +96,25 @@ def test_two_workers_compute_alike(here: Cluster) -> None:
     assert found == [expected] * 4
     assert time.monotonic() - begun > 0.35  # four batches of 0.2 s by two workers
     assert len(here.processes_of("ModelWorker")) >= 2
+
+
+def test_first_come_is_first_served(address: str) -> None:
+    """As of the worker on a socket. A call to the queue arrives in the order in which one process makes it."""
+    link = RayLink(address, "toy 0.3", load, workers=1)
+    assert WorkerModel(link).name == "toy"  # it runs
+    given = {"shared": [], "prompts": [[0, [5, 6]]], "max_tokens": 2, "all_steps": True}
+    first, *others = (link._queue.reply.remote(ANSWERS, given) for _ in range(6))
+    link._ray.cancel(others[2])  # its asker left
+    waiting, order = {number: promise for number, promise in enumerate(others) if number != 2}, list[int]()
+    assert link._ray.get(first, timeout=60)[1] == ""
+    while waiting:
+        (ended,), _ = link._ray.wait(list(waiting.values()), timeout=60)
+        number = next(number for number, promise in waiting.items() if promise == ended)
+        assert link._ray.get(waiting.pop(number))[1] == ""
+        order.append(number)
+    assert order == [0, 1, 3, 4]
+    with pytest.raises(link._ray.exceptions.RayError):
+        link._ray.get(others[2], timeout=60)
 
 
 def test_workers_that_are_not_alike_are_refused(address: str) -> None:
@@ -208,6 +231,23 @@ def test_packaged_model_answers_alike_on_the_command_line(smollm: TransformersMo
     assert opened.components.model.row_independent
     assert said.exit_code == 0, said.output
     assert len(vault.ledger.questions()) == 1
+
+
+def test_workers_of_the_packaged_model_are_equal_bit_for_bit(smollm: TransformersModel) -> None:
+    """Two on a cluster, one on a socket and this process: a digest is that of all logits of public rows."""
+    leave()
+    length = 24
+    texts = [smollm.encode(f"Case {number}: numb thumbs are Winter Hand. Rest helps.")[:length] for number in range(6)]
+    rows = [Prompt((smollm.pad_token,) * (length - len(own)) + tuple(own), length - len(own)) for own in texts]
+    expected, digest = smollm.answers((5, 6), rows, 6), probe(smollm)
+    with cluster() as other, short_folder() as folder, served(PACKAGED, folder / "model"):
+        spread, alone = WorkerModel(RayLink(other.address, PACKAGED, load_model, 2)), WorkerModel(str(folder / "model"))
+        with ThreadPoolExecutor(4) as threads:
+            found = list(threads.map(lambda model: model.answers((5, 6), rows, 6), [spread, alone] * 2))
+        assert len(other.processes_of("ModelWorker")) == 2
+        leave()
+    assert spread.probe == alone.probe == digest
+    assert found == [expected] * 4
 
 
 def test_worker_has_the_gpu_of_its_machine_beside_those_of_other_models(tmp_path: Path) -> None:

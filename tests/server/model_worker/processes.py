@@ -40,6 +40,20 @@ def worker(place: object, *arguments: object) -> Iterator[Worker]:
         process.wait()
 
 
+@contextmanager
+def served(model: str, socket: Path) -> Iterator[None]:
+    """The command of a worker with a real model, while it is needed."""
+    command = [sys.executable, "-m", "discreet", "serve-model", model, "--socket", str(socket)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        assert process.stderr is not None
+        try:
+            while f"Serving {model}" not in (line := process.stderr.readline()):
+                assert line
+            yield
+        finally:
+            process.kill()
+
+
 def started_asker(*arguments: object) -> "subprocess.Popen[str]":
     """Start a process that asks."""
     command = [sys.executable, "-m", "tests.server.model_worker.asker", *map(str, arguments)]

@@ -212,6 +212,16 @@ def test_absent_worker_is_named() -> None:
         WorkerModel("/nowhere/model")
 
 
+def test_folder_that_is_not_there_is_named_with_the_command_that_makes_it() -> None:
+    with short_folder() as folder:
+        path = folder / "my run" / "model"
+        result = CliRunner().invoke(app, ["serve-model", "--socket", str(path)])
+        assert result.exit_code == 2
+        assert f"mkdir -p -m 700 '{path.parent}'" in " ".join(result.output.split())
+        path.parent.mkdir()
+        bind_socket(path).close()
+
+
 def test_port_of_this_machine_alone() -> None:
     with pytest.raises(UsageError, match="this machine alone"):
         bind_port("0.0.0.0", 0)

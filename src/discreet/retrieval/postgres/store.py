@@ -39,7 +39,8 @@ from discreet.retrieval.unit_texts import Moment
 from discreet.retrieval.vectors import Vector, half_numbers, scale_of
 from discreet.system.database_url import check_no_password
 
-_SEARCH = "set local enable_indexscan = off; set local jit = off"
+SEARCH = "set local enable_indexscan = off; set local jit = off"
+"""The settings of the transaction of a search."""
 
 
 class PostgresStore(Store):
@@ -295,7 +296,7 @@ class PostgresStore(Store):
     def scored(self, vector: Vector) -> PostgresScores:
         """Return all units by their similarity to a vector, at this moment. Read the vectors once."""
         question = self._halves(vector)
-        with self._server.transaction(reading=True, settings=_SEARCH):
+        with self._server.transaction(reading=True, settings=SEARCH):
             last = read_last(self._server)
             found = self._rows(SCORES.format(extension=self._extension), question)
             numbers, best = unpacked(found[0][0])

@@ -3,6 +3,7 @@
 import ipaddress
 import logging
 import os
+import shlex
 import signal
 import socket
 import sys
@@ -27,6 +28,12 @@ def bind_socket(path: Path) -> socket.socket:
     Raises:
         UsageError: if another worker listens there, or if the path is no socket or cannot be made.
     """
+    folder = path.parent
+    if not folder.is_dir():
+        raise UsageError(
+            f"No socket can be made at {path}: there is no folder {folder}. Make it for yourself alone, and run the "
+            f"command again: mkdir -p -m 700 {shlex.quote(str(folder))}"
+        )
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     before = os.umask(0o177)
     try:
