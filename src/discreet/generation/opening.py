@@ -60,6 +60,15 @@ def _at_worker(name: str) -> VotingModel | None:
     return WorkerModel(place, name) if place else None
 
 
+def find_socket(name: str) -> str:
+    """Return the socket of the worker that computes the model of this name; "" if none does."""
+    engine, _, argument = name.partition(":")
+    if engine == "worker":
+        return argument
+    place = os.environ.get(WORKER, "")
+    return "" if place.startswith(_RAY) or is_plugin_model(name) else place
+
+
 def is_plugin_model(name: str) -> bool:
     """Return whether an engine or a plug-in opens the model with this name; the packaged model cannot be replaced."""
     return name != loading.PACKAGED and (is_engine_name(name) or _plugin(name) in find_names(MODELS))

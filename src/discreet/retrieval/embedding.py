@@ -67,6 +67,17 @@ class StreamingEmbedder(Protocol):
         """Yield the vectors of the texts in their order, shape (some, dimension)."""
 
 
+@runtime_checkable
+class WithMeaning(Protocol):
+    """An embedder with a part that represents meaning, beside hashed words.
+
+    Attributes:
+        meaning: that part, an embedder of its own.
+    """
+
+    meaning: Embedder
+
+
 class HashingEmbedder:
     """An embedder by counts of hashed words and word pairs, without a model; the same in every process."""
 
@@ -168,7 +179,7 @@ class MiniLMAndWords:
     SHARE = 0.4
 
     def __init__(self) -> None:
-        self.meaning = MiniLM()
+        self.meaning: Embedder = MiniLM()
         vocabulary = (_minilm_folder() / "vocab.txt").read_text(encoding="utf-8").splitlines()
         self._rank = {word: place for place, word in enumerate(vocabulary)}
 
@@ -201,7 +212,7 @@ def meaning(embedder: Embedder) -> Embedder:
             "The vault's embedder, 'hashing', does not know which words mean the same. Leave --alike out, or make the "
             "vault with another embedder."
         )
-    return embedder.meaning if isinstance(embedder, MiniLMAndWords) else embedder
+    return embedder.meaning if isinstance(embedder, WithMeaning) else embedder
 
 
 class SentenceTransformersEmbedder:

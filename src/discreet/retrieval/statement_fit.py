@@ -48,7 +48,8 @@ class KindVectors:
             names = sorted(set(kinds) - {""})
             known = {name: self._vectors[name] for name in names if name in self._vectors}
             fresh = [name for name in names if name not in known]
-            self._vectors = known | {name: self._embedder.embed([name])[0] for name in fresh}
+            # In one call: a worker on a socket has one request for all.
+            self._vectors = known | dict(zip(fresh, self._embedder.embed(fresh) if fresh else (), strict=True))
             self._state = state
         return self._vectors
 

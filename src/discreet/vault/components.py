@@ -15,7 +15,7 @@ VAULT/exports/        the unit of each row of exported vectors (`export`)
 VAULT/claims/         the data of baselines on projected vectors (`baselines.projected`)
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -28,7 +28,7 @@ from discreet.export.vectors import FOLDER, Source
 from discreet.generation.capabilities import require_scores
 from discreet.generation.loading import PACKAGED
 from discreet.generation.model import LanguageModel
-from discreet.generation.opening import open_model
+from discreet.generation.opening import find_socket, is_plugin_model, open_model
 from discreet.privacy.ledger import UnitLedger
 from discreet.privacy.noise import Noise
 from discreet.query.answer_cache import AnswerCache
@@ -45,6 +45,7 @@ from discreet.synthesis.readings import FOLDER as READINGS
 from discreet.synthesis.readings import Readings
 from discreet.synthesis.runner import SynthesisRunner
 from discreet.vault.derived_data import CLAIMS, SIMULATED, SYNTHESIS, DerivedData
+from discreet.vault.worker_embedder import WorkerEmbedder, open_at_worker
 
 if TYPE_CHECKING:
     from discreet.ledger.protocol import VaultLedger
@@ -107,12 +108,20 @@ class VaultComponents:
 
     @cached_property
     def embedder(self) -> Embedder:
-        """The embedder; loaded when it first embeds."""
+        """The embedder of questions; loaded when it first embeds."""
         if self._given_embedder is not None:
             return self._given_embedder
-        return deferred_embedder(
-            self.settings.embedder, stored_dimension(self.settings, self.path / "store"), open_embedder
-        )
+        return self._deferred(self._load_embedder)
+
+    def _deferred(self, load: Callable[[str], Embedder]) -> Embedder:
+        return deferred_embedder(self.settings.embedder, stored_dimension(self.settings, self.path / "store"), load)
+
+    def _load_embedder(self, name: str) -> Embedder:
+        """Return the embedder: that of the worker which computes the vault's model, or this process's own."""
+        alone = self._ray or self._given_model is not None
+        socket = "" if alone else find_socket(self.settings.model)
+        model = "" if is_plugin_model(self.settings.model) else self.settings.model
+        return open_at_worker(socket, name, model) or open_embedder(name)
 
     @property
     def language(self) -> str:
@@ -122,7 +131,9 @@ class VaultComponents:
     def load(self) -> None:
         """Load the embedder and the model of a new answer, so that a failure comes before any payment."""
         if isinstance(self.embedder, Deferred):
-            _ = self.embedder.loaded
+            loaded = self.embedder.loaded
+            if isinstance(loaded, WorkerEmbedder):
+                loaded.check_ready()
         _ = self.model  # last: as long as no model is loaded, nothing was paid
 
     @cached_property
@@ -166,7 +177,12 @@ class VaultComponents:
     @property
     def indexer(self) -> Indexer:
         """The way of documents into the store."""
-        return Indexer(self.store, self.embedder)
+        return Indexer(self.store, self._document_embedder)
+
+    @property
+    def _document_embedder(self) -> Embedder:
+        """The embedder of documents: always this process's own, which embeds many at once."""
+        return self._deferred(open_embedder) if self._given_embedder is None else self._given_embedder
 
     @contextmanager
     def indexer_on(self, ray: str | None) -> Iterator[Indexer]:
@@ -174,7 +190,7 @@ class VaultComponents:
         if ray is None:
             yield self.indexer
             return
-        spread = RayEmbedder(self.embedder, ray)
+        spread = RayEmbedder(self._document_embedder, ray)
         try:
             yield Indexer(self.store, spread)
         finally:

@@ -13,13 +13,15 @@ import pytest
 
 from discreet.errors import DiscreetError
 from discreet.generation.remote.endpoint import ServerGone
-from discreet.generation.remote.worker_model import WorkerModel
+from discreet.generation.remote.worker_model import SocketLink, WorkerModel
 from discreet.generation.torch_backend.transformers_model import TransformersModel
 from discreet.generation.toy import ToyModel
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.registry import Consensus, MuRAG
 from discreet.retrieval.documents import Document
+from discreet.retrieval.embedding import open_embedder
 from discreet.vault import Vault
+from discreet.vault.worker_embedder import WorkerEmbedder
 from tests.server.model_worker.checks import check_as_one
 from tests.server.model_worker.processes import result, short_folder, started_asker, worker
 
@@ -33,19 +35,20 @@ def folder() -> Iterator[Path]:
         yield found
 
 
-def filled(folder: Path, payment: str, text: str = "say: red hand .") -> Vault:
-    """A vault whose model is in a worker."""
+def filled(folder: Path, payment: str, text: str = "say: red hand .", embedder: str = "hashing") -> Vault:
+    """A vault whose model is in a worker, which does not run yet: documents are embedded here."""
     model = f"worker:{folder / 'model'}"
     vault = Vault.create(
-        folder / "v", epsilon=100, delta=1e-6, embedder="hashing", model=model, payment=payment, history=False
+        folder / "v", epsilon=100, delta=1e-6, embedder=embedder, model=model, payment=payment, history=False
     )
     vault.add_documents(Document(f"d{n}", f"p{n}", f"fever {n % 3} {text}") for n in range(40))
     return vault
 
 
-def test_askers_pay_what_the_ledger_has_and_answer_as_one(folder: Path) -> None:
-    """The checks 1, 2 and 5: the sum of receipts, the answers, and the memory of an asker."""
-    vault = filled(folder, "corpus")
+@pytest.mark.parametrize("embedder", ["hashing", "minilm+words"])
+def test_askers_pay_what_the_ledger_has_and_answer_as_one(folder: Path, embedder: str) -> None:
+    """The checks 1, 2 and 5: the sum of receipts, the answers, and the memory of an asker, which loads no torch."""
+    vault = filled(folder, "corpus", embedder=embedder)
     with worker(folder / "model"):
         askers = [started_asker(vault.path, number, QUESTIONS) for number in range(ASKERS)]
         found = [result(asker) for asker in askers]
@@ -125,6 +128,7 @@ def test_packaged_model_answers_alike(folder: Path, smollm: TransformersModel) -
         try:
             by_worker = WorkerModel(str(folder / "model"), "smollm2-135m")
             there = Vault.open(vault.path, model=by_worker).simulate(question, algorithm, noise=InsecureSeededNoise(1))
+            vectors = WorkerEmbedder(SocketLink(str(folder / "model")), "minilm+words").embed([question])
         finally:
             process.terminate()
     assert process.returncode == 0
@@ -132,3 +136,4 @@ def test_packaged_model_answers_alike(folder: Path, smollm: TransformersModel) -
     assert there.text == here.text
     assert there.stopped == here.stopped == "end"
     assert by_worker.row_independent
+    assert vectors.tobytes() == open_embedder("minilm+words").embed([question]).tobytes()

@@ -90,6 +90,7 @@ def test_completions_have_the_form_of_the_protocol(socket: Path) -> None:
         ("/v1/chat/completions", {"messages": [{"role": "assistant", "content": "secret"}]}, 400),
         ("/discreet/answers", {"shared": [], "prompts": [[0, [5]], [0, [5, 6]]], "max_tokens": 4}, 400),
         ("/discreet/answers", {"shared": [], "prompts": [], "max_tokens": 4}, 400),
+        ("/discreet/embed", {"embedder": "minilm+words", "texts": ["secret"] * 1000}, 422),
         ("/nowhere", {}, 404),
     ],
 )
@@ -243,9 +244,12 @@ def test_command_wants_one_place(options: list[str]) -> None:
     assert "one of --socket" in result.output
 
 
-def test_command_names_the_nearest_model() -> None:
+@pytest.mark.parametrize(
+    ("given", "nearest"), [(["smolm2-135m"], "smollm2-135m"), (["--embedder", "minilm+worts"], "minilm+words")]
+)
+def test_command_names_the_nearest_model(given: list[str], nearest: str) -> None:
     with short_folder() as folder:
-        result = CliRunner().invoke(app, ["serve-model", "smolm2-135m", "--socket", str(folder / "model")])
+        result = CliRunner().invoke(app, ["serve-model", *given, "--socket", str(folder / "model")])
         assert result.exit_code == 2
-        assert "Did you mean smollm2-135m" in result.output
+        assert f"Did you mean {nearest}" in result.output
         assert not (folder / "model").exists()

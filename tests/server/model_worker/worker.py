@@ -1,12 +1,19 @@
-"""A model worker with a toy model: python -m tests.server.model_worker.worker SOCKET|PORT [SLEEP] [DEFAULT]."""
+"""A model worker with a toy model: python -m tests.server.model_worker.worker SOCKET|PORT [SLEEP] [DEFAULT] [EMBEDDER].
+
+With the embedder "none" it is as one of an older version: it embeds nothing.
+"""
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
 from discreet.generation.model import Prompt
 from discreet.generation.toy import ToyDecoding, ToyModel
+from discreet.retrieval.served_embedder import EMBED
 from discreet.server.model_worker.app import create_app
 from discreet.server.model_worker.main import bind_port, bind_socket, serve
 
@@ -31,8 +38,20 @@ class SlowModel(ToyModel):
         return super().start(shared, prompts, max_tokens)
 
 
+async def embed_nothing(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:
+    """Answer as a worker of an older version does, which has no route for the embedder."""
+    if request.url.path == f"/discreet{EMBED}":
+        return JSONResponse({"detail": "Not Found"}, 404)
+    return await call_next(request)
+
+
 if __name__ == "__main__":
-    place, seconds, default = [*sys.argv[1:], *("", "0", "nothing known")[len(sys.argv) - 1 :]]
+    place, seconds, default, embedder = [
+        *sys.argv[1:],
+        *("", "0", "nothing known", "minilm+words")[len(sys.argv) - 1 :],
+    ]
     listener = bind_port("127.0.0.1", int(place)) if place.isdigit() else bind_socket(Path(place))
-    model = SlowModel(float(seconds), default)
-    sys.exit(serve(create_app(model), listener, lambda: print(listener.getsockname(), flush=True)))
+    app = create_app(SlowModel(float(seconds), default), embedder)
+    if embedder == "none":
+        app.middleware("http")(embed_nothing)
+    sys.exit(serve(app, listener, lambda: print(listener.getsockname(), flush=True)))

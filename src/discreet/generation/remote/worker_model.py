@@ -14,11 +14,13 @@ from discreet.errors import EngineFailed, UsageError
 from discreet.generation.answers import WholeAnswers, Written
 from discreet.generation.greedy_completion import complete_greedily
 from discreet.generation.model import Prompt
-from discreet.generation.remote.endpoint import FAILED, KEY, Endpoint, KeyRefused, ServerGone
+from discreet.generation.remote.endpoint import FAILED, KEY, Endpoint, KeyRefused, Reply, ServerGone
 from discreet.generation.remote.served_model import ABOUT, ANSWERS, CHAT, DECODE, DESCRIBE, ENCODE
 
 WORKER = "DISCREET_MODEL_WORKER"
 """The environment variable with the worker that computes the vault's model: its socket, or ray:HOST:PORT."""
+GONE = "stopped, or none runs"
+"""What happened if no worker answers at a socket."""
 
 
 class Link(Protocol):
@@ -36,10 +38,15 @@ class Link(Protocol):
 
 
 class SocketLink:
-    """The way to a worker over its Unix socket, which is for one user alone."""
+    """The way to a worker over its Unix socket, which is for one user alone.
+
+    Attributes:
+        path: the path of the socket.
+    """
 
     def __init__(self, path: str) -> None:
         self._endpoint = Endpoint.parse(f"unix:{path}")
+        self.path = self._endpoint.host
 
     def __str__(self) -> str:
         return str(self._endpoint)
@@ -47,17 +54,27 @@ class SocketLink:
     def ask(self, call: str, given: dict[str, Any]) -> tuple[dict[str, Any], str]:
         """Return the reply to one request."""
         try:
-            method, body = ("GET", None) if call == DESCRIBE else ("POST", given)
-            reply = self._endpoint.request(method, f"/discreet{call}", body)
+            reply = self.request(call, given)
         except ServerGone:
-            return {}, "stopped, or none runs"
+            return {}, GONE
+        return (reply.content, "") if reply.status == 200 and reply.content else ({}, f"failed (status {reply.status})")
+
+    def request(self, call: str, given: dict[str, Any]) -> Reply:
+        """Return the reply to one request, with its status.
+
+        Raises:
+            ServerGone: if no worker answers.
+            KeyRefused: if the worker has another key.
+        """
+        method, body = ("GET", None) if call == DESCRIBE else ("POST", given)
+        reply = self._endpoint.request(method, f"/discreet{call}", body)
         if reply.status in (401, 403):
             raise KeyRefused(f"The model worker at {self} refuses the key. Set {KEY} as the worker has it.")
-        return (reply.content, "") if reply.status == 200 and reply.content else ({}, f"failed (status {reply.status})")
+        return reply
 
     def mend(self, name: str) -> str:
         """Return the command that starts the worker."""
-        command = " ".join(["discreet serve-model", *filter(None, [name]), "--socket", self._endpoint.host])
+        command = " ".join(["discreet serve-model", *filter(None, [name]), "--socket", self.path])
         return f"Start it, and ask again: {command}"
 
 

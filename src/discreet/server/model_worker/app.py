@@ -10,14 +10,15 @@ from starlette.responses import JSONResponse, Response
 
 from discreet.generation.model import VotingModel
 from discreet.generation.remote.served_model import Refusal, ServedModel
+from discreet.retrieval.served_embedder import USUAL, ServedEmbedder
 from discreet.server.model_worker.exact_routes import exact_routes
 from discreet.server.model_worker.openai_routes import openai_routes
 from discreet.server.model_worker.serving import Serving
 
 
-def create_app(model: VotingModel) -> FastAPI:
-    """Return the application that serves a model."""
-    serving = Serving(ServedModel(model))
+def create_app(model: VotingModel, embedder: str = USUAL) -> FastAPI:
+    """Return the application that serves a model, and an embedder that is loaded at the first request for it."""
+    serving = Serving(ServedModel(model), ServedEmbedder(embedder))
     app = FastAPI(title="discreet model worker", docs_url=None, redoc_url=None, openapi_url=None)
     app.include_router(openai_routes(serving))
     app.include_router(exact_routes(serving))

@@ -1,13 +1,14 @@
-"""The routes for askers of this package: the calls of `served_model` as JSON."""
+"""The routes for askers of this package: the calls of `served_model` and of `served_embedder` as JSON."""
 
 from typing import Any
 
 from fastapi import APIRouter
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from starlette.requests import Request
 
 from discreet.generation.model import Prompt
 from discreet.generation.remote.served_model import ANSWERS, CHAT, DECODE, DESCRIBE, ENCODE
+from discreet.retrieval.served_embedder import EMBED, MOST_TEXTS
 from discreet.server.model_worker.serving import Serving
 
 
@@ -39,6 +40,13 @@ class Rows(BaseModel):
     all_steps: bool = True
 
 
+class Embedded(BaseModel):
+    """Texts to embed, and the name of the embedder."""
+
+    embedder: str
+    texts: list[str] = Field(max_length=MOST_TEXTS)
+
+
 def exact_routes(serving: Serving) -> APIRouter:
     """Return the routes under /discreet."""
     routes, model = APIRouter(prefix="/discreet"), serving.model
@@ -63,6 +71,10 @@ def exact_routes(serving: Serving) -> APIRouter:
     async def answers(request: Request, asked: Rows) -> dict[str, Any]:
         # Checked before the queue, too: rows that cannot be read wait for no turn.
         model.check_rows(asked.shared, [Prompt(tuple(own), pads) for pads, own in asked.prompts], asked.max_tokens)
-        return await serving.compute(request, lambda: model.reply(ANSWERS, asked.model_dump()))
+        return await serving.compute(request, lambda: model.reply(ANSWERS, asked.model_dump()), serving.turns)
+
+    @routes.post(EMBED)
+    async def embed(request: Request, asked: Embedded) -> dict[str, Any]:
+        return await serving.compute(request, lambda: serving.embedder.reply(**asked.model_dump()), serving.embedding)
 
     return routes

@@ -76,7 +76,7 @@ def openai_routes(serving: Serving) -> APIRouter:
             model.check_rows([], [prompt], asked.max_tokens)
         # Each in a batch of its own: an answer depends on its own prompt alone.
         done = await serving.compute(
-            request, lambda: [model.answers((), [prompt], asked.max_tokens)[0] for prompt in prompts]
+            request, lambda: [model.answers((), [prompt], asked.max_tokens)[0] for prompt in prompts], serving.turns
         )
         return [asked.cut(written) for written in done]
 

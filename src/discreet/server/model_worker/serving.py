@@ -1,4 +1,4 @@
-"""What all routes of a model worker share: the model, its queue, and errors without a text of a request."""
+"""What all routes of a worker share: the model, the embedder, their queues, and errors without a text of a request."""
 
 import asyncio
 import hmac
@@ -9,6 +9,7 @@ from starlette.requests import Request
 
 from discreet.generation.remote.endpoint import KEY, read_key
 from discreet.generation.remote.served_model import Refusal, ServedModel
+from discreet.retrieval.served_embedder import ServedEmbedder
 from discreet.server.model_worker.turns import JobFailed, Turns
 
 R = TypeVar("R")
@@ -17,11 +18,18 @@ _LOOK = 0.5
 
 
 class Serving:
-    """The model of a worker, and the queue before it."""
+    """The model and the embedder of a worker, and the queue before each.
 
-    def __init__(self, model: ServedModel) -> None:
-        self.model = model
-        self._turns = Turns()
+    Attributes:
+        model: the language model.
+        embedder: the embedder, for questions.
+        turns: the queue before the model.
+        embedding: the queue before the embedder. A question's vector takes milliseconds, and waits for no answer.
+    """
+
+    def __init__(self, model: ServedModel, embedder: ServedEmbedder) -> None:
+        self.model, self.embedder = model, embedder
+        self.turns, self.embedding = Turns("model"), Turns("embedder")
         self._key = read_key()
 
     def check_key(self, request: Request) -> None:
@@ -34,13 +42,13 @@ class Serving:
         if self._key and not hmac.compare_digest(given.encode(), self._key.encode()):
             raise Refusal(f"The key is missing or wrong. Set {KEY} as the worker has it.", 401)
 
-    async def compute(self, request: Request, job: Callable[[], R]) -> R:
-        """Return the result of a job in its turn; drop the job if its asker leaves before.
+    async def compute(self, request: Request, job: Callable[[], R], turns: Turns) -> R:
+        """Return the result of a job in its turn of a queue; drop the job if its asker leaves before.
 
         Raises:
             Refusal: if the job fails.
         """
-        done = self._turns.put(job)
+        done = turns.put(job)
         waiting = asyncio.wrap_future(done)
         while not (await asyncio.wait({waiting}, timeout=_LOOK))[0]:
             if await request.is_disconnected() and done.cancel():
@@ -48,4 +56,4 @@ class Serving:
         try:
             return waiting.result()
         except JobFailed as error:
-            raise Refusal(f"The model failed with {error}.", 500) from None
+            raise Refusal(f"The worker failed with {error}.", 500) from None

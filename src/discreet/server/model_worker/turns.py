@@ -1,4 +1,4 @@
-"""The queue of a model worker: one thread computes, first come, first served."""
+"""A queue of a model worker: one thread computes, first come, first served."""
 
 import threading
 from collections.abc import Callable
@@ -12,9 +12,10 @@ R = TypeVar("R")
 class Turns:
     """Runs one job at a time, in the order of their arrival. A job whose asker left before its turn is dropped."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "model") -> None:
+        """Start the thread, with the name of what it computes."""
         self._jobs: SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = SimpleQueue()
-        threading.Thread(target=self._run, name="model", daemon=True).start()
+        threading.Thread(target=self._run, name=name, daemon=True).start()
 
     def put(self, job: Callable[[], R]) -> "Future[R]":
         """Return the future result of a job; cancel it to drop the job."""
