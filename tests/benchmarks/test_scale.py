@@ -4,12 +4,11 @@ from pathlib import Path
 
 import pytest
 from benchmarks.scale import cells, exponent
-from benchmarks.scale_vault import ask_in_turn, asked, make_vault, remove_unit, toy
+from benchmarks.scale_vault import KINDS, ask_in_turn, asked, make_vault, remove_unit, toy
 
 from discreet.algorithms.statistics.share import Share
 from discreet.vault import Vault
 
-KINDS = ("search", "share", "votes by readings")
 COUNT = 3000
 
 
