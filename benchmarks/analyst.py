@@ -27,6 +27,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks.models import add_model_option, model_name, open_vault
 from benchmarks.stated_corpus import facts_in
 from benchmarks.writing import TableWriter, add_csv_option
 
@@ -206,14 +207,16 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=100)
     parser.add_argument("--epsilon", type=float, nargs="+", default=[0.1, 0.5, 1.0])
     parser.add_argument("--list-epsilon", type=float, nargs="+", default=[1.0, 2.0])
+    add_model_option(parser)
     add_csv_option(parser)
     given = parser.parse_args()
     notes = demo_notes() if given.documents == "demo" else stated_notes(Path(given.documents))
     with tempfile.TemporaryDirectory() as folder:
         if given.vault:
-            vault = Vault.open(given.vault)
+            vault = open_vault(given.vault, given.model)
         else:
-            vault = Vault.create(Path(folder) / "v", epsilon=20.0, delta=1e-6, embedder="hashing", unit_field="patient")
+            path, name = Path(folder) / "v", model_name(given.model)
+            vault = Vault.create(path, epsilon=20.0, delta=1e-6, embedder="hashing", unit_field="patient", model=name)
             if given.documents == "demo":
                 vault.add_documents(documents())
             else:

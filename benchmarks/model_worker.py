@@ -1,8 +1,9 @@
 """Several askers with one model: throughput, memory, and whether all answers and charges are there.
 
     .venv/bin/python -m benchmarks.model_worker [--askers 4] [--questions 6] [--voters 10] [--toy SECONDS]
+        [--model NAME]
 
-A worker on a socket holds the packaged model (`discreet serve-model`), and then a Ray cluster of this machine with one
+A worker on a socket holds the model (`discreet serve-model`), and then a Ray cluster of this machine with one
 worker does. With --toy, a toy model sleeps for so long in each batch, on a socket alone. First one asker asks, then
 several at once, each a process of its own on one vault with a hashing embedder. The time of an asker counts from its
 first question on. Prints for one asker and for several: the throughput as a multiple of that of one asker with a
@@ -23,11 +24,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.models import add_model_option, model_name
 from benchmarks.writing import TableWriter, add_csv_option
 from tests.ray_cluster import cluster
 
 from discreet.demo.corpus import documents
-from discreet.generation.loading import PACKAGED
 from discreet.generation.remote.endpoint import Endpoint, ServerGone
 from discreet.generation.remote.worker_model import WORKER
 from discreet.generation.toy import ToyModel
@@ -90,9 +91,9 @@ def throughput(done: Sequence[Asked]) -> float:
 
 
 @contextmanager
-def on_socket(socket: Path, toy: float | None) -> Iterator[str]:
+def on_socket(socket: Path, toy: float | None, model: str) -> Iterator[str]:
     """Give the address of a worker that is ready; it ends with the block."""
-    command = ["-m", "discreet", "serve-model", "--socket", str(socket)]
+    command = ["-m", "discreet", "serve-model", model, "--socket", str(socket)]
     if toy is not None:
         command = ["-m", "tests.server.model_worker.worker", str(socket), str(toy)]
     process = subprocess.Popen([sys.executable, *command], stdout=subprocess.DEVNULL)
@@ -127,12 +128,15 @@ def on_ray() -> Iterator[str]:
 def measure(folder: Path, given: argparse.Namespace) -> bool:
     """Print the table; return whether the ledger is the sum of the receipts."""
     socket, path = folder / "model", folder / "vault"
-    model = PACKAGED if given.toy is None else f"worker:{socket}"
+    served = model_name(given.model)
+    model = served if given.toy is None else f"worker:{socket}"
     vault = Vault.create(
         path, epsilon=1e6, delta=1e-6, embedder="hashing", payment="corpus", history=False, model=model
     )
     vault.add_documents(documents(200))
-    ways: dict[str, Callable[[], AbstractContextManager[str]]] = {"a socket": lambda: on_socket(socket, given.toy)}
+    ways: dict[str, Callable[[], AbstractContextManager[str]]] = {
+        "a socket": lambda: on_socket(socket, given.toy, served)
+    }
     if given.toy is None:
         ways["a Ray cluster"] = on_ray
     table, done, first = TableWriter(COLUMNS, given.csv), list[Asked](), 0.0
@@ -165,6 +169,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--questions", type=int, default=6)
     parser.add_argument("--voters", type=int, default=10)
     parser.add_argument("--toy", type=float, metavar="SECONDS")
+    add_model_option(parser)
     parser.add_argument("--vault", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--name", default="", help=argparse.SUPPRESS)
     add_csv_option(parser)

@@ -28,7 +28,7 @@ from benchmarks.tables import DATA, read_provenance, read_rows
 from benchmarks.writing import add_csv_option, write_table
 
 ROOT = Path(__file__).parents[1]
-BY_HAND = ("(the same", " ...", "CORPUS.jsonl", "FILE ", "PYTHON3.12", "FEW_SHOT", "# or")
+BY_HAND = ("(the same", " ...", "CORPUS.jsonl", "SARUS", "PYTHON3.12", "FEW_SHOT")
 COLUMNS = ("tables", "command", "answers", "million tokens", "hours")
 TOTALS = ("parameters", "hours of the model", "GiB of memory")
 SIZES = (1.35e8, 1e9, 3e9, 8e9, 7e10)
@@ -83,8 +83,8 @@ def scripts(provenance: Mapping[str, Mapping[str, Any]], rows: Mapping[str, int]
 
 def takes_model(module: str) -> bool:
     """Return whether a benchmark has the option `--model`."""
-    path = ROOT / "benchmarks" / f"{module}.py"
-    return path.exists() and MODEL_OPTION in path.read_text(encoding="utf-8")
+    files = (ROOT / "benchmarks" / f"{module}.py", ROOT / "benchmarks" / module / "__main__.py")
+    return any(path.exists() and MODEL_OPTION in path.read_text(encoding="utf-8") for path in files)
 
 
 def with_model(text: str, model: str | None) -> str:
@@ -97,7 +97,7 @@ def with_model(text: str, model: str | None) -> str:
 
     text = re.sub(r"-m benchmarks\.(\w+)", named, text)
     text = re.sub(r"discreet bench [\w-]+", rf"\g<0> --model {shlex.quote(model)}", text)
-    return re.sub(r"discreet init VAULT", f"discreet init VAULT --model {shlex.quote(model)}", text)
+    return re.sub(r"discreet init [\w-]+", rf"\g<0> --model {shlex.quote(model)}", text)
 
 
 def filled_in(script: Script, data: Path, shared: Path, model: str | None) -> str:

@@ -1,12 +1,13 @@
 """Open questions on chatdoctor, scored by the statements that held-out dialogues about the same subject share.
 
-    .venv/bin/python -m benchmarks.shared_statements DATA/chatdoctor FOLDER [--readers rules model] [--csv PATH]
+    .venv/bin/python -m benchmarks.shared_statements DATA/chatdoctor FOLDER [--readers rules model] [--model NAME]
+        [--csv PATH]
 
 Every fourth dialogue is held out. The subjects are the complaints that these name most, in lists of complaints
 (`dialogues.split`); the vault has the other dialogues about them. The reference of a question are the held-out
 dialogues about its subject, by the phrase rule that finds the vault's own dialogues.
 
-reader       who read the statements of the vault, and of the references: the packaged model, or rules for this data
+reader       who read the statements of the vault, and of the references: the model, or rules for this data
 question     `complaints`, `treatments`: a list of the statements of this kind; `overview`: a summary of all kinds
 answer       plain RAG; the whole text of the nearest dialogue; one short private answer (`murag-ada`, by votes of
              what was read, for the whole epsilon); a private list or summary, with the number of a dialogue's
@@ -29,6 +30,7 @@ What is weak: dialogues are artificial, and list complaints as few patients woul
 references does not count, so each reader has a measure of its own, and rows of two readers are not to be compared. A
 long part of a text is one statement, and shares as much as its best words, which favours texts. The rules were written
 with held-out dialogues at hand. The public statements are those that two held-out dialogues about other subjects state.
+What a model read and answered is kept in FOLDER: take a new folder for another model.
 """
 
 import argparse
@@ -44,6 +46,7 @@ from statistics import mean
 
 from benchmarks.data_part import lines_of
 from benchmarks.dialogues import dialogue_reader, split
+from benchmarks.models import add_model_option, asked_model, model_name, open_vault
 from benchmarks.writing import TableWriter, add_csv_option
 
 from discreet.algorithms.common.answer import GeneratedAnswer
@@ -56,7 +59,6 @@ from discreet.algorithms.text.attributes import matches
 from discreet.algorithms.text.phrases import sentences_of, spans_of
 from discreet.algorithms.text.yes_no_claim import content
 from discreet.evaluation.caching_model import CachingModel
-from discreet.generation.loading import PACKAGED, load_model
 from discreet.generation.model import LanguageModel
 from discreet.planning.prices import vault_budget
 from discreet.privacy.ledger import MemoryLedger
@@ -181,13 +183,12 @@ def cut(text: str) -> list[str]:
     return [part.strip() for part in _CUT.split(text) if content(part)]
 
 
-def vault_of(folder: Path, lines: Sequence[dict[str, str]], reader: str, embedder: str) -> Vault:
+def vault_of(folder: Path, lines: Sequence[dict[str, str]], reader: str, embedder: str, asked: str | None) -> Vault:
     """Return the vault of some dialogues, made and read if it is not yet there."""
-    model = dialogue_reader() if reader == "rules" else None
     if not folder.exists():
-        made = Vault.create(folder, epsilon=20.0, delta=DELTA, embedder=embedder)
+        made = Vault.create(folder, epsilon=20.0, delta=DELTA, embedder=embedder, model=model_name(asked))
         made.add_documents(Document(line["id"], line["unit"], line["text"]) for line in lines)
-    vault = Vault.open(folder, model=model) if model else Vault.open(folder)
+    vault = Vault.open(folder, model=dialogue_reader()) if reader == "rules" else open_vault(folder, asked)
     vault.read(lambda done, size: None)
     return vault
 
@@ -201,9 +202,9 @@ def records_of(vault: Vault) -> list[UnitRecord]:
 class KeptAnswers:
     """Plain RAG's answers, in a file: they are the same for each reader, and take minutes."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, asked: str | None) -> None:
         self._path = path
-        self._model = CachingModel(load_model(PACKAGED))
+        self._model = CachingModel(asked_model(asked))
         self._kept: dict[str, str] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
     def ask(self, vault: Vault, algorithm: RAG, asked: Asked, _: int) -> list[str]:
@@ -337,15 +338,17 @@ def main() -> None:
     parser.add_argument("--subjects", type=int, default=12)
     parser.add_argument("--epsilon", type=float, nargs="+", default=[1.0, 2.0, 4.0])
     parser.add_argument("--seeds", type=int, default=5)
+    add_model_option(parser)
     add_csv_option(parser)
     given = parser.parse_args()
     parts = split(lines_of(given.data, "documents"), given.subjects)
     given.folder.mkdir(parents=True, exist_ok=True)
-    kept, table = KeptAnswers(given.folder / "answers.json"), TableWriter(HEADINGS, given.csv)
+    kept, table = KeptAnswers(given.folder / "answers.json", given.model), TableWriter(HEADINGS, given.csv)
     notes = list[str]()
     for reader in given.readers:
-        vault = vault_of(given.folder / reader / "vault", parts.others, reader, "minilm+words")
-        references = records_of(vault_of(given.folder / reader / "held-out", parts.held_out, reader, "hashing"))
+        folder, model = given.folder / reader, given.model
+        vault = vault_of(folder / "vault", parts.others, reader, "minilm+words", model)
+        references = records_of(vault_of(folder / "held-out", parts.held_out, reader, "hashing", model))
         for question, (wording, attribute) in QUESTIONS.items():
             asked = questions(references, parts.subjects, wording, attribute)
             for answer, epsilon, ask, noisy in ways(vault, kept, given.epsilon):

@@ -28,11 +28,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from benchmarks.models import add_model_option, asked_model, model_name
 from benchmarks.writing import TableWriter, add_csv_option, name_part, write_table
 
 from discreet.algorithms.common.private_rag import PrivateRAG
 from discreet.demo.corpus import DISEASES, documents
-from discreet.generation.loading import load_model
 from discreet.generation.model import LanguageModel
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Spending
@@ -175,7 +175,7 @@ def used_up(asked: argparse.Namespace) -> None:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", default="smollm2-135m")
+    add_model_option(parser)
     for name, value in (("questions", 8), ("repeats", 0), ("patients", 0), ("voters", 20), ("max-tokens", 12)):
         parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--used-up", type=int, default=0)
@@ -188,9 +188,10 @@ def main() -> None:
     if asked.used_up:
         used_up(asked)
         return
-    model = load_model(asked.model)
+    model = asked_model(asked.model)
     with tempfile.TemporaryDirectory() as folder:
-        vault = Vault.create(Path(folder) / "vault", epsilon=20, delta=1e-6, embedder="hashing", model=asked.model)
+        path, name = Path(folder) / "vault", model_name(asked.model)
+        vault = Vault.create(path, epsilon=20, delta=1e-6, embedder="hashing", model=name)
         vault.add_documents(documents(asked.patients))
         measure(vault, model, argparse.Namespace(**{**vars(asked), "questions": 1, "repeats": 1}), 0.0)  # to warm up
         plain = measure(vault, model, asked, 0.0)

@@ -40,6 +40,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks.models import add_model_option
 from benchmarks.wordings_asked import FURTHER, HELD_OUT, PLAIN
 from benchmarks.wordings_data import YEAR, Patient, patients, read_vault
 from benchmarks.writing import TableWriter, add_csv_option, name_part, write_table
@@ -356,10 +357,11 @@ def main() -> None:
     parser.add_argument("--vault", type=Path, help="where the vault is made or is; else in a folder that is removed")
     parser.add_argument("--questions", type=int, default=24, help="of a multiple of 24, half of the claims hold")
     parser.add_argument("--kinds", nargs="+", default=list(PLAIN), choices=list(PLAIN), metavar="KIND")
+    add_model_option(parser)
     add_csv_option(parser)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        vault = read_vault(given.vault or Path(folder) / "v")
+        vault = read_vault(given.vault or Path(folder) / "v", given.model)
         all_found = print_wordings(vault, given.kinds, questions(given.questions), given.csv)
     print()
     write_table(SUMMARY, by_kind(all_found), name_part(given.csv, "kinds"))

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from benchmarks.models import vault_in
+
 from discreet.demo.corpus import DISEASES, Disease, documents
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
@@ -36,13 +38,11 @@ def patients(seed: int = 11) -> Iterator[Patient]:
         yield Patient(dated, DISEASES[kind], stated, age, month)
 
 
-def read_vault(path: Path) -> Vault:
+def read_vault(path: Path, model: str | None = None) -> Vault:
     """Return the vault of these notes in a folder. Make it if it is not there, and read what is not read yet."""
-    if path.exists():
-        vault = Vault.open(path)
-    else:
-        fields = {"age": "number", "seen": "date"}
-        vault = Vault.create(path, epsilon=20.0, delta=DELTA, unit_field="patient", fields=fields)
+    fields, new = {"age": "number", "seen": "date"}, not path.exists()
+    vault = vault_in(path, model, epsilon=20.0, delta=DELTA, unit_field="patient", fields=fields)
+    if new:
         vault.add_documents(one.document for one in patients())
     if not vault.components.readings.complete:
         vault.read()

@@ -59,6 +59,26 @@ def test_model_is_given_where_it_is_taken() -> None:
     assert with_model(text, None) == text
 
 
+MODELS = ("analyst", "attacks", "model_worker", "peers", "shared_statements", "side_channels", "streams", "wordings")
+
+
+@pytest.mark.parametrize("module", MODELS)
+def test_benchmark_that_reads_a_model_takes_another_one(module: str) -> None:
+    assert with_model(f"python -m benchmarks.{module} A", "big") == f"python -m benchmarks.{module} --model big A"
+
+
+def test_new_vault_of_any_name_gets_the_model() -> None:
+    text = "discreet init context-vault --epsilon 20\ndiscreet synthesize context-vault --out c.jsonl"
+    found = with_model(text, "big").splitlines()
+    assert found == ["discreet init context-vault --model big --epsilon 20", text.splitlines()[1]]
+
+
+def test_commands_of_all_tables_are_whole_but_for_those_with_code_of_others() -> None:
+    found = [script for script in scripts(read_provenance(), {}) if script.by_hand]
+    tables = {name for script in found for name in script.tables}
+    assert tables == {"attacks-summary", "peers", "peers-pairs", "peers-few-shot", "peers-few-shot-pairs"}
+
+
 def test_commands_that_are_not_whole_are_for_a_person(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = scripts({"a": told("(the same) --seed 1")}, {})
     assert run_all(found, tmp_path, tmp_path, None) == 0

@@ -112,6 +112,8 @@ def test_requests_are_decided(vault: Vault, secret: str) -> None:
     accounts = accounts_of(vault)
     first = accounts.request(accounts.get("ana").id, 2.5, "[red]more[/] please")
     second = accounts.request(accounts.get("ana").id, 100, "all of it")
+    pending = json_of("key", "requests", vault.path)["requests"]
+    assert [(one["state"], one["decided"]) for one in pending] == [("pending", None)] * 2
     shown = said(run("key", "requests", vault.path))
     assert "[red]more[/]" in shown
     assert json_of("key", "approve", vault.path, first.id)["key"]["epsilon"] == 12.5

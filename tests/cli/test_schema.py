@@ -4,7 +4,9 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -39,6 +41,31 @@ def test_schema_is_one_and_describes_what_it_requires(name: str) -> None:
     schema = json.loads((FOLDER / f"{name}.json").read_text())
     Draft202012Validator.check_schema(schema)
     assert set(schema["required"]) <= set(schema["properties"])
+
+
+def undescribed(schema: Any, path: str = "") -> Iterator[str]:
+    """The properties of a schema, at any depth, that have no description of their own."""
+    if isinstance(schema, list):
+        for part in schema:
+            yield from undescribed(part, path)
+    elif isinstance(schema, dict):
+        for name, part in schema.get("properties", {}).items():
+            if not str(part.get("description", "")).strip():
+                yield f"{path}/{name}"
+            yield from undescribed(part, f"{path}/{name}")
+        for keyword, part in schema.items():
+            if keyword != "properties":
+                yield from undescribed(part, path)
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_every_property_is_described(name: str) -> None:
+    assert list(undescribed(json.loads((FOLDER / f"{name}.json").read_text()))) == []
+
+
+def test_property_without_a_description_is_found() -> None:
+    bare = {"properties": {"a": {"description": "A.", "items": {"properties": {"b": {}}}}, "c": {"description": " "}}}
+    assert list(undescribed(bare)) == ["/a/b", "/c"]
 
 
 def test_schema_is_printed_by_the_name_of_a_command() -> None:

@@ -13,6 +13,7 @@ from discreet.export import vectors
 from discreet.ledger import migrations, postgres_tables
 from discreet.operations import manifest
 from discreet.retrieval import schema
+from discreet.retrieval.postgres import tables
 from discreet.server.accounts import database
 from discreet.synthesis import checkpoint
 
@@ -22,6 +23,7 @@ FORMATS = {
     "ledger in SQLite": len(migrations.MIGRATIONS),
     "ledger in PostgreSQL": postgres_tables.VERSION,
     "store": schema.VERSION,
+    "documents in PostgreSQL": tables.VERSION,
     "accounts of analysts": database.FORMAT,
     "backup": manifest._FORMAT,
     "run of a synthesis": checkpoint.VERSION,
