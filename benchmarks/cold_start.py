@@ -29,6 +29,7 @@ from benchmarks.model_worker import on_socket
 from benchmarks.writing import TableWriter, add_csv_option
 from tests.server.front.serving import free_port
 
+from discreet.generation.loading import PACKAGED
 from discreet.generation.remote.worker_model import WORKER
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
@@ -168,7 +169,7 @@ def main() -> None:
         vault, socket = Path(folder) / "v", Path(folder) / "model"
         make_vault(vault, given.data, given.documents)
         key = json.loads(run_command(["key", "issue", str(vault), "ana", "--epsilon", "500", "--json"]))["key"]
-        with on_socket(socket, None) as worker, on_server(vault) as port:
+        with on_socket(socket, None, PACKAGED) as worker, on_server(vault) as port:
             ways = {COLD: by_command(vault), WORKER_WAY: by_command(vault, worker), SERVED: by_server(vault, port, key)}
             for ask in (ways[WORKER_WAY], ways[SERVED]):
                 ask(QUESTIONS[given.kinds[-1]])  # warm up
