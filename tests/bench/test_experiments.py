@@ -1,6 +1,7 @@
 """Every table runs on a small vault with a toy model: rows with the measured columns, and nothing is paid."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -24,8 +25,7 @@ def ward(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     Vault.create(folder / "v", epsilon=20, delta=1e-5, embedder="hashing").add_documents(hospital(SIZES))
     questions = folder / "questions.jsonl"
     asked = hospital_questions(SIZES)
-    lines = [{"id": q.id, "question": q.question, "answers": list(q.answers), "support": q.support} for q in asked]
-    questions.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    questions.write_text("".join(json.dumps(asdict(one)) + "\n" for one in asked))
     return folder / "v", questions
 
 

@@ -1,7 +1,9 @@
 """The tables of papers as data: parameters exist, figures stand beside rows, and rows carry their source."""
 
+import json
 from dataclasses import fields
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,13 +12,16 @@ from discreet.attacks.extraction import sensitive_strings
 from discreet.bench.demo_data import EQUAL, QUICK_UNEQUAL, hospital, hospital_questions, mails
 from discreet.bench.experiments.membership import read_curve
 from discreet.bench.measures import columns_on
-from discreet.bench.result import BenchResult, show, with_figures
+from discreet.bench.open_data import kind_of, kind_of_texts, read_stream
+from discreet.bench.result import BenchResult, show, tell_other_kind, with_figures
 from discreet.bench.runner import EXPERIMENTS, WITHOUT_VAULT, BenchOptions, run_table
-from discreet.bench.table import BenchTable, Data
+from discreet.bench.table import TOP_K_RELEASE, BenchTable, Data
 from discreet.bench.tables import TABLES, find_table
 from discreet.errors import UnknownName, UsageError
+from discreet.evaluation.datasets import Question
 from discreet.registry import ALGORITHMS
 from discreet.synthesis.runner import METHODS
+from discreet.vault import Vault
 
 EACH = pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
 ANSWERING = [table for table in TABLES.values() if table.experiment == "answers"]
@@ -38,12 +43,14 @@ def test_table_names_what_exists(table: BenchTable) -> None:
 @EACH
 def test_paper_figure_stands_beside_a_row_of_the_sweep(table: BenchTable) -> None:
     for reported in table.reported:
+        if table.settings.get("top_k_release"):
+            assert (TOP_K_RELEASE,) in reported.values
         named = {"corpus": {*table.sweep.get("algorithm", ()), *(one for one, *_ in table.sweep.get("corpus", ()))}}
         if set(reported.keys) - table.sweep.keys():
             continue  # the names of rows that an experiment makes: configurations of extraction
         for key in reported.values:
             for name, value in zip(reported.keys, key, strict=True):
-                assert value is None or value in named.get(name, table.sweep[name])
+                assert value in (None, TOP_K_RELEASE) or value in named.get(name, table.sweep[name])
 
 
 @pytest.mark.parametrize("table", ANSWERING, ids=lambda table: table.name)
@@ -61,15 +68,77 @@ def test_each_paper_has_tables() -> None:
 def test_figures_stand_right_after_ours_on_the_papers_kind_of_data() -> None:
     table = find_table("vote-parameters")
     row: dict[str, Any] = {"algorithm": "dp-vote-rag", "voters": 50, "epsilon_token": 1.0, "epsilon": 5.0}
-    (found,) = with_figures(table, [{**row, "accuracy": 0.5, "margin": 0.1}], Data.FACTS)
-    assert list(found)[-3:] == ["accuracy", "accuracy, paper", "margin"]
-    assert found["accuracy, paper"] == 0.40
-    (other,) = with_figures(table, [{**row, "ROUGE-1": 0.5}], Data.DIALOGUES)
-    assert list(other) == [*row, "ROUGE-1"]
+    (found,) = with_figures(table, [{**row, "accuracy": 0.5, "margin": 0.1}], Data.KNOWLEDGE)
+    first, *_, last = (name for name in found if "paper" in name)
+    assert (first, last) == (
+        "accuracy, paper (Table I (Trivia, OPT (1.3B)))",
+        "accuracy, paper (Table XII (NQ, GPT2-XL))",
+    )
+    assert list(found)[4] == "accuracy"
+    assert list(found)[-1] == "margin"
+    assert (found[first], found[last]) == (0.40, 0.27)
+    (other,) = with_figures(table, [{**row, "ROUGE-1": 0.5, "BERTScore": 0.8}], Data.DIALOGUES)
+    assert [value for name, value in other.items() if "paper" in name] == [0.83, 0.85, 0.84]
+    for kind in (Data.FACTS, Data.PATIENTS, Data.FILMS, Data.CHAINS):
+        assert with_figures(table, [{**row, "accuracy": 0.5}], kind) == [{**row, "accuracy": 0.5}]
+
+
+def test_kind_of_data_is_that_of_all_its_questions() -> None:
+    def kind(*names: str) -> Data:
+        return kind_of([Question("", "?", ("yes",), kind=name) for name in names])
+
+    assert kind("general-knowledge", "general-knowledge") is Data.KNOWLEDGE
+    assert kind("disease-to-symptoms", "treatment") is Data.PATIENTS
+    assert kind("co-liked") is Data.FILMS
+    assert kind("reference") is Data.DIALOGUES
+    assert kind("general-knowledge", "co-liked") is Data.FACTS
+    assert kind("") is kind("budget", "place") is Data.FACTS
+    assert kind_of(hospital_questions(EQUAL)) is Data.PATIENTS
+
+
+def test_questions_of_chains_are_of_their_own_kind(tmp_path: Path) -> None:
+    file = tmp_path / "chains.jsonl"
+    hop = {"id": "1", "question": "What helps?", "answers": ["rest"], "hops": 1}
+    file.write_text(json.dumps({"id": "chain", "questions": [hop, hop]}) + "\n")
+    assert kind_of(read_stream(file, None)) is Data.CHAINS
+
+
+def test_vault_is_one_of_mails_if_its_texts_have_addresses(tmp_path: Path) -> None:
+    for name, documents, kind in (("post", mails(8), Data.MAILS), ("ward", hospital((8,)), Data.TEXTS)):
+        vault = Vault.create(tmp_path / name, epsilon=20, delta=1e-5, embedder="hashing")
+        vault.add_documents(documents)
+        assert kind_of_texts(vault) is kind
+
+
+@EACH
+def test_figures_stand_on_their_own_kind_of_data_alone(table: BenchTable) -> None:
+    words = {"Medical Synth": Data.PATIENTS, "MovieLens": Data.FILMS, "SearchQA": Data.KNOWLEDGE, "NQ": Data.KNOWLEDGE}
+    words |= {"Trivia": Data.KNOWLEDGE, "TQA": Data.KNOWLEDGE, "Natural Questions": Data.KNOWLEDGE}
+    words |= {"ChatDoctor": Data.DIALOGUES, "MQuAKE": Data.CHAINS, "Enron": Data.MAILS, "RTX 4090": Data.MAILS}
+    for kind in Data:
+        for reported in table.reported_on(kind):
+            assert {words[word] for word in words if word in reported.source} == {kind}
+        said = tell_other_kind(table, kind)
+        assert bool(said) is bool(table.reported and not table.reported_on(kind))
+
+
+def test_many_figures_of_a_measure_are_a_range_on_a_screen() -> None:
+    table = find_table("vote-parameters")
+    rows = [{"algorithm": "dp-vote-rag", "voters": 50, "epsilon_token": 1.0, "epsilon": 5.0, "accuracy": 0.5}]
+    rows += [{**rows[0], "voters": 10}]
+    found = BenchResult(
+        table, with_figures(table, rows, Data.KNOWLEDGE), "notes", Data.KNOWLEDGE, "m", "e", 1, 0, 1, False, (), 0.0
+    ).condensed()
+    assert found.cells[0][-2:] == ["0.5", "0.23 to 0.79"]
+    assert found.cells[1][-1] == "-"
+    (place,) = found.sources.values()
+    assert "Table I (Trivia, OPT (1.3B)) to Table XII (NQ, GPT2-XL)" in place
 
 
 def test_figures_of_table_1_are_read_in_its_order() -> None:
-    (reported,) = find_table("vote-parameters").reported
+    reported, *others = find_table("vote-parameters").reported
+    assert len(others) == 14
+    assert all(set(one.values) == set(reported.values) for one in others)
     cells = list(product(("dp-vote-rag", "dp-sparse-vote-rag"), (30, 40, 50), (1.0, 2.0, 5.0), (5.0, 10.0, 20.0, 40.0)))
     assert set(reported.values) == set(cells)
     assert reported.values["dp-vote-rag", 30, 1.0, 5.0] == 0.37
@@ -77,8 +146,19 @@ def test_figures_of_table_1_are_read_in_its_order() -> None:
     assert reported.values["dp-sparse-vote-rag", 50, 5.0, 40.0] == 0.61
 
 
+def test_table_without_algorithms_says_why() -> None:
+    refused = {table.name for table in TABLES.values() if table.no_plugin}
+    assert refused == {
+        *("ksa-lengths", "vote-accounting", "murag-overlap"),
+        *("projection-knn-lm", "projection-prompting", "projection-k", "projection-claim"),
+    }
+    for name in refused:
+        with pytest.raises(UsageError, match=find_table(name).no_plugin):
+            run_table(find_table(name), BenchOptions(plugins=("rag",)))
+
+
 def test_references_are_measured_by_likeness() -> None:
-    assert columns_on(("accuracy", "margin", "passed"), Data.FACTS) == ("accuracy", "margin", "passed")
+    assert columns_on(("accuracy", "margin", "passed"), Data.PATIENTS) == ("accuracy", "margin", "passed")
     assert columns_on(("accuracy", "margin", "passed"), Data.DIALOGUES) == ("ROUGE-1", "BERTScore", "passed")
 
 

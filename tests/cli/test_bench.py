@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -37,9 +38,7 @@ def ward(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def questions(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("asked") / "questions.jsonl"
-    asked = hospital_questions(SIZES)
-    lines = [{"id": q.id, "question": q.question, "answers": list(q.answers), "support": q.support} for q in asked]
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    path.write_text("".join(json.dumps(asdict(asked)) + "\n" for asked in hospital_questions(SIZES)))
     return path
 
 
@@ -82,7 +81,9 @@ def test_votes_run_on_a_vault_and_pay_nothing(ward: Path, questions: Path) -> No
     rows = found["rows"]
     assert isinstance(rows, list)
     assert [row["algorithm"] for row in rows] == ["non-rag", "vote-rag", "dp-vote-rag", "dp-sparse-vote-rag"]
-    assert rows[-1]["accuracy, paper"] == 0.6
+    assert found["sources"] == {}
+    assert isinstance(found["notes"], list)
+    assert any("no figure of the paper stands beside ours" in note for note in found["notes"])
     assert rows[0]["accuracy"] == 0
 
 
@@ -96,12 +97,40 @@ def test_own_algorithm_is_one_more_row(ward: Path, questions: Path) -> None:
     assert "--plugin" in refused.output
 
 
-def test_stream_has_precision_beside_the_papers(ward: Path, questions: Path) -> None:
-    found = told("murag-precision", ward, questions, "--quick", "--limit", 2)
+def test_interrupted_run_says_that_nothing_was_paid(ward: Path, questions: Path, tmp_path: Path) -> None:
+    plugin = tmp_path / "stopped.py"
+    plugin.write_text(
+        "from discreet.registry import RAG\n\n\nclass Stopped(RAG):\n    name = 'stopped'\n\n"
+        "    def run(self, query, corpus, model, account):\n        raise KeyboardInterrupt\n"
+    )
+    file = tmp_path / "rows.csv"
+    given = ("vote-ensembles", ward, questions, "--quick", "--limit", 1, "--csv", file)
+    stopped = run(*given, "--plugin", f"{plugin}:Stopped")
+    assert stopped.exit_code == 130, stopped.output
+    assert "Nothing was paid" in stopped.output
+    assert "charge" not in stopped.output
+    assert not file.exists()
+
+
+def test_stream_has_precision_beside_the_papers(ward: Path, tmp_path: Path) -> None:
+    file = tmp_path / "knowledge.jsonl"
+    asked = [replace(one, kind="general-knowledge") for one in hospital_questions(SIZES)]
+    file.write_text("".join(json.dumps(asdict(one)) + "\n" for one in asked))
+    found = told("murag-precision", ward, file, "--quick", "--limit", 2)
     assert isinstance(found["rows"], list)
-    for row in found["rows"]:
-        assert 0 <= row["precision"] <= 1
-        assert row["precision, paper (Table 1, Natural Questions)"] in (0.788, 0.926)
+    figures = [row.get("precision, paper (Table 1, Natural Questions)") for row in found["rows"]]
+    assert figures == [0.788, 0.926, 0.994]
+    assert all(0 <= row["precision"] <= 1 for row in found["rows"])
+    assert "precision, paper (Table 1, MQuAKE)" not in found["rows"][0]
+    printed = run("murag-precision", ward, file, "--quick", "--limit", 2)
+    assert "Table 1, Trivia" in printed.stdout
+
+
+def test_own_algorithm_stands_in_a_stream(ward: Path, questions: Path) -> None:
+    plugin = f"{ROOT / 'examples' / 'one_file.py'}:MyRAG"
+    found = told("murag-uses", ward, questions, "--quick", "--limit", 2, "--plugin", plugin)
+    assert isinstance(found["rows"], list)
+    assert "my-rag" in [row["algorithm"] for row in found["rows"]]
 
 
 def test_questions_with_references_have_likeness_and_no_foreign_figure(ward: Path, tmp_path: Path) -> None:

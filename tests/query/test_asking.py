@@ -8,12 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from discreet.algorithms.common.algorithm import Algorithm
+from discreet.algorithms.common.algorithm import Algorithm, Query
+from discreet.algorithms.common.answer import GeneratedAnswer
 from discreet.errors import Interrupted, StoreError, UsageError
+from discreet.generation.model import LanguageModel
 from discreet.generation.toy import ToyModel
+from discreet.privacy.account import Account
 from discreet.privacy.unit_account import UnitAccount
 from discreet.query.threshold_tuning import Tuning
-from discreet.registry import Adaptive, Consensus, DPSparseVoteRAG, MuRAG, MuRAGAda, NaiveMultiRAG
+from discreet.registry import RAG, Adaptive, Consensus, DPSparseVoteRAG, MuRAG, MuRAGAda, NaiveMultiRAG
 from discreet.retrieval.documents import Document
 from discreet.retrieval.sealed_corpus import SealedCorpus
 from discreet.vault import Vault
@@ -80,6 +83,45 @@ def test_interrupted_tuning_settles_its_reservation(tmp_path: Path) -> None:
     other = hospital(tmp_path / "w")
     other.tune(["numb thumbs?"])
     assert interrupted == other.ledger.unit_balances()  # what was drawn is paid, and nothing else
+
+
+class Stopped(Consensus):
+    """Ctrl-C after the answer was drawn."""
+
+    name = "stopped"
+
+    def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
+        super().run(query, corpus, model, account)
+        raise KeyboardInterrupt
+
+
+class StoppedRAG(RAG):
+    """Ctrl-C after the answer of a baseline."""
+
+    name = "stopped-rag"
+
+    def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
+        super().run(query, corpus, model, account)
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("algorithm", [Stopped(voters=25, max_tokens=4), StoppedRAG(max_tokens=4)])
+def test_interrupted_simulation_charges_nobody_and_says_so(tmp_path: Path, algorithm: Algorithm) -> None:
+    vault = hospital(tmp_path / "v", "corpus")
+    with pytest.raises(Interrupted, match="Nothing was charged"):
+        vault.simulate("numb thumbs?", algorithm)
+    assert not vault.ledger.questions()
+
+
+def test_interrupted_baseline_charges_nobody_and_says_so(tmp_path: Path) -> None:
+    vault = hospital(tmp_path / "v", "corpus")
+    before = vault.ledger.spent()
+    with pytest.raises(Interrupted, match="Nothing was charged"):
+        vault.ask("numb thumbs?", StoppedRAG(max_tokens=4), not_private=True)
+    assert vault.ledger.spent() == before
+    with pytest.raises(Interrupted, match="The charge stays: epsilon"):
+        vault.ask("numb thumbs?", Stopped(voters=25, max_tokens=4))
+    assert vault.ledger.spent() != before
 
 
 def test_convert_refuses_during_an_unfinished_synthesis(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from discreet.attacks.extraction import sensitive_strings
 from discreet.attacks.simulation import private_folder
 from discreet.bench.demo_data import choose_sizes, hospital, hospital_questions, mails
 from discreet.bench.run import OnProgress
@@ -20,6 +21,23 @@ from discreet.vault import Vault
 DELTA = 1e-5
 NEED_NO_QUESTIONS = frozenset(("membership", "knn-lm", "prompting"))
 """The experiments that read the documents of a vault, and ask questions of their own."""
+
+LOOKED_AT, SHARE_OF_MAILS = 200, 0.25
+"""The number of texts of a vault that are looked at, and the share of them that have sensitive strings in mails."""
+CHAINED = "chain"
+"""The kind of the questions of a file of chains."""
+KINDS = {
+    "general-knowledge": Data.KNOWLEDGE,
+    "symptoms-to-disease": Data.PATIENTS,
+    "disease-to-symptoms": Data.PATIENTS,
+    "disease-to-treatment": Data.PATIENTS,
+    "diagnosis": Data.PATIENTS,
+    "treatment": Data.PATIENTS,
+    "co-liked": Data.FILMS,
+    CHAINED: Data.CHAINS,
+    "reference": Data.DIALOGUES,
+}
+"""The kind of data by the "kind" of its questions. Questions of another kind, or of none, are of no paper's kind."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +79,7 @@ def open_given(table: BenchTable, path: Path, questions: Path | None, limit: int
     about = f"{vault.store.count_documents():,} documents of {vault.store.count_units():,} units"
     if asked and questions is not None:
         about += f"; {questions.name}"
-    kind = kind_of(asked) if asked else table.data[0]
+    kind = kind_of(asked) if asked else kind_of_texts(vault) if table.data is Data.MAILS else table.data
     yield OpenedData(vault, asked, kind, about)
 
 
@@ -71,12 +89,12 @@ def open_demo(table: BenchTable, limit: int, model: str, quick: bool, on_progres
     with private_folder() as folder:
         vault = Vault.create(folder / "vault", epsilon=20.0, delta=DELTA, model=model or PACKAGED)
         with contextlib.closing(vault.store):
-            if table.data[0] is Data.MAILS:
+            if table.data is Data.MAILS:
                 kind, asked, made = Data.MAILS, [], list(mails(limit + table.settings["held_out"]))
                 about = f"{len(made)} made-up mails"
             else:
                 sizes = choose_sizes(quick, bool(table.settings.get("unequal")))
-                kind, made = Data.FACTS, hospital(sizes)
+                kind, made = Data.PATIENTS, hospital(sizes)
                 asked = choose_questions(hospital_questions(sizes), limit) if needs_questions(table) else []
                 about = f"{DEMO}: {len(made)} patients of {len(sizes)} diseases"
             done = 0
@@ -98,8 +116,16 @@ def choose_questions(questions: list[Question], limit: int) -> list[Question]:
 
 
 def kind_of(questions: list[Question]) -> Data:
-    """Return the kind of data that questions are."""
-    return Data.DIALOGUES if all(question.kind == "reference" for question in questions) else Data.FACTS
+    """Return the kind of data that questions are, by the "kind" of each: that of all of them, if they have one."""
+    found = {KINDS.get(question.kind, Data.FACTS) for question in questions}
+    return found.pop() if len(found) == 1 else Data.FACTS
+
+
+def kind_of_texts(vault: Vault) -> Data:
+    """Return the kind of data that the documents of a vault are: mails if enough have an address, link or number."""
+    texts = [one.text for one in vault.store.texts()[:LOOKED_AT]]
+    having = sum(any(sensitive_strings([text]).values()) for text in texts)
+    return Data.MAILS if having >= SHARE_OF_MAILS * max(1, len(texts)) else Data.TEXTS
 
 
 def read_stream(path: Path, limit: int | None) -> list[Question]:
@@ -108,7 +134,7 @@ def read_stream(path: Path, limit: int | None) -> list[Question]:
         return read_questions(path, limit)
     chains = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     asked = [question for chain in chains for question in chain["questions"]]
-    return [Question(q["id"], q["question"], tuple(q["answers"])) for q in asked][:limit]
+    return [Question(q["id"], q["question"], tuple(q["answers"]), kind=CHAINED) for q in asked][:limit]
 
 
 def asked_again(questions: list[Question], number: int) -> list[Question]:

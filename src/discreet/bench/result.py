@@ -10,10 +10,27 @@ from discreet.bench.table import BenchTable, Data, Row
 from discreet.system.frames import frame
 
 NOTICE = "For the custodian only: no unit paid for these figures, and the vault's ledger was not touched."
+MOST_SHOWN = 3
+"""The most figures of the paper for a measure that stand in columns of their own on a screen."""
 NESTED = "curve"
 """A column with a list of points, which is in JSON alone."""
 SOURCE = ("data", "model", "embedder", "seed", "version")
 """The columns of a CSV file that say where a row comes from."""
+
+
+@dataclass(frozen=True)
+class Condensed:
+    """A result for a screen.
+
+    Attributes:
+        columns: the names of the columns.
+        cells: the rows as text.
+        sources: for each column of the paper's figures: where they come from.
+    """
+
+    columns: list[str]
+    cells: list[list[str]]
+    sources: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -54,7 +71,27 @@ class BenchResult:
     @property
     def sources(self) -> dict[str, str]:
         """For each column of the paper's figures that is shown: its place in the paper, its data and its model."""
-        return {name_of(self.table, one): one.source for one in self.table.reported_on(self.kind)}
+        columns, reported = self.columns, self.table.reported_on(self.kind)
+        return {name: one.source for one in reported if (name := name_of(self.table, one)) in columns}
+
+    def condensed(self) -> Condensed:
+        """Return the rows for a screen. Where a measure has many figures of the paper, they are one range."""
+        sources, measures = self.sources, dict[str, list[str]]()
+        for one in self.table.reported_on(self.kind):
+            if (name := name_of(self.table, one)) in sources:
+                measures.setdefault(one.column, []).append(name)
+        ranges = {names[0]: names for names in measures.values() if len(names) > MOST_SHOWN}
+        left_out = {name for names in ranges.values() for name in names[1:]}
+        kept = [name for name in self.columns if name not in left_out]
+        for name, names in ranges.items():
+            sources[name] = (
+                f"the least and the most of {len(names)} figures, {sources[name]} to {sources[names[-1]]}; --csv and "
+                "--json have each"
+            )
+        cells = [
+            [_range(row, ranges[name]) if name in ranges else show(row.get(name)) for name in kept] for row in self.rows
+        ]
+        return Condensed(kept, cells, {name: place for name, place in sources.items() if name in kept})
 
     def cells(self) -> list[list[str]]:
         """Return the rows as text, in the order of `columns`."""
@@ -121,6 +158,19 @@ def with_figures(table: BenchTable, rows: Sequence[Row], kind: Data) -> list[Row
             made |= {name_of(table, one): one.figure(row) for one in reported if one.column == name}
         found.append(made)
     return found
+
+
+def tell_other_kind(table: BenchTable, kind: Data) -> str:
+    """Return that the paper's figures are for data of another kind, so that none stand beside ours; "" if some do."""
+    if not table.reported or table.reported_on(kind):
+        return ""
+    kinds = " and ".join(dict.fromkeys(str(one.data) for one in table.reported))
+    return f"The paper's figures are for {kinds}. These data are {kind}, so no figure of the paper stands beside ours."
+
+
+def _range(row: Row, names: Sequence[str]) -> str:
+    found = [row[name] for name in names if row.get(name) is not None]
+    return f"{show(min(found))} to {show(max(found))}" if found else show(None)
 
 
 def show(value: Any) -> str:

@@ -8,8 +8,8 @@ from importlib import import_module
 from pathlib import Path
 
 from discreet.bench.demo_data import EQUAL, hospital_questions
-from discreet.bench.open_data import OpenedData, asked_again, open_demo, open_given, read_stream
-from discreet.bench.result import BenchResult, with_figures
+from discreet.bench.open_data import OpenedData, asked_again, kind_of, open_demo, open_given, read_stream
+from discreet.bench.result import BenchResult, tell_other_kind, with_figures
 from discreet.bench.run import BenchRun, OnProgress
 from discreet.bench.table import DEMO, BenchTable, Data, Row
 from discreet.errors import UsageError
@@ -73,9 +73,9 @@ def run_table(table: BenchTable, options: BenchOptions, on_progress: OnProgress 
         BadData: if the data do not fit the table.
     """
     values = table.values(options.quick, options.epsilons)
-    if options.plugins and not table.plugin:
+    if options.plugins and table.no_plugin:
         raise UsageError(
-            f"The table '{table.name}' compares no algorithms that could be added. Leave --plugin out, or see "
+            f"The table '{table.name}' takes no algorithm of your own: {table.no_plugin}. Leave --plugin out, or see "
             "discreet bench --list for the tables that take one."
         )
     begin = time.perf_counter()
@@ -95,6 +95,7 @@ def run_table(table: BenchTable, options: BenchOptions, on_progress: OnProgress 
             encoder=options.encoder,
         )
         rows = _experiment(table.experiment)(run)
+        run.notes += [said] if (said := tell_other_kind(table, found.kind)) else []
         used = found.vault if found.vault is not None and "model" in found.vault.components.built else None
         return BenchResult(
             table=table,
@@ -126,11 +127,12 @@ def _opened(table: BenchTable, options: BenchOptions, on_progress: OnProgress) -
 
 
 def _without_vault(table: BenchTable, options: BenchOptions, limit: int) -> OpenedData:
-    if table.data[0] is Data.NONE:
+    if table.data is Data.NONE:
         return OpenedData(None, [], Data.NONE, "none")
     if options.questions is None:
-        return OpenedData(None, hospital_questions(EQUAL), Data.FACTS, DEMO)
-    return OpenedData(None, read_stream(options.questions, limit), Data.FACTS, options.questions.name)
+        return OpenedData(None, hospital_questions(EQUAL), Data.PATIENTS, DEMO)
+    asked = read_stream(options.questions, limit)
+    return OpenedData(None, asked, kind_of(asked), options.questions.name)
 
 
 def _again(table: BenchTable, found: OpenedData, limit: int) -> OpenedData:

@@ -13,23 +13,48 @@ Sweep = Mapping[str, tuple[Any, ...]]
 """The values of each parameter that a table varies."""
 Row = dict[str, Any]
 """The cells of a row by their columns."""
-PAPER_COLUMN = "the paper"
+THE_QUESTIONS = "the questions at hand"
+"""A task of a synthetic corpus: to answer questions such as the first one."""
+TOP_K_RELEASE = "murag-ada, top K released without privacy"
+"""The row of a baseline of MuRAG, which is counted and asks no model."""
+_EMBEDDINGS = "no algorithm answers there, since it asks no model and compares embeddings"
+_PROTECTIONS = "its rows protect the vectors of one algorithm in several ways, and compare no algorithms"
+WITHOUT_ALGORITHMS: Mapping[str, str] = {
+    "knn-lm": _PROTECTIONS,
+    "prompting": _PROTECTIONS,
+    "projection": _EMBEDDINGS,
+    "claim": _EMBEDDINGS,
+    "overlap": _EMBEDDINGS,
+    "tokens": "it is arithmetic of the papers' prices, and asks no model",
+    "lengths": "it counts the words of the answers that are given, and asks no model",
+}
+"""The experiments that take no algorithm of one's own, and why."""
 DEMO = "the fictional hospital of the demonstration"
 
 
 class Data(StrEnum):
-    """The kinds of data of the papers.
+    """The kinds of data of the papers. A paper's figures stand beside ours on data of their own kind alone.
 
     Attributes:
-        FACTS: questions with short answers, of which one must occur in the text (match accuracy).
-        DIALOGUES: questions with a reference answer, compared by likeness.
-        MAILS: texts with e-mail addresses, links and phone numbers; no questions.
+        FACTS: other questions with short answers, of which one must occur in the text (match accuracy).
+        KNOWLEDGE: such questions of general knowledge: Trivia, Natural Questions, SearchQA.
+        PATIENTS: such questions on the diseases of patients: Medical Synth.
+        FILMS: such questions on the films of viewers: MovieLens.
+        CHAINS: such questions in chains, each on the answer of another one: MQuAKE.
+        DIALOGUES: questions with a reference answer, compared by likeness: ChatDoctor.
+        MAILS: texts with e-mail addresses, links and phone numbers, without questions: Enron.
+        TEXTS: other texts without questions.
         NONE: arithmetic alone.
     """
 
     FACTS = "questions with short answers"
+    KNOWLEDGE = "questions of general knowledge"
+    PATIENTS = "questions on patients"
+    FILMS = "questions on films"
+    CHAINS = "chained questions"
     DIALOGUES = "questions with reference answers"
     MAILS = "mails with addresses, links and numbers"
+    TEXTS = "texts without questions"
     NONE = "no data"
 
 
@@ -56,14 +81,14 @@ class Reported:
         column: the measure that they are, as our column is called.
         keys: the columns that identify a row.
         values: the figure of each row, by the values of `keys`.
-        data: the kind of the paper's data. On other data, the figures are not shown beside ours.
+        data: the kind of the paper's data.
     """
 
     source: str
     column: str
     keys: tuple[str, ...]
     values: Mapping[tuple[Any, ...], float | str]
-    data: Data = Data.FACTS
+    data: Data
 
     def figure(self, row: Mapping[str, Any]) -> float | str | None:
         """Return the paper's figure for a row; None if it states none."""
@@ -86,11 +111,10 @@ class BenchTable:
         found: what the paper found, in words.
         differs: why ours differs.
         reported: the paper's figures.
-        data: the kinds of data on which it runs; the first is the paper's, and that of the demonstration.
+        data: what it runs on: questions with short answers, mails, or no data.
         settings: what is the same in all rows.
         limit, quick_limit: the number of questions (of people, of mails) without --limit.
         seeds: the number of runs with different noise.
-        plugin: whether one's own algorithm can be a further row.
         work: the work in words, where it is not a number of answers.
     """
 
@@ -105,12 +129,11 @@ class BenchTable:
     sweep: Sweep = field(default_factory=dict)
     quick: Sweep = field(default_factory=dict)
     reported: tuple[Reported, ...] = ()
-    data: tuple[Data, ...] = (Data.FACTS, Data.DIALOGUES)
+    data: Data = Data.FACTS
     settings: Mapping[str, Any] = field(default_factory=dict)
     limit: int = 40
     quick_limit: int = 4
     seeds: int = 3
-    plugin: bool = False
     work: str = ""
 
     def values(self, quick: bool, epsilons: tuple[float, ...]) -> dict[str, tuple[Any, ...]]:
@@ -135,6 +158,11 @@ class BenchTable:
             return self.work
         varied = " x ".join(f"{len(values)} {name}" for name, values in self.sweep.items() if len(values) > 1)
         return f"{varied}; {self.limit} questions, {self.seeds} run{'s' * (self.seeds > 1)}"
+
+    @property
+    def no_plugin(self) -> str:
+        """Why one's own algorithm cannot be a further row; "" if it can."""
+        return WITHOUT_ALGORITHMS.get(self.experiment, "")
 
     def reported_on(self, data: Data) -> tuple[Reported, ...]:
         """Return the figures that the paper states for data of this kind."""

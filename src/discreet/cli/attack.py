@@ -18,13 +18,12 @@ from discreet.attacks.targets import REDACTED, check_names
 from discreet.attacks.verdict import exceeded
 from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.kinds import reads_before
-from discreet.cli.output import err, explained, out, print_json
+from discreet.cli.output import err, explained, nothing_kept, out, print_json
 from discreet.cli.parameters import Params, accept_parameters, parse_for_any
 from discreet.cli.plugin_file import Plugins, choose_names
 from discreet.cli.progress import doing_steps
-from discreet.errors import DiscreetError, Interrupted, UsageError
+from discreet.errors import UsageError
 from discreet.registry import ALGORITHMS, RAG
-from discreet.synthesis.runner import Told
 from discreet.system.output_path import check_output_path, write_private
 from discreet.vault import Vault
 
@@ -82,8 +81,11 @@ def attack(
         as_asked=not (target or plugin) and reads_before(opened, param),
         seed=seed,
     )
-    with doing_steps("Attacking copies of the vault") as on_progress:
-        findings = _run(opened, wanted, on_progress)
+    with (
+        nothing_kept("The copies of the vault are removed"),
+        doing_steps("Attacking copies of the vault") as on_progress,
+    ):
+        findings = run_attack(opened, wanted, on_progress)
     # Shown first: it took long, and writing may fail.
     if as_json:
         print_json(report.describe(findings))
@@ -112,16 +114,6 @@ def _parse(targets: Sequence[str], param: list[str] | None, max_tokens: int) -> 
 def _choose_targets(vault: Vault) -> list[str]:
     """Return answers without documents, with documents, with redacted ones if possible, and the vault's own."""
     return ["non-rag", "rag", *([REDACTED] if available() else []), vault.default_algorithm().name]
-
-
-def _run(vault: Vault, wanted: Attack, on_progress: Told) -> Findings:
-    try:
-        return run_attack(vault, wanted, on_progress)
-    except (KeyboardInterrupt, Interrupted):
-        # Not chained: the frames hold documents.
-        broken = DiscreetError("Interrupted. The copies of the vault are removed; nothing was kept.")
-        broken.exit_code = Interrupted.exit_code
-        raise broken from None
 
 
 def _print(findings: Findings) -> None:

@@ -15,7 +15,7 @@ from discreet.bench.runner import BenchOptions, run_table
 from discreet.bench.table import BenchTable
 from discreet.bench.tables import TABLES, find_table
 from discreet.cli.app import Json, app
-from discreet.cli.output import err, explained, out, print_json
+from discreet.cli.output import err, explained, nothing_kept, out, print_json
 from discreet.cli.plugin_file import Plugins, register_files
 from discreet.cli.progress import doing_steps
 from discreet.errors import UsageError
@@ -64,7 +64,7 @@ def bench(
     options = BenchOptions(
         vault, questions, model, limit, tuple(epsilon or ()), seed, tuple(register_files(plugin)), quick, encoder
     )
-    with doing_steps(f"Running {wanted.name}") as on_progress:
+    with nothing_kept("Nothing was paid"), doing_steps(f"Running {wanted.name}") as on_progress:
         result = run_table(wanted, options, on_progress)
     # Shown first: it took long, and writing may fail.
     if as_json:
@@ -88,7 +88,7 @@ def _print_tables(as_json: bool, given: str | None) -> None:
             out.print(f"[bold]{one.paper.title}[/] ({one.paper.authors})")
         out.print(f"  {one.name:22}{one.where}: {one.shows}", markup=False)
         out.print(
-            f"  {'':22}work: {one.estimated}{'; takes --plugin' if one.plugin else ''}", markup=False, style="dim"
+            f"  {'':22}work: {one.estimated}{'' if one.no_plugin else '; takes --plugin'}", markup=False, style="dim"
         )
     out.print("\nTry one for a minute or two: discreet bench vote-epsilon --quick")
 
@@ -100,23 +100,24 @@ def _describe(one: BenchTable) -> dict[str, object]:
         "where": one.where,
         "shows": one.shows,
         "work": one.estimated,
-        "plugin": one.plugin,
-        "data": str(one.data[0]),
+        "plugin": not one.no_plugin,
+        "data": str(one.data),
     }
 
 
 def _print(result: BenchResult) -> None:
     one, source = result.table, result.source()
     out.print(f"{one.paper.title} ({one.paper.authors}), {one.where}: {one.shows}.", markup=False)
-    of_paper = {column: f"{column.partition(' (')[0]} [{n}]" for n, column in enumerate(result.sources, 1)}
+    screen = result.condensed()
+    of_paper = {column: f"{column.partition(' (')[0]} [{n}]" for n, column in enumerate(screen.sources, 1)}
     # Without lines between columns, tables of ten columns fit a screen of 80 characters.
     shown = Table(box=SIMPLE_HEAD, padding=0)
-    for column in result.columns:
+    for column in screen.columns:
         shown.add_column(of_paper.get(column, column), overflow="fold")
-    for cells in result.cells():
+    for cells in screen.cells:
         shown.add_row(*cells)
     out.print(shown)
-    for column, place in result.sources.items():
+    for column, place in screen.sources.items():
         out.print(f"{of_paper[column]}: {place}.", markup=False)
     out.print(f"The paper: {one.found}", markup=False)
     out.print(f"Why ours differs: {one.differs}", markup=False)

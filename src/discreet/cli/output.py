@@ -5,7 +5,8 @@ import json
 import math
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, ParamSpec, Protocol, runtime_checkable
 
 import typer
@@ -64,6 +65,22 @@ def print_json(content: dict[str, Any]) -> None:
     text = _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(_finite(content), ensure_ascii=plain))
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
+
+
+@contextmanager
+def nothing_kept(done: str) -> Iterator[None]:
+    """State what an interrupted simulation left behind: nothing. A simulation has no charge that could stay.
+
+    Raises:
+        DiscreetError: if Ctrl-C was pressed; it begins with `done`.
+    """
+    try:
+        yield
+    except (KeyboardInterrupt, Interrupted):
+        # Not chained: the frames hold documents.
+        broken = DiscreetError(f"Interrupted. {done}; nothing was kept.")
+        broken.exit_code = Interrupted.exit_code
+        raise broken from None
 
 
 def explained(command: Callable[P, int | None]) -> Callable[P, None]:

@@ -74,7 +74,9 @@ class Execution:
         assumed = tuple(dict.fromkeys(find_assumptions(model) + self.assumed)) if self.algorithm.private else ()
         receipt = replace(account.receipt(), assumed=assumed)
         if generated is None:
-            raise Interrupted(receipt.epsilon)
+            # A baseline and a simulation charge no unit, regardless of the receipt.
+            charged = self.algorithm.private and not ledger.simulation
+            raise Interrupted(receipt.epsilon if charged else 0.0)
         return Answer.of(generated, self.algorithm.name, receipt)
 
     def _forfeit(self, account: Account) -> None:

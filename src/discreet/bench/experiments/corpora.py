@@ -10,17 +10,19 @@ from discreet.attacks.simulation import copied, documents_of, private_folder
 from discreet.bench.experiments.answers import groups_of, is_affordable
 from discreet.bench.measures import columns_on, measured
 from discreet.bench.run import BenchRun
-from discreet.bench.table import Row
+from discreet.bench.table import THE_QUESTIONS, Row
 from discreet.errors import BadData, UsageError
 from discreet.evaluation.datasets import Question
 from discreet.evaluation.experiment import Outcome, run_answers
 from discreet.evaluation.metrics import matches
+from discreet.generation.capabilities import require_scores
 from discreet.privacy.accounting import Budget
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.registry import RAG, make_algorithm
 from discreet.retrieval.public import PublicTexts
 from discreet.synthesis.base import SynthesisAlgorithm
+from discreet.synthesis.dp_synrag.select import useful
 from discreet.synthesis.runner import METHODS, Synthetic, Told, make_corpus
 from discreet.vault import Vault
 
@@ -96,12 +98,16 @@ def _synthetic(given: BenchRun) -> list[Row]:
     """Return the rows of the corpora, which are made from a copy of the vault."""
     columns = columns_on(given.table.columns, given.data)
     rows = []
+    known: dict[SynthesisAlgorithm[Any], list[str]] = {}
     with private_folder() as folder, copied(given.vault, folder / "copy", documents_of(given.vault), []) as copy:
         for label, name, options in given.values["corpus"]:
             for epsilon in given.values["epsilon"]:
-                method = METHODS[name](epsilon=epsilon, delta=DELTA, **options)
-                path = folder / f"{label}-{epsilon:g}.jsonl"
-                texts = _made(given, copy, method, path)
+                of_all = {key: value for key, value in options.items() if key != "task"}
+                method = METHODS[name](epsilon=epsilon, delta=DELTA, **of_all)
+                # A task drops texts of a corpus, so the corpus is not made again for it.
+                if method not in known:
+                    known[method] = _made(given, copy, method, folder / f"{label}-{epsilon:g}.jsonl")
+                texts = keep_useful(given, known[method]) if options.get("task") == THE_QUESTIONS else known[method]
                 outcomes = _answers_of(given, texts)
                 key = {"corpus": label, "epsilon": epsilon, "paid": "once"}
                 more = {"texts": len(texts), "told": share_told(texts, given.questions)}
@@ -115,6 +121,13 @@ def _made(given: BenchRun, copy: Vault, method: SynthesisAlgorithm[Any], path: P
     except (BadData, UsageError) as error:
         given.notes.append(f"{path.stem}: {error}")
     return read_texts(path)
+
+
+def keep_useful(given: BenchRun, texts: Sequence[str]) -> list[str]:
+    """Return the texts that the model finds of use for questions such as the first one."""
+    model = require_scores(given.vault.model, "the self-filter")
+    kept = useful(model, f"answer questions such as: {given.questions[0].question}", texts) if texts else []
+    return [text for text, use in zip(texts, kept, strict=True) if use]
 
 
 def _answers_of(given: BenchRun, texts: Sequence[str]) -> list[list[Outcome]]:

@@ -1,6 +1,6 @@
 """One budget for many questions: each pays a part, or a synthetic corpus is paid once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from discreet.algorithms.common.algorithm import Algorithm
@@ -22,22 +22,23 @@ Priced = Callable[[float], Algorithm]
 """The algorithm at an epsilon of a question."""
 
 
-def find_fitting(priced: Priced, budget: Budget, number: int, vocabulary: int) -> Algorithm | None:
+def find_fitting(at: Priced, budget: Budget, number: int, vocabulary: int) -> Algorithm | None:
     """Return the algorithm at the largest price of which `number` fit into the budget; None if it releases nothing."""
 
     def fits(epsilon: float) -> bool:
         try:
-            plan = priced(epsilon).plan(budget, vocabulary)
+            plan = at(epsilon).plan(budget, vocabulary)
         except UsageError:  # too small to release anything
             return True
         return plan is None or budget.admits(plan.max_cost.times(number))
 
-    found = priced(largest(fits, LEAST, budget.epsilon))
+    found = at(largest(fits, LEAST, budget.epsilon))
     try:
-        found.plan(budget, vocabulary)
+        plan = found.plan(budget, vocabulary)
     except UsageError:
         return None
-    return found
+    # Even the least price may be too much for so many questions.
+    return found if plan is None or budget.admits(plan.max_cost.times(number)) else None
 
 
 def run(given: BenchRun) -> list[Row]:
@@ -55,8 +56,7 @@ def _query_rows(given: BenchRun, budget: Budget) -> list[Row]:
     for name in names:
         for number in given.values["number"]:
             own = {**given.parameters, "delta": budget.failures / number}
-            priced = partial(_priced, name, own)
-            algorithm = find_fitting(priced, budget, number, given.vault.model.vocabulary_size)
+            algorithm = find_fitting(partial(priced, name, own), budget, number, given.vault.model.vocabulary_size)
             row: Row = {"way": name, "number": number, "epsilon of a question": None, "accuracy": None, "margin": None}
             if algorithm is not None:
                 found = run_answers(
@@ -70,7 +70,8 @@ def _query_rows(given: BenchRun, budget: Budget) -> list[Row]:
     return rows
 
 
-def _priced(name: str, options: dict[str, object], epsilon: float) -> Algorithm:
+def priced(name: str, options: Mapping[str, object], epsilon: float) -> Algorithm:
+    """Return the algorithm at an epsilon of a question."""
     return make_algorithm(name, {**options, "epsilon": epsilon}, strict=False)
 
 

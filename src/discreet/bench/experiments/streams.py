@@ -1,16 +1,20 @@
 """Streams of questions in which each unit has one budget for all of them."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from typing import Any
 
 from discreet.algorithms.common.ensemble import VoterEnsemble
+from discreet.bench.experiments.many_questions import find_fitting, priced
 from discreet.bench.measures import columns_on, mean_of_texts
 from discreet.bench.run import BenchRun
-from discreet.bench.table import Row
+from discreet.bench.table import TOP_K_RELEASE, Row
 from discreet.errors import UsageError
 from discreet.evaluation.stream import Setting, run_stream
+from discreet.privacy.account import Payment
 from discreet.privacy.accounting import Budget
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
@@ -20,6 +24,8 @@ from discreet.registry import RAG, MuRAG, MuRAGAda, NaiveMultiRAG, NonRAG, VoteR
 from discreet.vault import Vault
 
 DELTA = 1e-5
+LOOKED_AT = 2000
+"""The number of nearest documents of a question that are looked at."""
 BASELINES = (NonRAG.name, RAG.name, VoteRAG.name)
 
 
@@ -43,7 +49,38 @@ def run(given: BenchRun) -> list[Row]:
                 for name in columns
             }
         )
-    return rows
+    return [*rows, *(_released(given) if given.one("top_k_release") else [])]
+
+
+def _released(given: BenchRun) -> list[Row]:
+    """Return the rows of the baseline that releases the nearest units without privacy. It asks no model."""
+    asked = [one.question for one in given.questions]
+    return [
+        {
+            "algorithm": TOP_K_RELEASE,
+            "voters": voters,
+            "uses": uses,
+            "precision": precision_of_release(given.vault, asked, voters, uses),
+        }
+        for voters in given.values["voters"]
+        for uses in given.values["uses"]
+    ]
+
+
+def precision_of_release(vault: Vault, questions: Sequence[str], nearest: int, uses: int) -> float:
+    """Return the mean share of the nearest units that can take part, if those nearest that can pay are released.
+
+    This is MuRAG-Ada without its noise: of the units that have been released in fewer than `uses` questions, exactly
+    the nearest take part and pay. The guarantee is lost, since who they are depends on every unit.
+    """
+    times, shares = Counter[str](), []
+    for question in questions:
+        found = vault.components.baseline_corpus.unsealed_passages(question, LOOKED_AT)
+        ranked = [passage.unit for passage in found]
+        released = [unit for unit in ranked if times[unit] < uses][:nearest]
+        times.update(released)
+        shares.append(len(set(released) & set(ranked[:nearest])) / nearest)
+    return sum(shares) / len(shares)
 
 
 def tune_similarity(vault: Vault, questions: Sequence[str], wanted: int) -> float:
@@ -86,7 +123,34 @@ def _settings(given: BenchRun, similarity: float) -> list[tuple[Row, Setting]]:
             else:
                 said = ", ".join(f"{key} {value}" for key, value in at.items())
                 given.notes.append(f"Left out, since so small a budget releases nothing: {said}.")
+        found += [(at, setting) for name in given.plugins for at, setting in _own(given, name, cells)]
     return _without_repetitions(found)
+
+
+def _own(given: BenchRun, name: str, cells: Row) -> list[tuple[Row, Setting]]:
+    """Return one's own algorithm at a unit's budget for all questions; none if that is too small to release anything.
+
+    Units that take part pay by themselves, as for MuRAG. If all units pay for each question, its price is the largest
+    of which all questions fit into the budget, as for the naive algorithm. Without a guarantee no unit pays.
+    """
+    known = {key: value for key, value in cells.items() if key not in ("inner", "epsilon") and value is not None}
+    options = {**given.parameters, **known}
+    algorithm = make_algorithm(name, options, strict=False)
+    if not algorithm.private or algorithm.payment is Payment.NOTHING:
+        return [({"algorithm": name, **dict.fromkeys(cells)}, Setting(algorithm))]
+    at: Row = {"algorithm": name, **cells, **({"inner": None} if "inner" in cells else {})}
+    vocabulary = given.vault.model.vocabulary_size
+    setting: Setting | None = Setting(algorithm, cells["epsilon"], DELTA, reuse=bool(cells.get("reuse")))
+    if algorithm.payment is Payment.EVERY_UNIT:
+        budget, asked = Budget(cells["epsilon"], DELTA, 0.5 * DELTA), len(given.questions)
+        own = {**options, "delta": budget.failures / asked}
+        own.pop("uses", None)  # an alternative to epsilon, which the number of questions decides here
+        fitting = find_fitting(partial(priced, name, own), budget, asked, vocabulary)
+        setting = Setting(fitting) if fitting is not None else None
+    if setting is None or not is_affordable(setting, vocabulary):
+        given.notes.append(f"Left out, since so small a budget releases nothing: {name}, epsilon {cells['epsilon']:g}.")
+        return []
+    return [(at, setting)]
 
 
 def _setting(given: BenchRun, name: str, cells: Row, similarity: float) -> Setting:

@@ -1,6 +1,6 @@
 """Tang, Flemings, Wang and Annavaram: keywords that voters have in common."""
 
-from discreet.bench.table import BenchTable, Paper, Reported
+from discreet.bench.table import BenchTable, Data, Paper, Reported
 
 PAPER = Paper("dp-ksa", "Tang, Flemings, Wang and Annavaram", "Differentially Private Retrieval-Augmented Generation")
 MODEL = "the model has 135 million parameters in place of 3 to 8 billion, and uses keywords less"
@@ -30,15 +30,16 @@ TABLES = (
                 "F1",
                 _KEYS,
                 {("non-rag", None): 21.67, ("dp-ksa", 2.0): 22.55, ("dp-ksa", 8.0): 25.18},
+                Data.KNOWLEDGE,
             ),
             Reported(
                 "Section 6.2.2, TQA, Llama 3.2 (3B), in percent",
                 "F1",
                 _KEYS,
                 {("non-rag", None): 55.12, ("dp-ksa", 5.0): 56.92},
+                Data.KNOWLEDGE,
             ),
         ),
-        plugin=True,
     ),
     BenchTable(
         name="ksa-pass-rate",
@@ -75,7 +76,6 @@ TABLES = (
         columns=(*_LIKENESS, "accuracy"),
         found="Flat from 10 to 40 voters, rising from 40 to 80, then flat.",
         differs=f"{MODEL}; {SPLIT}.",
-        plugin=True,
     ),
     BenchTable(
         name="ksa-lengths",
