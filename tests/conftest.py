@@ -86,6 +86,11 @@ TORCH = (
     "retrieval/test_sealed_corpus.py::test_unknown_embedders_are_explained",
 )
 """Tests with these prefixes compute with torch, whose import takes ten seconds of one processor."""
+LONG = (
+    "generation/ray_backend/test_reading.py",
+    "generation/ray_backend/test_shared_model.py::test_workers_of_the_packaged_model_are_equal_bit_for_bit",
+)
+"""Tests with these prefixes take long, and run only if the command line asks for them: pytest -m long."""
 MARKS = {"thorough": THOROUGH, "torch": TORCH}
 TESTS = Path(__file__).parent
 
@@ -102,8 +107,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return (collection_path.suffix == ".py" and any(map(name.startswith, left_out))) or None
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that `make quick` leaves out."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the tests that `make quick` leaves out; leave long ones out unless they are asked for."""
     slow = read_slow_tests()
     for item in items:
         name = item.nodeid.removeprefix("tests/")
@@ -114,6 +119,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.thorough)
         if name.startswith(TORCH) or "MiniLM" in item.name:
             item.add_marker(pytest.mark.torch)
+        if name.startswith(LONG):
+            item.add_marker(pytest.mark.long)
+    if "long" not in config.getoption("markexpr"):
+        long = [item for item in items if item.get_closest_marker("long")]
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if item not in long]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
