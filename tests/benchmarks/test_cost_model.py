@@ -29,4 +29,4 @@ def test_questions_of_a_day_are_those_of_one_thread(tmp_path: Path) -> None:
 
 def test_row_that_is_not_there_is_an_error() -> None:
     with pytest.raises(ValueError, match="0 rows"):
-        value("read-votes", "accuracy", votes_by="nobody")
+        value("read-votes", "accuracy", votes_by="no such way")

@@ -106,14 +106,14 @@ class StoppedRAG(RAG):
 
 
 @pytest.mark.parametrize("algorithm", [Stopped(voters=25, max_tokens=4), StoppedRAG(max_tokens=4)])
-def test_interrupted_simulation_charges_nobody_and_says_so(tmp_path: Path, algorithm: Algorithm) -> None:
+def test_interrupted_simulation_says_that_nothing_was_charged(tmp_path: Path, algorithm: Algorithm) -> None:
     vault = hospital(tmp_path / "v", "corpus")
     with pytest.raises(Interrupted, match="Nothing was charged"):
         vault.simulate("numb thumbs?", algorithm)
     assert not vault.ledger.questions()
 
 
-def test_interrupted_baseline_charges_nobody_and_says_so(tmp_path: Path) -> None:
+def test_interrupted_baseline_says_that_nothing_was_charged(tmp_path: Path) -> None:
     vault = hospital(tmp_path / "v", "corpus")
     before = vault.ledger.spent()
     with pytest.raises(Interrupted, match="Nothing was charged"):

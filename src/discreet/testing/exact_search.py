@@ -12,7 +12,7 @@ from discreet.retrieval.documents import Document
 from discreet.retrieval.store import Hit, Piece, Scored, Store, Vector
 from discreet.testing.broken_stores import starving
 from discreet.testing.settings import QUICK
-from discreet.testing.store_cases import ENTRIES, SIZE, UNITS, Entry, MakeStore, direction, fill
+from discreet.testing.store_cases import ENTRIES, SIZE, UNITS, Entry, MakeStore, StoreFixtures, direction, fill
 
 EDGES = [0.8, 0.5, 0.2, -0.1, -2.0]
 WANTED = 80
@@ -20,18 +20,8 @@ HEAVY, LAYERS, LIGHT = 5, 120, 100
 """The crowd: units with many chunks near the question, their chunks, and the units with one chunk each."""
 
 
-class ExactSearch:
+class ExactSearch(StoreFixtures):
     """Tests of the search of a `Store`, against a reference of a few lines."""
-
-    @pytest.fixture
-    def make_store(self) -> MakeStore:
-        """Return a function that makes an empty store for vectors of dimension `SIZE`, each with a key of its own."""
-        raise NotImplementedError("Override the fixture `make_store`.")
-
-    @pytest.fixture
-    def reopen(self) -> Callable[[Store], Store]:
-        """Return a function that opens a store's documents again, as another process does; by default, the same."""
-        return lambda store: store
 
     @pytest.fixture
     def read_files(self) -> Callable[[Store], bytes] | None:

@@ -23,7 +23,7 @@ from discreet.retrieval.embedding import Told, Vectors
 from discreet.retrieval.sealed_corpus import SealedCorpus
 from discreet.retrieval.store import Store
 from discreet.testing.algorithm import BUDGET, RecordingLedger, open_account
-from discreet.testing.store_cases import SIZE, MakeStore, direction, fill
+from discreet.testing.store_cases import SIZE, MakeStore, StoreFixtures, direction, fill
 
 NAMES = ("individual-anna", "individual-bert", "individual-cleo")
 PAYMENTS = ((DPVoteRAG(voters=3), "corpus"), (MuRAG(similarity=-1.0), "unit"))
@@ -45,18 +45,8 @@ MakeInexact = Callable[[Store], AbstractContextManager[None]]
 """Makes the search of an open store inexact during a block, from outside the store, and exact again after it."""
 
 
-class Refusal:
+class Refusal(StoreFixtures):
     """Tests that a store refuses an inexact search. A subclass overrides `make_inexact`, and may override `reopen`."""
-
-    @pytest.fixture
-    def make_store(self) -> MakeStore:
-        """Return a function that makes an empty store for vectors of dimension `SIZE`."""
-        raise NotImplementedError("Override the fixture `make_store`.")
-
-    @pytest.fixture
-    def reopen(self) -> Callable[[Store], Store]:
-        """Return a function that opens a store's documents again, as another process does; by default, the same."""
-        return lambda store: store
 
     @pytest.fixture
     def make_inexact(self) -> MakeInexact | AlwaysExact:

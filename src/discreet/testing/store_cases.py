@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 
 from discreet.retrieval.documents import Document
@@ -19,6 +20,20 @@ Entry = tuple[int, str, list[int]]
 UNITS = st.sampled_from("abcdefgh")
 ENTRIES = st.lists(st.tuples(st.integers(0, 11), UNITS, st.lists(st.integers(0, 3), max_size=3)), max_size=12)
 STEPS = st.lists(st.one_of(ENTRIES, st.integers(0, 11), UNITS, st.none()), max_size=8)
+
+
+class StoreFixtures:
+    """The stores that a suite tests. A subclass overrides `make_store`, and may override `reopen`."""
+
+    @pytest.fixture
+    def make_store(self) -> MakeStore:
+        """Return a function that makes an empty store for vectors of dimension `SIZE`, each with a key of its own."""
+        raise NotImplementedError("Override the fixture `make_store`.")
+
+    @pytest.fixture
+    def reopen(self) -> Callable[[Store], Store]:
+        """Return a function that opens a store's documents again, as another process does; by default, the same."""
+        return lambda store: store
 
 
 def direction(seed: int) -> Vector:

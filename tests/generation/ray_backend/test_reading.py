@@ -46,7 +46,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def vault(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A vault whose texts nobody has read; tests copy it."""
+    """A vault whose texts were not read yet; tests copy it."""
     path = tmp_path_factory.mktemp("vault") / "v"
     made = Vault.create(path, epsilon=10, delta=1e-6, embedder="hashing", model=str(model))
     made.add_documents(Document(f"d{at}", f"p{at}", text) for at, text in enumerate(TEXTS))

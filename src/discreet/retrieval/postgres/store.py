@@ -15,13 +15,12 @@ from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from discreet.errors import StoreError
 from discreet.retrieval.documents import Document, Passage, StoredText, canonical_name, canonical_unit
 from discreet.retrieval.postgres.catalog import PostgresCatalog
 from discreet.retrieval.postgres.scores import BEST, SCORES, PostgresScores, Seen, Units, halves, unpacked
 from discreet.retrieval.postgres.server import Server
+from discreet.retrieval.postgres.stored_texts import read_moment, read_texts
 from discreet.retrieval.postgres.tables import (
     REWRITTEN,
     drop_store,
@@ -31,7 +30,6 @@ from discreet.retrieval.postgres.tables import (
     read_dimension,
     read_last,
 )
-from discreet.retrieval.postgres.unit_texts import read_moment
 from discreet.retrieval.respelling import Merge, tie
 from discreet.retrieval.store import Hit, Piece, Store, digest
 from discreet.retrieval.tombstones import now, unit_hash
@@ -323,18 +321,7 @@ class PostgresStore(Store):
 
     def texts(self) -> list[StoredText]:
         """Return every chunk of every document, in a fixed order: for readers of the whole vault."""
-        found = self._rows(
-            f"select name, digest, text, {self._extension}.halfvec_send(v) from chunk "
-            "join vector on vector.id = chunk.id join document on document.tie = chunk.document "
-            "join unit on unit.id = chunk.unit order by document.id, chunk.id"
-        )
-        return [
-            # The binary form is the dimension in four bytes, then the numbers.
-            StoredText(
-                name.decode(), self.tag(content), np.frombuffer(v, ">f2", offset=4).astype(np.int64), text.decode()
-            )
-            for name, content, text, v in found
-        ]
+        return read_texts(self._server, self._extension, self.tag)
 
     def unit_texts(self, since: object = None) -> Moment:
         """Return what is stored of each unit, read at one moment."""
