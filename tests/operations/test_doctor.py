@@ -3,8 +3,9 @@
 import json
 import os
 import shutil
+import socket
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
@@ -16,6 +17,7 @@ import pytest
 
 from discreet.config import read_config, write_config
 from discreet.errors import NoSuchVault
+from discreet.generation.remote.worker_model import WORKER
 from discreet.ledger.packed_payers import pack
 from discreet.operations.check_folder import check_disk, check_network
 from discreet.operations.check_ledger import utc_now
@@ -26,6 +28,7 @@ from discreet.privacy.costs import ORDERS
 from discreet.vault import Vault
 from tests.operations.conftest import CHEAP, Make
 from tests.retrieval.older import make_older
+from tests.server.model_worker.processes import short_folder
 
 
 @pytest.fixture
@@ -220,3 +223,29 @@ def test_models_are_found_without_loading(tmp_path: Path) -> None:
     (tmp_path / "config.json").touch()
     assert "safetensors" in language_model(str(tmp_path)).missing
     assert "not on this machine" in language_model("no/such-model").missing
+
+
+@pytest.fixture
+def worker_socket() -> Iterator[str]:
+    with short_folder() as folder, socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(folder / "model"))
+        yield str(folder / "model")
+
+
+def test_model_worker_takes_the_place_of_what_is_not_installed(
+    vault: Vault, worker_socket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_config(vault.path, replace(read_config(vault.path), embedder="minilm+words"))
+    monkeypatch.setattr("discreet.operations.models._without", lambda *modules: list(modules))
+    assert [one.level for check in ("model", "embedder") for one in found(vault, check)] == ["problem"] * 2
+    monkeypatch.setenv(WORKER, worker_socket)
+    assert not found(vault, "model")
+    (embedding,) = found(vault, "embedder")
+    assert (embedding.level, "To add documents" in embedding.remedy) == ("warning", True)
+
+
+def test_model_worker_that_does_not_run_is_named_with_its_command(vault: Vault, tmp_path: Path) -> None:
+    write_config(vault.path, replace(read_config(vault.path), model=f"worker:{tmp_path}/model"))
+    (one,) = found(vault, "model")
+    assert one.level == "problem"
+    assert one.remedy.endswith(f"discreet serve-model --embedder hashing --socket {tmp_path}/model")

@@ -101,7 +101,7 @@ class WorkerEmbedder:
         try:
             reply = self._link.request(EMBED, {"embedder": self.name, "texts": list(texts)})
         except ServerGone:
-            command = _command(self._link, self.name, self._model)
+            command = start_command(self._link.path, self.name, self._model)
             raise ServerGone(f"The model worker at {self._link} {GONE}. Start it, and ask again: {command}") from None
         if failure := find_failure(reply, self.name):
             raise NotServed(f"The model worker at {self._link} {failure}.")
@@ -127,16 +127,16 @@ def open_at_worker(socket: str, name: str, model: str = "") -> Embedder | None:
     try:
         return WorkerEmbedder(link, name, model)
     except NotServed as reason:
-        command = _command(link, name, model)
+        command = start_command(socket, name, model)
         notice = f"{reason} So this process loads the embedder '{name}' itself, with torch. Or start the worker again: "
         print(notice + command, file=sys.stderr, flush=True)
         return None
 
 
-def _command(link: SocketLink, name: str, model: str) -> str:
-    """Return the command that starts a worker with an embedder."""
+def start_command(socket: str, name: str, model: str = "") -> str:
+    """Return the command that starts a worker at a socket, with an embedder and a language model; any if empty."""
     named = [] if name in (USUAL, part_for_meaning(USUAL)) else ["--embedder", name]
-    return " ".join(["discreet serve-model", *filter(None, [model]), *named, "--socket", link.path])
+    return " ".join(["discreet serve-model", *filter(None, [model]), *named, "--socket", socket])
 
 
 def find_failure(reply: Reply, name: str) -> str:
