@@ -1,5 +1,7 @@
 """The benchmark of faster answers: each change has a setting of its own, and the numbers keep their meaning."""
 
+from dataclasses import replace
+
 import pytest
 from benchmarks.answer_speed import (
     DEFAULT,
@@ -29,19 +31,22 @@ def test_numbers_of_recorded_commands_keep_their_settings() -> None:
     assert USUAL == (0, 1, 2, 3, 4)
 
 
-def test_each_later_setting_has_one_change_and_the_last_has_all() -> None:
-    _, tokens, window, voters, price, together = (algorithm for _, algorithm in made()[4:])
+def test_each_later_setting_has_one_change_and_the_last_two_have_all() -> None:
+    _, tokens, window, voters, price, together, shortest = (algorithm for _, algorithm in made()[4:])
     assert tokens == MuRAGAda(inner=Consensus(max_tokens=20))
     assert window == MuRAGAda(inner=Consensus(passage_tokens=96))
     assert voters == MuRAGAda(inner=Consensus(voters=19), all_vote=False, epsilon=2.5)
     assert price == MuRAGAda(epsilon=2.5)
     all_three = Consensus(voters=19, passage_tokens=96, max_tokens=20)
     assert together == MuRAGAda(inner=all_three, all_vote=False, epsilon=2.5)
+    assert shortest == replace(together, inner=replace(all_three, passage_tokens=64))
 
 
 def test_names_differ_even_if_the_numbers_are_equal() -> None:
-    names = [name for name, _ in made("--window", "64", "--passage", "64")]
-    assert len(set(names)) == len(names) == len(LIGHTEST_FIRST)
+    assert len({name for name, _ in made("--tokens", "32")}) == len(LIGHTEST_FIRST)
+    alike = made("--window", "64", "--passage", "64")
+    assert alike[-1] == alike[-2]
+    assert len(dict(alike[:-1])) == len(LIGHTEST_FIRST) - 1
 
 
 def test_order_of_the_run_leaves_no_setting_out() -> None:
