@@ -26,6 +26,7 @@ from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.postgres.store import PostgresStore, PostgresStoreType
 from discreet.retrieval.store import Piece, Store
+from discreet.retrieval.unit_texts import read_unit_texts
 
 AT_ONCE = 5000
 WANTED = 80
@@ -62,11 +63,15 @@ def question(store: Store, vector: Any) -> None:
 
 
 def change(own: Store, theirs: Store, query: Any, vector: Any, write: Callable[[str, float, float], None]) -> None:
-    """Measure a question after a commit, and the erasure of a unit, in both stores."""
+    """Measure the texts of all units, a question and the texts after a commit, and the erasure of a unit, in both."""
+    write("texts of all units", seconds(lambda: read_unit_texts(own)), seconds(lambda: read_unit_texts(theirs)))
+    before, theirs_before = read_unit_texts(own).mark, read_unit_texts(theirs).mark
     for store in (own, theirs):
         with store.batch():
             store.put(Document("later", "later", "later"), [Piece("later", vector)])
     write("a question after a commit", seconds(lambda: question(own, query)), seconds(lambda: question(theirs, query)))
+    again = [seconds(lambda: read_unit_texts(own, before)), seconds(lambda: read_unit_texts(theirs, theirs_before))]
+    write("texts after a commit", *again)
     write("erasing a unit", seconds(lambda: own.remove_unit("u7")), seconds(lambda: theirs.remove_unit("u7")))
 
 

@@ -1,5 +1,7 @@
 """What is kept of all units after many changes is what a fresh reading finds, and only changed units are read."""
 
+from collections.abc import Callable, Iterator
+from itertools import cycle
 from pathlib import Path
 
 import numpy as np
@@ -8,11 +10,13 @@ import pytest
 from discreet.retrieval import live_index, search
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import EmbeddedStore
+from discreet.retrieval.postgres.store import PostgresStore
 from discreet.retrieval.store import Piece, Store
 from discreet.retrieval.unit_records import UnitRecord, UnitRecords
 from discreet.retrieval.unit_texts import Moment, TextReader, gather, read_unit_texts
 from discreet.testing.plain_store import PlainStore
 from discreet.testing.store import SIZE, direction
+from tests.ledger.conftest import Server
 from tests.vector_server import make, vector_server
 
 
@@ -41,7 +45,10 @@ def many(store: Store, count: int) -> None:
         put(store, f"d{number}", f"unit {number}", [f"text {number}"], age=number)
 
 
-def change(store: EmbeddedStore, draw: np.random.Generator) -> None:
+ChangingStore = EmbeddedStore | PostgresStore
+
+
+def change(store: ChangingStore, draw: np.random.Generator) -> None:
     """Add, replace or erase something; some documents have no chunk, some no field."""
     name, unit = f"d{draw.integers(12)}", f"unit {draw.integers(6)}"
     kind = draw.integers(8)
@@ -58,22 +65,26 @@ def change(store: EmbeddedStore, draw: np.random.Generator) -> None:
         put(store, name, unit, [f"text {draw.integers(5)}" for _ in range(draw.integers(1, 3))], **fields)
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_kept_records_are_those_of_a_fresh_reading(seed: int, tmp_path: Path) -> None:
-    draw = np.random.default_rng(seed)
-    stores = [EmbeddedStore(tmp_path / "s", SIZE) for _ in range(2)]  # as two processes
+def compare_kept_with_fresh(open_store: Callable[[], ChangingStore], draw: np.random.Generator, steps: int) -> None:
+    """Change a store as two processes, and compare what each keeps of the units with a fresh reading."""
+    stores = [open_store() for _ in range(2)]
     many(stores[0], 5)
     kept = [UnitRecords(store) for store in stores]
-    for _ in range(60):
+    for _ in range(steps):
         change(stores[draw.integers(2)], draw)
         looking = draw.integers(2)
         if draw.integers(3) == 0:
             stores[looking].scored(direction(1))  # brings the index of the search up to date before the records
         found = kept[looking].now().records
-        fresh = UnitRecords(EmbeddedStore(tmp_path / "s", SIZE)).now().records
+        fresh = UnitRecords(open_store()).now().records
         assert (list(found), found) == (list(fresh), fresh)
         expected = listed(stores[looking]).units
         assert found == {unit: UnitRecord(own.texts, own.fields) for unit, own in sorted(expected.items())}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_kept_records_are_those_of_a_fresh_reading(seed: int, tmp_path: Path) -> None:
+    compare_kept_with_fresh(lambda: EmbeddedStore(tmp_path / "s", SIZE), np.random.default_rng(seed), 60)
 
 
 def test_only_changed_units_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,14 +138,54 @@ def test_store_without_a_reading_of_its_own_is_read_from_its_lists() -> None:
     assert read_unit_texts(store).units["unit 2"].texts == ("text 2",)
 
 
-def test_store_in_postgresql_reads_the_same(tmp_path: Path) -> None:
-    ours = EmbeddedStore(tmp_path / "s", SIZE)
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Server]:
     with vector_server() as server:
-        theirs = make(server.url, SIZE)
-        for store in (ours, theirs):
-            many(store, 4)
-            put(store, "b", "unit 1", ["second", "first"], ward="north")
-        found = read_unit_texts(theirs)
-        assert found.units == read_unit_texts(ours).units == listed(theirs).units
-        assert found.units["unit 1"].texts == ("first", "second", "text 1")
-        theirs.close()
+        yield server
+
+
+@pytest.fixture
+def theirs(postgres: Server) -> Iterator[PostgresStore]:
+    store = make(postgres.url, SIZE)
+    yield store
+    store.close()
+
+
+def test_store_in_postgresql_reads_the_same(theirs: PostgresStore, tmp_path: Path) -> None:
+    ours = EmbeddedStore(tmp_path / "s", SIZE)
+    for store in (ours, theirs):
+        many(store, 4)
+        put(store, "b", "unit 1", ["second", "first"], ward="north")
+    found = read_unit_texts(theirs)
+    assert found.units == read_unit_texts(ours).units == listed(theirs).units
+    assert found.units["unit 1"].texts == ("first", "second", "text 1")
+
+
+def test_kept_records_in_postgresql_are_those_of_a_fresh_reading(theirs: PostgresStore, postgres: Server) -> None:
+    other = PostgresStore(postgres.url, theirs._server.name, SIZE)
+    compare_kept_with_fresh(cycle([theirs, other]).__next__, np.random.default_rng(1), 40)
+    other.close()
+
+
+def test_only_units_with_new_documents_are_read_in_postgresql(theirs: PostgresStore) -> None:
+    with theirs.batch():
+        for number in range(20):
+            theirs.put(Document(f"d{number}", f"unit {number}", "-"), [Piece(f"text {number}", direction(1))])
+    first = theirs.unit_texts()
+    assert (first.whole, len(first.units)) == (True, 20)
+    put(theirs, "new", "unit 7", ["more"], ward="north")
+    put(theirs, "other", "unit 21", ["first"])
+    later = theirs.unit_texts(first.mark)
+    assert not later.whole
+    assert {unit: (own.texts, own.fields) for unit, own in later.units.items()} == {
+        "unit 7": (("more", "text 7"), ({"ward": "north"},)),
+        "unit 21": (("first",), ()),
+    }
+    assert theirs.unit_texts(later.mark) == Moment(later.mark, {}, whole=False)
+    put(theirs, "blank", "unit 3", [], ward="south")  # it has no chunk that would tell of it
+    assert theirs.unit_texts(later.mark).units["unit 3"].fields == ({"ward": "south"},)
+    last = theirs.unit_texts()
+    theirs.remove("new")
+    put(theirs, "newer", "unit 8", ["more"])
+    assert theirs.unit_texts(last.mark).whole
+    assert theirs.unit_texts("a mark of another store").whole

@@ -3,6 +3,9 @@
 STORE/index.npz holds names and keyed hashes of units, so an erasure overwrites it before it is written anew. It is a
 cache: the log of changes (`row_changes`) says whether it is of this store, and what changed since. A missing, damaged
 or foreign file costs time, and changes no result.
+
+It is copied into memory, and not mapped: an erasure overwrites the file, and a search of another process would read
+zeros. A copy also lets the checksums find damage.
 """
 
 import os

@@ -324,8 +324,8 @@ class PostgresStore(Store):
         return read_texts(self._server, self._extension, self.tag)
 
     def unit_texts(self, since: object = None) -> Moment:
-        """Return what is stored of each unit, read at one moment."""
-        return read_moment(self._server)
+        """Return what is stored of each unit, or of those with new documents, read at one moment."""
+        return read_moment(self._server, since)
 
     def tag(self, content: bytes, size: int = 8) -> str:
         """Return a name of `size` bytes, in hex, that reveals nothing about `content` without the store's key."""
