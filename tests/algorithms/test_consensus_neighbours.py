@@ -159,9 +159,10 @@ def test_a_vote_that_looks_at_other_voters_is_caught(
 
 def test_the_fallback_is_within_the_total(tmp_path: Path) -> None:
     algorithm = Consensus(
-        voters=3, epsilon=6.0, delta=0.05, fallback=("sparse",), private_tokens=1, max_tokens=1, sentence=False
+        voters=3, epsilon=12.0, delta=0.05, fallback=("sparse",), private_tokens=1, max_tokens=1, sentence=False
     )
-    assert max(deltas(tmp_path, algorithm, 6.0)) <= 0.05
+    found = max(deltas(tmp_path, algorithm, 12.0))
+    assert 0.01 < found <= 0.05  # at a smaller epsilon the noise has more outcomes, and less of delta is used
 
 
 TWINS: dict[str, tuple[Consensus, Mechanism[Any, Any]]] = {
