@@ -169,6 +169,28 @@ def smollm() -> "TransformersModel":
     return load_model()
 
 
+@pytest.fixture(scope="session")
+def small_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a tiny model with random weights and the packaged model's tokenizer.
+
+    It is for tests of what surrounds a model: it computes an answer in a hundredth of the packaged model's time.
+    """
+    import torch
+    from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
+
+    from discreet.generation.loading import packaged_model_dir
+
+    folder = tmp_path_factory.mktemp("model")
+    tokenizer = AutoTokenizer.from_pretrained(packaged_model_dir())
+    small: dict[str, Any] = dict.fromkeys(("hidden_size", "intermediate_size"), 64)
+    small |= dict.fromkeys(("num_hidden_layers", "num_attention_heads"), 2)
+    config = LlamaConfig(vocab_size=len(tokenizer), pad_token_id=tokenizer.pad_token_id, **small)
+    torch.manual_seed(1)
+    LlamaForCausalLM(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
 @pytest.fixture
 def write_jsonl(tmp_path: Path) -> Callable[[Sequence[Record], str], Path]:
     """Writes records as JSON lines into the test's folder."""

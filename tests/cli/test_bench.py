@@ -1,4 +1,7 @@
-"""`discreet bench` as a researcher uses it: tables of papers on a tiny vault, with the packaged model."""
+"""`discreet bench` as a researcher uses it: tables of papers on a tiny vault.
+
+One table for each way of computing is made with the packaged model; the others take a tiny one.
+"""
 
 import csv
 import json
@@ -87,9 +90,9 @@ def test_votes_run_on_a_vault_and_pay_nothing(ward: Path, questions: Path) -> No
     assert rows[0]["accuracy"] == 0
 
 
-def test_own_algorithm_is_one_more_row(ward: Path, questions: Path) -> None:
+def test_own_algorithm_is_one_more_row(ward: Path, questions: Path, small_model: Path) -> None:
     plugin = f"{ROOT / 'examples' / 'one_file.py'}:MyRAG"
-    found = told("vote-ensembles", ward, questions, "--quick", "--limit", 1, "--plugin", plugin)
+    found = told("vote-ensembles", ward, questions, "--quick", "--limit", 1, "--plugin", plugin, "--model", small_model)
     assert isinstance(found["rows"], list)
     assert "my-rag" in [row["algorithm"] for row in found["rows"]]
     refused = run("murag-overlap", ward, questions, "--plugin", plugin)
@@ -97,14 +100,16 @@ def test_own_algorithm_is_one_more_row(ward: Path, questions: Path) -> None:
     assert "--plugin" in refused.output
 
 
-def test_interrupted_run_says_that_nothing_was_paid(ward: Path, questions: Path, tmp_path: Path) -> None:
+def test_interrupted_run_says_that_nothing_was_paid(
+    ward: Path, questions: Path, tmp_path: Path, small_model: Path
+) -> None:
     plugin = tmp_path / "stopped.py"
     plugin.write_text(
         "from discreet.registry import RAG\n\n\nclass Stopped(RAG):\n    name = 'stopped'\n\n"
         "    def run(self, query, corpus, model, account):\n        raise KeyboardInterrupt\n"
     )
     file = tmp_path / "rows.csv"
-    given = ("vote-ensembles", ward, questions, "--quick", "--limit", 1, "--csv", file)
+    given = ("vote-ensembles", ward, questions, "--quick", "--limit", 1, "--csv", file, "--model", small_model)
     stopped = run(*given, "--plugin", f"{plugin}:Stopped")
     assert stopped.exit_code == 130, stopped.output
     assert "Nothing was paid" in stopped.output
@@ -112,32 +117,35 @@ def test_interrupted_run_says_that_nothing_was_paid(ward: Path, questions: Path,
     assert not file.exists()
 
 
-def test_stream_has_precision_beside_the_papers(ward: Path, tmp_path: Path) -> None:
+def test_stream_has_precision_beside_the_papers(ward: Path, tmp_path: Path, small_model: Path) -> None:
     file = tmp_path / "knowledge.jsonl"
     asked = [replace(one, kind="general-knowledge") for one in hospital_questions(SIZES)]
     file.write_text("".join(json.dumps(asdict(one)) + "\n" for one in asked))
-    found = told("murag-precision", ward, file, "--quick", "--limit", 2)
+    given = ("murag-precision", ward, file, "--quick", "--limit", 2, "--model", small_model)
+    found = told(*given)
     assert isinstance(found["rows"], list)
     figures = [row.get("precision, paper (Table 1, Natural Questions)") for row in found["rows"]]
     assert figures == [0.788, 0.926, 0.994]
     assert all(0 <= row["precision"] <= 1 for row in found["rows"])
     assert "precision, paper (Table 1, MQuAKE)" not in found["rows"][0]
-    printed = run("murag-precision", ward, file, "--quick", "--limit", 2)
+    printed = run(*given)
     assert "Table 1, Trivia" in printed.stdout
 
 
-def test_own_algorithm_stands_in_a_stream(ward: Path, questions: Path) -> None:
+def test_own_algorithm_stands_in_a_stream(ward: Path, questions: Path, small_model: Path) -> None:
     plugin = f"{ROOT / 'examples' / 'one_file.py'}:MyRAG"
-    found = told("murag-uses", ward, questions, "--quick", "--limit", 2, "--plugin", plugin)
+    found = told("murag-uses", ward, questions, "--quick", "--limit", 2, "--plugin", plugin, "--model", small_model)
     assert isinstance(found["rows"], list)
     assert "my-rag" in [row["algorithm"] for row in found["rows"]]
 
 
-def test_questions_with_references_have_likeness_and_no_foreign_figure(ward: Path, tmp_path: Path) -> None:
+def test_questions_with_references_have_likeness_and_no_foreign_figure(
+    ward: Path, tmp_path: Path, small_model: Path
+) -> None:
     file = tmp_path / "dialogues.jsonl"
     asked = {"question": "What helps?", "answers": ["Salt steam helps, and so does rest."], "kind": "reference"}
     file.write_text("".join(json.dumps(asked | {"id": str(n)}) + "\n" for n in range(2)))
-    found = told("vote-ensembles", ward, file, "--quick")
+    found = told("vote-ensembles", ward, file, "--quick", "--model", small_model)
     assert isinstance(found["rows"], list)
     assert {"ROUGE-1", "BERTScore"} <= found["rows"][0].keys()
     assert found["sources"] == {}
@@ -156,18 +164,19 @@ def test_neighbours_need_no_model(ward: Path, questions: Path) -> None:
     assert sum(row["documents"] for row in near["rows"]) == 24
 
 
-def test_attack_asks_questions_of_its_own(ward: Path) -> None:
-    curve = told("vote-membership", ward, "--quick", "--limit", 2)
+def test_attack_asks_questions_of_its_own(ward: Path, small_model: Path) -> None:
+    curve = told("vote-membership", ward, "--quick", "--limit", 2, "--model", small_model)
     assert isinstance(curve["rows"], list)
     assert {row["measure"] for row in curve["rows"]} == {"bleu", "rouge-l", "embedding"}
     assert curve["rows"][0]["curve"][-1] == [1.0, 1.0]
 
 
-@pytest.mark.parametrize("name", ["projection-knn-lm", "projection-prompting"])
-def test_extraction_has_its_own_prompts(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(("name", "packaged"), [("projection-knn-lm", True), ("projection-prompting", False)])
+def test_extraction_has_its_own_prompts(tmp_path: Path, small_model: Path, name: str, packaged: bool) -> None:
     post = Vault.create(tmp_path / "post", epsilon=20, delta=1e-5, embedder="hashing")
     post.add_documents(mails(10))
-    found = told(name, post.path, "--quick", "--limit", 6)
+    model = () if packaged else ("--model", small_model)
+    found = told(name, post.path, "--quick", "--limit", 6, *model)
     assert isinstance(found["rows"], list)
     assert len(found["rows"]) == 5
     assert found["rows"][1]["url, paper"] in (13, 56)

@@ -20,6 +20,8 @@ from discreet.cli.plugin_file import Plugins, register_files
 from discreet.cli.progress import doing_steps
 from discreet.errors import UsageError
 from discreet.evaluation.bert_score import PACKAGED
+from discreet.planning.models import check_parts
+from discreet.retrieval.embedding import HashingEmbedder
 from discreet.system.output_path import check_output_path, write_private
 
 _NO_VAULT = Path(os.devnull)
@@ -61,6 +63,8 @@ def bench(
     wanted = find_table(table)
     if csv_file is not None:
         check_output_path(csv_file, vault or _NO_VAULT, force=force)
+    if model:  # a misspelt name is noticed before documents are embedded
+        check_parts(model, HashingEmbedder.name, download=True)
     options = BenchOptions(
         vault, questions, model, limit, tuple(epsilon or ()), seed, tuple(register_files(plugin)), quick, encoder
     )

@@ -13,7 +13,6 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -26,29 +25,10 @@ TEXTS = [f"Case {n}: the diagnosis is Zonkitis number {n * n}, to be treated wit
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the model."""
-    import torch
-    from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
-
-    from discreet.generation.loading import packaged_model_dir
-
-    folder = tmp_path_factory.mktemp("model")
-    tokenizer = AutoTokenizer.from_pretrained(packaged_model_dir())
-    small: dict[str, Any] = dict.fromkeys(("hidden_size", "intermediate_size"), 64)
-    small |= dict.fromkeys(("num_hidden_layers", "num_attention_heads"), 2)
-    config = LlamaConfig(vocab_size=len(tokenizer), pad_token_id=tokenizer.pad_token_id, **small)
-    torch.manual_seed(1)
-    LlamaForCausalLM(config).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def vault(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def vault(small_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A vault whose texts were not read yet; tests copy it."""
     path = tmp_path_factory.mktemp("vault") / "v"
-    made = Vault.create(path, epsilon=10, delta=1e-6, embedder="hashing", model=str(model))
+    made = Vault.create(path, epsilon=10, delta=1e-6, embedder="hashing", model=str(small_model))
     made.add_documents(Document(f"d{at}", f"p{at}", text) for at, text in enumerate(TEXTS))
     return path
 
