@@ -1,4 +1,8 @@
-"""Vaults in which units pay by themselves, from the command line."""
+"""Vaults in which units pay by themselves, from the command line.
+
+Who pays does not depend on answers, so a tiny model writes them; `test_consensus` and `test_commands` ask the packaged
+one.
+"""
 
 import json
 from pathlib import Path
@@ -46,8 +50,8 @@ def hospital(path: Path, notes: Path, *options: object) -> Path:
     return path
 
 
-def test_units_pay_alone_and_repeated_question_is_free(tmp_path: Path, notes: Path) -> None:
-    vault = hospital(tmp_path / "v", notes)
+def test_units_pay_alone_and_repeated_question_is_free(tmp_path: Path, notes: Path, small_model: Path) -> None:
+    vault = hospital(tmp_path / "v", notes, "--model", small_model)
     # In one of four answers by so few voters the noisy count says that there are enough before anybody is near.
     for _ in range(9):
         answer = json_of("ask", vault, ASKED, *SHORT, "--no-reuse")
@@ -82,8 +86,8 @@ def test_units_pay_alone_and_repeated_question_is_free(tmp_path: Path, notes: Pa
     assert json_of("ask", vault, ASKED, *SHORT, "--no-reuse")["receipt"]["payment"] != "nobody"  # type: ignore[index]
 
 
-def test_analyst_sees_only_what_is_public(tmp_path: Path, notes: Path) -> None:
-    vault = hospital(tmp_path / "v", notes, "--log-questions")
+def test_analyst_sees_only_what_is_public(tmp_path: Path, notes: Path, small_model: Path) -> None:
+    vault = hospital(tmp_path / "v", notes, "--model", small_model, "--log-questions")
     json_of("ask", vault, ASKED, *SHORT)
     assert set(json_of("budget", vault, "--analyst")) == {
         "granted",
@@ -140,8 +144,8 @@ def test_counting_what_is_left_loads_no_embedder(tmp_path: Path, notes: Path, mo
         Vault.open(vault).budget()
 
 
-def test_conversion_to_unit_payment_keeps_all_charges(tmp_path: Path, notes: Path) -> None:
-    vault = hospital(tmp_path / "v", notes, "--payment", "corpus")
+def test_conversion_to_unit_payment_keeps_all_charges(tmp_path: Path, notes: Path, small_model: Path) -> None:
+    vault = hospital(tmp_path / "v", notes, "--model", small_model, "--payment", "corpus")
     paid = json_of("ask", vault, ASKED, *EIGHT, "--epsilon", 8)
     assert paid["algorithm"] == "consensus"
     refused = run("ask", vault, ASKED, "--algorithm", "murag")
@@ -157,8 +161,8 @@ def test_conversion_to_unit_payment_keeps_all_charges(tmp_path: Path, notes: Pat
     assert json_of("ask", vault, "Another question?", *THREE, "--epsilon", 5)["algorithm"] == "murag-ada"
 
 
-def test_vault_of_the_first_version_opens_and_says_what_it_is(tmp_path: Path, notes: Path) -> None:
-    vault = hospital(tmp_path / "v", notes, "--payment", "corpus")
+def test_vault_of_the_first_version_opens_and_says_what_it_is(tmp_path: Path, notes: Path, small_model: Path) -> None:
+    vault = hospital(tmp_path / "v", notes, "--model", small_model, "--payment", "corpus")
     settings = json.loads((vault / "vault.json").read_text())
     for name in ("payment", "history"):
         del settings[name]
@@ -214,9 +218,9 @@ def test_unknown_way_to_pay_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "v").exists()
 
 
-def test_ledger_in_a_database_is_the_same_to_its_users(tmp_path: Path, notes: Path) -> None:
+def test_ledger_in_a_database_is_the_same_to_its_users(tmp_path: Path, notes: Path, small_model: Path) -> None:
     with running() as address:
-        vault = hospital(tmp_path / "v", notes, "--ledger", address)
+        vault = hospital(tmp_path / "v", notes, "--model", small_model, "--ledger", address)
         assert not (vault / "ledger.sqlite").exists()
         answer = json_of("ask", vault, ASKED, *SHORT)
         questions = json_of("budget", vault)["questions"]

@@ -52,7 +52,7 @@ def test_plan_counts_as_a_vault_does(epsilon: float) -> None:
     assert times(budget, most) == _times(budget, FilterState(), most)
 
 
-@pytest.mark.parametrize("hundredths", range(146, 250))
+@pytest.mark.parametrize("hundredths", range(146, 250, 3))  # with each last digit
 def test_small_grant_pays_for_one_question_whatever_its_digits(hundredths: int) -> None:
     budget = vault_budget(hundredths / 100, 1e-6)
     assert budget.admits(MuRAGAda().plan(budget, ANY_VOCABULARY).max_cost)
