@@ -88,6 +88,7 @@ def test_numbers_out_of_range(wrong: dict[str, float]) -> None:
 
 def test_plot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib")
+    monkeypatch.setattr("discreet.planning.plot._POINTS", 5)  # each takes a third of a second
     plan = make_plan(300, 8, 1e-6)
     draw_plan(plan, tmp_path / "a.svg")
     draw_plan(plan, tmp_path / "b.svg")
