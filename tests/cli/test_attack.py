@@ -39,7 +39,7 @@ def test_report_for_the_custodian_alone(notes: Path, tmp_path: Path) -> None:
     assert 0 <= target["membership"]["one"]["bleu"]["low"] <= target["membership"]["one"]["bleu"]["auc"] <= 1
     assert report.stat().st_mode & 0o777 == 0o600
     assert "<svg" in report.read_text()
-    shown = run(notes, *QUICK)
+    shown = run(notes, *QUICK, "--max-tokens", 4)
     assert shown.exit_code == 0
     assert "Canaries and extraction" in shown.stdout
     assert "custodian only" in shown.stderr

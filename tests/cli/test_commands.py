@@ -22,6 +22,10 @@ from discreet.demo.corpus import DISEASES, documents
 from discreet.vault import Vault
 
 
+SHORT = ("--param", "document_tokens=72")
+"""No note has more tokens."""
+
+
 def run(*arguments: object) -> Result:
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
@@ -115,7 +119,7 @@ def test_private_question_from_end_to_end(hospital: Path) -> None:
 
 
 def test_person_can_read_it(hospital: Path) -> None:
-    result = run("ask", hospital, "What is it?", "--epsilon", 4, "--voters", 20, "--max-tokens", 2)
+    result = run("ask", hospital, "What is it?", "--epsilon", 4, "--voters", 20, "--max-tokens", 2, *SHORT)
     assert "cost each patient at most epsilon" in result.output
     assert "left to every unit" not in result.output
     shown = run("budget", hospital)

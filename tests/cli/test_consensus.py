@@ -6,7 +6,9 @@ from tests.cli.test_units import ASKED, hospital, json_of, notes, run
 
 __all__ = ["notes"]
 
-VOTE = ("--algorithm", "consensus", "--voters", 6, "--max-tokens", 16, "--epsilon", 30)
+SHORT = ("--param", "document_tokens=72", "--max-tokens", 16)
+"""No note has more tokens."""
+VOTE = ("--algorithm", "consensus", "--voters", 6, *SHORT, "--epsilon", 30)
 
 
 def test_answer_of_all_voters_then_choices_then_nothing(tmp_path: Path, notes: Path) -> None:
@@ -45,7 +47,7 @@ def test_answer_of_all_voters_then_choices_then_nothing(tmp_path: Path, notes: P
 
 def test_units_pay_for_a_consensus(tmp_path: Path, notes: Path) -> None:
     vault = hospital(tmp_path / "v", notes)
-    voters = ("--voters", 12, "--max-tokens", 16)
+    voters = ("--voters", 12, *SHORT)
     answer = json_of("ask", vault, ASKED, "--algorithm", "murag", "--similarity", 0.3, "--uses", 2, *voters)
     assert answer["released"] == ["copper bracelets"]
     assert answer["receipt"]["epsilon"] <= 10  # type: ignore[index]
