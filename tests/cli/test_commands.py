@@ -21,7 +21,6 @@ from discreet.cli.output import print_json
 from discreet.demo.corpus import DISEASES, documents
 from discreet.vault import Vault
 
-
 SHORT = ("--param", "document_tokens=72")
 """No note has more tokens."""
 
