@@ -127,7 +127,7 @@ def open_at_worker(socket: str, name: str, model: str = "") -> Embedder | None:
     try:
         return WorkerEmbedder(link, name, model)
     except NotServed as reason:
-        command = start_command(socket, name, model)
+        command = start_command(link.path, name, model)
         notice = f"{reason} So this process loads the embedder '{name}' itself, with torch. Or start the worker again: "
         print(notice + command, file=sys.stderr, flush=True)
         return None

@@ -12,11 +12,14 @@ from discreet.retrieval.unit_texts import Moment, gather
 
 _MARK = "select next, erasures, (select count(*) from document) from store"
 _ADDED = "select distinct document, unit from chunk where id >= %s"
-_TEXTS = (
-    "select name, text from unit join document on document.unit = unit.id join chunk on chunk.document = document.tie"
+_TEXTS = "select name, text from chunk join unit on unit.id = chunk.unit"
+_TEXTS_OF = (
+    "select name, text from unit join document on document.unit = unit.id join chunk on chunk.document = document.tie "
+    "where unit.id = any(%s)"
 )
+"""By way of the documents: chunks have no index of units."""
 _FIELDS = "select name, fields from document join unit on unit.id = document.unit where fields != '{}'"
-_OF_UNITS = "unit.id = any(%s)"
+_FIELDS_OF = f"{_FIELDS} and unit.id = any(%s)"
 _IN_ORDER = "order by document.id"
 _SHARE = 8
 """One over the share of documents that may be added before all texts are read: a scan is faster than look-ups."""
@@ -52,9 +55,8 @@ def read_moment(server: Server, since: object = None) -> Moment:
         numbers = _with_new(server, mark, since) if isinstance(since, Mark) else None
         if numbers is None:
             return _gather(server.rows(_TEXTS), server.rows(f"{_FIELDS} {_IN_ORDER}"), mark)
-        texts = server.rows(f"{_TEXTS} where {_OF_UNITS}", numbers)
-        fields = server.rows(f"{_FIELDS} and {_OF_UNITS} {_IN_ORDER}", numbers)
-    return replace(_gather(texts, fields, mark), whole=False)
+        found = _gather(server.rows(_TEXTS_OF, numbers), server.rows(f"{_FIELDS_OF} {_IN_ORDER}", numbers), mark)
+    return replace(found, whole=False)
 
 
 def _with_new(server: Server, mark: Mark, since: Mark) -> list[int] | None:
