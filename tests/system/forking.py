@@ -7,13 +7,14 @@ runs all hooks of a process, and a process with all tests has very many engines.
 import os
 import sys
 import threading
+from collections.abc import Callable
 
 from sqlalchemy import create_engine
 
 from discreet.ledger.connections import pool
 from discreet.system.turns import Turn
 
-MAKERS = {"turns": Turn, "engines": lambda: pool(create_engine("sqlite://"))}
+MAKERS: dict[str, Callable[[], object]] = {"turns": Turn, "engines": lambda: pool(create_engine("sqlite://"))}
 FORKS, HELD = 30, 20
 
 
