@@ -127,12 +127,12 @@ def _fetch(kind: str, name: str) -> None:
     except (OSError, HfHubHTTPError, ValueError, RuntimeError) as error:
         raise UsageError(
             f"The {kind} '{name}' could not be downloaded ({type(error).__name__}). Check the network, or give a "
-            "folder that has the model. No vault was made."
+            "folder that has the model. Nothing was changed."
         ) from None
     except Exception as error:  # the hub's network library raises errors of its own
         if type(error).__module__.partition(".")[0] not in _NETWORKS:
             raise
         raise UsageError(
             f"The {kind} '{name}' could not be downloaded: the hub did not answer within {TIMEOUT:g} seconds. Check "
-            "the network, or give a folder that has the model. No vault was made."
+            "the network, or give a folder that has the model. Nothing was changed."
         ) from None
