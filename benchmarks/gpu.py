@@ -1,14 +1,18 @@
 """The own loop on a GPU: prefill and step of a question's rows, beside the floors of arithmetic and of bytes.
 
-    .venv/bin/python -m benchmarks.gpu [--shape 1B,3B,8B] [--rows 41] [--anyway] [--csv FILE]
+    .venv/bin/python -m benchmarks.gpu [--shape 1B,3B,8B] [--rows 41] [--library] [--csv FILE]
     .venv/bin/python -m benchmarks.gpu --shape tiny --device cpu     # whether it runs; the times mean nothing
 
 The weights are random, in the shapes of Llama models of these sizes, so nothing is downloaded. Times do not depend on
 the values. A question has 41 rows of 187 tokens after 328 shared tokens, and 32 steps: the default of `consensus`.
 
-For each shape the table has the time of the prefill, of a step and of a question (a prefill and its steps), each with
-the floor on this device: of the prefill the products with weights at the best measured rate of a product, of a step the
-bytes of weights and KV cache at the measured rate of reading. The aim is a question of at most 1.5 times its floor.
+For each shape the table has the time of the prefill, of a step and of a question (a prefill and its steps, measured as
+a whole), each over its floor on this device: of the prefill the products with weights at the measured rate of a large
+product, of a step the bytes of weights and KV cache at the measured rate of a large copy or sum. The aim is a question
+of at most 1.5 times its floor. The first question also records its step.
+
+"own" is the forward pass of this package (generation/gpu_backend), "library" that of transformers (--library), which
+serves every other model.
 
 "row check" is the check with which a vault loads a model: equal public rows must have equal results. If it refuses, a
 vault would not load this model on this device, so the shape is not measured; with --anyway it is. The last column tells
@@ -28,18 +32,20 @@ import numpy as np
 from benchmarks.writing import TableWriter, add_csv_option
 
 from discreet.errors import DiscreetError
+from discreet.generation.gpu_backend.loading import open_decoder
 from discreet.generation.model import Prompt
-from discreet.numerics.row_determinism import enforce_row_determinism
+from discreet.numerics.row_determinism import choose_kernels_by_shape, enforce_row_determinism
 
 AIM = 1.5
 """The most that a question should take, over its floor."""
 COLUMNS = (
-    *("shape", "device", "prefill, ms", "prefill / floor", "step, ms", "step / floor"),
-    *("question, ms", "question / floor", f"aim of {AIM}", "row check", "equal bits"),
+    *("shape", "forward pass", "device", "prefill, ms", "prefill / floor", "step, ms", "step / floor"),
+    *("question, ms", "question / floor", f"aim of {AIM}", "first question, ms", "row check", "equal bits"),
 )
 PASSED, REFUSED = "passed", "REFUSED"
 VOCABULARY = 128_256
-_LARGE = 8192
+_LARGE, _MUCH = 8192, 2**30
+"""The side of a large square matrix; the numbers of a large block: more than any cache of a GPU holds."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +68,17 @@ class Shape:
     vocabulary: int = VOCABULARY
 
 
+@dataclass(frozen=True)
+class Loop:
+    """A model, and the forward pass of this package over its weights; without one, the library's is measured."""
+
+    model: Any
+    decoder: Any
+
+
 SHAPES = {
     "tiny": Shape(64, 2, 4, 128, groups=2, vocabulary=512),
+    "135M": Shape(576, 30, 9, 1536, groups=3, vocabulary=49_152),
     "1B": Shape(2048, 16, 32, 8192),
     "3B": Shape(3072, 28, 24, 8192),
     "8B": Shape(4096, 32, 32, 14336, tied=False),
@@ -134,42 +149,64 @@ def milliseconds(work: Callable[[], Any], device: str, times: int) -> float:
 
 def floors(model: Any, question: Question, device: str) -> tuple[float, float]:
     """Return the least time of a prefill, by its products, and that of a step, by its bytes, in milliseconds."""
-    import torch
+    products, numbers = work_of(model, question)
+    return products / rate_of_products(device), 2 * numbers / rate_of_bytes(device)
 
-    size = _LARGE if device == "cuda" else 256
-    square = torch.ones(size, size, dtype=torch.bfloat16, device=device)
-    rate = 2 * size**3 / milliseconds(lambda: square @ square, device, 5)
+
+def work_of(model: Any, question: Question) -> tuple[int, int]:
+    """Return the operations of a prefill, and the numbers that a step reads: weights, keys and values."""
     layers = sum(weight.numel() for name, weight in model.named_parameters() if ".layers." in name)
     fed = question.shared + question.rows * question.own
-    block = torch.ones(size * size, dtype=torch.float32, device=device)
-    reading = 4 * block.numel() / milliseconds(lambda: block.sum(), device, 5)
     config = model.config
     head = config.hidden_size // config.num_attention_heads
     held = question.shared + question.rows * (question.own + question.steps)
-    numbers = sum(weight.numel() for weight in model.parameters())
-    numbers += 2 * config.num_hidden_layers * config.num_key_value_heads * head * held
-    return 2 * layers * fed / rate, 2 * numbers / reading
+    read = sum(weight.numel() for weight in model.parameters())
+    return 2 * layers * fed, read + 2 * config.num_hidden_layers * config.num_key_value_heads * head * held
 
 
-def begin(model: Any, question: Question, prompts: Sequence[Prompt]) -> Any:
+def rate_of_products(device: str) -> float:
+    """Return the operations that a large product of random numbers makes in a millisecond."""
+    import torch
+
+    size = _LARGE if device == "cuda" else 256
+    square = torch.randn(size, size, dtype=torch.bfloat16, device=device)
+    return 2 * size**3 / milliseconds(lambda: square @ square, device, 5)
+
+
+def rate_of_bytes(device: str) -> float:
+    """Return the bytes that are moved in a millisecond: by a large sum, or by a large copy, the better of the two."""
+    import torch
+
+    block = torch.ones((_MUCH if device == "cuda" else 2**16,), dtype=torch.float32, device=device)
+    other, size = torch.empty_like(block), 4 * block.numel()
+    copied = 2 * size / milliseconds(lambda: other.copy_(block), device, 5)
+    return max(size / milliseconds(lambda: block.sum(), device, 5), copied)
+
+
+def begin(loop: Loop, question: Question, prompts: Sequence[Prompt]) -> Any:
     """Return a batch that read its prompts."""
+    shared = [7 + place % 100 for place in range(question.shared)]
+    if loop.decoder is not None:
+        from discreet.generation.gpu_backend.decoding import FusedDecoding
+
+        return FusedDecoding(loop.decoder, shared, prompts, question.steps)
     from discreet.generation.torch_backend.decoding import LockstepDecoding
 
-    shared = [7 + place % 100 for place in range(question.shared)]
-    return LockstepDecoding(model, shared, prompts, question.steps)
+    return LockstepDecoding(loop.model, shared, prompts, question.steps)
 
 
-def has_equal_bits(model: Any, question: Question) -> bool:
+def has_equal_bits(loop: Loop, question: Question) -> bool:
     """Return whether rows keep their bits when row 0 is exchanged, and when the order is turned."""
-    vocabulary = int(model.config.vocab_size)
+    vocabulary = int(loop.model.config.vocab_size)
     prompts, others = question.prompts(0, vocabulary), question.prompts(1, vocabulary)
 
     def read(rows: Sequence[Prompt]) -> list[bytes]:
-        decoding = begin(model, question, rows)
-        first = decoding.logits()
-        decoding.append(11)
-        second = decoding.logits()
-        return [one.tobytes() + other.tobytes() for one, other in zip(first, second, strict=True)]
+        decoding = begin(loop, question, rows)
+        found = [decoding.logits()]
+        for token in range(min(3, question.steps)):  # computed, recorded, replayed
+            decoding.append(11 + token)
+            found.append(decoding.logits())
+        return [b"".join(step[row].tobytes() for step in found) for row in range(len(rows))]
 
     expected = read(prompts)
     return read([others[0], *prompts[1:]])[1:] == expected[1:] and read(prompts[::-1])[::-1] == expected
@@ -185,47 +222,70 @@ def check_rows(name: str, model: Any) -> bool:
     return True
 
 
-def measure(name: str, model: Any, device: str, question: Question, *, anyway: bool) -> tuple[str, ...]:
+def measure(
+    name: str, model: Any, device: str, question: Question, *, anyway: bool = False, library: bool = False
+) -> tuple[str, ...]:
     """Return the row of a shape; without times if the row check refuses the model, unless `anyway`."""
     import torch
 
     shown = torch.cuda.get_device_name() if device == "cuda" else "CPU"
     passed = check_rows(name, model)
     if not (passed or anyway):
-        return (name, shown, *[""] * 7, REFUSED, "")
-    prefill, step = times(model, question, device)
+        return (name, "", shown, *[""] * 8, REFUSED, "")
+    loop = Loop(model, None if library else open_decoder(model))
+    prefill, step, whole, first = times(loop, question, device)
     least_prefill, least_step = floors(model, question, device)
-    whole, least = prefill + question.steps * step, least_prefill + question.steps * least_step
+    least = least_prefill + question.steps * least_step
     return (
-        *(name, shown, f"{prefill:.1f}", f"{prefill / least_prefill:.2f}", f"{step:.2f}", f"{step / least_step:.2f}"),
-        *(f"{whole:.0f}", f"{whole / least:.2f}", "met" if whole <= AIM * least else "missed"),
-        *(PASSED if passed else REFUSED, "yes" if has_equal_bits(model, question) else "NO"),
+        *(name, "library" if loop.decoder is None else "own", shown),
+        *(f"{prefill:.1f}", f"{prefill / least_prefill:.2f}", f"{step:.2f}", f"{step / least_step:.2f}"),
+        *(f"{whole:.0f}", f"{whole / least:.2f}", "met" if whole <= AIM * least else "missed", f"{first:.0f}"),
+        *(PASSED if passed else REFUSED, "yes" if has_equal_bits(loop, question) else "NO"),
     )
 
 
-def times(model: Any, question: Question, device: str) -> tuple[float, float]:
-    """Return the time of a prefill, and that of a step in the middle of the answer, in milliseconds."""
-    prompts = question.prompts(0, int(model.config.vocab_size))
-    prefill = milliseconds(lambda: begin(model, question, prompts), device, 3)
-    decoding = begin(model, question, prompts)
+def times(loop: Loop, question: Question, device: str) -> tuple[float, float, float, float]:
+    """Return the times of a prefill, of a step, of a whole question, and of the first question, in milliseconds.
+
+    The first question of a shape records its step. Kernels were compiled before: a check at loading runs them.
+    """
+    prompts = question.prompts(0, int(loop.model.config.vocab_size))
+
+    def answer() -> None:
+        decoding = begin(loop, question, prompts)
+        for _ in range(question.steps):
+            decoding.append(int(decoding.best()[0]))
+
+    begun = time.perf_counter()
+    answer()
+    first = 1000 * (time.perf_counter() - begun)
+    step = time_of_step(loop, question, prompts, device)
+    prefill = milliseconds(lambda: begin(loop, question, prompts), device, 5)
+    return prefill, step, milliseconds(answer, device, 5), first
+
+
+def time_of_step(loop: Loop, question: Question, prompts: Sequence[Prompt], device: str) -> float:
+    """Return the time of a step in the middle of the answer, in milliseconds."""
+    decoding = begin(loop, question, prompts)
+    for _ in range(question.steps // 2):
+        decoding.append(11)
 
     def step() -> None:
         decoding.truncate(question.steps // 2)
         decoding.append(11)
 
-    for _ in range(question.steps // 2):
-        decoding.append(11)
-    return prefill, milliseconds(step, device, 10)
+    return milliseconds(step, device, 10)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print; return 1 if a shape was refused or a row depends on others, 2 without a GPU."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--shape", default="1B,3B,8B", help="tiny, 1B, 3B, 8B, separated by commas")
+    parser.add_argument("--shape", default="1B,3B,8B", help="tiny, 135M, 1B, 3B, 8B, separated by commas")
     parser.add_argument("--rows", type=int, default=41)
     parser.add_argument("--own", type=int, default=187, help="tokens of a row")
     parser.add_argument("--shared", type=int, default=328, help="tokens before all rows")
     parser.add_argument("--anyway", action="store_true", help="measure a shape that the row check refuses, too")
+    parser.add_argument("--library", action="store_true", help="measure the forward pass of transformers")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
     add_csv_option(parser)
     given = parser.parse_args(arguments)
@@ -241,11 +301,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 2
-    torch.use_deterministic_algorithms(True, warn_only=True)
+    choose_kernels_by_shape()
     table, sound = TableWriter(COLUMNS, given.csv), True
     question = Question(given.rows, given.shared, given.own)
     for name in wanted:
-        row = measure(name, random_model(SHAPES[name], given.device), given.device, question, anyway=given.anyway)
+        model = random_model(SHAPES[name], given.device)
+        row = measure(name, model, given.device, question, anyway=given.anyway, library=given.library)
         sound = sound and row[-2:] == (PASSED, "yes")
         table.write(row)
         if given.device == "cuda":
@@ -254,7 +315,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    import os
-
-    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     sys.exit(main())

@@ -16,6 +16,8 @@ if TYPE_CHECKING:  # torch takes seconds: only the fixtures that need it import 
     from discreet.vault import Vault
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+if not Path("/dev/nvidia0").exists():  # Triton's interpreter runs kernels on the processor, if set before Triton starts
+    os.environ.setdefault("TRITON_INTERPRET", "1")
 
 # How long an example takes depends on what else the machine does; no test is about that.
 hypothesis.settings.register_profile("discreet", deadline=None)
@@ -79,7 +81,7 @@ THOROUGH = (
 """Tests with these prefixes start a model, a cluster or many processes, or draw very often."""
 THOROUGH_FIXTURES = frozenset(("smollm", "server", "url"))
 TORCH = (
-    *("generation/test_voters.py", "generation/torch_backend/", "numerics/"),
+    *("generation/test_voters.py", "generation/gpu_backend/", "generation/torch_backend/", "numerics/"),
     "benchmarks/test_gpu.py",
     "generation/test_vllm_model.py::test_context",
     "cli/test_questions.py::test_model_that_may_read_other_languages_is_asked_in_them",

@@ -12,7 +12,7 @@ def test_tiny_shape_runs_and_rows_keep_their_bits(capsys: pytest.CaptureFixture[
     given = ["--shape", "tiny", "--device", "cpu", "--rows", "5", "--own", "24", "--shared", "16"]
     assert gpu.main(given) == 0
     row = capsys.readouterr().out.strip().splitlines()[-1]
-    assert row.startswith("| tiny | CPU |")
+    assert row.startswith("| tiny | library | CPU |")
     assert row.endswith("| passed | yes |")
     assert any(f"| {told} |" in row for told in ("met", "missed"))
 
@@ -33,7 +33,7 @@ def test_model_that_a_vault_would_not_load_is_refused(capsys: pytest.CaptureFixt
     row = gpu.measure("tiny", model, "cpu", gpu.Question(5, 16, 24, 4), anyway=anyway)
     assert len(row) == len(gpu.COLUMNS)
     assert row[-2] == "REFUSED"
-    assert bool(row[2]) == bool(row[-1]) == anyway  # not measured, unless it is asked for
+    assert bool(row[3]) == bool(row[-1]) == anyway  # not measured, unless it is asked for
     assert "a vault would not load this model here" in capsys.readouterr().err
 
 

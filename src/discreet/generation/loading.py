@@ -21,7 +21,7 @@ from typing import Any
 from discreet.errors import INSTALL_MODELS, DiscreetError, MissingPart, StoreError, UnknownName
 from discreet.generation.torch_backend.transformers_model import TransformersModel
 from discreet.numerics.dtype import compute_dtype
-from discreet.numerics.row_determinism import enforce_row_determinism
+from discreet.numerics.row_determinism import choose_kernels_by_shape, enforce_row_determinism
 from discreet.system.progress import stage
 
 PACKAGED = "smollm2-135m"
@@ -57,12 +57,7 @@ def _load(name: str, device: str) -> TransformersModel:
     _quiet(transformers)
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
-    # Kernels are chosen by shapes only; cuBLAS needs the first setting for it.
-    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    torch.use_deterministic_algorithms(True, warn_only=True)
-    # By default this also fills each new tensor, which takes a sixth of an answer's time; the values are never read.
-    deterministic: Any = torch.utils.deterministic
-    deterministic.fill_uninitialized_memory = False
+    choose_kernels_by_shape()
     try:
         tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
         model: Any = transformers.AutoModelForCausalLM.from_pretrained(
@@ -71,7 +66,9 @@ def _load(name: str, device: str) -> TransformersModel:
     except (OSError, ValueError) as error:
         raise UnknownName("language model (nor one within reach at that path or hub name)", name, [PACKAGED]) from error
     enforce_row_determinism(model.to(device))
-    return TransformersModel(name, model, tokenizer, row_independent=True)
+    from discreet.generation.gpu_backend.loading import open_decoder
+
+    return TransformersModel(name, model, tokenizer, row_independent=True, decoder=open_decoder(model))
 
 
 def _say(line: str) -> None:

@@ -82,7 +82,7 @@ class VLLMModel(ChatTokenizer, WholeAnswers):
         self.pad_token = self.find_pad_token(self.end_tokens)
         self._filler = self.encode("\n")[-1]
         self.assumptions = (f"vLLM computes each row of the model '{name}' by itself, as it does public rows",)
-        self._check_rows()
+        self.check_rows()
 
     def complete(self, prompts: Sequence[str], max_tokens: int) -> list[str]:
         """Complete each prompt greedily, in a batch of its own."""
@@ -120,7 +120,7 @@ class VLLMModel(ChatTokenizer, WholeAnswers):
             found += [_read(output.outputs[0]) for output in outputs]
         return found
 
-    def _check_rows(self) -> None:
+    def check_rows(self) -> None:
         """Compare public rows, bit for bit: twice, in another order, and beside an exchanged row.
 
         Raises:

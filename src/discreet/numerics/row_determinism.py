@@ -10,6 +10,7 @@ effects break the assumption, and are prevented here:
   five or more threads, and with fewer if a row's width is not a multiple of their number.
 """
 
+import os
 from collections.abc import Callable
 from inspect import signature
 from typing import Any
@@ -28,6 +29,17 @@ _HELP = {
     ),
     "cuda": "Hide the GPU, so that the CPU computes: CUDA_VISIBLE_DEVICES= (empty).",
 }
+
+
+def choose_kernels_by_shape() -> None:
+    """Let torch choose kernels by shapes alone, in this process."""
+    import torch
+
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # cuBLAS needs it, before its first use
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    # By default this also fills each new tensor, which takes a sixth of an answer's time; the values are never read.
+    deterministic: Any = torch.utils.deterministic
+    deterministic.fill_uninitialized_memory = False
 
 
 def enforce_row_determinism(model: Any) -> None:

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import UsageError
 from discreet.generation.greedy_completion import GreedyCompletion
-from discreet.generation.model import Logits, Prompt, States
+from discreet.generation.model import Logits, Prompt, ScoredDecoding, States
 from discreet.generation.torch_backend.chat_tokenizer import ChatTokenizer
 
 if TYPE_CHECKING:
-    from discreet.generation.torch_backend.decoding import LockstepDecoding
+    from discreet.generation.gpu_backend.decoder import LlamaDecoder
     from discreet.generation.torch_backend.hidden_states import StatefulDecoding
 
 
@@ -20,10 +20,19 @@ class TransformersModel(ChatTokenizer, GreedyCompletion):
         name: the name of the model.
         model, tokenizer: objects of the transformers library.
         row_independent: whether the row contract is enforced (`numerics.row_determinism`), as `load_model` does.
+        decoder: the faster forward pass of the model (`gpu_backend`), if it has one.
     """
 
-    def __init__(self, name: str, model: Any, tokenizer: Any, *, row_independent: bool = False) -> None:
-        self.name, self.row_independent = name, row_independent
+    def __init__(
+        self,
+        name: str,
+        model: Any,
+        tokenizer: Any,
+        *,
+        row_independent: bool = False,
+        decoder: "LlamaDecoder | None" = None,
+    ) -> None:
+        self.name, self.row_independent, self._decoder = name, row_independent, decoder
         super().__init__(tokenizer)
         self._model = model.eval()
         self.vocabulary_size = int(model.config.vocab_size)
@@ -33,11 +42,20 @@ class TransformersModel(ChatTokenizer, GreedyCompletion):
         self._output_checked = False
         self.pad_token = self.find_pad_token(self.end_tokens)
 
-    def start(self, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int) -> "LockstepDecoding":
+    @property
+    def has_decoder(self) -> bool:
+        """Return whether the faster forward pass computes this model."""
+        return self._decoder is not None
+
+    def start(self, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int) -> ScoredDecoding:
         """Feed the shared part once, then the prompts, which must have one length."""
         length = len(prompts[0].tokens)
         if any(len(prompt.tokens) != length for prompt in prompts):
             raise UsageError("Prompts of one batch must have one public length; lay them out with `prompts.layout`.")
+        if self._decoder is not None and self._decoder.has_room(len(prompts), len(shared), length, max_tokens):
+            from discreet.generation.gpu_backend.decoding import FusedDecoding
+
+            return FusedDecoding(self._decoder, shared, prompts, max_tokens)
         from discreet.generation.torch_backend.decoding import (
             LockstepDecoding,  # torch is imported where a model is used
         )

@@ -1,0 +1,269 @@
+"""The forward pass for a GPU against the library's, and what one row may change: nothing in the bits of another.
+
+Where there is no GPU, Triton's interpreter runs the kernels. It shows their arithmetic, not their speed.
+"""
+
+import gc
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+pytest.importorskip("triton", reason="Triton has no package for this machine")
+
+from discreet.errors import UsageError
+from discreet.generation.gpu_backend import decoder as decoder_module
+from discreet.generation.gpu_backend import loading
+from discreet.generation.gpu_backend.decoder import LlamaDecoder
+from discreet.generation.gpu_backend.decoding import FusedDecoding
+from discreet.generation.gpu_backend.memory import BatchMemory, Shape
+from discreet.generation.gpu_backend.recorded_step import without_collection
+from discreet.generation.model import Logits, Prompt, ScoredDecoding
+from discreet.generation.torch_backend.decoding import LockstepDecoding
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+WORDS, LENGTH = 50, 18
+SHARED = tuple(range(3, 20))
+SHAPE: dict[str, Any] = {
+    **{"vocab_size": WORDS, "hidden_size": 24, "intermediate_size": 40, "num_hidden_layers": 1},
+    **{"num_attention_heads": 6, "num_key_value_heads": 2, "head_dim": 4, "max_position_embeddings": 512},
+}
+SAID = (3, 4)
+
+
+@pytest.fixture(autouse=True)
+def several_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let short parts have several blocks."""
+    for name in ("_KEYS", "_QUERIES", "_TOGETHER"):
+        monkeypatch.setattr(decoder_module, name, 16)
+
+
+def make(kind: str = "Llama", **others: Any) -> Any:
+    torch.manual_seed(5)
+    config = getattr(transformers, f"{kind}Config")(**(SHAPE | others))
+    model = getattr(transformers, f"{kind}ForCausalLM")(config).eval()
+    with torch.no_grad():  # as it comes, a small model says next to nothing
+        for weight in model.parameters():
+            weight.mul_(3)
+    return model.to(DEVICE)
+
+
+def prompts(rows: int = 3, seed: int = 0) -> list[Prompt]:
+    drawn, made = np.random.default_rng(seed), []
+    for row in range(rows):
+        padding = 8 * row
+        tokens = [int(token) for token in drawn.integers(1, WORDS, LENGTH - padding)]
+        made.append(Prompt((0,) * padding + tuple(tokens), padding))
+    return made
+
+
+def logits(decoding: ScoredDecoding) -> Logits:
+    """Return the logits after the prompts, after each of some tokens, and after a token in place of some."""
+    found = [decoding.logits()]
+    for token in SAID:
+        decoding.append(token)
+        found.append(decoding.logits())
+    decoding.truncate(1)
+    decoding.append(9)
+    return np.stack([*found, decoding.logits()])
+
+
+def read(decoder: LlamaDecoder, rows: Sequence[Prompt], shared: Sequence[int] = SHARED) -> Logits:
+    return logits(FusedDecoding(decoder, shared, rows, len(SAID)))
+
+
+def test_one_head_of_keys_may_serve_all_heads_of_queries() -> None:
+    """More queries a row than a block of queries that read the shared part together."""
+    model = make(num_attention_heads=24, num_key_value_heads=1)
+    expected = logits(LockstepDecoding(model, SHARED, prompts(), len(SAID)))
+    assert np.abs(read(LlamaDecoder(model), prompts()) - expected).max() < 1e-4 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize(("kind", "shared"), [("Llama", SHARED), ("Llama", ()), ("Mistral", (3,)), ("Qwen2", SHARED)])
+def test_logits_are_those_of_the_library(kind: str, shared: tuple[int, ...]) -> None:
+    others: dict[str, Any] = {"sliding_window": None} if kind == "Mistral" else {}
+    model = make(kind, num_hidden_layers=2, **others)
+    expected = logits(LockstepDecoding(model, shared, prompts(), len(SAID)))
+    found = read(LlamaDecoder(model), prompts(), shared)
+    assert np.abs(found - expected).max() < 1e-4 * np.abs(expected).max()
+    assert loading.is_plain_llama(model)
+
+
+def test_each_row_continues_by_its_own_token() -> None:
+    model = make()
+    both: list[Any] = [
+        LockstepDecoding(model, SHARED, prompts(), 2),
+        FusedDecoding(LlamaDecoder(model), SHARED, prompts(), 2),
+    ]
+    for decoding in both:
+        decoding.append_each([7, 2, 9])
+    assert np.allclose(both[0].logits(), both[1].logits(), atol=1e-4)
+    assert both[0].best().tolist() == both[1].best().tolist() == both[1].logits().argmax(axis=1).tolist()
+
+
+def test_joining_weights_leaves_the_library_as_it_was() -> None:
+    model = make()
+    before = logits(LockstepDecoding(model, SHARED, prompts(), len(SAID)))
+    LlamaDecoder(model)
+    assert logits(LockstepDecoding(model, SHARED, prompts(), len(SAID))).tobytes() == before.tobytes()
+
+
+def test_another_row_and_the_order_change_no_bit() -> None:
+    decoder, rows = LlamaDecoder(make()), prompts()
+    expected = read(decoder, rows)
+    for place in (0, 1):
+        exchanged = [*rows[:place], Prompt((0,) * 17 + (7,), 17), *rows[place + 1 :]]
+        found = read(decoder, exchanged)
+        assert np.delete(found, place, axis=1).tobytes() == np.delete(expected, place, axis=1).tobytes()
+    assert read(decoder, rows[::-1])[:, ::-1].tobytes() == expected.tobytes()
+    # After a removal, the rows behind move up.
+    moved = [*rows[1:], Prompt((0,) * 17 + (7,), 17)]
+    assert read(decoder, moved)[:, :-1].tobytes() == expected[:, 1:].tobytes()
+
+
+def test_a_question_leaves_nothing_to_the_next_one() -> None:
+    """The memory is used again; what an earlier, longer question left in it must not be seen."""
+    fresh = read(LlamaDecoder(make()), prompts())
+    decoder = LlamaDecoder(make())
+    read(decoder, [Prompt(tuple(range(1, 25)), 0)] * 3, SHARED * 2)
+    kept = decoder._idle[0]
+    with torch.inference_mode():  # worse than any question
+        kept.memory.keys.fill_(float("nan"))
+        kept.memory.values.fill_(float("nan"))
+    assert read(decoder, prompts()).tobytes() == fresh.tobytes()
+    assert decoder._idle == [kept]
+
+
+def test_batches_at_a_time_have_memories_of_their_own() -> None:
+    decoder = LlamaDecoder(make())
+    first = FusedDecoding(decoder, SHARED, prompts(), len(SAID))
+    other = read(decoder, prompts(seed=1))
+    assert logits(first).tobytes() == read(LlamaDecoder(make()), prompts()).tobytes()
+    assert other.tobytes() == read(decoder, prompts(seed=1)).tobytes()
+
+
+def test_memory_is_kept_only_for_batches_that_fit() -> None:
+    shape = Shape(rows=4, shared=19, length=21, steps=3)
+    memory = BatchMemory(shape, 1, 2, 4, torch.zeros(1))
+    assert memory.fits(shape)
+    assert memory.fits(Shape(4, 300, 21, 2))  # there is room for 512 tokens
+    assert not memory.fits(Shape(4, 600, 21, 3))
+    assert not memory.fits(Shape(5, 19, 21, 3))
+    assert not memory.fits(Shape(4, 19, 21, 4))
+
+
+def test_memory_of_another_shape_is_freed_at_once() -> None:
+    decoder = LlamaDecoder(make())
+    FusedDecoding(decoder, SHARED, prompts(2), 1)
+    old = weakref.ref(decoder._idle[0].memory)
+    FusedDecoding(decoder, SHARED, prompts(3), 1)
+    assert old() is None  # without a collection of garbage
+    assert [lane.memory.rows for lane in decoder._idle] == [3]
+
+
+def test_a_batch_ends_with_its_room() -> None:
+    decoding = FusedDecoding(LlamaDecoder(make()), (3,), prompts(2), 1)
+    decoding.append(1)
+    with pytest.raises(UsageError, match="begun for 1 tokens"):
+        decoding.append(1)
+
+
+def test_longer_sequences_have_no_room() -> None:
+    decoder = LlamaDecoder(make())
+    assert decoder.has_room(4, 19, 460, 32)
+    assert not decoder.has_room(4, 19, 462, 32)  # 513 positions of 512
+    assert not decoder.has_room(200, 19, 460, 32)  # too many tokens for one pass
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"hidden_act": "gelu"},
+        {"mlp_bias": True},
+        {"attention_bias": True},  # has a bias of the output, too
+        {"rope_parameters": {"rope_type": "dynamic", "factor": 2.0, "rope_theta": 10000.0}},
+    ],
+)
+def test_a_model_with_other_layers_is_left_to_the_library(change: dict[str, Any]) -> None:
+    assert not loading.is_plain_llama(make(**change))
+
+
+def test_a_sliding_window_is_left_to_the_library() -> None:
+    assert not loading.is_plain_llama(make("Mistral", sliding_window=8))
+
+
+def test_a_model_of_another_kind_is_left_to_the_library() -> None:
+    model = transformers.GPT2LMHeadModel(transformers.GPT2Config(vocab_size=WORDS, n_embd=24, n_layer=1, n_head=6))
+    assert not loading.is_plain_llama(model)
+    assert loading.open_decoder(model) is None
+
+
+@pytest.fixture
+def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"_ROWS": 3, "_LENGTH": 18, "_SHARED": 17, "_STEPS": 1}.items():
+        monkeypatch.setattr(loading, name, value)
+
+
+def test_public_rows_pass_the_checks(few_rows: None) -> None:
+    model = make()
+    decoder = LlamaDecoder(model)
+    assert loading.agrees(model, decoder)
+    assert loading.has_independent_rows(decoder)
+
+
+def ignore_padding(decoder: LlamaDecoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    def set_batch(self: BatchMemory, shape: Shape, padding: torch.Tensor) -> None:
+        self.numbers.copy_(torch.tensor([shape.shared, shape.length, 0]))
+
+    monkeypatch.setattr(BatchMemory, "set_batch", set_batch)
+
+
+def forget_to_rotate(decoder: LlamaDecoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decoder, "_sines", torch.zeros_like(decoder._sines))
+    monkeypatch.setattr(decoder, "_cosines", torch.ones_like(decoder._cosines))
+
+
+Break = Callable[[LlamaDecoder, pytest.MonkeyPatch], None]
+
+
+@pytest.mark.parametrize("broken", [ignore_padding, forget_to_rotate])
+def test_a_forward_pass_of_another_formula_is_not_used(
+    few_rows: None, broken: Break, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = make()
+    decoder = LlamaDecoder(model)
+    broken(decoder, monkeypatch)
+    assert not loading.agrees(model, decoder)
+
+
+def test_a_forward_pass_whose_rows_depend_on_each_other_is_not_used(
+    few_rows: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decoder = LlamaDecoder(make())
+    gate = decoder_module._gate
+
+    def leaking(joint: torch.Tensor) -> torch.Tensor:
+        gated = gate(joint)
+        return gated + 1e-6 * gated.mean(dim=0)
+
+    monkeypatch.setattr(decoder_module, "_gate", leaking)
+    assert not loading.has_independent_rows(decoder)
+
+
+@pytest.mark.skipif(DEVICE == "cpu", reason="no GPU is here")
+def test_a_recorded_step_changes_no_bit() -> None:
+    decoder = LlamaDecoder(make())
+    read(decoder, prompts())  # computed, recorded and replayed
+    replayed = read(decoder, prompts(seed=1))
+    assert replayed.tobytes() == read(LlamaDecoder(make()), prompts(seed=1)).tobytes()
+
+
+def test_no_garbage_is_collected_while_a_step_is_recorded() -> None:
+    assert gc.isenabled()
+    with without_collection():
+        assert not gc.isenabled()
+    assert gc.isenabled()
