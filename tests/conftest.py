@@ -50,6 +50,7 @@ THOROUGH = (
         "generation/test_model.py",
         "generation/ray_backend/",
         "retrieval/test_ray_embedder.py",
+        "vault/test_cluster_embedder.py",
     ),
     *(f"ledger/test_{name}.py" for name in "postgres postgres_faults sqlite unit_faults".split()),
     *("planning/test_plan.py::test_plot", "privacy/test_hindsight.py", "privacy/test_keywords.py"),

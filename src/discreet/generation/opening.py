@@ -69,6 +69,12 @@ def find_socket(name: str) -> str:
     return "" if place.startswith(_RAY) or is_plugin_model(name) else place
 
 
+def find_cluster(name: str) -> str:
+    """Return the address of the Ray cluster that the environment names for the model of this name; "" if none does."""
+    place = os.environ.get(WORKER, "")
+    return place.removeprefix(_RAY) if place.startswith(_RAY) and not is_plugin_model(name) else ""
+
+
 def is_plugin_model(name: str) -> bool:
     """Return whether an engine or a plug-in opens the model with this name; the packaged model cannot be replaced."""
     return name != loading.PACKAGED and (is_engine_name(name) or _plugin(name) in find_names(MODELS))

@@ -44,6 +44,7 @@ from discreet.retrieval.unit_records import UnitRecords
 from discreet.synthesis.readings import FOLDER as READINGS
 from discreet.synthesis.readings import Readings
 from discreet.synthesis.runner import SynthesisRunner
+from discreet.vault.cluster_embedder import open_on_cluster
 from discreet.vault.derived_data import CLAIMS, SIMULATED, SYNTHESIS, DerivedData
 from discreet.vault.worker_embedder import WorkerEmbedder, open_at_worker
 
@@ -117,11 +118,14 @@ class VaultComponents:
         return deferred_embedder(self.settings.embedder, stored_dimension(self.settings, self.path / "store"), load)
 
     def _load_embedder(self, name: str) -> Embedder:
-        """Return the embedder: that of the worker which computes the vault's model, or this process's own."""
-        alone = self._ray or self._given_model is not None
-        socket = "" if alone else find_socket(self.settings.model)
-        model = "" if is_plugin_model(self.settings.model) else self.settings.model
-        return open_at_worker(socket, name, model) or open_embedder(name)
+        """Return the embedder of the worker or cluster that computes the vault's model, or this process's own."""
+        if self._given_model is not None:
+            return open_embedder(name)
+        model = self.settings.model
+        if found := open_on_cluster(self._ray, model, name):
+            return found
+        socket = "" if self._ray else find_socket(model)
+        return open_at_worker(socket, name, "" if is_plugin_model(model) else model) or open_embedder(name)
 
     @property
     def language(self) -> str:

@@ -1,4 +1,6 @@
-"""The embedder of an asker whose model is in a worker on a socket: the worker embeds, and this process loads no torch.
+"""The embedder of an asker whose model is in a worker: the worker embeds, and this process loads no torch.
+
+The worker is at a socket, or on a Ray cluster (cluster_embedder.py).
 
 The worker is the one that computes the model (`discreet serve-model`), so it sees no more than the model does: it gets
 questions, public texts, and the names of what documents state. Documents are embedded by the process that adds them.
@@ -9,7 +11,7 @@ embedder and the versions of what computes are.
 import sys
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -31,6 +33,16 @@ _KEPT = 64
 """The vectors of single texts that an asker keeps."""
 
 
+class Link(Protocol):
+    """The way to a worker that embeds. Its text is the worker's address."""
+
+    def request(self, call: str, given: dict[str, Any]) -> Reply:
+        """Return the reply to a call. Raise `ServerGone` if no worker answers."""
+
+    def mend(self, name: str) -> str:
+        """Return what a person does about a worker that is gone."""
+
+
 class NotServed(EngineFailed):
     """A worker without this embedder, or with one that computes otherwise. The message says what it does instead."""
 
@@ -42,7 +54,7 @@ class WorkerEmbedder:
         name, dimension: those of the embedder.
     """
 
-    def __init__(self, link: SocketLink, name: str, model: str = "") -> None:
+    def __init__(self, link: Link, name: str, model: str = "") -> None:
         """Have the worker load the embedder.
 
         Args:
@@ -101,11 +113,15 @@ class WorkerEmbedder:
         try:
             reply = self._link.request(EMBED, {"embedder": self.name, "texts": list(texts)})
         except ServerGone:
-            command = start_command(self._link.path, self.name, self._model)
-            raise ServerGone(f"The model worker at {self._link} {GONE}. Start it, and ask again: {command}") from None
+            raise ServerGone(f"The model worker at {self._link} {GONE}. {self._mend()}") from None
         if failure := find_failure(reply, self.name):
             raise NotServed(f"The model worker at {self._link} {failure}.")
         return reply.content
+
+    def _mend(self) -> str:
+        if isinstance(self._link, SocketLink):  # its command names the embedder, too
+            return f"Start it, and ask again: {start_command(self._link.path, self.name, self._model)}"
+        return self._link.mend(self.name)
 
 
 def open_at_worker(socket: str, name: str, model: str = "") -> Embedder | None:

@@ -74,11 +74,15 @@ class LlamaDecoder:
         return shared + rows * length <= _MOST and shared + length + steps <= self.positions
 
     def take_lane(self, shape: Shape) -> Lane:
-        """Return memory with room for a batch, and its step: those of an earlier batch if it fits."""
-        for place, lane in enumerate(self._idle):
-            if lane.memory.fits(shape):
-                return self._idle.pop(place)
-        self._idle.clear()  # memory of another shape is not worth keeping
+        """Return memory with room for a batch, and its step: those of the last batch if it fits.
+
+        Memory of another shape is dropped.
+        """
+        kept = self._idle
+        self._idle = []
+        if kept and kept[0].memory.fits(shape):
+            return kept[0]
+        kept.clear()
         memory = BatchMemory(shape, len(self._layers), self._groups, self._size, self._head)
 
         def step(ids: torch.Tensor) -> Result:
@@ -88,8 +92,8 @@ class LlamaDecoder:
         return Lane(memory, RecordedStep(step, example) if example.is_cuda else step)
 
     def give_back(self, lane: Lane) -> None:
-        """Keep a lane for the next batch."""
-        self._idle.append(lane)
+        """Keep a lane for the next batch, and no other one."""
+        self._idle = [lane]
 
     def read(self, memory: BatchMemory, shape: Shape, ids: torch.Tensor) -> Result:
         """Read the shared part and the prompts.
