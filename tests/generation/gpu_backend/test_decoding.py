@@ -186,10 +186,24 @@ def test_longer_sequences_have_no_room() -> None:
         {"mlp_bias": True},
         {"attention_bias": True},  # has a bias of the output, too
         {"rope_parameters": {"rope_type": "dynamic", "factor": 2.0, "rope_theta": 10000.0}},
+        {"rope_parameters": {"rope_type": "default", "partial_rotary_factor": 0.5, "rope_theta": 10000.0}},
     ],
 )
 def test_a_model_with_other_layers_is_left_to_the_library(change: dict[str, Any]) -> None:
     assert not loading.is_plain_llama(make(**change))
+
+
+class OtherLinear(torch.nn.Linear):
+    """A product of another kind, as those of quantized weights."""
+
+
+def test_other_products_are_left_to_the_library() -> None:
+    other, wide = make(), make()
+    other.model.layers[0].mlp.up_proj = OtherLinear(24, 40, bias=False)
+    wide.model.layers[0].mlp.up_proj.double()
+    assert loading.is_plain_llama(make())
+    assert not loading.is_plain_llama(other)
+    assert not loading.is_plain_llama(wide)
 
 
 def test_a_sliding_window_is_left_to_the_library() -> None:

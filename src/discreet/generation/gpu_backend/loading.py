@@ -41,18 +41,29 @@ def open_decoder(model: Any) -> "LlamaDecoder | None":
 
 
 def is_plain_llama(model: Any) -> bool:
-    """Return whether all layers of a model are those that decoder.py computes."""
+    """Return whether all layers of a model are those that decoder.py computes, with weights as they are."""
     config: Any = model.config
     rotation = getattr(config, "rope_parameters", None) or {}
-    layers = getattr(getattr(model, "model", None), "layers", ())
     return bool(
         config.model_type in KINDS
         and getattr(config, "hidden_act", None) == "silu"
         and rotation.get("rope_type", "default") in _ROTATIONS
+        and rotation.get("partial_rotary_factor", 1.0) == 1.0
         and not _window(config)
-        and layers
-        and all(part.self_attn.o_proj.bias is None and part.mlp.down_proj.bias is None for part in layers)
-        and all(part.mlp.gate_proj.bias is None and part.mlp.up_proj.bias is None for part in layers)
+        and all(_is_plain_layer(part, model.dtype) for part in model.model.layers)
+    )
+
+
+def _is_plain_layer(part: Any, dtype: Any) -> bool:
+    """Return whether the products of a layer are plain, not quantized, and have biases at most for queries and keys."""
+    import torch
+
+    asking = (part.self_attn.q_proj, part.self_attn.k_proj, part.self_attn.v_proj)
+    others = (part.self_attn.o_proj, part.mlp.gate_proj, part.mlp.up_proj, part.mlp.down_proj)
+    return (
+        all(type(product) is torch.nn.Linear and product.weight.dtype == dtype for product in (*asking, *others))
+        and all(product.bias is None for product in others)
+        and len({product.bias is None for product in asking}) == 1
     )
 
 
