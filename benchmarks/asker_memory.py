@@ -5,8 +5,9 @@
 A worker on a socket holds a toy model, which takes no time, so that the asker is what is measured. Each asker is a
 process of its own, `discreet ask` with one question to a vault of notes of the demo. First the worker embeds questions:
 the first asker waits until the worker has loaded the embedder, and later ones do not. Then the worker serves another
-embedder, so that each asker loads its own, as all askers did before workers embedded. Last comes the embedder that
-needs no torch. Prints medians, and the largest memory.
+embedder, so that each asker loads its own, as all askers did before workers embedded. Then comes the embedder that
+needs no torch. Last, a Ray cluster holds the packaged model and the embedder; there the answer takes the model's time,
+too. Prints medians, and the largest memory.
 """
 
 import argparse
@@ -21,9 +22,11 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.writing import TableWriter, add_csv_option
+from tests.ray_cluster import cluster
 from tests.server.model_worker.processes import worker
 
 from discreet.demo.corpus import documents
+from discreet.generation.loading import PACKAGED
 from discreet.vault import Vault
 
 DEFAULT, SMALL = "minilm+words", "hashing"
@@ -52,10 +55,11 @@ class Needed:
     torch: bool
 
 
-def ask(vault: Vault, number: int) -> Needed:
+def ask(vault: Vault, number: int, *others: str) -> Needed:
     """Return what a process needed that asks one question."""
     question = f"What helps against numb thumbs in winter {number}?"
     command = [sys.executable, "-c", _ASK, "ask", str(vault.path), question, "--epsilon", "8", "--param", "voters=20"]
+    command += others
     begun = time.monotonic()
     done = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True)
     mebibytes, processor, torch = json.loads(done.stdout.splitlines()[-1])
@@ -70,17 +74,18 @@ def write(table: TableWriter, embedder: str, place: str, found: Sequence[Needed]
     table.write([embedder, place, f"{peak:.0f}", f"{processor:.1f}", f"{seconds:.1f}", torch])
 
 
-def filled(folder: Path, embedder: str, number: int) -> Vault:
-    """Return a vault whose model is in a worker."""
-    model = f"worker:{folder / 'model'}"
-    vault = Vault.create(folder / embedder, epsilon=1e6, delta=1e-6, embedder=embedder, model=model, payment="corpus")
+def filled(folder: Path, embedder: str, number: int, model: str) -> Vault:
+    """Return a vault with this embedder and this model."""
+    path = folder / f"{embedder} {model.partition(':')[0]}"
+    vault = Vault.create(path, epsilon=1e6, delta=1e-6, embedder=embedder, model=model, payment="corpus")
     vault.add_documents(documents(number))
     return vault
 
 
 def measure(folder: Path, given: argparse.Namespace) -> None:
     """Print the table."""
-    vault, small = (filled(folder, name, given.documents) for name in (DEFAULT, SMALL))
+    model = f"worker:{folder / 'model'}"
+    vault, small = (filled(folder, name, given.documents, model) for name in (DEFAULT, SMALL))
     table, socket, runs = TableWriter(COLUMNS, given.csv), folder / "model", range(given.runs)
     with worker(socket):
         write(table, DEFAULT, "the worker, which loads it", [ask(vault, 0)])
@@ -88,6 +93,11 @@ def measure(folder: Path, given: argparse.Namespace) -> None:
     with worker(socket, 0, "nothing known", SMALL):
         write(table, DEFAULT, "the asker", [ask(vault, 101 + number) for number in runs])
         write(table, SMALL, "the asker", [ask(small, 1 + number) for number in runs])
+    vault = filled(folder, DEFAULT, given.documents, PACKAGED)
+    with cluster() as found:
+        others = ("--ray", found.address)
+        write(table, DEFAULT, "a Ray cluster, which loads it and the model", [ask(vault, 0, *others)])
+        write(table, DEFAULT, "a Ray cluster", [ask(vault, 1 + number, *others) for number in runs])
 
 
 def main() -> None:
