@@ -34,6 +34,7 @@ from benchmarks.writing import TableWriter, add_csv_option
 from discreet.errors import DiscreetError
 from discreet.generation.gpu_backend.loading import open_decoder
 from discreet.generation.model import Prompt
+from discreet.generation.torch_backend.row_check import Shape as BatchShape
 from discreet.numerics.row_determinism import choose_kernels_by_shape, enforce_row_determinism
 
 AIM = 1.5
@@ -161,6 +162,8 @@ def work_of(model: Any, question: Question) -> tuple[int, int]:
     head = config.hidden_size // config.num_attention_heads
     held = question.shared + question.rows * (question.own + question.steps)
     read = sum(weight.numel() for weight in model.parameters())
+    if not config.tie_word_embeddings:
+        read -= model.get_input_embeddings().weight.numel()  # a step reads some rows of it
     return 2 * layers * fed, read + 2 * config.num_hidden_layers * config.num_key_value_heads * head * held
 
 
@@ -196,7 +199,7 @@ def begin(loop: Loop, question: Question, prompts: Sequence[Prompt]) -> Any:
 
 
 def has_equal_bits(loop: Loop, question: Question) -> bool:
-    """Return whether rows keep their bits when row 0 is exchanged, and when the order is turned."""
+    """Return whether rows keep their bits when row 0 is exchanged, the order is turned, or all move by one place."""
     vocabulary = int(loop.model.config.vocab_size)
     prompts, others = question.prompts(0, vocabulary), question.prompts(1, vocabulary)
 
@@ -209,7 +212,9 @@ def has_equal_bits(loop: Loop, question: Question) -> bool:
         return [b"".join(step[row].tobytes() for step in found) for row in range(len(rows))]
 
     expected = read(prompts)
-    return read([others[0], *prompts[1:]])[1:] == expected[1:] and read(prompts[::-1])[::-1] == expected
+    moved = read([*prompts[1:], prompts[0]])  # as a removal moves the rows behind it
+    turned, exchanged = read(prompts[::-1]), read([others[0], *prompts[1:]])
+    return exchanged[1:] == expected[1:] and turned[::-1] == expected and [moved[-1], *moved[:-1]] == expected
 
 
 def check_rows(name: str, model: Any) -> bool:
@@ -232,7 +237,8 @@ def measure(
     passed = check_rows(name, model)
     if not (passed or anyway):
         return (name, "", shown, *[""] * 8, REFUSED, "")
-    loop = Loop(model, None if library else open_decoder(model))
+    usual = BatchShape(question.rows, question.shared, question.own, question.steps)
+    loop = Loop(model, None if library else open_decoder(model, usual))
     prefill, step, whole, first = times(loop, question, device)
     least_prefill, least_step = floors(model, question, device)
     least = least_prefill + question.steps * least_step
@@ -309,6 +315,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         row = measure(name, model, given.device, question, anyway=given.anyway, library=given.library)
         sound = sound and row[-2:] == (PASSED, "yes")
         table.write(row)
+        del model
         if given.device == "cuda":
             torch.cuda.empty_cache()
     return 0 if sound else 1

@@ -7,9 +7,9 @@ more than the source (PYTHONPATH=src:.). The weights are random, in the shape of
 so that the answers of rows differ. Any tokenizer will do, for rows are token ids; default: that of the packaged model.
 
 "load" contains the check of public rows with which the adapter refuses a model ("check"). The question has the rows,
-tokens and steps of `benchmarks.gpu`; a quarter of the rows have padding. "again", "exchanged" and "turned" tell whether
-the answers of all other rows are equal when the question is asked again, when row 0 is another one, and when the order
-is turned. Ends with 1 if one is not.
+tokens and steps of `benchmarks.gpu`; a quarter of the rows have padding. "again", "exchanged", "turned" and "moved"
+tell whether the answers of all other rows are equal when the question is asked again, when row 0 is another one, when
+the order is turned, and when all rows move by one place. Ends with 1 if one is not.
 """
 
 import argparse
@@ -32,7 +32,7 @@ from discreet.generation.vllm_model import VLLMModel, open_vllm
 
 COLUMNS = (
     *("shape", "device", "vLLM", "load, s", "check, s", "question, ms"),
-    *("different answers", "again", "exchanged", "turned"),
+    *("different answers", "again", "exchanged", "turned", "moved"),
 )
 _SPREAD = 0.06
 """The standard deviation of a weight. With the usual 0.02, rows hardly differ."""
@@ -71,7 +71,7 @@ def open_timed(folder: Path) -> tuple[VLLMModel, float, float]:
 def compare_rows(model: Any, question: Question) -> tuple[float, int, list[bool]]:
     """Return the milliseconds of a question, the number of different answers, and whether the other rows are equal.
 
-    They are compared with the question asked again, with another row 0, and in the other order.
+    They are compared with the question asked again, with another row 0, in the other order, and moved by one place.
     """
     words = min(_WORDS, model.vocabulary_size)
     shared = [7 + place % 100 for place in range(question.shared)]
@@ -85,8 +85,9 @@ def compare_rows(model: Any, question: Question) -> tuple[float, int, list[bool]
     begun = time.perf_counter()
     again = ask(rows)
     taken = 1000 * (time.perf_counter() - begun)
-    exchanged, turned = ask([others[0], *rows[1:]]), ask(rows[::-1])
+    exchanged, turned, moved = ask([others[0], *rows[1:]]), ask(rows[::-1]), ask([*rows[1:], rows[0]])
     equal = [again == expected, exchanged[1:] == expected[1:], turned[::-1] == expected]
+    equal.append([moved[-1], *moved[:-1]] == expected)
     return taken, len({one.tokens for one in expected}), equal
 
 

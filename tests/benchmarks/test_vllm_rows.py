@@ -24,7 +24,7 @@ class LeakingModel(VLLMModel):
         return [dataclasses.replace(one, text=f"{one.text} {prompts[0].tokens}") for one in found]
 
 
-@pytest.mark.parametrize(("kind", "equal"), [(VLLMModel, [True, True, True]), (LeakingModel, [True, False, False])])
+@pytest.mark.parametrize(("kind", "equal"), [(VLLMModel, [True] * 4), (LeakingModel, [True, False, False, False])])
 def test_rows_that_depend_on_others_are_told(
     kind: type[VLLMModel], equal: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:

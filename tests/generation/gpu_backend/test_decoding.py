@@ -15,15 +15,18 @@ import transformers
 
 pytest.importorskip("triton", reason="Triton has no package for this machine")
 
-from discreet.errors import UsageError
+from discreet.errors import DiscreetError, UsageError
 from discreet.generation.gpu_backend import decoder as decoder_module
 from discreet.generation.gpu_backend import loading
+from discreet.generation.gpu_backend import memory as memory_module
 from discreet.generation.gpu_backend.decoder import LlamaDecoder
 from discreet.generation.gpu_backend.decoding import FusedDecoding
-from discreet.generation.gpu_backend.memory import BatchMemory, Shape
+from discreet.generation.gpu_backend.memory import BatchMemory
 from discreet.generation.gpu_backend.recorded_step import without_collection
 from discreet.generation.model import Logits, Prompt, ScoredDecoding
 from discreet.generation.torch_backend.decoding import LockstepDecoding
+from discreet.generation.torch_backend.row_check import Shape
+from discreet.generation.torch_backend.transformers_model import TransformersModel
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 WORDS, LENGTH = 50, 18
@@ -37,7 +40,8 @@ SAID = (3, 4)
 
 @pytest.fixture(autouse=True)
 def several_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let short parts have several blocks."""
+    """Let short parts have several blocks, and short passes little to fill up."""
+    monkeypatch.setattr(memory_module, "_ROUND", 32)
     for name in ("_KEYS", "_QUERIES", "_TOGETHER"):
         monkeypatch.setattr(decoder_module, name, 16)
 
@@ -135,7 +139,7 @@ def test_a_question_leaves_nothing_to_the_next_one() -> None:
         kept.memory.keys.fill_(float("nan"))
         kept.memory.values.fill_(float("nan"))
     assert read(decoder, prompts()).tobytes() == fresh.tobytes()
-    assert decoder._idle == [kept]
+    assert list(decoder._idle) == [kept]
 
 
 def test_batches_at_a_time_have_memories_of_their_own() -> None:
@@ -150,8 +154,8 @@ def test_memory_is_kept_only_for_batches_that_fit() -> None:
     shape = Shape(rows=4, shared=19, length=21, steps=3)
     memory = BatchMemory(shape, 1, 2, 4, torch.zeros(1))
     assert memory.fits(shape)
-    assert memory.fits(Shape(4, 300, 21, 2))  # there is room for 512 tokens
-    assert not memory.fits(Shape(4, 600, 21, 3))
+    assert memory.fits(Shape(4, 40, 21, 2))  # there is room for 128 tokens
+    assert not memory.fits(Shape(4, 50, 21, 3))
     assert not memory.fits(Shape(5, 19, 21, 3))
     assert not memory.fits(Shape(4, 19, 21, 4))
 
@@ -174,9 +178,10 @@ def test_a_batch_ends_with_its_room() -> None:
 
 def test_longer_sequences_have_no_room() -> None:
     decoder = LlamaDecoder(make())
-    assert decoder.has_room(4, 19, 460, 32)
-    assert not decoder.has_room(4, 19, 462, 32)  # 513 positions of 512
-    assert not decoder.has_room(200, 19, 460, 32)  # too many tokens for one pass
+    assert decoder.has_room(Shape(4, 19, 460, 32))
+    assert not decoder.has_room(Shape(4, 19, 462, 32))  # 513 positions of 512
+    assert not decoder.has_room(Shape(4, 19, 492, 1))  # the check takes two steps
+    assert not decoder.has_room(Shape(200, 19, 460, 32))  # too many tokens for one pass
 
 
 @pytest.mark.parametrize(
@@ -216,17 +221,19 @@ def test_a_model_of_another_kind_is_left_to_the_library() -> None:
     assert loading.open_decoder(model) is None
 
 
+USUAL = Shape(rows=3, shared=17, length=18, steps=2)
+
+
 @pytest.fixture
-def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"_ROWS": 3, "_LENGTH": 18, "_SHARED": 17, "_STEPS": 1}.items():
-        monkeypatch.setattr(loading, name, value)
+def on_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loading, "can_run", lambda _: True)
 
 
-def test_public_rows_pass_the_checks(few_rows: None) -> None:
-    model = make()
-    decoder = LlamaDecoder(model)
-    assert loading.agrees(model, decoder)
-    assert loading.has_independent_rows(decoder)
+def test_public_rows_pass_the_checks(on_gpu: None, capsys: pytest.CaptureFixture[str]) -> None:
+    decoder = loading.open_decoder(make(), USUAL)
+    assert decoder is not None
+    assert decoder.is_checked(USUAL)
+    assert capsys.readouterr().err == ""
 
 
 def ignore_padding(decoder: LlamaDecoder, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,27 +252,114 @@ Break = Callable[[LlamaDecoder, pytest.MonkeyPatch], None]
 
 
 @pytest.mark.parametrize("broken", [ignore_padding, forget_to_rotate])
-def test_a_forward_pass_of_another_formula_is_not_used(
-    few_rows: None, broken: Break, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_forward_pass_of_another_formula_is_noticed(broken: Break, monkeypatch: pytest.MonkeyPatch) -> None:
     model = make()
     decoder = LlamaDecoder(model)
     broken(decoder, monkeypatch)
-    assert not loading.agrees(model, decoder)
+    assert not loading.agrees(model, decoder, USUAL)
 
 
+def test_a_large_mean_of_the_logits_hides_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The logits of a real model have a mean that is large beside their differences."""
+
+    class Raised(FusedDecoding):
+        def logits(self) -> Logits:
+            return super().logits() + np.float32(1000)
+
+    class RaisedPlain(LockstepDecoding):
+        def logits(self) -> Logits:
+            return super().logits() + np.float32(1000)
+
+    monkeypatch.setattr("discreet.generation.gpu_backend.decoding.FusedDecoding", Raised)
+    monkeypatch.setattr("discreet.generation.torch_backend.decoding.LockstepDecoding", RaisedPlain)
+    model = make()
+    decoder = LlamaDecoder(model)
+    assert loading.agrees(model, decoder, USUAL)
+    forget_to_rotate(decoder, monkeypatch)
+    assert not loading.agrees(model, decoder, USUAL)
+
+
+def leak_the_mean(gated: torch.Tensor) -> torch.Tensor:
+    return gated + 1e-6 * gated.mean(dim=0)
+
+
+def leak_the_place(gated: torch.Tensor) -> torch.Tensor:
+    """Scale odd places: a turned order of an odd number of rows moves no row to a place of another parity."""
+    if len(gated) == USUAL.rows:  # in a step
+        gated[1::2] *= 1.001
+    return gated
+
+
+@pytest.mark.parametrize("leak", [leak_the_mean, leak_the_place])
 def test_a_forward_pass_whose_rows_depend_on_each_other_is_not_used(
-    few_rows: None, monkeypatch: pytest.MonkeyPatch
+    on_gpu: None,
+    leak: Callable[[torch.Tensor], torch.Tensor],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    decoder = LlamaDecoder(make())
     gate = decoder_module._gate
+    monkeypatch.setattr(decoder_module, "_gate", lambda joint: leak(gate(joint)))
+    assert loading.open_decoder(make(), USUAL) is None
+    assert "public rows depend on each other" in capsys.readouterr().err
 
-    def leaking(joint: torch.Tensor) -> torch.Tensor:
-        gated = gate(joint)
-        return gated + 1e-6 * gated.mean(dim=0)
 
-    monkeypatch.setattr(decoder_module, "_gate", leaking)
-    assert not loading.has_independent_rows(decoder)
+def test_a_failure_leaves_the_model_to_the_library(
+    on_gpu: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: Any) -> None:
+        raise RuntimeError("Failed to find C compiler.\nLong text.")
+
+    monkeypatch.setattr(decoder_module, "_gate", fail)
+    assert loading.open_decoder(make(), USUAL) is None
+    said = capsys.readouterr().err
+    assert "RuntimeError: Failed to find C compiler.)" in said
+    assert "Long text" not in said
+
+
+def test_each_shape_is_checked_once_before_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    checked: list[Shape] = []
+
+    def check(_: Any, __: int, shape: Shape) -> bool:
+        checked.append(shape)
+        return shape.rows != 4
+
+    monkeypatch.setattr(decoder_module, "has_independent_rows", check)
+    decoder = LlamaDecoder(make())
+    model = TransformersModel("m", make(), Tokenizer(), decoder=decoder)
+    for rows in (3, 3, 2, 4):
+        started = model.start(SHARED, prompts(1) * rows, 2)
+        assert isinstance(started, FusedDecoding) == (rows != 4)
+    assert [shape.rows for shape in checked] == [3, 2, 4]
+    assert isinstance(model.start((3,) * 500, prompts(2), 2), LockstepDecoding)  # too long
+
+
+class Tokenizer:
+    """As little as a model needs that gets token ids."""
+
+    chat_template, eos_token_id, pad_token_id = "", 0, 0
+
+
+def test_library_is_checked_at_each_shape_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = TransformersModel("m", make(), Tokenizer())
+    model._check_shape(USUAL)
+    monkeypatch.setattr("discreet.generation.torch_backend.transformers_model.has_independent_rows", lambda *_: False)
+    model._check_shape(USUAL)  # checked before
+    with pytest.raises(DiscreetError, match="public rows depend on each other in a batch of 2 rows of 18 tokens"):
+        model._check_shape(Shape(2, 17, 18, 2))
+
+
+def test_no_weight_is_held_twice() -> None:
+    model = make()
+    layer = LlamaDecoder(model)._layers[0]
+    attention, feed = model.model.layers[0].self_attn, model.model.layers[0].mlp
+    assert attention.q_proj.weight.data_ptr() == layer.joint.data_ptr()
+    assert feed.gate_proj.weight.data_ptr() == layer.opening.data_ptr()
+
+
+def test_each_row_needs_a_token() -> None:
+    decoding = FusedDecoding(LlamaDecoder(make()), (3,), prompts(2), 1)
+    with pytest.raises(UsageError, match="1 tokens for 2 rows"):
+        decoding.append_each([1])
 
 
 @pytest.mark.skipif(DEVICE == "cpu", reason="no GPU is here")

@@ -7,7 +7,8 @@ A layer has four products and five other kernels (kernels.py), six in a step; th
 pass is used only if it agrees with the library on public rows (loading.py).
 """
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +17,12 @@ import triton
 from torch.nn.functional import embedding, linear
 
 from discreet.generation.gpu_backend import kernels
-from discreet.generation.gpu_backend.memory import BatchMemory, Lane, Shape
+from discreet.generation.gpu_backend.memory import BatchMemory, Lane, round_tokens
 from discreet.generation.gpu_backend.recorded_step import RecordedStep, Result
+from discreet.generation.model import Prompt
 from discreet.generation.torch_backend.decoding import first_maxima
+from discreet.generation.torch_backend.row_check import STEPS, Shape, has_independent_rows
+from discreet.system.progress import stage
 
 _MOST = 65_536
 """The most tokens of one pass."""
@@ -63,26 +67,48 @@ class LlamaDecoder:
         self._norm, self._embedding = inside.norm.weight, inside.embed_tokens.weight
         self._head = model.get_output_embeddings().weight
         self.device, self.vocabulary = self._head.device, len(self._head)
-        self.positions = int(config.max_position_embeddings)
+        self.positions = min(int(config.max_position_embeddings), _MOST)
         with torch.inference_mode():
             places = torch.arange(self.positions, device=self._head.device)[None]
             self._cosines, self._sines = (part[0].contiguous() for part in inside.rotary_emb(self._head, places))
-        self._idle: list[Lane] = []
+        self._checked: dict[tuple[int, int], bool] = {}
+        # One lane at most. Finalizers give lanes back, at any moment and in any thread: the two methods are atomic.
+        self._idle: deque[Lane] = deque(maxlen=1)
 
-    def has_room(self, rows: int, shared: int, length: int, steps: int) -> bool:
+    def has_room(self, shape: Shape) -> bool:
         """Return whether a batch is read in one pass, and its sequences are not too long."""
-        return shared + rows * length <= _MOST and shared + length + steps <= self.positions
+        return shape.tokens <= _MOST and shape.shared + shape.length + max(shape.steps, STEPS) <= self.positions
+
+    def is_checked(self, shape: Shape) -> bool:
+        """Return whether public rows are independent in a batch of this shape; check it if it is new.
+
+        What chooses a kernel is the number of rows, and that of tokens in a pass.
+        """
+        from discreet.generation.gpu_backend.decoding import FusedDecoding
+
+        kind = shape.rows, round_tokens(shape.tokens)
+        if kind not in self._checked:
+
+            def start(shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int) -> FusedDecoding:
+                return FusedDecoding(self, shared, prompts, max_tokens)
+
+            with stage("Checking that rows are independent in this shape"):
+                self._checked[kind] = has_independent_rows(start, self.vocabulary, shape)
+        return self._checked[kind]
 
     def take_lane(self, shape: Shape) -> Lane:
         """Return memory with room for a batch, and its step: those of the last batch if it fits.
 
         Memory of another shape is dropped.
         """
-        kept = self._idle
-        self._idle = []
-        if kept and kept[0].memory.fits(shape):
-            return kept[0]
-        kept.clear()
+        try:
+            kept = self._idle.pop()
+        except IndexError:
+            pass
+        else:
+            if kept.memory.fits(shape):
+                return kept
+            del kept
         memory = BatchMemory(shape, len(self._layers), self._groups, self._size, self._head)
 
         def step(ids: torch.Tensor) -> Result:
@@ -93,7 +119,7 @@ class LlamaDecoder:
 
     def give_back(self, lane: Lane) -> None:
         """Keep a lane for the next batch, and no other one."""
-        self._idle = [lane]
+        self._idle.append(lane)
 
     def read(self, memory: BatchMemory, shape: Shape, ids: torch.Tensor) -> Result:
         """Read the shared part and the prompts.
@@ -106,9 +132,10 @@ class LlamaDecoder:
         Returns:
             logits of the next token of each row, shape (rows, vocabulary), and the best tokens.
         """
-        device = ids.device
+        device, rest = ids.device, round_tokens(shape.tokens) - shape.tokens
         own = (torch.arange(shape.length, device=device)[None, :] - memory.padding[:, None]).clamp(min=0) + shape.shared
-        positions = torch.cat([torch.arange(shape.shared, device=device), own.flatten()])
+        positions = torch.cat([torch.arange(shape.shared, device=device), own.flatten(), own.new_zeros(rest)])
+        ids = torch.cat([ids, ids.new_zeros(rest)])  # their results are dropped, and no other token sees them
         last = shape.shared - 1 + shape.length * torch.arange(1, shape.rows + 1, device=device)
 
         def attend(query: torch.Tensor, layer: int) -> torch.Tensor:
@@ -179,6 +206,7 @@ class LlamaDecoder:
 
     def _attend_prompts(self, query: torch.Tensor, memory: BatchMemory, shape: Shape, layer: int) -> torch.Tensor:
         mixed = torch.empty_like(query)
+        mixed[shape.tokens :].zero_()
         blocks = triton.cdiv(shape.shared, _QUERIES) + shape.rows * triton.cdiv(shape.length, _QUERIES)
         kernels.attend_prompts[(blocks, self._heads)](
             *(query, memory.keys[layer], memory.values[layer], memory.padding, mixed),
@@ -230,7 +258,7 @@ def _layer(part: Any) -> Layer:
     return Layer(
         first_norm=part.input_layernorm.weight,
         joint=_join(*projections),
-        joint_bias=None if biases[0] is None else torch.cat(biases),
+        joint_bias=None if biases[0] is None else torch.cat(biases).detach(),
         output=attention.o_proj.weight,
         second_norm=part.post_attention_layernorm.weight,
         opening=_join(feed.gate_proj, feed.up_proj),

@@ -7,8 +7,8 @@ import torch
 
 from discreet.errors import UsageError
 from discreet.generation.gpu_backend.decoder import LlamaDecoder
-from discreet.generation.gpu_backend.memory import Shape
 from discreet.generation.model import Logits, Prompt, Tokens
+from discreet.generation.torch_backend.row_check import Shape
 
 
 class FusedDecoding:
@@ -44,6 +44,8 @@ class FusedDecoding:
         """Continue each row with its own token."""
         if self._appended == self._max_tokens:
             raise UsageError(f"This batch was begun for {self._max_tokens} tokens. Begin it with a larger max_tokens.")
+        if len(tokens) != self._memory.rows:
+            raise UsageError(f"There are {len(tokens)} tokens for {self._memory.rows} rows. Give each row one.")
         self._memory.set_appended(self._appended)
         self._logits, best = self._step(torch.tensor(list(tokens), device=self._logits.device))
         self._best = best.cpu().numpy()

@@ -14,24 +14,18 @@ from dataclasses import dataclass
 import torch
 
 from discreet.generation.gpu_backend.recorded_step import Result
+from discreet.generation.torch_backend.row_check import Shape
 
 _ROUND = 512
-"""Room for prompts comes in multiples of this many tokens, so that questions of other lengths fit."""
 
 
-@dataclass(frozen=True)
-class Shape:
-    """The public shape of a batch: its rows, the tokens of the shared part and of a prompt, and the most new tokens."""
+def round_tokens(tokens: int) -> int:
+    """Return the number of tokens that a pass computes for so many: the next multiple of 512.
 
-    rows: int
-    shared: int
-    length: int
-    steps: int
-
-    @property
-    def tokens(self) -> int:
-        """Return the number of tokens before the first new one."""
-        return self.shared + self.rows * self.length
+    The library of products chooses its kernel by this number. So few kernels are used, and questions of other lengths
+    have room in the same memory.
+    """
+    return -(-tokens // _ROUND) * _ROUND
 
 
 class BatchMemory:
@@ -45,7 +39,7 @@ class BatchMemory:
     """
 
     def __init__(self, shape: Shape, layers: int, groups: int, size: int, like: torch.Tensor) -> None:
-        self.prompts = -(-shape.tokens // _ROUND) * _ROUND
+        self.prompts = round_tokens(shape.tokens)
         self.rows, self.steps = shape.rows, max(1, shape.steps)
         slots = self.prompts + self.rows * self.steps
         self.keys, self.values = (like.new_zeros((layers, groups, slots, size)) for _ in range(2))

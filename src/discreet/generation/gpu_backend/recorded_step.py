@@ -7,12 +7,16 @@ launched at once. It runs the same kernels with the same shapes, so it changes n
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
+from threading import Lock
 from typing import Any
 
 import torch
 
 Result = tuple[torch.Tensor, torch.Tensor]
 """Logits and the best tokens."""
+_recording = Lock()
+"""One recording at a time, for it turns the collection of garbage off for the whole process."""
 
 
 class RecordedStep:
@@ -44,10 +48,9 @@ class RecordedStep:
         return self._result
 
     def _record(self) -> None:
-        stream: Any = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-        graph = torch.cuda.CUDAGraph()
+        stream, graph = recording_stream(), torch.cuda.CUDAGraph()
         stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(stream), without_collection():
+        with _recording, torch.cuda.stream(stream), without_collection():
             # Other threads of the process may use the GPU meanwhile.
             graph.capture_begin(capture_error_mode="thread_local")
             try:
@@ -56,6 +59,12 @@ class RecordedStep:
                 graph.capture_end()
         torch.cuda.current_stream().wait_stream(stream)
         self._graph = graph
+
+
+@cache
+def recording_stream() -> Any:
+    """Return the one stream of all recordings: cuBLAS keeps a workspace for each stream that it sees."""
+    return torch.cuda.Stream()  # type: ignore[no-untyped-call]
 
 
 @contextmanager

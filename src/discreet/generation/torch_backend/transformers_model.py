@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import UsageError
+from discreet.errors import DiscreetError, UsageError
 from discreet.generation.greedy_completion import GreedyCompletion
 from discreet.generation.model import Logits, Prompt, ScoredDecoding, States
 from discreet.generation.torch_backend.chat_tokenizer import ChatTokenizer
+from discreet.generation.torch_backend.row_check import Shape, has_independent_rows
 
 if TYPE_CHECKING:
     from discreet.generation.gpu_backend.decoder import LlamaDecoder
@@ -40,6 +41,7 @@ class TransformersModel(ChatTokenizer, GreedyCompletion):
         self.state_size = int(model.config.get_text_config().hidden_size)
         self.end_tokens = self.find_end_tokens(model.generation_config)
         self._output_checked = False
+        self._checked: set[tuple[int, int]] = set()
         self.pad_token = self.find_pad_token(self.end_tokens)
 
     @property
@@ -52,15 +54,36 @@ class TransformersModel(ChatTokenizer, GreedyCompletion):
         length = len(prompts[0].tokens)
         if any(len(prompt.tokens) != length for prompt in prompts):
             raise UsageError("Prompts of one batch must have one public length; lay them out with `prompts.layout`.")
-        if self._decoder is not None and self._decoder.has_room(len(prompts), len(shared), length, max_tokens):
+        shape = Shape(len(prompts), len(shared), length, max_tokens)
+        if self._decoder is not None and self._decoder.has_room(shape) and self._decoder.is_checked(shape):
             from discreet.generation.gpu_backend.decoding import FusedDecoding
 
             return FusedDecoding(self._decoder, shared, prompts, max_tokens)
-        from discreet.generation.torch_backend.decoding import (
-            LockstepDecoding,  # torch is imported where a model is used
-        )
+        if self._model.device.type != "cpu":
+            self._check_shape(shape)
+        return self._start_plain(shared, prompts, max_tokens)
+
+    def _start_plain(self, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int) -> ScoredDecoding:
+        from discreet.generation.torch_backend.decoding import LockstepDecoding  # imports torch: where a model is used
 
         return LockstepDecoding(self._model, shared, prompts, max_tokens)
+
+    def _check_shape(self, shape: Shape) -> None:
+        """Check public rows before the first batch of a shape, since a GPU chooses kernels by it.
+
+        Raises:
+            DiscreetError: if a row depends on others.
+        """
+        kind = shape.rows, shape.length
+        if kind in self._checked:
+            return
+        if not has_independent_rows(self._start_plain, self.vocabulary_size, shape):
+            raise DiscreetError(
+                f"On this GPU, public rows depend on each other in a batch of {shape.rows} rows of {shape.length} "
+                "tokens. A document could change what is said of others, so nothing is computed. "
+                "Hide the GPU, so that the CPU computes: CUDA_VISIBLE_DEVICES= (empty)."
+            )
+        self._checked.add(kind)
 
     def token_nll(self, shared: Sequence[int], prompts: Sequence[Prompt]) -> Logits:
         """Return minus the log-probability of each token; computed in blocks of a constant number of rows."""
