@@ -3,7 +3,7 @@
 All tokens of a question are read in one pass, the shared part and the prompts beside each other. Each layer computes
 its products for all of them, and attention lets a token see the shared part and what comes before it in its own row.
 
-A layer has four products and five other kernels (kernels.py), six in a step; the library's layer has some forty. The
+A layer has four products and five other kernels (kernels.py), six in a step; the library's layer has some fifty. The
 pass is used only if it agrees with the library on public rows (loading.py).
 """
 
