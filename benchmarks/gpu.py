@@ -3,8 +3,8 @@
     .venv/bin/python -m benchmarks.gpu [--shape 1B,3B,8B] [--rows 41] [--library] [--csv FILE]
     .venv/bin/python -m benchmarks.gpu --shape tiny --device cpu     # whether it runs; the times mean nothing
 
-The weights are random, in the shapes of Llama models of these sizes, so nothing is downloaded. Times do not depend on
-the values. A question has 41 rows of 187 tokens after 328 shared tokens, and 32 steps: the default of `consensus`.
+The weights are random, in the shapes of Llama models of these sizes, so nothing is downloaded. No instruction depends
+on the values. A question has 41 rows of 187 tokens after 328 shared tokens, and 32 steps: the default of `consensus`.
 
 For each shape the table has the time of the prefill, of a step and of a question (a prefill and its steps, measured as
 a whole), each over its floor on this device: of the prefill the products with weights at the measured rate of a large

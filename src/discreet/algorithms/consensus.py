@@ -25,6 +25,7 @@ from discreet.algorithms.common.ensemble import RoundBudget, VoterEnsemble
 from discreet.algorithms.common.grounded_votes import is_about, vote
 from discreet.algorithms.common.passage_config import PassageConfig
 from discreet.algorithms.common.read_votes import Answers, look_up_statements, stated_answers
+from discreet.algorithms.common.release_winner import release_winner
 from discreet.algorithms.dp_ksa import DPKSA
 from discreet.algorithms.dp_sparse_vote_rag import DPSparseVoteRAG
 from discreet.algorithms.text.candidates import candidates_of, named_candidate, without_choices
@@ -40,7 +41,6 @@ from discreet.privacy.change import Change
 from discreet.privacy.filter import Priced, PrivacyFilter
 from discreet.privacy.mechanisms.counted_answer import CountedAnswer
 from discreet.privacy.mechanisms.leader_selection import MOST_CANDIDATES
-from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
 from discreet.privacy.private import Private
 from discreet.retrieval.documents import Passage
 from discreet.retrieval.sealed_corpus import SealedCorpus
@@ -220,7 +220,7 @@ class Consensus(PassageConfig, VoterEnsemble):
         selection = self._stages(rounds.epsilon, rounds.delta, documents.change)[0]
         if isinstance(selection, Proposing):
             selection = selection.with_candidates(self._candidates(question))
-        winner, votes = self._release(selection, self._votes(question, shares, selection), privacy)
+        winner, votes = release_winner(selection, self._votes(question, shares, selection), privacy)
         if winner is not None:
             # The comparison is post-processing: `winner` is released, and `public` was written without documents.
             same = winner == self._vote(question, (public,), public)
@@ -297,19 +297,6 @@ class Consensus(PassageConfig, VoterEnsemble):
             return named_candidate(own, said, candidates, question) or None
 
         return shares.read(vote, otherwise=None)
-
-    def _release(
-        self, selection: Any, votes: Private[str | None], privacy: PrivacyFilter
-    ) -> tuple[str | None, CountedAnswer | None]:
-        """Release the winner, and its noisy count if the selection counts. The largest noisy count is the first one."""
-        released: Any
-        if isinstance(selection, ThresholdedCounts):
-            released = privacy.release(selection, votes.map(lambda vote: () if vote is None else (vote,)))
-        else:
-            released = privacy.release(selection, votes)
-        if not isinstance(released, tuple):
-            return released, None
-        return (str(released[0].answer), released[0]) if released else (None, None)
 
     def _vote(self, question: str, texts: Sequence[str], answer: str) -> str:
         """Return one voter's vote: a function of the question, its documents and its answer alone."""

@@ -17,10 +17,9 @@ from discreet.generation.remote.endpoint import Reply, ServerGone
 from discreet.generation.remote.worker_model import WORKER
 from discreet.retrieval.embedding import Embedder
 from discreet.retrieval.served_embedder import ServedEmbedder, needs_torch
-from discreet.system.ray_cluster import HERE, connect_ray
+from discreet.system.ray_cluster import HERE, connect_ray, find_actor
 from discreet.vault.worker_embedder import NotServed, WorkerEmbedder
 
-_NAMESPACE = "discreet"
 _PAUSE, _RESTART = 0.5, 60.0
 """Seconds between two tries, and seconds in which a lost actor must run again."""
 _ANSWERING = 600.0
@@ -92,10 +91,7 @@ class ClusterLink:
 
     def _find(self) -> Any:
         """Return the actor of this embedder and this version, which the first asker starts."""
-        actor = self._ray.remote(num_cpus=0, max_restarts=-1)(EmbeddingActor)
-        named = f"{version('discreet')} embedder {self._name}"
-        options = {"name": named, "namespace": _NAMESPACE, "get_if_exists": True, "lifetime": "detached"}
-        return actor.options(**options).remote(self._name)
+        return find_actor(self._ray, self._address, f"embedder {self._name}", EmbeddingActor, self._name)
 
 
 def open_on_cluster(ray: str, model: str, name: str) -> Embedder | None:

@@ -3,7 +3,7 @@
 A CUDA build of torch installs Triton. Tests run these kernels on a CPU by Triton's interpreter.
 
 No program of a kernel reads what belongs to another row, and loops follow from public lengths: padding is read and then
-masked, so the time does not depend on it. Attention is computed block after block with the largest score so far
+masked, so no instruction depends on it. Attention is computed block after block with the largest score so far
 (Milakov and Gimelshein 2018, "Online normalizer calculation for softmax"; Dao et al. 2022, "FlashAttention").
 
 The tokens of a question are laid out as in memory.py: the shared part, the prompts one after the other, and behind them

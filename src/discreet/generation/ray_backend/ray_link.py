@@ -15,9 +15,8 @@ from discreet.generation.ray_backend.shared_model import Load, ModelQueue
 from discreet.generation.remote.endpoint import ANSWERING
 from discreet.generation.remote.served_model import DESCRIBE
 from discreet.generation.remote.worker_model import WorkerModel
-from discreet.system.ray_cluster import HERE, connect_ray
+from discreet.system.ray_cluster import connect_ray, find_actor
 
-_NAMESPACE = "discreet"
 _VERSION = version("discreet")
 _LOOK = 1.0
 """Seconds after which a waiting asker looks for Ctrl-C."""
@@ -72,10 +71,7 @@ class RayLink:
 
     def _find(self) -> Any:
         """Return the queue of this model and this version, which the first asker starts."""
-        actor = self._ray.remote(num_cpus=0, max_restarts=-1)(ModelQueue)
-        lifetime = "detached" if self._address != HERE else None  # a cluster of this process ends with it
-        options = {"name": f"{_VERSION} {self._model}", "namespace": _NAMESPACE, "get_if_exists": True}
-        return actor.options(**options, lifetime=lifetime).remote(*self._given)
+        return find_actor(self._ray, self._address, self._model, ModelQueue, *self._given)
 
     def _try(self, call: str, given: dict[str, Any]) -> tuple[dict[str, Any], str, bool]:
         """Return the content, what happened, and whether the actors were lost."""

@@ -20,21 +20,21 @@ import numpy as np
 import torch
 import transformers
 
-from discreet.errors import UsageError
-from discreet.generation.model import Logits, Prompt, Tokens
+from discreet.generation.model import Prompt
 from discreet.generation.torch_backend.kv_cache import ATTENTION, LockstepCache, attend
+from discreet.generation.torch_backend.lockstep_batch import LockstepBatch
 
 _BLOCK = {"cpu": 1_400, "cuda": 16_384}
 """The most tokens of a block. On a CPU, blocks of twice the size were faster in one process and slower in another."""
 
 
-class LockstepDecoding:
+class LockstepDecoding(LockstepBatch):
     """A batch of prompts of one length that are continued in lock-step."""
 
     def __init__(self, model: Any, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int) -> None:
+        super().__init__(len(prompts), max_tokens)
         self._model = model
-        self._rows, self._length = len(prompts), len(prompts[0].tokens)
-        self._shared_length, self._max_tokens, self._appended = len(shared), max_tokens, 0
+        self._length, self._shared_length = len(prompts[0].tokens), len(shared)
         self._cache = LockstepCache(self._rows, self._length + max_tokens, split=install_lockstep_attention(model))
         self._padding = torch.tensor([prompt.padding for prompt in prompts], device=model.device)  # (rows,)
         if shared:  # fed once for all rows
@@ -43,23 +43,7 @@ class LockstepDecoding:
             self._forward(ids, (places[:, None] >= places[None, :])[None], places[None, :])
         self._see(self._feed(prompts))
 
-    def best(self) -> Tokens:
-        """Return the most likely next token of each row; of equally likely tokens, the lowest id."""
-        return self._best
-
-    def logits(self) -> Logits:
-        """Return the logits of the next token, shape (rows, vocabulary)."""
-        array: Logits = self._logits.float().cpu().numpy()
-        return array
-
-    def append(self, token: int) -> None:
-        """Continue every row with `token`."""
-        self.append_each([token] * self._rows)
-
-    def append_each(self, tokens: Sequence[int]) -> None:
-        """Continue each row with its own token."""
-        if self._appended == self._max_tokens:
-            raise UsageError(f"This batch was begun for {self._max_tokens} tokens. Begin it with a larger max_tokens.")
+    def _feed_each(self, tokens: Sequence[int]) -> None:
         place = self._length + self._appended
         self._cache.feed_token(place)
         places = torch.arange(self._length + self._max_tokens, device=self._padding.device)
@@ -71,11 +55,6 @@ class LockstepDecoding:
                 (self._shared_length + place - self._padding)[:, None],
             )
         )
-        self._appended += 1
-
-    def truncate(self, length: int) -> None:
-        """Forget all but the first `length` appended tokens."""
-        self._appended = min(length, self._appended)
 
     def _feed(self, prompts: Sequence[Prompt]) -> torch.Tensor:
         """Feed the prompts in blocks of one size; the last block is filled with copies of the last prompt."""
@@ -132,7 +111,7 @@ class LockstepDecoding:
     def _see(self, logits: torch.Tensor) -> None:
         self._logits = logits
         if logits.device.type == "cpu":  # NumPy takes the first of equal maxima; torch promises none
-            self._best: Tokens = np.argmax(logits.float().numpy(), axis=1).astype(np.int64)
+            self._best = np.argmax(logits.float().numpy(), axis=1).astype(np.int64)
         else:
             self._best = first_maxima(logits).cpu().numpy()
 
