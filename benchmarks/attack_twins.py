@@ -5,18 +5,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from discreet.algorithms.common.answer import GeneratedAnswer
+from discreet.algorithms.common.ensemble import RoundBudget
+from discreet.generation.model import LanguageModel
 from discreet.privacy.change import Change
 from discreet.privacy.costs import Cost
 from discreet.privacy.filter import PrivacyFilter
-from discreet.privacy.mechanisms.counted_answer import CountedAnswer
 from discreet.privacy.noise import Noise
 from discreet.privacy.private import Private
 from discreet.registry import Consensus, MuRAGAda
+from discreet.retrieval.documents import Passage
 
 
 @dataclass(frozen=True)
 class EveryVote:
-    """BROKEN: every answer that a voter gave, with its count, without noise and without a threshold."""
+    """BROKEN: every answer that a voter gave, without noise and without a threshold."""
 
     sound: Any
 
@@ -25,23 +28,40 @@ class EveryVote:
         cost: Cost = self.sound.cost(change)
         return cost
 
-    def draw(self, shares: Sequence[Any], noise: Noise) -> tuple[CountedAnswer, ...]:
-        """Count the votes."""
-        counts = Counter(share for share in shares if share)
-        return tuple(CountedAnswer(vote, count, count, count) for vote, count in counts.most_common())
+    def draw(self, shares: Sequence[Any], noise: Noise) -> str | None:
+        """Return the votes, the most frequent one first."""
+        named = (share if isinstance(share, tuple) else (share,) for share in shares)
+        counts = Counter(vote for votes in named for vote in votes if vote)
+        return "; ".join(str(vote) for vote, _ in counts.most_common()) or None
+
+
+@dataclass(frozen=True)
+class LeakyFilter:
+    """BROKEN: pays for what a release costs, and releases every vote."""
+
+    privacy: PrivacyFilter
+
+    def release(self, mechanism: Any, votes: Private[Any]) -> str | None:
+        """Release the votes at the price of the mechanism."""
+        return self.privacy.release(EveryVote(mechanism), votes)
 
 
 @dataclass(frozen=True, kw_only=True)
 class BrokenConsensus(Consensus):
     """BROKEN: says what every voter says."""
 
-    def _release(
-        self, selection: Any, votes: Private[str | None], privacy: PrivacyFilter
-    ) -> tuple[str | None, CountedAnswer | None]:
-        released = privacy.release(EveryVote(selection), votes)
-        if not released:
-            return None, None
-        return "; ".join(str(one.answer) for one in released), released[0]
+    def respond(
+        self,
+        question: str,
+        documents: Private[tuple[Passage, ...]],
+        model: LanguageModel,
+        privacy: PrivacyFilter,
+        rounds: RoundBudget,
+        known: str = "",
+    ) -> GeneratedAnswer:
+        """Answer with a filter that leaks."""
+        leaky: Any = LeakyFilter(privacy)
+        return super().respond(question, documents, model, leaky, rounds, known)
 
 
 def every_vote(*, readings: bool) -> MuRAGAda:
