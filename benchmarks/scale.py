@@ -1,6 +1,6 @@
 """What each step costs with 10,000, 100,000 and 1,000,000 records: processor time, memory and disk.
 
-    .venv/bin/python -m benchmarks.scale [--records 10000 100000 1000000] [--parts store vault] [--csv PATH]
+    .venv/bin/python -m benchmarks.scale [--records 10000 100000 1000000] [--parts store vault postgres] [--csv PATH]
     .venv/bin/python -m benchmarks.scale --plot FILE.svg --table docs/results/data/scale.csv
 
 A record is one unit with one tiny text and a random vector of 384 numbers. The records are put in bulk by SQL, so
@@ -13,6 +13,8 @@ without the files that are mapped into it. Each number of records has a process 
 embedder (`scale_vault.py`): a search whose voters read, a share, and votes by what was read before. "first of a
 process" includes what the process loads or builds once; "after a commit" follows an added document. "peak memory" is
 the resident memory of that process.
+
+"pgvector": a store in PostgreSQL (`scale_postgres.py`); its times are those of the client and of the server.
 
 "growth": the last column divided by the one before. "exponent": the slope of the logarithm of the values against that
 of the number of records, over all columns: 0 is constant, and 1 is linear.
@@ -31,6 +33,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.scale_postgres import of_postgres
 from benchmarks.scale_vault import of_vault, run_alone
 from benchmarks.writing import add_csv_option, write_table
 
@@ -47,8 +50,8 @@ from discreet.retrieval.store import Piece, Vector
 DIMENSION = 384
 BATCH = 256
 AT_ONCE = 10_000
-PARTS = ("store", "vault")
-"""What is measured: the store and the ledger alone, or whole questions in a vault."""
+PARTS = ("store", "vault", "postgres")
+"""What is measured: the store and the ledger alone, whole questions in a vault, a store in PostgreSQL."""
 BUDGET = Budget(1e4, 1e-5)
 MOST, SPENT = Spending.of(BoundedRange(0.5)), Spending.of(BoundedRange(0.25))
 
@@ -180,6 +183,8 @@ def of_parts(count: int) -> Found:
 def costs(count: int, parts: Sequence[str]) -> Found:
     """Return the costs of these parts for a number of records, from fresh processes."""
     found = run_alone(of_parts, count) if "store" in parts else {}
+    if "postgres" in parts:
+        found |= run_alone(of_postgres, count)
     with tempfile.TemporaryDirectory() as folder:
         return found | (of_vault(Path(folder), count) if "vault" in parts else {})
 
@@ -209,6 +214,8 @@ DRAWN = {
     "store: search, 80 units, ms": "search",
     "store: erase a unit, ms": "erase a unit",
     "store: add a document, ms": "add a document",
+    "pgvector: search, 80 units, ms": "search, pgvector",
+    "pgvector: erase a unit, ms": "erase a unit, pgvector",
     "ledger: check of all balances, ms": "check of the ledger",
     "ledger: settle, 1 % of the units, ms": "settle, 1 % pay",
     "ask: search, the next one, ms": "a question with a search",
@@ -246,7 +253,7 @@ def main() -> None:
     """Measure and print, or draw a table that was measured before."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--records", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
-    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="store and ledger, or whole questions")
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="what is measured")
     add_csv_option(parser)
     parser.add_argument("--plot", type=Path, metavar="FILE.svg", help="draw the table of --table, and measure nothing")
     parser.add_argument("--table", type=Path, default=Path("docs/results/data/scale.csv"), metavar="CSV")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from benchmarks.scale import cells, exponent
+from benchmarks.scale_postgres import of_postgres
 from benchmarks.scale_vault import KINDS, ask_in_turn, asked, make_vault, remove_unit, toy
 
 from discreet.algorithms.statistics.share import Share
@@ -47,6 +48,13 @@ def test_removed_unit_is_gone(tmp_path: Path) -> None:
         "vault: remove a unit, peak memory, MiB",
     }
     assert Vault.open(tmp_path / "vault", model=toy()).inventory.erased("unit 100") is not None
+
+
+def test_store_in_postgresql_has_times_and_its_size() -> None:
+    found = of_postgres(500)
+    assert all(name.startswith("pgvector: ") for name in found)
+    assert found["pgvector: search, 80 units, ms"] >= 0
+    assert found["pgvector: on disk, MiB"] > 500 * 384 * 2 / 2**20
 
 
 def test_exponent_is_that_of_a_power_over_all_sizes() -> None:
