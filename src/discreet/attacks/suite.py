@@ -183,7 +183,7 @@ def _settings(vault: Vault, attack: Attack) -> dict[str, str | float]:
     return {
         "date": date.today().isoformat(),
         "discreet": __version__,
-        "model": vault.settings.model,
+        "model": vault.model.name,
         "embedder": vault.settings.embedder,
         "delta": vault.settings.delta,
         "seed": attack.seed,

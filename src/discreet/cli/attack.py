@@ -18,6 +18,7 @@ from discreet.attacks.targets import REDACTED, check_names
 from discreet.attacks.verdict import exceeded
 from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.kinds import reads_before
+from discreet.cli.other_model import OtherModel, check_model, with_model
 from discreet.cli.output import err, explained, nothing_kept, out, print_json
 from discreet.cli.parameters import Params, accept_parameters, parse_for_any
 from discreet.cli.plugin_file import Plugins, choose_names
@@ -41,10 +42,8 @@ def attack(
     epsilon: Annotated[
         list[float] | None, typer.Option(metavar="NUMBER", help="Cost of a question or a corpus. Repeatable.")
     ] = None,
-    members: Annotated[int, typer.Option(metavar="NUMBER", min=2, help="Number of individuals, of each kind.")] = 20,
-    questions: Annotated[
-        int, typer.Option(metavar="NUMBER", min=1, max=MOST, help="Number of questions about each.")
-    ] = 2,
+    members: Annotated[int, typer.Option(metavar="NUMBER", min=2, help="Individuals, of each kind.")] = 20,
+    questions: Annotated[int, typer.Option(metavar="NUMBER", min=1, max=MOST, help="Questions about each.")] = 2,
     non_members: Annotated[Path | None, typer.Option(help='Documents of others, {"text"} a line.')] = None,
     canaries: Annotated[
         Path | None, typer.Option(help='{"unit", "secret", "text", "questions", "member"} a line.')
@@ -53,6 +52,7 @@ def attack(
     prompts: Annotated[Path | None, typer.Option(help='For extraction, {"target", "prompt"} a line.')] = None,
     corpus: Annotated[Path | None, typer.Option(help="A synthetic corpus, for the target 'corpus'.")] = None,
     max_tokens: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="Maximum length of an answer.")] = 48,
+    model: OtherModel = "",
     seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="Seed of every choice.")] = 0,
     output: Annotated[Path | None, typer.Option("--out", help="Write the report to this HTML file.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
@@ -63,6 +63,7 @@ def attack(
     Parameters of an algorithm: discreet algorithms show NAME.
     """
     opened = Vault.open(vault)
+    check_model(model)
     if output is not None:
         check_output_path(output, opened.path, force=force)
     targets = tuple(dict.fromkeys(choose_names(target, plugin) or _choose_targets(opened)))
@@ -78,14 +79,14 @@ def attack(
         prompts=tuple(read_prompts(prompts)) if prompts else None,
         corpus=corpus,
         options=_parse(targets, param, max_tokens),
-        as_asked=not (target or plugin) and reads_before(opened, param),
+        as_asked=not (target or plugin or model) and reads_before(opened, param),
         seed=seed,
     )
     with (
         nothing_kept("The copies of the vault are removed"),
         doing_steps("Attacking copies of the vault") as on_progress,
     ):
-        findings = run_attack(opened, wanted, on_progress)
+        findings = run_attack(with_model(opened, model), wanted, on_progress)
     # Shown first: it took long, and writing may fail.
     if as_json:
         print_json(report.describe(findings))

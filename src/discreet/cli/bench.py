@@ -15,13 +15,12 @@ from discreet.bench.runner import BenchOptions, run_table
 from discreet.bench.table import BenchTable
 from discreet.bench.tables import TABLES, find_table
 from discreet.cli.app import Json, app
+from discreet.cli.other_model import check_model
 from discreet.cli.output import err, explained, nothing_kept, out, print_json
 from discreet.cli.plugin_file import Plugins, register_files
 from discreet.cli.progress import doing_steps
 from discreet.errors import UsageError
 from discreet.evaluation.bert_score import PACKAGED
-from discreet.planning.models import check_parts
-from discreet.retrieval.embedding import HashingEmbedder
 from discreet.system.output_path import check_output_path, write_private
 
 _NO_VAULT = Path(os.devnull)
@@ -63,8 +62,7 @@ def bench(
     wanted = find_table(table)
     if csv_file is not None:
         check_output_path(csv_file, vault or _NO_VAULT, force=force)
-    if model:  # a misspelt name is noticed before documents are embedded
-        check_parts(model, HashingEmbedder.name, download=True)
+    check_model(model)
     options = BenchOptions(
         vault, questions, model, limit, tuple(epsilon or ()), seed, tuple(register_files(plugin)), quick, encoder
     )

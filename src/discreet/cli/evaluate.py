@@ -9,6 +9,7 @@ import typer
 from discreet.algorithms.common.algorithm import Algorithm
 from discreet.cli.app import Json, Ray, VaultPath, app
 from discreet.cli.kinds import reads_before
+from discreet.cli.other_model import OtherModel, check_model, with_model
 from discreet.cli.output import err, explained, out, print_json
 from discreet.cli.parameters import Params, accept_parameters, parse_for_any
 from discreet.cli.plugin_file import Plugins, choose_names
@@ -39,12 +40,13 @@ def evaluate(
     limit: Annotated[
         int | None, typer.Option(min=1, metavar="NUMBER", help="Number of questions, spread over the file.")
     ] = None,
-    seeds: Annotated[int, typer.Option(min=1, metavar="NUMBER", help="Number of runs with different noise.")] = 1,
+    seeds: Annotated[int, typer.Option(min=1, metavar="NUMBER", help="Runs with different noise.")] = 1,
     max_tokens: Annotated[int | None, typer.Option(help="Maximum length of an answer.")] = None,
     public: Annotated[bool, typer.Option(help="Use the vault's public corpus, as `ask` does.")] = True,
     encoder: Annotated[
         str | None, typer.Option("--bert-score", metavar="MODEL", help="Add BERTScore, by minilm or an encoder.")
     ] = None,
+    model: OtherModel = "",
     ray: Ray = None,
     output: Annotated[Path | None, typer.Option("--out", help="Write every answer to this JSONL file.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
@@ -55,6 +57,7 @@ def evaluate(
     Parameters of an algorithm: discreet algorithms show NAME.
     """
     opened = Vault.open(vault, ray=ray)
+    check_model(model)
     if output is not None:
         check_output_path(output, opened.path, force=force)
     names = choose_names(algorithm, plugin) or [opened.default_algorithm().name]
@@ -63,9 +66,10 @@ def evaluate(
     algorithms = _make_algorithms(names, options)
     asked = read_questions(questions, limit)
     texts = opened.public_context.texts if public else None
-    decided = not (algorithm or plugin) and reads_before(opened, param)
+    decided = not (algorithm or plugin or model) and reads_before(opened, param)
     choose = as_asked(opened) if decided else None
     tokens = open_token_embedder(encoder) if encoder else None
+    opened = with_model(opened, model, ray)
     with doing("Answering questions", len(asked) * len(algorithms) * seeds) as advance:
         rows = run_experiment(
             opened, asked, algorithms, seeds, output, lambda: advance(1), texts, choose=choose, encoder=tokens

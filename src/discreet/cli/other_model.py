@@ -1,0 +1,28 @@
+"""`--model` of commands that measure: the vault's documents with another language model."""
+
+from typing import Annotated
+
+import typer
+
+from discreet.generation.opening import open_model
+from discreet.planning.models import check_parts
+from discreet.retrieval.embedding import HashingEmbedder
+from discreet.vault import Vault
+
+OtherModel = Annotated[str, typer.Option("--model", metavar="NAME", help="Another language model.", show_default=False)]
+
+
+def check_model(name: str) -> None:
+    """Notice a misspelt model before documents are read. "" is the vault's own.
+
+    Raises:
+        MissingPart: if a package is not installed.
+        UnknownName, UsageError: if there is no such model.
+    """
+    if name:
+        check_parts(name, HashingEmbedder.name, download=True)
+
+
+def with_model(vault: Vault, name: str, ray: str | None = None) -> Vault:
+    """Return the vault with another language model for this process; itself if `name` is ""."""
+    return Vault.open(vault.path, model=open_model(name, ray or "")) if name else vault
