@@ -5,10 +5,10 @@
 
 A worker on a socket holds the model (`discreet serve-model`), and then a Ray cluster of this machine with one
 worker does. With --toy, a toy model sleeps for so long in each batch, on a socket alone. First one asker asks, then
-several at once, each a process of its own on one vault with a hashing embedder. The time of an asker counts from its
-first question on. Prints for one asker and for several: the throughput as a multiple of that of one asker with a
-socket, the largest memory of an asker, and whether it loaded torch; then whether the ledger is the sum of the receipts.
-Ends with 1 if it is not.
+several at once, each a process of its own on one vault with a hashing embedder. Each asker first answers a question in
+a simulation. Once all have done so, they begin, and the time counts. Prints for one asker and for several: the
+throughput as a multiple of that of one asker with a socket, the largest memory of an asker, and whether it loaded
+torch; then whether the ledger is the sum of the receipts. Ends with 1 if it is not.
 """
 
 import argparse
@@ -62,6 +62,8 @@ def ask(path: Path, name: str, questions: int, voters: int) -> Asked:
     vault = Vault.open(path)
     algorithm = Consensus(voters=voters, epsilon=PRICE, choices=CHOICES, max_tokens=16)
     vault.simulate("Is the model there?", algorithm)
+    print("ready", flush=True)
+    sys.stdin.readline()
     epsilon, begun = 0.0, time.monotonic()
     for number in range(questions):
         receipt = vault.ask(f"Does patient {number} of {name} have numb thumbs?", algorithm).receipt
@@ -78,9 +80,22 @@ def ask_at_once(path: Path, askers: int, worker: str, given: argparse.Namespace)
     command += ["--questions", str(given.questions), "--voters", str(given.voters)]
     environment = os.environ if given.toy is not None else {**os.environ, WORKER: worker}
     started = [
-        subprocess.Popen([*command, "--name", f"{askers}-{number}"], stdout=subprocess.PIPE, env=environment)
+        subprocess.Popen(
+            [*command, "--name", f"{askers}-{number}"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment,
+            text=True,
+        )
         for number in range(askers)
     ]
+    for one in started:  # the first questions of others would count as time of these
+        assert one.stdout is not None
+        one.stdout.readline()
+    for one in started:
+        assert one.stdin is not None
+        one.stdin.write("\n")
+        one.stdin.flush()
     return [Asked(**json.loads(one.communicate()[0])) for one in started]
 
 

@@ -51,9 +51,10 @@ def hospital(path: Path, notes: Path, *options: object) -> Path:
 
 
 def test_units_pay_alone_and_repeated_question_is_free(tmp_path: Path, notes: Path, small_model: Path) -> None:
-    vault = hospital(tmp_path / "v", notes, "--model", small_model)
-    # In one of four answers by so few voters the noisy count says that there are enough before anybody is near.
-    for _ in range(9):
+    # In one of four answers by so few voters the noisy count says that there are enough before any unit is near. Such an
+    # answer would be given again, so the next try has a vault of its own.
+    for number in range(9):
+        vault = hospital(tmp_path / f"v{number}", notes, "--model", small_model)
         answer = json_of("ask", vault, ASKED, *SHORT, "--no-reuse")
         assert answer["algorithm"] == "murag-ada"
         assert answer["remaining"] is None  # what one unit has left is private
