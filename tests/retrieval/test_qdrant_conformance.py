@@ -33,6 +33,18 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Sta
         yield own
 
 
+class KeptClient(Client):
+    """A connection that many stores share, since a new one takes 50 ms."""
+
+    def close(self) -> None:
+        """Keep it for the next store."""
+
+
+@pytest.fixture(scope="module")
+def client(running: tuple[str, StandIn]) -> KeptClient:
+    return KeptClient(read_address(running[0]))
+
+
 class OnQdrant:
     cap = 0
 
@@ -147,8 +159,8 @@ class TestQdrantStoreOverHttp(OnQdrant, Refusal, ExactSearch):
         return alter
 
     @pytest.fixture
-    def connect(self, running: tuple[str, StandIn]) -> Callable[[], Engine]:
-        return lambda: Client(read_address(running[0]))
+    def connect(self, client: KeptClient) -> Callable[[], Engine]:
+        return lambda: client
 
     @pytest.fixture
     def files(self, running: tuple[str, StandIn]) -> EdgeEngine:
