@@ -51,8 +51,8 @@ def hospital(path: Path, notes: Path, *options: object) -> Path:
 
 
 def test_units_pay_alone_and_repeated_question_is_free(tmp_path: Path, notes: Path, small_model: Path) -> None:
-    # In one of four answers by so few voters the noisy count says that there are enough before any unit is near. Such an
-    # answer would be given again, so the next try has a vault of its own.
+    # In one of four answers by so few voters the noisy count says that there are enough before any unit is near.
+    # Such an answer would be given again, so the next try has a vault of its own.
     for number in range(9):
         vault = hospital(tmp_path / f"v{number}", notes, "--model", small_model)
         answer = json_of("ask", vault, ASKED, *SHORT, "--no-reuse")

@@ -12,7 +12,7 @@ from discreet.privacy.change import Change, Relation
 from discreet.privacy.costs import Pure
 from discreet.privacy.mechanisms.counted_selection import CountedSelection
 from discreet.privacy.mechanisms.selection_curves import counted_curve, leaks, read_curve, unseen_curve
-from discreet.privacy.noise import WHOLE
+from discreet.privacy.noise import WHOLE, InsecureSeededNoise
 from tests.exact import paths
 from tests.privacy.laws import ADD_REMOVE, REPLACE, Law, hockey_stick, neighbours
 
@@ -48,6 +48,15 @@ def test_delta_too_small_for_counts_is_refused() -> None:
             CountedSelection[str](1.0, delta)
     with pytest.raises(ValueError, match="prior"):
         CountedSelection[str](1.0, 1e-6, ("a",), 1.5)
+
+
+def test_curve_that_leaks_is_refused_when_it_is_read() -> None:
+    made = CountedSelection[str](0.001, 4200 / WHOLE)  # a curve of 44,000 steps, each of which is rounded
+    assert made.cost(ADD_REMOVE) == Pure(0.001, 4200 / WHOLE)
+    with pytest.raises(ValueError, match="too small for counts"):
+        made.chance(10)
+    with pytest.raises(ValueError, match="too small for counts"):
+        made.draw(["a"] * 9, InsecureSeededNoise(1))
 
 
 def test_candidates_start_with_votes_within_their_prior() -> None:

@@ -330,5 +330,8 @@ def _fit(
     ceiling = limit.ceiling(Together((*counts, *answers(epsilon))))
     plan = Plan(ceiling, Together((counts[-1], *answers(epsilon))), 1, selection)
     rounds = RoundBudget(plan, epsilon, delta, ADD_REMOVE_ONE)
-    enough = rule.units_for(inner.units_needed(rounds))
+    try:
+        enough = rule.units_for(inner.units_needed(rounds))
+    except ValueError:  # the curve of the release leaks more than delta
+        return None
     return VotingBudget(plan, epsilon, delta, ADD_REMOVE_ONE, inner, rule, bin_count, enough)

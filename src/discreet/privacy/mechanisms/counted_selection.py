@@ -31,13 +31,16 @@ from discreet.privacy.change import Change
 from discreet.privacy.costs import Cost, Pure
 from discreet.privacy.mechanisms.counted_answer import CONFIDENCE, CountedAnswer, V
 from discreet.privacy.mechanisms.optimal_selection import PRIOR, selection_moves
-from discreet.privacy.mechanisms.selection_curves import counted_curve, least_votes, read_curve
+from discreet.privacy.mechanisms.selection_curves import counted_curve, delta_of_counts, least_votes, read_curve
 from discreet.privacy.noise import WHOLE, Noise
 
 
 @dataclass(frozen=True)
 class CountedSelection(Generic[V]):
     """The answers that are released, each by its own curve and with its noisy count.
+
+    The curve is made when it is first read, for a search of the price needs none. A curve that would leak more than
+    delta is refused then, with a ValueError: no answer is drawn from it.
 
     Attributes:
         epsilon, delta: of one answer and its count.
@@ -51,7 +54,7 @@ class CountedSelection(Generic[V]):
     prior: float = PRIOR
 
     def __post_init__(self) -> None:
-        counted_curve(self.epsilon, self.delta)
+        delta_of_counts(self.epsilon, self.delta)
         if not 0 <= self.prior <= 1:
             raise ValueError(f"The prior of a candidate is a probability, not {self.prior}.")
 

@@ -43,25 +43,40 @@ def unseen_curve(epsilon: float, delta: float) -> tuple[int, ...]:
     growth = _growth(epsilon)
     if not 0 <= delta < 1:
         raise ValueError(f"Delta is a probability of at least 0 and below 1, not {delta}.")
-    return _table(growth, math.floor(Fraction(delta) * WHOLE))
+    return _table(growth, _whole(delta))
 
 
 @lru_cache(maxsize=256)
 def counted_curve(epsilon: float, delta: float) -> tuple[int, ...]:
     """Return a table for answers that are released with a count: `counted_selection` says how.
 
-    It is `unseen_curve` with a delta that is smaller by a millionth, or by 4096 / 2^64 if that is more. The rest of
-    delta is for rounding, which can make each count a little likelier than the curve allows. `leaks` adds that up.
+    It is `unseen_curve` with the delta that `delta_of_counts` keeps. The rest of delta is for rounding, which can make
+    each count a little likelier than the curve allows. `leaks` adds that up.
 
     Raises:
         ValueError: if `epsilon` or `delta` is out of range, or `delta` is too small for counts.
     """
-    growth, most = _growth(epsilon), math.floor(Fraction(delta) * WHOLE)
-    kept = most - max(most >> 20, 4096)
-    table = _table(growth, kept) if 0 < kept < WHOLE else ()
-    if not table or max(leaks(table, epsilon)) > most:
-        raise ValueError(f"Delta {delta} is too small for counts at epsilon {epsilon}. Use `unseen_curve`.")
+    table = _table(_growth(epsilon), delta_of_counts(epsilon, delta))
+    if max(leaks(table, epsilon)) > _whole(delta):
+        raise _too_small(epsilon, delta)
     return table
+
+
+def delta_of_counts(epsilon: float, delta: float) -> int:
+    """Return the delta of the curve of counts in units of 2^-64: less a millionth, or less 4096 if that is more.
+
+    Raises:
+        ValueError: if `epsilon` or `delta` is out of range, or nothing is left of `delta`.
+    """
+    _growth(epsilon)
+    kept = _whole(delta) - max(_whole(delta) >> 20, 4096)
+    if not 0 < kept < WHOLE:
+        raise _too_small(epsilon, delta)
+    return kept
+
+
+def _too_small(epsilon: float, delta: float) -> ValueError:
+    return ValueError(f"Delta {delta} is too small for counts at epsilon {epsilon}. Use `unseen_curve`.")
 
 
 def leaks(table: Sequence[int], epsilon: float) -> tuple[Fraction, Fraction]:
@@ -94,7 +109,7 @@ def candidate_curve(epsilon: float, prior: float) -> tuple[int, ...]:
     growth = _growth(epsilon)
     if not LEAST_PRIOR <= prior <= 0.5:
         raise ValueError(f"The prior of a candidate is a probability from 2^-32 to 0.5, not {prior}.")
-    table = [math.floor(Fraction(prior) * WHOLE)]
+    table = [_whole(prior)]
     while (following := _step(table[-1], growth, 0)) > table[-1]:
         table.append(following)
     return tuple(table)
@@ -109,6 +124,11 @@ def least_votes(table: Sequence[int], probability: float) -> int | None:
     """Return the fewest votes that are released with at least `probability`; None if no number of votes is."""
     found = bisect_left(table, math.ceil(Fraction(probability) * WHOLE))
     return found if found < len(table) else None
+
+
+def _whole(probability: float) -> int:
+    """Return a probability in units of 2^-64, rounded down."""
+    return math.floor(Fraction(probability) * WHOLE)
 
 
 def _table(growth: int, extra: int) -> tuple[int, ...]:
