@@ -12,7 +12,7 @@ import pytest
 from discreet.server.keeper import listener as listening
 from discreet.server.keeper.hardening import Log
 from discreet.server.keeper.listener import Listener
-from discreet.server.wire import Readied, Ready, read_message, write_message
+from discreet.server.wire import Asked, Readied, Ready, Reply, read_message, write_message
 from tests.server.keepers import wait_until
 
 READY = Readied(True, True)
@@ -98,3 +98,24 @@ def test_no_thread_is_left_after_the_end(path: Path) -> None:
         one.join(5.0)
     assert not [one for one in made if one.is_alive()]
     assert not path.exists()
+
+
+def test_at_the_end_an_idle_connection_is_closed_at_once_and_a_reply_is_written(path: Path) -> None:
+    begun, go = threading.Event(), threading.Event()
+
+    def reply(_: Asked) -> Reply:
+        begun.set()
+        assert go.wait(10)
+        return READY
+
+    listener = Listener(path, reply, Log(io.StringIO()))
+    with _connect(path) as idle, _connect(path) as busy:
+        write_message(busy, Ready())
+        assert begun.wait(10)
+        ending = threading.Thread(target=listener.close, args=(60.0,))
+        ending.start()
+        assert idle.recv(1) == b""
+        go.set()
+        assert read_message(busy) == READY
+        ending.join(10)
+        assert not ending.is_alive()

@@ -62,7 +62,7 @@ class Listener:
     def __init__(self, path: Path, reply: Callable[[Asked], Reply], log: Log, owner: Owner | None = None) -> None:
         self._path, self._reply, self._log = path, reply, log
         self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
-        self._open: set[threading.Thread] = set()
+        self._open: dict[threading.Thread, socket.socket] = {}
         self._waiting = 0
         self._lock = threading.Lock()
         self._closed = threading.Event()
@@ -79,14 +79,17 @@ class Listener:
         self._start_thread()
 
     def close(self, patience: float) -> None:
-        """Take no more connections, and wait up to `patience` seconds for replies that are on their way."""
+        """Take no more connections or messages, and wait up to `patience` seconds for replies that are on their way."""
         self._closed.set()
         self._path.unlink(missing_ok=True)
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)  # which ends the wait for a connection
         self._socket.close()
         with self._lock:
-            left = list(self._open)
+            left = dict(self._open)
+        for connection in left.values():
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RD)  # an idle connection ends at once, and a reply is still written
         for thread in left:
             thread.join(patience / max(1, len(left)))
 
@@ -97,7 +100,7 @@ class Listener:
         """Serve one connection after the other. Meanwhile another thread waits for the next one."""
         while (connection := self._accept()) is not None:
             with self._lock:
-                self._open.add(threading.current_thread())
+                self._open[threading.current_thread()] = connection
                 last = not self._waiting
             if last:
                 with suppress(RuntimeError):  # too many threads: this one waits again when it has replied
@@ -140,7 +143,7 @@ class Listener:
         finally:
             self._free.release()
             with self._lock:
-                self._open.discard(threading.current_thread())
+                self._open.pop(threading.current_thread(), None)
 
     def _one(self, connection: socket.socket) -> bool:
         """Answer one message; whether there was one."""
