@@ -70,6 +70,12 @@ def by_rate(part: str, told: str, rate: float, source: str) -> list[str]:
     return [part, told, source, *(f"{number(size) / rate / 3600:,.1f} h" for size in sizes())]
 
 
+def by_readings() -> list[str]:
+    """Return the time of a question by what was read, with its search and payment, where a vault was so large."""
+    (row,) = (row for row in read_rows("scale-asks") if row["measured"] == "ask: votes by readings, the next one, ms")
+    return [f"{number(row[size]) / 1000:.2f} s" if size in row else "not measured" for size in sizes()]
+
+
 def questions(many: int) -> Iterator[list[str]]:
     """Yield the rows of a question, and of many questions a day."""
     answer = value("answer-speed-seconds", "seconds", setting="default")
@@ -80,7 +86,7 @@ def questions(many: int) -> Iterator[list[str]]:
     whole = [answer + one + other for one, other in zip(search, paying, strict=True)]
     same = len(search)
     yield ["answer, voters that read", f"{answer:.1f} s", "answer-speed-seconds", *[f"{answer:.1f} s"] * same]
-    yield ["answer, votes by what was read", f"{read:.2f} s", "read-votes", *["not measured"] * same]
+    yield ["answer, votes by what was read", f"{read:.2f} s", "read-votes, scale-asks", *by_readings()]
     yield ["search", "", "scale", *(f"{one:.2f} s" for one in search)]
     yield ["payment of 1 % of the units", "", "scale", *(f"{one:.2f} s" for one in paying)]
     hours = (f"{many * one / 3600:.1f} h" for one in whole)
