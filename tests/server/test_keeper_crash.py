@@ -6,7 +6,18 @@ from pathlib import Path
 
 from discreet.server.wire import Answered, Refused, read_message, write_message
 from discreet.vault import Vault
-from tests.server.keepers import ask, config_of, connect, exchange, keeping, make_vault, receive, start_keeper, wait_for
+from tests.server.keepers import (
+    SAID,
+    ask,
+    config_of,
+    connect,
+    exchange,
+    keeping,
+    make_vault,
+    receive,
+    start_keeper,
+    wait_for,
+)
 
 ASKED = "Which disease makes thumbs numb?"
 
@@ -30,7 +41,7 @@ def test_killed_keeper_leaves_a_paid_question_that_is_not_paid_again(tmp_path: P
         assert ledger.spent_at_most() == paid
         answered = exchange(config, ask(ASKED))
         assert isinstance(answered, Answered)
-        assert answered.answer["answer"] == "Winterhand"
+        assert answered.answer["answer"] in SAID
         assert ledger.spent_at_most() == paid + answered.spent.spending
 
 
