@@ -297,7 +297,7 @@ class Watched(FakeKeeper):
 def test_nothing_shows_an_answer_before_its_moment(tmp_path: Path, took: float) -> None:
     async def test() -> None:
         keeper = Watched(took)
-        async with running(tmp_path, keeper, quantum=1.2) as front:
+        async with running(tmp_path, keeper, quantum=2.4) as front:
             _, secret = front.key()
             other = front.key("ben")[1]
             begun = time.monotonic()
@@ -305,7 +305,7 @@ def test_nothing_shows_an_answer_before_its_moment(tmp_path: Path, took: float) 
             await asyncio.sleep(0.35)  # it is estimated after a step of 0.25 s, and then reserved
             joined = asyncio.create_task(front.ask(secret))
             body = {"model": "hospital", "messages": [{"role": "user", "content": QUESTION.upper()}]}
-            moment, judged = begun + 0.25 + 1.2 - 0.01, 0
+            moment, judged = begun + 0.25 + 2.4 - 0.01, 0
             while time.monotonic() - begun < 0.5:
                 given = {"authorization": f"Bearer {other}"}
                 estimate = (await front.client.post("/v1/estimate", json=body, headers=given)).json()
@@ -322,7 +322,7 @@ def test_nothing_shows_an_answer_before_its_moment(tmp_path: Path, took: float) 
             landed = time.monotonic()
             assert receipt(await joined)["replayed"] is True
             assert landed > moment
-            assert time.monotonic() - landed < 0.3  # with its flight, not a quantum after its own arrival
+            assert time.monotonic() - landed < 1.0  # with its flight, not a quantum after its own arrival
             assert (await front.client.post("/v1/estimate", json=body, headers=given)).json()["free"] is True
             assert keeper.estimates[-1].settled
 
