@@ -3,6 +3,7 @@ import os
 import signal
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -110,8 +111,17 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return (collection_path.suffix == ".py" and any(map(name.startswith, left_out))) or None
 
 
+@cache
+def _forks(path: Path) -> bool:
+    return "fork" in path.read_text(encoding="utf-8")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the tests that `make quick` leaves out; leave long ones out unless they are asked for."""
+    """Mark the tests that `make quick` leaves out; leave long ones out unless they are asked for.
+
+    Files that fork come first: a fork copies the tables of all memory that earlier tests took, gigabytes with a model.
+    """
+    items.sort(key=lambda item: not _forks(item.path))
     slow = read_slow_tests()
     for item in items:
         name = item.nodeid.removeprefix("tests/")

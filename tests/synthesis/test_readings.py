@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from discreet.algorithms.consensus import Consensus
-from discreet.errors import UsageError
+from discreet.errors import StoreError, UsageError
 from discreet.generation.toy import ToyModel
 from discreet.registry import ListValues, MuRAGAda
 from discreet.retrieval.documents import Document
@@ -231,7 +231,7 @@ def test_words_that_cannot_be_removed_are_removed_at_the_next_opening(filled: Va
     lock = filled.path / "readings" / "lock"
     lock.unlink()
     lock.mkdir()
-    with pytest.raises(OSError, match="directory"):
+    with pytest.raises(StoreError, match="readings/lock cannot be opened"):
         filled.remove("a")
     assert "sand" in kept(filled).read_text()
     lock.rmdir()

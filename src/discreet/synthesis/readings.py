@@ -192,7 +192,14 @@ class Readings:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """Keep a reading and an erasure from ending at the same moment: the later one would undo the earlier one."""
-        with (self._folder / "lock").open("w") as file:
+        path = self._folder / "lock"
+        try:
+            file = path.open("w")
+        except OSError as error:
+            raise StoreError(
+                f"{path} cannot be opened: {error.strerror}. It must be a file that this user may write."
+            ) from error
+        with file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
 
