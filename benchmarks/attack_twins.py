@@ -6,15 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from discreet.algorithms.common.answer import GeneratedAnswer
-from discreet.algorithms.common.ensemble import RoundBudget
-from discreet.generation.model import LanguageModel
 from discreet.privacy.change import Change
 from discreet.privacy.costs import Cost
 from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.noise import Noise
 from discreet.privacy.private import Private
 from discreet.registry import Consensus, MuRAGAda
-from discreet.retrieval.documents import Passage
 
 
 @dataclass(frozen=True)
@@ -51,17 +48,11 @@ class BrokenConsensus(Consensus):
     """BROKEN: says what every voter says."""
 
     def respond(
-        self,
-        question: str,
-        documents: Private[tuple[Passage, ...]],
-        model: LanguageModel,
-        privacy: PrivacyFilter,
-        rounds: RoundBudget,
-        known: str = "",
+        self, question: Any, documents: Any, model: Any, privacy: Any, *rest: Any, **more: Any
     ) -> GeneratedAnswer:
         """Answer with a filter that leaks."""
         leaky: Any = LeakyFilter(privacy)
-        return super().respond(question, documents, model, leaky, rounds, known)
+        return super().respond(question, documents, model, leaky, *rest, **more)
 
 
 def every_vote(*, readings: bool) -> MuRAGAda:

@@ -20,8 +20,8 @@ from discreet.vault import Vault
 from tests.server.toy_keeper import PAUSE
 
 UNITS = 60
-SAID = ("Winterhand", None)
-"""What an answer of this vault says. In one of a hundred, a noisy count of units ends the search too early: None."""
+TRIES = 4
+"""Questions until one is answered. In one of a hundred, a noisy count of units ends the search too early."""
 ROOT = Path(__file__).parents[2]
 TRIAGE = PresetConfig("triage", "consensus", {"choices": ("red", "green"), "epsilon": 2.0})
 

@@ -30,7 +30,18 @@ from discreet.server.wire import (
     write_message,
 )
 from discreet.vault import Vault
-from tests.server.keepers import SAID, Keeper, ask, config_of, connect, exchange, keeping, make_vault, receive, wait_for
+from tests.server.keepers import (
+    TRIES,
+    Keeper,
+    ask,
+    config_of,
+    connect,
+    exchange,
+    keeping,
+    make_vault,
+    receive,
+    wait_for,
+)
 
 
 @pytest.fixture(scope="module")
@@ -41,11 +52,14 @@ def keeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keeper]:
 
 
 def test_question_is_paid_under_its_own_id_and_given_again_free(keeper: Keeper) -> None:
-    question = ask("Which disease makes the thumbs of sailors numb?")
-    estimated = exchange(keeper.config, Estimate(question, settled=True))
-    answered = exchange(keeper.config, question)
-    assert isinstance(answered, Answered)
-    assert answered.answer["answer"] in SAID
+    for number in range(TRIES):
+        question = ask(f"Which disease makes the thumbs of {number + 2} sailors numb?")
+        estimated = exchange(keeper.config, Estimate(question, settled=True))
+        answered = exchange(keeper.config, question)
+        assert isinstance(answered, Answered)
+        if answered.answer["answer"]:
+            break
+    assert answered.answer["answer"] == "Winterhand"
     assert estimated == Estimated(estimated.most, free=False)
     assert answered.spent.spending.within(estimated.most.spending)
     ledger = Vault.open(Path(keeper.config.vaults[0].path)).ledger
