@@ -28,6 +28,7 @@ from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.mechanisms.counted_selection import CountedSelection
 from discreet.privacy.mechanisms.counting import GaussianCount, NoisyCount
 from discreet.privacy.mechanisms.exponential import ExponentialMechanism
+from discreet.privacy.mechanisms.selection_curves import counted_curve
 from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
 from discreet.privacy.noise import InsecureSeededNoise, Noise
 from discreet.privacy.partition import ADD_REMOVE_ONE, REPLACE_ONE
@@ -428,3 +429,11 @@ def test_public_votes_change_nothing_about_the_cost() -> None:
     drawn = [led.draw([], InsecureSeededNoise(seed)) for seed in range(200)]
     assert drawn.count(2) > 180
     assert "2 public votes" in str(led)
+
+
+def test_price_with_a_tiny_delta_is_found_though_smaller_prices_have_no_curve() -> None:
+    """A curve of counts for an epsilon far below the price would leak more than such a delta."""
+    rounds = MuRAGAda(uses=1, inner=OPEN).calibrate(Budget(0.02, 1e-14, 5e-15), 8)
+    assert isinstance(rounds, VotingBudget)
+    assert 0.01 < rounds.epsilon < 0.02
+    assert counted_curve(rounds.epsilon, rounds.delta)
