@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.privacy.accounting import (
+    ATTO,
+    CUT,
     Accountant,
     Budget,
     FilterState,
@@ -145,6 +147,17 @@ def test_sums_do_not_depend_on_order_and_are_rounded_up(parts: list[Cost], shuff
     assert (total.curve[finite] >= exact[finite] * (1 - 1e-12)).all()
     assert (total.curve[finite] <= exact[finite] * (1 + 1e-12) + 1e-8).all()
     assert total.delta >= sum(part.delta for part in parts) * (1 - 1e-12)
+
+
+@given(
+    st.lists(st.one_of(st.integers(0, CUT), st.sampled_from([0, CUT, CUT - 1])), min_size=1, max_size=5),
+    st.one_of(st.integers(0, 10**6), st.integers(0, 2**80), st.sampled_from([CUT, CUT + 1, 2**63])),
+)
+def test_multiples_are_exact_up_to_the_cap(nano: list[int], times: int) -> None:
+    found = Spending(np.array(nano, dtype=np.int64), 3).times(times)
+    assert found.loss_nano.dtype == np.int64
+    assert found.loss_nano.tolist() == [min(value * times, CUT) for value in nano]
+    assert found.failure_atto == min(3 * times, ATTO)
 
 
 @given(costs, costs)

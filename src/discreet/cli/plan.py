@@ -8,6 +8,7 @@ from rich.table import Table
 
 from discreet.cli.app import Json, app
 from discreet.cli.output import explained, out, print_json
+from discreet.cli.progress import doing
 from discreet.planning.plan import USED, Plan, Row, make_plan
 from discreet.planning.plot import check_plot, draw_plan
 
@@ -34,9 +35,10 @@ def plan(
     """Show how many questions a grant pays for. The command needs no vault and no model."""
     if plot is not None:
         check_plot(plot)
-    made = make_plan(people, epsilon, delta, questions=questions or 0, used=used)
-    if plot is not None:
-        draw_plan(made, plot)
+    with doing("Computing the plan"):
+        made = make_plan(people, epsilon, delta, questions=questions or 0, used=used)
+        if plot is not None:
+            draw_plan(made, plot)
     if as_json:
         print_json(made.describe())
         return

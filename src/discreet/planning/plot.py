@@ -7,6 +7,7 @@ from typing import Any
 from discreet.errors import MissingPart, UsageError
 from discreet.planning.odds import posterior
 from discreet.planning.plan import PRIORS, Plan, make_plan
+from discreet.system.progress import stage
 
 _POINTS = 30
 _SPAN = 4.0
@@ -52,7 +53,11 @@ def draw_plan(plan: Plan, out: Path) -> None:
 
 def _questions(axes: Any, plan: Plan, grants: list[float]) -> None:
     """Draw the number of questions that the whole vault can answer, by kind."""
-    plans = [make_plan(plan.people, grant, plan.delta, used=plan.used) for grant in grants]
+    plans = []
+    with stage("Computing the plans of other grants", len(grants)) as advance:
+        for grant in grants:
+            plans.append(make_plan(plan.people, grant, plan.delta, used=plan.used))
+            advance(1)
     for number, row in enumerate(plan.rows):
         counts = [each.rows[number].vault for each in plans]
         axes.step(grants, counts, where="post", label=f"{row.name}: {row.what}", linewidth=1 + 0.4 * (number % 3))

@@ -72,7 +72,8 @@ class Spending:
         """Return `times` times this sum."""
         if times == 1:
             return self
-        nano = np.minimum(self.loss_nano.astype(object) * times, _CAP).astype(np.int64)
+        fits = self.loss_nano <= _CAP // max(times, 1)  # the others would exceed the cap, and perhaps 64 bits
+        nano = np.where(fits, np.where(fits, self.loss_nano, 0) * min(times, _CAP), _CAP)
         return Spending(nano, min(self.failure_atto * times, ATTO))
 
     def __sub__(self, other: "Spending") -> "Spending":
