@@ -2,7 +2,8 @@
 
 The store is filled, searched and erased by itself, with the same kind of vectors as the own one. Its times are
 processor seconds of this process and of all processes of the server. The system counts those of others in steps of
-10 ms, so each step is repeated, and the rows have means. Nothing has to reach the disk (`fsync=off`).
+10 ms, so each step is repeated, and the rows have means. Nothing has to reach the disk (`fsync=off`); files of more
+than a million records are on it, since memory does not hold them.
 """
 
 from collections.abc import Callable
@@ -20,12 +21,13 @@ from discreet.retrieval.store import Piece
 DIMENSION = 384
 AT_ONCE = 5000
 TIMES = 5
+IN_MEMORY = 10**6
 _SIZE = "select sum(pg_total_relation_size(oid)) from pg_class where relkind = 'r' and relnamespace = %s::regnamespace"
 
 
 def of_postgres(count: int) -> Found:
     """Return the costs of a store in PostgreSQL with `count` records."""
-    with vector_server(shared_buffers="2GB", max_wal_size="4GB") as server:
+    with vector_server(in_memory=count <= IN_MEMORY, shared_buffers="2GB", max_wal_size="4GB") as server:
         pid = server.pid()
         assert pid is not None
         processes = [psutil.Process(), psutil.Process(pid)]

