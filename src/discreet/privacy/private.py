@@ -65,16 +65,17 @@ class Private(Generic[S]):
     def keep(self, test: Callable[[S], bool]) -> "Private[S]":
         """Return the shares that pass a test, which is applied to each share on its own.
 
+        A share on which the test fails is left out: an unusual text of one unit must not show as an error.
+
         Raises:
-            PrivateValueError: if the test failed on a share, or if shares may be replaced rather than added or removed.
-                A replaced share could pass in one neighbour and fail in the other, and the number of shares would be
-                private.
+            PrivateValueError: if shares may be replaced rather than added or removed. A replaced share could pass in
+                one neighbour and fail in the other, and the number of shares would be private.
         """
         if self.__change.relation is not Relation.ADD_REMOVE:
             raise PrivateValueError(
                 f"Shares can be left out only if a unit's share is added or removed, not by {self.__change}."
             )
-        passed = self.map(lambda share: (share, bool(test(share)))).__shares
+        passed = self.map(lambda share: (share, bool(_read(test, share, False)))).__shares
         return Private([share for share, kept in passed if kept], self.__change)
 
     def __repr__(self) -> str:

@@ -60,3 +60,6 @@ class QueryComponents(Protocol):
 
     def load(self) -> None:
         """Load the embedder and the model of a new answer, so that a failure comes before any payment."""
+
+    def load_embedder(self) -> None:
+        """Load the embedder, and check that it is there, so that a failure comes before any payment."""

@@ -268,6 +268,8 @@ class QueryPipeline:
         ceiling = self._admit(request)  # a refusal comes before the model is loaded
         if algorithm.needs_model:
             parts.load()
+        elif not isinstance(algorithm, Statistic):  # a search embeds the question
+            parts.load_embedder()
         before = related() if algorithm.needs_model else []
         texts = (
             parts.public_context.texts if request.options.public and request.plan and algorithm.needs_model else None

@@ -68,6 +68,25 @@ class StreamingEmbedder(Protocol):
 
 
 @runtime_checkable
+class InOtherProcess(Protocol):
+    """An embedder that another process computes, which may be gone."""
+
+    def check_ready(self) -> None:
+        """Check that the other process runs, and still has the embedder.
+
+        Raises:
+            EngineFailed: if it does not.
+        """
+
+    def embed_anew(self, texts: Sequence[str]) -> Vectors:
+        """Return a vector for each text, by at least one request, also if there are no texts.
+
+        Raises:
+            EngineFailed: see `check_ready`.
+        """
+
+
+@runtime_checkable
 class WithMeaning(Protocol):
     """An embedder with a part that represents meaning, beside hashed words.
 

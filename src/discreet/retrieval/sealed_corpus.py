@@ -119,7 +119,7 @@ class SealedCorpus:
         def read(own: tuple[Passage, ...]) -> tuple[Passage, ...]:
             return tuple(replace(one, stated=fit.value(one.text, looked.of(one.unit, one.text))) for one in own)
 
-        return documents.map(read)
+        return documents.read(read, ())
 
     def texts(self, found: Private[Hit]) -> Private[str]:
         """Return the text of each found unit, sealed; an empty text if the unit was erased after the search."""

@@ -2,16 +2,18 @@
 
 The kind of a statement is compared with the question by the embedder, its subject with the words of the question. All
 of it is a function of the question and of one text. The vectors of all kinds in the vault are computed together, at the
-first question after a change of the documents, and not for the texts of one question.
+first question after a change of the documents, and not for the texts of one question. Similarities are sums of whole
+numbers, so no other kind changes their rounding.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import UsageError
-from discreet.retrieval.embedding import Embedder, meaning
+from discreet.retrieval.embedding import Embedder, InOtherProcess, meaning
 from discreet.retrieval.unit_records import Statement
 from discreet.retrieval.vectors import Vector
 
@@ -20,6 +22,10 @@ LEAST_FIT = 0.2
 SUBJECT_SHARE = 0.5
 """The part of the words of a question that a text must have."""
 
+_ONE = 2**28
+"""The length with which vectors of length one are compared: sums of their products fit into 64 bits."""
+
+Whole = NDArray[np.int64]
 Words = Callable[[str], Sequence[str]]
 """Returns the words of a phrase that have a meaning, without their endings."""
 Asked = Callable[[str], bool]
@@ -32,7 +38,7 @@ class KindVectors:
     def __init__(self, embedder: Embedder) -> None:
         self._given = embedder
         self._state: object = None
-        self._vectors: dict[str, Vector] = {}
+        self._vectors: dict[str, Whole] = {}
 
     @cached_property
     def _embedder(self) -> Embedder:
@@ -42,16 +48,24 @@ class KindVectors:
         except UsageError:
             return self._given
 
-    def of(self, kinds: Iterable[str], state: object) -> dict[str, Vector]:
-        """Return the vector of each kind; `state` changes with the documents."""
-        if self._state is None or self._state != state:
-            names = sorted(set(kinds) - {""})
-            known = {name: self._vectors[name] for name in names if name in self._vectors}
-            fresh = [name for name in names if name not in known]
-            # In one call: a worker on a socket has one request for all.
-            self._vectors = known | dict(zip(fresh, self._embedder.embed(fresh) if fresh else (), strict=True))
-            self._state = state
+    def of(self, kinds: Iterable[str], state: object) -> dict[str, Whole]:
+        """Return the vector of each kind in whole numbers; `state` changes with the documents.
+
+        Which kinds are new depends on all texts, and may depend on one unit. So an embedder in another process gets a
+        request at each call: its failure must not tell whether there was a new kind.
+        """
+        changed = self._state is None or self._state != state
+        names = sorted(set(kinds) - {""}) if changed else list(self._vectors)
+        known = {name: self._vectors[name] for name in names if name in self._vectors}
+        fresh = [name for name in names if name not in known]
+        self._vectors = known | dict(zip(fresh, map(_whole, self._embed_anew(fresh)), strict=True))
+        self._state = state
         return self._vectors
+
+    def _embed_anew(self, texts: Sequence[str]) -> Iterable[Vector]:
+        if isinstance(self._embedder, InOtherProcess):
+            return self._embedder.embed_anew(texts)
+        return self._embedder.embed(texts) if texts else ()
 
     def embed(self, question: str) -> Vector:
         """Return the vector of a question."""
@@ -65,18 +79,19 @@ class StatementFit:
     Args:
         question: the question.
         vector: its vector.
-        kinds: the vector of each kind of statement.
+        kinds: the vector of each kind of statement, in whole numbers.
         words: the words of a phrase that have a meaning.
         is_asked: whether a kind is the attribute that the question names; None if it names none.
     """
 
     def __init__(
-        self, question: str, vector: Vector, kinds: dict[str, Vector], words: Words, is_asked: Asked | None = None
+        self, question: str, vector: Vector, kinds: dict[str, Whole], words: Words, is_asked: Asked | None = None
     ) -> None:
         self._words = words
         self._is_asked = is_asked
         self._asked = frozenset(words(question))
-        self._fit = {kind: float(np.dot(vector, kinds[kind])) for kind in kinds}
+        asked = _whole(vector)
+        self._fit = {kind: int(np.dot(asked, own)) / _ONE**2 for kind, own in kinds.items()}
 
     def value(self, text: str, statements: Sequence[Statement]) -> str:
         """Return the value of the statement that fits best; "" if the text is about another subject, or none fits.
@@ -102,3 +117,7 @@ class StatementFit:
         wanted = self._asked - set(self._words(best.attribute))
         there = set(self._words(text))
         return len(wanted & there) >= SUBJECT_SHARE * len(wanted)
+
+
+def _whole(vector: Vector) -> Whole:
+    return np.rint(vector.astype(np.float64) * _ONE).astype(np.int64)

@@ -33,7 +33,7 @@ from discreet.privacy.ledger import UnitLedger
 from discreet.privacy.noise import Noise
 from discreet.query.answer_cache import AnswerCache
 from discreet.query.public_context import PublicContext
-from discreet.retrieval.embedding import Deferred, Embedder, deferred_embedder, open_embedder
+from discreet.retrieval.embedding import Deferred, Embedder, InOtherProcess, deferred_embedder, open_embedder
 from discreet.retrieval.indexer import Indexer
 from discreet.retrieval.inventory import Inventory
 from discreet.retrieval.ray_embedder import RayEmbedder
@@ -46,7 +46,7 @@ from discreet.synthesis.readings import Readings
 from discreet.synthesis.runner import SynthesisRunner
 from discreet.vault.cluster_embedder import open_on_cluster
 from discreet.vault.derived_data import CLAIMS, SIMULATED, SYNTHESIS, DerivedData
-from discreet.vault.worker_embedder import WorkerEmbedder, open_at_worker
+from discreet.vault.worker_embedder import open_at_worker
 
 if TYPE_CHECKING:
     from discreet.ledger.protocol import VaultLedger
@@ -134,11 +134,14 @@ class VaultComponents:
 
     def load(self) -> None:
         """Load the embedder and the model of a new answer, so that a failure comes before any payment."""
-        if isinstance(self.embedder, Deferred):
-            loaded = self.embedder.loaded
-            if isinstance(loaded, WorkerEmbedder):
-                loaded.check_ready()
+        self.load_embedder()
         _ = self.model  # last: as long as no model is loaded, nothing was paid
+
+    def load_embedder(self) -> None:
+        """Load the embedder, and check that it is there, so that a failure comes before any payment."""
+        loaded = self.embedder.loaded if isinstance(self.embedder, Deferred) else self.embedder
+        if isinstance(loaded, InOtherProcess):
+            loaded.check_ready()
 
     @cached_property
     def store(self) -> Store:

@@ -91,15 +91,23 @@ class WorkerEmbedder:
         Raises:
             ServerGone, EngineFailed: see `check_ready`.
         """
+        found = np.empty((0, self.dimension), dtype=np.float32)
         if len(texts) == 1:
-            found = [self._one(texts[0])[np.newaxis].copy()]
-        else:
-            found = [np.empty((0, self.dimension), dtype=np.float32)]
-            for start in range(0, len(texts), MOST_TEXTS):
-                found.append(self._vectors(texts[start : start + MOST_TEXTS]))
+            found = self._one(texts[0])[np.newaxis].copy()
+        elif texts:
+            found = self.embed_anew(texts)
         if progress:
             progress(len(texts))
-        return np.concatenate(found)
+        return found
+
+    def embed_anew(self, texts: Sequence[str]) -> Vectors:
+        """Return a vector for each text, by at least one request: no kept vector is used.
+
+        Raises:
+            ServerGone, EngineFailed: see `check_ready`.
+        """
+        starts = range(0, max(len(texts), 1), MOST_TEXTS)
+        return np.concatenate([self._vectors(texts[start : start + MOST_TEXTS]) for start in starts])
 
     def _vectors(self, texts: Sequence[str]) -> Vectors:
         try:
