@@ -1,5 +1,8 @@
 """Questions of each kind; a good one that looks like a bad one is a fact."""
 
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -75,6 +78,8 @@ EXAMPLES = {
         "How common is Zonkitis?",
         "What is the average age of patients with Zonkitis?",
         "Count the patients with Zonkitis.",
+        "How many are there like this?",
+        "How many have this?",
     ],
     "comparison": [
         "Are there more patients with Zonkitis than we thought?",
@@ -150,6 +155,23 @@ def test_the_kind_is_recognised(name: str, question: str) -> None:
 
 def test_a_name_that_no_patient_has_is_a_fact() -> None:
     assert recognise("What is the name of the patient portal?").name == "fact"
+
+
+@pytest.mark.parametrize("question", ["How many are in the band?", "How many were there at the Alamo?"])
+def test_a_number_that_a_document_states_is_a_fact(question: str) -> None:
+    assert recognise(question).name == "fact"
+
+
+SPELLED = {"another language": "other-language", "nothing named": "nothing-named", "one individual": "person"}
+
+
+def test_each_example_of_the_page_is_of_its_kind() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "asking.md").read_text(encoding="utf-8").partition("`--anyway`")[0]
+    rows = re.findall(r"^\| ([^|]+) \| ([^|]+[.?]) \| .+ \|$", page, re.MULTILINE)
+    assert len(rows) == 7
+    for kind, examples in rows:
+        named = {SPELLED.get(name, name) for name in kind.split(", ")}
+        assert {recognise(question.strip(), unit="patient").name for question in examples.split(";")} <= named
 
 
 def test_each_kind_has_examples() -> None:

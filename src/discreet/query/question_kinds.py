@@ -190,10 +190,15 @@ _AVERAGE = r"(?:^|the )(?:average|mean|median)"
 _NOTED = r"(?:mention|diagnos|occur|appear|happen|report|record|prescribe|seen|come up)"
 
 
+_THIS = r"(?:this|that|it|these|those|them)"
+
+
 def _is_count(sentence: str, nouns: _Nouns) -> bool:
     patterns = (
         rf"\bhow many(?: (?!times|days|weeks|months|years|hours|minutes)\w+)? {nouns.counted}\b",
         r"\bhow many (?:different|distinct|kinds|types)\b",
+        rf"^how many (?:are|were)(?: there)?(?: like {_THIS})?\W*$",
+        rf"^how many (?:have|had|get|got|are|were) (?:like )?{_THIS}\W*$",
         rf"\b{_SHARE} of (?:\w+ ){{0,3}}{nouns.counted}\b",
         rf"{_AVERAGE}\b.{{0,30}}\b(?:of|among|across) (?:\w+ ){{0,2}}{nouns.counted}\b",
         rf"^count (?:all |the |my |our |how |many )*{nouns.counted}\b",
