@@ -2,7 +2,7 @@
 
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -26,6 +26,13 @@ _SHOWN = 50
 _MOST_FORMATS = 20
 Stored = Callable[[str], str]
 """Returns the unit of the stored document of an id; "" if there is none."""
+Alike = Callable[[Iterable[str]], Iterable[str]]
+"""Returns likely mistakes in the names of units, such as two spellings of one individual."""
+
+
+def no_doubts(_: Iterable[str]) -> Iterable[str]:
+    """Return no doubts about names."""
+    return ()
 
 
 @dataclass
@@ -53,6 +60,7 @@ class Intake:
         options: the reading options.
         rules: the rules that give units to files and records.
         vault_unit: the vault's unit field.
+        alike: returns likely mistakes in the names of units.
 
     Raises:
         UsageError, BadData: if a path does not exist, if a library is missing, or if a pattern or a manifest cannot be
@@ -66,8 +74,9 @@ class Intake:
         options: ReadingOptions,
         rules: UnitRules,
         vault_unit: str,
+        alike: Alike = no_doubts,
     ) -> None:
-        self._fields, self._rules, self._vault_unit = fields, rules, vault_unit
+        self._fields, self._rules, self._vault_unit, self._alike = fields, rules, vault_unit, alike
         columns = (fields.unit, fields.id, *fields.declared)
         self._options = replace(options, text_field=fields.text, needed=frozenset(columns))
         named = [path for path in paths if not isinstance(path, FoundFile)]
@@ -232,6 +241,7 @@ class Intake:
                 "the same name in both fields. Otherwise it counts as two individuals."
             )
         yield from doubts_about(named, self._fields.unit)
+        yield from self._alike(named)
         pattern = self._units.pattern
         ambiguous = [source for source in self._texts if pattern and pattern.ambiguous(source)]
         if pattern and ambiguous:

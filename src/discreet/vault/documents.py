@@ -8,7 +8,9 @@ from discreet.planning.empty_mark import no_longer_empty
 from discreet.reading.files import FoundFile
 from discreet.reading.intake import Intake
 from discreet.retrieval.documents import Document
+from discreet.retrieval.store_registry import stored_dimension
 from discreet.system.turns import taking_turns
+from discreet.vault.alike_names import find_alike_names
 from discreet.vault.ingestion import Added, How, Progress, add_documents, add_files, open_intake, reported
 from discreet.vault.parts import VaultParts
 
@@ -39,7 +41,12 @@ class VaultDocuments(VaultParts):
 
     def intake(self, *paths: str | Path | FoundFile, **how: Unpack[How]) -> Intake:
         """Find the documents that `add` would add. `.preview` counts them. Load no model. Raise errors as `add`."""
-        return open_intake(paths, how, self.settings)
+        return open_intake(paths, how, self.settings, self._find_alike_names)
+
+    def _find_alike_names(self, names: Iterable[str]) -> Iterable[str]:
+        # A vault without documents has no store, and making one would load an embedder.
+        filled = stored_dimension(self.settings, self.path / "store") is not None
+        return find_alike_names(names, self.store if filled else None)
 
     def take_in(self, intake: Intake, progress: Progress | None = None, ray: str | None = None) -> Added:
         """Add the documents that `intake` found; embedded by the Ray cluster at an address, if one is named."""

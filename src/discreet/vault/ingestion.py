@@ -9,7 +9,7 @@ from typing import TypedDict
 from discreet.config import VaultConfig
 from discreet.reading.files import FoundFile, ReadingOptions
 from discreet.reading.identity import Fields
-from discreet.reading.intake import Intake
+from discreet.reading.intake import Alike, Intake, no_doubts
 from discreet.reading.records import BadRecord
 from discreet.reading.units import UnitRules
 from discreet.retrieval.documents import Document
@@ -106,8 +106,10 @@ class _Locations:
         return later.pop(0) if later else self.of(name)
 
 
-def open_intake(paths: Sequence[str | Path | FoundFile], how: How, settings: VaultConfig) -> Intake:
-    """Find the files of an addition to the vault with these settings.
+def open_intake(
+    paths: Sequence[str | Path | FoundFile], how: How, settings: VaultConfig, alike: Alike = no_doubts
+) -> Intake:
+    """Find the files of an addition to the vault with these settings. `alike` returns doubts about names of units.
 
     Raises:
         UsageError, BadData: if a path does not exist, or if the rules for units cannot be used.
@@ -116,7 +118,7 @@ def open_intake(paths: Sequence[str | Path | FoundFile], how: How, settings: Vau
     fields = Fields(how.get("text_field", "text"), unit_field, how.get("id_field", "id"), settings.fields)
     options = ReadingOptions(fields.text, how.get("encoding"), how.get("delimiter"))
     files = [path if isinstance(path, FoundFile) else Path(path) for path in paths]
-    return Intake(files, fields, options, how.get("units", UnitRules()), settings.unit_field)
+    return Intake(files, fields, options, how.get("units", UnitRules()), settings.unit_field, alike)
 
 
 def add_files(indexer: Indexer, store: Store, intake: Intake, progress: Progress | None) -> Added:
