@@ -10,9 +10,12 @@ import numpy as np
 from discreet.retrieval.documents import Document, chunk
 from discreet.retrieval.embedding import Embedder, StreamingEmbedder, Vectors
 from discreet.retrieval.store import Piece, Store, digest
+from discreet.system.progress import stage
 
 _STORED = 256
 """Documents that are stored together."""
+_MANY = 1000
+"""The passages of documents that are embedded together, from which their progress is shown: they take some seconds."""
 
 
 @dataclass
@@ -125,6 +128,10 @@ class Indexer:
         if isinstance(self._embedder, StreamingEmbedder):
             for some in self._embedder.stream(texts):
                 yield from some
+        elif len(texts) > _MANY:  # long documents: each is one step of `progress`
+            with stage("Embedding their passages", len(texts)) as told:
+                vectors = self._embedder.embed(texts, told)
+            yield from np.asarray(vectors)
         else:
             yield from np.asarray(self._embedder.embed(texts))
 
