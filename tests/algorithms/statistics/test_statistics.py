@@ -279,6 +279,13 @@ def test_interval_of_a_typical_number_covers_it(what: What, part: float) -> None
     assert abs(np.mean(errors)) < 5  # a little more than a bin
 
 
+def test_typical_number_of_no_unit_is_not_known() -> None:
+    typical = Typical(attribute="age", what="mean", low=0, high=120)
+    said, table = typical.conclude(Counted((-3,) + (0,) * (typical.bins - 1), (5.0,) * typical.bins, True))
+    assert said == "Mean not known (any number from 0 to 120). The noise does not tell whether there is any."
+    assert (table[0].low, table[0].high) == (0, 120)
+
+
 def test_range_of_a_number_is_public() -> None:
     with pytest.raises(UsageError, match="must be public"):
         Typical(attribute="income")

@@ -107,8 +107,13 @@ class Typical(CellStatistic):
         ]
         table.append(counted.figure("units with a number", "count", Reckon(range(self.bins))))
         note = "" if table[-1].low else f" {MAY_BE_NONE}"
-        said = "; ".join(f"{one.name} about {one.value:.3g} ({one.low:.3g} to {one.high:.3g})" for one in table[:-1])
+        said = "; ".join(map(self._in_words, table[:-1]))
         return f"{said[:1].upper()}{said[1:]}.{note}", table
+
+    def _in_words(self, found: Figure) -> str:
+        if (found.low, found.high) == self.range:
+            return f"{found.name} not known (any number from {found.low:.3g} to {found.high:.3g})"
+        return f"{found.name} about {found.value:.3g} ({found.low:.3g} to {found.high:.3g})"
 
 
 class _Middle(Reckon):
