@@ -14,6 +14,7 @@ from typer.testing import CliRunner, Result
 from discreet.bench.demo_data import hospital, hospital_questions, mails
 from discreet.bench.tables import TABLES
 from discreet.cli.app import app
+from discreet.cli.bench import _short_names
 from discreet.vault import Vault
 from tests.docs.pages import ROOT
 
@@ -212,3 +213,10 @@ def test_wrong_use_is_explained(ward: Path, words: tuple[str, ...], said: str) -
     result = run(*(ward if word == "WARD" else word for word in words))
     assert result.exit_code == 2, result.output
     assert said in result.output
+
+
+def test_columns_of_a_paper_have_short_headings() -> None:
+    alike = ["accuracy, paper (Main table, A)", "accuracy, paper (Main table, B)"]
+    assert _short_names(alike) == {alike[0]: "paper [1]", alike[1]: "paper [2]"}
+    other = ["url, paper (Table 1)", "perplexity, paper (Table 1)"]
+    assert list(_short_names(other).values()) == ["url, paper [1]", "perplexity, paper [2]"]

@@ -2,6 +2,7 @@
 
 import csv
 import os
+from collections.abc import Iterable
 from io import StringIO
 from pathlib import Path
 from typing import Annotated
@@ -111,7 +112,7 @@ def _print(result: BenchResult) -> None:
     one, source = result.table, result.source()
     out.print(f"{one.paper.title} ({one.paper.authors}), {one.where}: {one.shows}.", markup=False)
     screen = result.condensed()
-    of_paper = {column: f"{column.partition(' (')[0]} [{n}]" for n, column in enumerate(screen.sources, 1)}
+    of_paper = _short_names(screen.sources)
     # Without lines between columns, tables of ten columns fit a screen of 80 characters.
     shown = Table(box=SIMPLE_HEAD, padding=0)
     for column in screen.columns:
@@ -119,8 +120,8 @@ def _print(result: BenchResult) -> None:
     for cells in screen.cells:
         shown.add_row(*cells)
     out.print(shown)
-    for column, place in screen.sources.items():
-        out.print(f"{of_paper[column]}: {place}.", markup=False)
+    for number, (column, place) in enumerate(screen.sources.items(), 1):
+        out.print(f"[{number}] {column.partition(' (')[0]}: {place}.", markup=False)
     out.print(f"The paper: {one.found}", markup=False)
     out.print(f"Why ours differs: {one.differs}", markup=False)
     out.print(
@@ -129,6 +130,13 @@ def _print(result: BenchResult) -> None:
     for note in result.notes:
         err.print(f"Note: {note}", markup=False)
     err.print(NOTICE, markup=False)
+
+
+def _short_names(sources: Iterable[str]) -> dict[str, str]:
+    """Return a short heading for each column of a paper: "paper [1]" if all of them have the same measure."""
+    named = {column: column.partition(" (")[0] for column in sources}
+    short = len(set(named.values())) == 1 and all(name.endswith(", paper") for name in named.values())
+    return {column: f"{'paper' if short else name} [{n}]" for n, (column, name) in enumerate(named.items(), 1)}
 
 
 def _write_csv(result: BenchResult, path: Path) -> None:
