@@ -218,8 +218,6 @@ def test_replies_leave_at_the_quantum(tmp_path: Path) -> None:
             cases: tuple[tuple[dict[str, Any], bool], ...] = (
                 ({}, True),
                 ({}, False),
-                ({"n": 2}, False),
-                ({"model": "nowhere"}, False),
                 ({"max_tokens": 3}, True),
             )
             for fields, estimated in cases:
@@ -237,6 +235,23 @@ def test_replies_leave_at_the_quantum(tmp_path: Path) -> None:
                 assert (await front.client.get("/health/ready")).status_code == 200
                 seconds.append(clock() - begun)
             assert min(seconds) < quantum
+
+    drive(test)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "status"), [({"n": 2}, 400), ({"discreet": {"epsilon": 0}}, 400), ({"model": "nowhere"}, 404)]
+)
+def test_refusal_that_the_request_explains_waits_for_no_answer(
+    wrong: dict[str, Any], status: int, tmp_path: Path
+) -> None:
+    async def test() -> None:
+        async with running(tmp_path, FakeKeeper(), quantum=30.0) as front:
+            _, secret = front.key()
+            clock = asyncio.get_running_loop().time
+            begun = clock()
+            assert (await front.ask(secret, **wrong)).status_code == status
+            assert STEP - 0.01 < clock() - begun < 15
 
     drive(test)
 

@@ -22,6 +22,7 @@ from starlette.requests import Request
 from discreet.server.accounts import Key
 from discreet.server.front.access_log import note_failure
 from discreet.server.front.errors import FrontError, invalid
+from discreet.server.front.estimating import STEP
 from discreet.server.front.pacing import Arrival
 from discreet.server.front.replay import Boarding
 from discreet.server.front.replies import FINGERPRINT, Reply
@@ -76,6 +77,11 @@ def mcp_server(services: Services) -> ToolServer:
         boarding: Boarding | None = None
         try:
             parsed = _parse(services, key, question, model, choices, epsilon, anew)
+            services.catalog.find(key, parsed.served, task=parsed.task)
+        except FrontError:  # the request and the public catalog alone explain it
+            http.state.line["quanta"] = await services.pacer.until_step(arrival, STEP)
+            raise
+        try:
             boarding = await services.asker.begin(key, parsed)
             return await _answer(services, http, key, parsed, boarding)
         finally:

@@ -57,11 +57,12 @@ class Pacer:
         await self._wait(arrival.at + quanta * self.quantum)
         return quanta
 
-    async def until_step(self, arrival: Arrival, step: float) -> None:
-        """Wait for a multiple of a step in seconds, or of the quantum if that is less."""
+    async def until_step(self, arrival: Arrival, step: float) -> int:
+        """Wait for a multiple of a step in seconds, or of the quantum if that is less; return 0, no whole quantum."""
         step = min(step, self.quantum)
         if step:
             await self._wait(arrival.at + math.ceil((self._clock() - arrival.at) / step) * step)
+        return 0
 
     async def _wait(self, due: float) -> None:
         while (left := due - self._clock()) > 0:

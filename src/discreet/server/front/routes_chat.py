@@ -12,6 +12,7 @@ from discreet.server.accounts import Key
 from discreet.server.front.access_log import type_name
 from discreet.server.front.catalog import Servable
 from discreet.server.front.errors import FrontError, invalid
+from discreet.server.front.estimating import STEP
 from discreet.server.front.events import DONE, event, with_comments
 from discreet.server.front.gate import error_response
 from discreet.server.front.openapi import CHAT
@@ -48,11 +49,14 @@ class Chat:
         self._line: dict[str, Any] = request.state.line
         self._model: Servable | None = None
         self._boarding: Boarding | None = None
+        self._understood = False
 
     async def respond(self) -> Response:
-        """Return the response, at a multiple of the quantum; a refusal, too."""
+        """Return the response, at a multiple of the quantum; a refusal, too, unless the request alone explains it."""
         try:
             parsed = parse_chat(await read_body(self._http))
+            self._services.catalog.find(self._key, parsed.served, task=parsed.task)
+            self._understood = True
             boarding = await self._board(parsed)
             if parsed.stream:
                 await boarding.flight.wait_reserved()
@@ -99,7 +103,11 @@ class Chat:
         return Reply(outcome, parsed, await self._services.numbers(self._key, self._model))
 
     async def _pace(self, outcome: str) -> None:
-        quanta = self._line["quanta"] = await self._services.until_due(self._arrival, self._boarding)
+        if self._understood:
+            quanta = await self._services.until_due(self._arrival, self._boarding)
+        else:  # a refusal that depends on the request and the public catalog: a typing error waits for no answer
+            quanta = await self._services.pacer.until_step(self._arrival, STEP)
+        self._line["quanta"] = quanta
         name = self._model.name if self._model else ""
         self._services.metrics.count_question(name, outcome, quanta, self._services.asker.queue.waiting)
 
