@@ -49,8 +49,10 @@ from discreet.retrieval.sealed_corpus import SealedCorpus
 _NAMED_IN_PROMPT = 20
 # A budget is refused if even a unanimous answer would be released with a smaller probability.
 _HOPELESS = 0.01
-# The choice of a voter without documents, if votes come and go; and the number of no choice.
-_ABSENT, _ABSTAINS = "", -1
+# The choice of a voter without documents, if votes come and go.
+_ABSENT = ""
+# The number of a vote for no choice.
+_ABSTAINS = -1
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,10 +1,9 @@
 """Audits of all algorithms, from the store to the receipt, on two neighbouring vaults.
 
-The outcome is the whole transcript.
 The vaults are real ones in a temporary folder, marked as simulations. A toy language model gives the answer that its
 prompt states. The second vault is derived from the first by removing and adding units, as a custodian would do it.
 
-A transcript has all that an analyst sees, except time: each answer with its text, reason for stopping, number of tokens
+The outcome of a draw is a transcript. It has all that an analyst sees, except time: each answer with its text, reason for stopping, number of tokens
 and receipt, each refusal, and the budget that is left for every unit. Released answers are stored and reused, as in a
 vault.
 """

@@ -207,16 +207,17 @@ def calibrate_to_epsilon(
     before = Spending.of(selection) if selection else Spending.nothing()
 
     def split(epsilon: float, wanted: int) -> RoundBudget:
-        each = failures / wanted * (1 - 1e-9)  # keeps the rounded-up sum below `failures`
-        mechanisms = ensemble.mechanisms(epsilon, each, REPLACE_ONE, vocabulary)
+        delta_each = failures / wanted * (1 - 1e-9)  # keeps the rounded-up sum below `failures`
+        mechanisms = ensemble.mechanisms(epsilon, delta_each, REPLACE_ONE, vocabulary)
         cost = Together(tuple(mechanism.cost(REPLACE_ONE) for mechanism in mechanisms))
         ceiling = ensemble.ceiling(cost, delta, failures)
-        return RoundBudget(Plan(ceiling, cost, ceiling.affordable(cost, before, wanted), selection), epsilon, each)
+        plan = Plan(ceiling, cost, ceiling.affordable(cost, before, wanted), selection)
+        return RoundBudget(plan, epsilon, delta_each)
 
     wanted = ensemble.rounds
     if ensemble.price is None:
         low, high = ensemble.epsilon / wanted / 100, ensemble.epsilon
-        return split(largest(lambda each: split(each, wanted).plan.rounds == wanted, low, high), wanted)
+        return split(largest(lambda epsilon: split(epsilon, wanted).plan.rounds == wanted, low, high), wanted)
     rounds = split(ensemble.price, ensemble.most_rounds)
     if rounds.plan.rounds == 0:
         raise UsageError(
@@ -243,10 +244,10 @@ def calibrate_to_uses(
         UsageError: if the budget cannot pay for so many questions.
     """
     wanted = ensemble.rounds
-    each = budget.failures / (uses * wanted) * (1 - 1e-9)
+    delta_each = budget.failures / (uses * wanted) * (1 - 1e-9)
 
     def cost(epsilon: float) -> Together:
-        mechanisms = ensemble.mechanisms(epsilon, each, REPLACE_ONE, vocabulary)
+        mechanisms = ensemble.mechanisms(epsilon, delta_each, REPLACE_ONE, vocabulary)
         return Together(tuple(mechanism.cost(REPLACE_ONE) for mechanism in mechanisms))
 
     def fits(epsilon: float, rounds: int) -> bool:
@@ -255,7 +256,7 @@ def calibrate_to_uses(
 
     if ensemble.price is None:
         rounds, smallest = wanted, budget.epsilon / wanted / uses / 100
-        epsilon = largest(lambda each: fits(each, wanted), smallest, budget.epsilon)
+        epsilon = largest(lambda epsilon: fits(epsilon, wanted), smallest, budget.epsilon)
     else:
         epsilon = ensemble.price
         rounds = max((n for n in range(1, ensemble.most_rounds + 1) if fits(epsilon, n)), default=0)
@@ -264,7 +265,7 @@ def calibrate_to_uses(
             f"A unit's budget of epsilon {budget.epsilon:g} does not pay for {uses} questions like this. Use fewer "
             "`uses`, fewer private tokens, or a smaller epsilon_token."
         )
-    return RoundBudget(Plan(budget, cost(epsilon), rounds, selection), epsilon, each)
+    return RoundBudget(Plan(budget, cost(epsilon), rounds, selection), epsilon, delta_each)
 
 
 def check_number(name: str, value: float) -> None:
