@@ -3,9 +3,9 @@
 The vaults are real ones in a temporary folder, marked as simulations. A toy language model gives the answer that its
 prompt states. The second vault is derived from the first by removing and adding units, as a custodian would do it.
 
-The outcome of a draw is a transcript. It has all that an analyst sees, except time: each answer with its text, reason for stopping, number of tokens
-and receipt, each refusal, and the budget that is left for every unit. Released answers are stored and reused, as in a
-vault.
+The outcome of a draw is a transcript. It has all that an analyst sees, except time: each answer with its text, reason
+for stopping, number of tokens and receipt, each refusal, and the budget that is left for every unit. Released answers
+are stored and reused, as in a vault.
 """
 
 import json
