@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from discreet.retrieval.spelling import loose_name
 from discreet.vault import Vault
 
 
@@ -39,9 +38,9 @@ def test_name_that_looks_like_an_erased_one(vault: Vault, tmp_path: Path) -> Non
 def test_names_of_one_addition(tmp_path: Path) -> None:
     made = Vault.create(tmp_path / "v", epsilon=9, delta=1e-6, unit_field="person", embedder="hashing")
     found = doubts(made, tmp_path, "Jürgen Groß", "juergen gross", "Jurgen_Gross", "jürgen-gross")
-    assert "'jurgen_gross' looks like 'jürgen gross'" in found
     assert "'jürgen-gross' looks like 'jürgen gross'" in found
     assert "juergen" not in found
+    assert "jurgen" not in found  # accents tell two people apart
 
 
 @pytest.mark.parametrize("names", [("a-1", "a1"), ("12", "1-2", "-12"), ("007", "7")])
@@ -52,8 +51,3 @@ def test_numbers_are_no_spellings(names: tuple[str, ...], vault: Vault, tmp_path
 def test_many_are_counted(vault: Vault, tmp_path: Path) -> None:
     names = [f"{name}{mark}lind" for name in ("ada", "bea", "cora") for mark in ("_", "-")]
     assert "; and " in doubts(vault, tmp_path, *names)
-
-
-def test_loose_names() -> None:
-    assert loose_name("Jürgen_GROSS ") == loose_name("jurgen gross")
-    assert loose_name("...") == ""

@@ -8,7 +8,6 @@ from rich.markup import escape
 
 from discreet.cli.output import counted, err
 from discreet.errors import UsageError
-from discreet.retrieval.spelling import loose_name
 from discreet.retrieval.store_registry import stored_dimension
 from discreet.vault import Vault
 
@@ -39,10 +38,16 @@ def check_filled(vault: Vault) -> None:
 
 def unknown_unit(vault: Vault, unit: str) -> str:
     """Return a sentence that a vault has no such individual, with names that are nearly the same. For the custodian."""
-    names = {loose_name(entry.unit): entry.unit for entry in vault.inventory.units(_COMPARED)}
-    near = [names[name] for name in get_close_matches(loose_name(unit), names, n=3, cutoff=0.8)]
+    names = {_bare(entry.unit): entry.unit for entry in vault.inventory.units(_COMPARED)}
+    near = [names[name] for name in get_close_matches(_bare(unit), names, n=3, cutoff=0.8)]
     meant = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
     return f"The vault has no individual '{unit}'.{meant} Check the spelling: discreet list VAULT units."
+
+
+def _bare(name: str) -> str:
+    """Return a name without accents, and with a space for marks: "jürgen-gross" is near to "Jurgen Gross"."""
+    plain = "".join(char for char in unicodedata.normalize("NFKD", name.casefold()) if not unicodedata.combining(char))
+    return " ".join("".join(char if char.isalnum() else " " for char in plain).split())
 
 
 def print_merged_units(vault: Vault) -> None:

@@ -53,12 +53,3 @@ def former_units(name: str) -> tuple[str, ...]:
     spelled = canonical_unit(name)
     found = {former_unit(name)} | ({f"{spelled}.0"} if _WHOLE_NUMBER.fullmatch(spelled) else set())
     return tuple(sorted(found - {spelled}))
-
-
-def loose_name(name: str) -> str:
-    """Return a name without case and accents, and with a space for marks: "Jürgen_Gross" is "jurgen gross".
-
-    Two units may have one loose name. It is for advice to the custodian, and never joins units.
-    """
-    plain = "".join(char for char in unicodedata.normalize("NFKD", name.casefold()) if not unicodedata.combining(char))
-    return " ".join("".join(char if char.isalnum() else " " for char in plain).split())

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from discreet.retrieval.spelling import canonical_unit, loose_name
+from discreet.retrieval.spelling import canonical_unit
 from discreet.retrieval.store import Store
 
 _SHOWN = 3
@@ -42,14 +42,14 @@ def find_alike_names(names: Iterable[str], store: Store | None) -> Iterator[str]
 
 
 def _alike(names: Iterable[str], others: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield the names that equal the first of `others` up to marks and accents, each with that one."""
+    """Yield the names that equal the first of `others` up to marks between words, each with that one."""
     first: dict[str, str] = {}
     for other in others:
-        first.setdefault(loose_name(other), other)
+        first.setdefault(_without_marks(other), other)
     for name in names:
-        loose = loose_name(name)
-        if loose and first.get(loose, name) != name and not loose.isdigit():
-            yield name, first[loose]
+        bare = _without_marks(name)
+        if bare and first.get(bare, name) != name and not bare.isdigit():
+            yield name, first[bare]
 
 
 def _erased(names: Iterable[str], store: Store) -> Iterator[tuple[str, str]]:
@@ -60,6 +60,10 @@ def _erased(names: Iterable[str], store: Store) -> Iterator[tuple[str, str]]:
 
 
 def _spellings(name: str) -> Iterator[str]:
-    if _MARKS.search(name) and not loose_name(name).isdigit():
-        for plain in (name, loose_name(name)):
-            yield from (canonical_unit(_MARKS.sub(mark, plain)) for mark in _BETWEEN)
+    if _MARKS.search(name) and not _without_marks(name).isdigit():
+        yield from (canonical_unit(_MARKS.sub(mark, name)) for mark in _BETWEEN)
+
+
+def _without_marks(name: str) -> str:
+    """Return a canonical name with a space for each mark. Accents stay: among many people, they tell two apart."""
+    return _MARKS.sub(" ", name).strip()
