@@ -24,6 +24,15 @@ answer = vault.ask("numb thumbs?", make_algorithm("nearby-units", {"epsilon": 2.
 again = Vault.open(sys.argv[1])
 print(json.dumps([int(answer.text), answer.receipt.epsilon, again.store.count_units(), type(again.store).__name__]))
 """
+READING = """
+import json, sys
+from discreet import Vault
+
+made = Vault.create(sys.argv[1], epsilon=20, delta=1e-6, embedder="trigrams", unit_field="unit")
+added = made.add("day.notes")
+vault = Vault.open(made.path)
+print(json.dumps([vault.components.embedder.name, vault.store.count_units(), [one.where for one in added.bad]]))
+"""
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +60,8 @@ def run_python(site: Path, folder: Path, *arguments: str) -> str:
 def test_page_shows_the_code_of_the_example() -> None:
     page = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
     declared = (EXAMPLE / "pyproject.toml").read_text(encoding="utf-8").partition("[project.entry-points")
-    assert (EXAMPLE / "src/discreet_example_plugin/nearby_units.py").read_text(encoding="utf-8") in page
+    for name in ("nearby_units", "trigrams", "notes_loader"):
+        assert (EXAMPLE / f"src/discreet_example_plugin/{name}.py").read_text(encoding="utf-8") in page, name
     assert "".join(declared[1:]).partition("[tool.")[0].strip() in page
 
 
@@ -67,6 +77,14 @@ def test_example_serves_a_vault(site: Path, tmp_path: Path) -> None:
     assert abs(number - 200) < 20  # noise of scale 1/2: a larger error has probability below 1e-17
     assert epsilon == pytest.approx(2.0)
     assert (units, store) == (200, "JsonlStore")
+
+
+def test_example_embedder_and_loader_serve_a_vault(site: Path, tmp_path: Path) -> None:
+    lines = [*(f"p{n}|numb thumbs, seen on day {n}" for n in range(20)), "no bar here"]
+    (tmp_path / "day.notes").write_text("\n".join(lines), encoding="utf-8")
+    embedder, units, bad = json.loads(run_python(site, tmp_path, "-c", READING, str(tmp_path / "vault")))
+    assert (embedder, units) == ("trigrams", 20)
+    assert bad == ["day.notes line 21"]
 
 
 def test_example_passes_its_own_tests(site: Path, tmp_path: Path) -> None:

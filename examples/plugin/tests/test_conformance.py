@@ -1,13 +1,18 @@
 """The plug-ins pass the conformance suites of discreet."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 from discreet_example_plugin.jsonl_store import JsonlStore
 from discreet_example_plugin.nearby_units import NearbyUnits
+from discreet_example_plugin.notes_loader import NotesLoader
+from discreet_example_plugin.trigrams import Trigrams
 
 from discreet import Algorithm, StoreError
-from discreet.testing import AlgorithmSuite, AlwaysExact, StoreSuite
+from discreet.reading.loaders import Loader
+from discreet.retrieval.embedding import Embedder
+from discreet.testing import AlgorithmSuite, AlwaysExact, EmbedderSuite, LoaderSuite, StoreSuite
 from discreet.testing.broken_stores import starving
 from discreet.testing.store import SIZE, MakeStore, direction, entry, fill
 
@@ -26,6 +31,22 @@ class TestJsonlStore(StoreSuite):
     @pytest.fixture
     def make_inexact(self) -> AlwaysExact:
         return AlwaysExact("It computes all scores in Python.")
+
+
+class TestTrigrams(EmbedderSuite):
+    @pytest.fixture
+    def embedder(self) -> Embedder:
+        return Trigrams()
+
+
+class TestNotesLoader(LoaderSuite):
+    @pytest.fixture
+    def loader(self) -> Loader:
+        return NotesLoader()
+
+    def write(self, path: Path, records: Sequence[Mapping[str, str]]) -> None:
+        lines = (f"{record.get('unit', '')}|{record['text']}\n" for record in records)
+        path.write_text("".join(lines), encoding="utf-8")
 
 
 def test_suite_finds_a_starving_twin(tmp_path_factory: pytest.TempPathFactory) -> None:

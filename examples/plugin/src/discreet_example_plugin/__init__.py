@@ -1,1 +1,1 @@
-"""An algorithm and a store for discreet."""
+"""An algorithm, a store, an embedder and a loader for discreet."""
