@@ -87,7 +87,23 @@ class VoterEnsemble(VoterConfig, Algorithm):
     ) -> GeneratedAnswer:
         """Answer from the documents that each voter was dealt, with a budget for each round.
 
-        `known` is the text in the public prompt: answers that were released before.
+        Args:
+            question: the question, public.
+            documents: one sealed share for each voter: a tuple of at most `units_per_voter` passages, empty for a voter
+                without documents. `documents.change` is what one unit can change about them.
+            model: the model that each voter asks, with the capabilities of `requires`.
+            privacy: the filter of the question. Its `release` pays for one draw of a mechanism, then makes the draw.
+            rounds: the budget of each round: `epsilon` and `delta` without unit, as `mechanisms` takes them. At most
+                `rounds.plan.rounds` rounds are paid.
+            known: the text of the public prompt in place of a document: answers that were released before. "" for none.
+
+        Returns:
+            The released text, why it ended, and the numbers of its tokens and of its private tokens.
+
+        Raises:
+            BudgetExhausted: if the filter refuses a payment. Nothing was drawn for it; earlier releases stay paid.
+            EngineFailed: if an engine of this package failed.
+            PrivateValueError: if another step on private values failed. Its message is withheld.
         """
 
     def failures(self, delta: float) -> float:
