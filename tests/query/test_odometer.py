@@ -106,3 +106,16 @@ def test_odometer_counts_questions_before_a_conversion(tmp_path: Path) -> None:
     assert before.epsilon > 0
     vault.convert()
     assert vault.odometer == before
+
+
+def test_odometer_is_printed_in_one_sentence() -> None:
+    assert str(Odometer(Budget(20, 1e-6), Spending.of(Pure(2.5)), 1)) == (
+        "1 question so far: each unit paid at most epsilon 2.5 of 20"
+    )
+    assert str(Odometer(Budget(20, 1e-6), Spending.nothing(), 0)).startswith("0 questions so far: ")
+
+
+def test_vault_is_printed_by_path_and_unit_alone(tmp_path: Path) -> None:
+    vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-6, unit_field="patient", embedder="hashing")
+    vault.add_documents([Document("d1", "Ada Lind", "numb thumbs")])
+    assert repr(vault) == str(vault) == f"Vault('{tmp_path / 'v'}', unit 'patient')"

@@ -37,6 +37,10 @@ class Odometer:
         """The most that any one unit may have paid, epsilon; it is never above the grant."""
         return min(self.budget.epsilon, self.budget.spent(self.spending))
 
+    def __str__(self) -> str:
+        questions = f"{self.questions:,} question{'' if self.questions == 1 else 's'}"
+        return f"{questions} so far: each unit paid at most epsilon {self.epsilon:.4g} of {self.budget.epsilon:g}"
+
     def describe(self) -> dict[str, Any]:
         """Return the odometer as plain data."""
         return {"epsilon": self.epsilon, "granted": self.budget.epsilon, "questions": self.questions}

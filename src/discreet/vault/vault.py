@@ -276,6 +276,9 @@ class Vault(VaultDocuments, VaultReading):
         """The way of a question, from its text to an answer with a receipt."""
         return QueryPipeline(self.components)
 
+    def __repr__(self) -> str:
+        return f"Vault({str(self.path)!r}, unit {self.settings.unit_field!r})"
+
     @property
     def odometer(self) -> Odometer:
         """The most that the questions of this object may have cost any one unit: public."""
