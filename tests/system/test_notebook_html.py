@@ -123,6 +123,8 @@ def test_budget_shows_what_is_left(tmp_path: Path) -> None:
     assert report.odometer
     text = read(report)
     assert f"epsilon {20 - report.odometer:.4g} of 20 is left" in text
+    assert "The first questions weigh most in this number" in text
+    assert "weigh most" not in read(replace(report, accountant="pure"))
     assert "private; for the custodian" in text
     assert "(private" not in read(replace(report, levels=()))
     assert "without a guarantee" not in text

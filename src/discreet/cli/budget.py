@@ -1,6 +1,5 @@
 """`discreet budget` and `discreet tune`: show the budget, and release a threshold."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -54,7 +53,7 @@ def budget(
         markup=False,
     )
     if report.still:
-        out.print(_what_fits(report.still, unit, opened.ledger.budget.accountant), markup=False)
+        out.print(can_still_take_part(report.still, unit, report.accountant), markup=False)
     if analyst:
         out.print(f"Questions answered: {report.public()['answered']}.")
         return
@@ -98,12 +97,6 @@ def tune(
         return
     out.print(f"Suggestion: --similarity {similarity:.3f}, for about {units} units a question.")
     out.print(f"  receipt: epsilon {receipt.epsilon:.4g}, paid by {receipt.payment}")
-
-
-def _what_fits(still: Mapping[str, int], unit: str, accountant: str) -> str:
-    """Return what the bound on all questions means for those that a unit can still take part in."""
-    grows = "" if accountant == "pure" else "The first questions weigh most in this number, later ones little. "
-    return grows + can_still_take_part(still, unit)
 
 
 def _show_levels(report: BudgetReport) -> None:

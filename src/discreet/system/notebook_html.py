@@ -45,8 +45,13 @@ def receipt_html(receipt: Plain) -> str:
     )
 
 
-def budget_html(report: Plain) -> str:
-    """Return a budget report with a bar of what is left. The table of levels is private."""
+def budget_html(report: Plain, accountant: str) -> str:
+    """Return a budget report with a bar of what is left. The table of levels is private.
+
+    Args:
+        report: the report as plain data.
+        accountant: the way in which the grant adds up costs (`Budget.accountant`).
+    """
     unit, granted = unit_word(report["unit"]), report["granted"]
     spent = report["spent"] if report["odometer"] is None else report["odometer"]
     left = max(0.0, min(report["left"], granted - spent))
@@ -58,7 +63,7 @@ def budget_html(report: Plain) -> str:
         ),
     ]
     if report["still"]:
-        parts.append(paragraph(can_still_take_part(report["still"], unit)))
+        parts.append(paragraph(can_still_take_part(report["still"], unit, accountant)))
     if report["levels"]:
         most = max(1, *(level["units"] for level in report["levels"]))
         rows = [

@@ -15,13 +15,15 @@ def nothing_released(field: str) -> str:
     return f"No answer: too few of the {unit_word(field)}s' notes agree (or could pay)."
 
 
-def can_still_take_part(still: Mapping[str, int], unit: str) -> str:
-    """Return the sentence on what a unit that took part in all questions can still pay for.
+def can_still_take_part(still: Mapping[str, int], unit: str, accountant: str) -> str:
+    """Return what the bound on all questions means for those that a unit in all of them can still take part in.
 
     Args:
         still: the numbers of further questions by their kind: "default", and "count".
         unit: the word for a unit.
+        accountant: the way in which the grant adds up costs (`Budget.accountant`).
     """
     kinds = {"default": ("question of the default kind", "questions of the default kind"), "count": ("count", "counts")}
     fits = ", or in ".join(f"{number:,} further {kinds[name][number != 1]}" for name, number in still.items())
-    return f"A {unit} that took part in all of them can still take part in {fits}."
+    grows = "" if accountant == "pure" else "The first questions weigh most in this number, later ones little. "
+    return f"{grows}A {unit} that took part in all of them can still take part in {fits}."

@@ -46,6 +46,7 @@ class BudgetReport:
         more: the estimated number of further default questions; None if it cannot be estimated.
         still: the least number of further questions in which a unit can take part that took part in all so far, by
             their kind: "default", and "count" where each unit pays for itself. Public; empty if nothing was asked.
+        accountant: the way in which the grant adds up costs.
     """
 
     granted: float
@@ -58,6 +59,7 @@ class BudgetReport:
     more: int | None = None
     odometer: float | None = None
     still: Mapping[str, int] = field(default_factory=dict)
+    accountant: str = "renyi"
 
     def public(self) -> dict[str, Any]:
         """Return the public part, for analysts, as plain data."""
@@ -89,7 +91,7 @@ class BudgetReport:
         return frame((question.describe() for question in self.questions), COLUMNS)
 
     def _repr_html_(self) -> str:
-        return budget_html(self.describe())
+        return budget_html(self.describe(), self.accountant)
 
 
 def report(ledger: "VaultLedger", algorithm: Algorithm, unit: str, count_units: Callable[[], int]) -> BudgetReport:
@@ -114,7 +116,7 @@ def report(ledger: "VaultLedger", algorithm: Algorithm, unit: str, count_units: 
         found = by_units(ledger, unit, questions, count_units(), plan, algorithm.units_read)
     else:
         found = by_corpus(budget, ledger.spent(), unit, questions, plan)
-    return replace(found, odometer=odometer, still=still)
+    return replace(found, odometer=odometer, still=still, accountant=budget.accountant)
 
 
 def _plan(algorithm: Algorithm, budget: Budget) -> Plan | None:
