@@ -14,8 +14,9 @@ import pytest
 
 from discreet.errors import UsageError
 from discreet.server.config import ServeConfig
+from discreet.server.front.pacing import default_quantum
 from discreet.server.state_folder import can_read, hand_over, prepare_state
-from discreet.server.supervisor import Supervisor, is_ready, own_commands
+from discreet.server.supervisor import Supervisor, is_ready, longest_answers, own_commands
 from discreet.server.wire import Answered
 from tests.server.keepers import ROOT, ask, config_of, environment, exchange, make_vault
 
@@ -99,12 +100,29 @@ def test_supervisor_starts_again_what_dies_and_drains(tmp_path: Path, monkeypatc
     finally:
         running.kill()
     said = (tmp_path / "said").read_text()
+    assert said.startswith("The keeper opens the vaults.\n")  # with a quantum of one's own nothing is measured
+    assert "Each reply leaves" not in said
     assert "The front ended (signal SIGKILL). It is started again in 0.5 s." in said
     assert "The keeper ended (signal SIGKILL)" in said
     assert said.endswith("Ended.\n")
     assert (tmp_path / "front.ended").exists()
     assert (tmp_path / "front.password").read_text() == ""
     assert not config.ask_socket.exists()
+
+
+def test_supervisor_says_when_replies_leave(tmp_path: Path) -> None:
+    config = config_of(make_vault(tmp_path / "v").path, quantum=None)
+    running = supervised(config, tmp_path)
+    try:
+        until(lambda: "Ready: " in (tmp_path / "said").read_text())
+        said = (tmp_path / "said").read_text()
+        assert said.startswith("The keeper opens the vaults and measures the longest answer.\n")
+        quantum = default_quantum(longest_answers(config.ask_socket))
+        assert f"\nEach reply leaves at a multiple of {quantum:.3g} s. --quantum SECONDS sets another.\n" in said
+        running.send_signal(signal.SIGTERM)
+        assert running.wait(60) == 0
+    finally:
+        running.kill()
 
 
 def test_launched_process_ends_with_its_supervisor(tmp_path: Path) -> None:

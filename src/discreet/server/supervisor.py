@@ -16,9 +16,20 @@ from pathlib import Path
 from discreet.generation.remote.endpoint import KEY
 from discreet.server.config import VARIABLE, ServeConfig
 from discreet.server.desk.links import make_link
+from discreet.server.front.pacing import default_quantum
 from discreet.server.launch import MODULES
 from discreet.server.state_folder import find_user, prepare_state
-from discreet.server.wire import MOST_REPLIED, Readied, Ready, WireError, read_message, write_message
+from discreet.server.wire import (
+    MOST_REPLIED,
+    Catalog,
+    Catalogued,
+    Message,
+    Readied,
+    Ready,
+    WireError,
+    read_message,
+    write_message,
+)
 
 Say = Callable[[str], None]
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0
@@ -100,7 +111,8 @@ class Supervisor:
 
     def _run(self) -> int:
         self._start(self._keeper)
-        self._say("The keeper opens the vaults and measures the longest answer.")
+        measured = self._config.quantum is None
+        self._say(f"The keeper opens the vaults{' and measures the longest answer' if measured else ''}.")
         ready = False
         while not self._ending.wait(_STEP):
             self._look_after(self._keeper)
@@ -111,6 +123,11 @@ class Supervisor:
                 ready = True
                 for child in self._others:
                     self._start(child)
+                if measured and (longest := longest_answers(self._config.ask_socket)):
+                    quantum = default_quantum(longest)
+                    self._say(
+                        f"Each reply leaves at a multiple of {quantum:.3g} s. --quantum SECONDS sets another one."
+                    )
                 self._say(f"Ready: {self._config.url}")
                 if any(child.name == "desk" for child in self._others):
                     self._say(f"For the custodian, once, within an hour: {make_link(self._config)}")
@@ -179,15 +196,26 @@ def own_commands(config: ServeConfig) -> dict[str, Sequence[str]]:
 
 def is_ready(path: Path) -> bool:
     """Return whether the keeper at a socket can answer."""
+    reply = _exchange(path, Ready())
+    return isinstance(reply, Readied) and reply.loaded
+
+
+def longest_answers(path: Path) -> list[float]:
+    """Return the seconds of the longest answer of each vault, from the keeper at a socket; none without a reply."""
+    reply = _exchange(path, Catalog())
+    return [vault.longest_answer_s for vault in reply.vaults] if isinstance(reply, Catalogued) else []
+
+
+def _exchange(path: Path, message: Ready | Catalog) -> Message | None:
+    """Return the keeper's reply to a message; None if there is none."""
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.settimeout(2.0)
             connection.connect(os.fspath(path))
-            write_message(connection, Ready())
-            reply = read_message(connection, MOST_REPLIED)
+            write_message(connection, message)
+            return read_message(connection, MOST_REPLIED)
     except (OSError, WireError):
-        return False
-    return isinstance(reply, Readied) and reply.loaded
+        return None
 
 
 def _is_there(module: str) -> bool:

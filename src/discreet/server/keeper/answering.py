@@ -170,7 +170,7 @@ class Answering:
                 return
             served = Served(named, self._config, self._open)
             if self._config.quantum is None:
-                served.longest = measure_longest(served, Path(self._config.run))
+                served.longest = measure_longest(served, Path(self._config.run), self._log.write)
             self._served[named.name] = served
         self._loaded.set()
         self._log.write("ready")

@@ -5,7 +5,7 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from discreet.config import VERSION
@@ -41,21 +41,22 @@ class _EachTextOnce:
         return vectors[[different.index(text) for text in texts]]
 
 
-def measure_longest(served: Served, folder: Path) -> float:
+def measure_longest(served: Served, folder: Path, say: Callable[[str], None]) -> float:
     """Return the seconds that the longest answer of a vault's models takes; measured once, then read from a file.
 
     Args:
         served: the vault. Its model answers; its documents are not read.
         folder: where the file lies.
+        say: told before each answer that is measured, in fixed words.
     """
     known, key = _read(folder), _key(served)
     if key not in known:
-        known[key] = _measure(served)
+        known[key] = _measure(served, say)
         _write(folder, known)
     return known[key]
 
 
-def _measure(served: Served) -> float:
+def _measure(served: Served, say: Callable[[str], None]) -> float:
     settings = served.vault.settings
     with tempfile.TemporaryDirectory() as made:
         Vault.create(
@@ -70,7 +71,11 @@ def _measure(served: Served) -> float:
         embedder = _EachTextOnce(served.vault.embedder)
         dummy = Vault.open(Path(made) / "dummy", model=served.vault.model, embedder=embedder)
         dummy.add_documents(Document(f"d{number}", f"u{number}", _TEXT * _REPEATED) for number in range(UNITS))
-        return max((_seconds(dummy, preset) for preset in served.presets if preset.algorithm != PUBLIC), default=0.0)
+        presets, longest = [preset for preset in served.presets if preset.algorithm != PUBLIC], 0.0
+        for number, preset in enumerate(presets, 1):
+            say(f"measures the longest answer: {number} of {len(presets)}")
+            longest = max(longest, _seconds(dummy, preset))
+        return longest
 
 
 def _seconds(dummy: Vault, preset: Preset) -> float:
