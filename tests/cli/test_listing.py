@@ -30,6 +30,17 @@ def test_summary_of_a_command_is_the_one_of_its_own_help(name: str) -> None:
     assert (command.help or "").startswith(summary.rstrip("."))
 
 
+@pytest.mark.parametrize(
+    ("typed", "named"),
+    [
+        ("--chioce", "(Possible options: --choice)"),  # not --choices and --since, which the help does not list
+        ("--wher", "(Possible options: --help, --where)"),  # the nearest one is a parameter of an algorithm
+    ],
+)
+def test_misspelt_option_is_answered_with_listed_ones(typed: str, named: str) -> None:
+    assert named in CliRunner().invoke(app, ["ask", "clinic", "Why?", typed]).output
+
+
 def test_misspelt_command_is_answered_with_the_nearest() -> None:
     done = CliRunner().invoke(app, ["bugdet"])
     assert done.exit_code == 2

@@ -2,12 +2,12 @@
 
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
 from threading import Timer, main_thread
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -15,6 +15,8 @@ from typer.main import get_group
 
 from discreet import __version__
 from discreet.cli.output import WRONG_USE, err, explain_wrong_use, out
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 PANELS: dict[str, dict[str, tuple[str, str]]] = {
     "First steps": {
@@ -73,6 +75,25 @@ _QUIET = "--quiet"
 _MODULES = {name: module for panel in PANELS.values() for name, (module, _) in panel.items()}
 
 
+class Command(TyperCommand):
+    """A command. For a misspelt option, its error names those that the help lists, and another one if it is nearest."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments of the command.
+
+        Raises:
+            WRONG_USE: if they are wrong.
+        """
+        try:
+            return super().parse_args(ctx, args)
+        except WRONG_USE as error:
+            if near := getattr(error, "possibilities", None):  # the nearest one is first
+                hidden = {name for param in self.params if getattr(param, "hidden", False) for name in param.opts}
+                listed = [name for name in near[1:] if name not in hidden]
+                setattr(error, "possibilities", [near[0], *listed])  # noqa: B010 - of one kind of these errors
+            raise
+
+
 class Commands(TyperGroup):
     """The group of all commands. Each is loaded when it is called. With --json, errors of the parser are JSON, too."""
 
@@ -127,7 +148,14 @@ def _summary(name: str) -> TyperCommand:
     return TyperCommand(name, help=text, rich_help_panel=panel)
 
 
-app = typer.Typer(
+class _App(typer.Typer):
+    def command(
+        self, name: str | None = None, *, cls: type[TyperCommand] | None = Command, **given: Any
+    ) -> Callable[[Function], Function]:
+        return super().command(name, cls=cls, **given)
+
+
+app = _App(
     cls=Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,  # a traceback may show private values

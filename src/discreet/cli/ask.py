@@ -37,7 +37,7 @@ def ask(
     choice: Annotated[list[str] | None, typer.Option(help="A public answer to choose. Repeatable.")] = None,
     max_tokens: Annotated[int | None, typer.Option(help="Maximum length of an answer.")] = None,
     not_private: Annotated[bool, typer.Option("--not-private", help="Allow algorithms without a guarantee.")] = False,
-    corpus: Annotated[Path | None, typer.Option(help="Answer from a synthetic corpus at no cost.")] = None,
+    corpus: Annotated[Path | None, typer.Option(help="Answer from a synthetic corpus, free.")] = None,
     propose: Annotated[
         Path | None, typer.Option(metavar="CORPUS", help="A public corpus whose answers need fewer votes.")
     ] = None,
@@ -74,7 +74,8 @@ def ask(
 ) -> int:
     """Ask a question, and charge for the answer.
 
-    Parameters of an algorithm: discreet algorithms show NAME.
+    Further options: --csv, --plot, --labelled, --no-reuse, --no-public.
+    Parameters, such as --where and --uses: discreet algorithms show NAME.
     """
     quantum = quantum if old_quantum is None else old_quantum
     algorithm = choose_name(algorithm, plugin)
