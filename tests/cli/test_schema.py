@@ -32,6 +32,11 @@ def test_every_command_with_json_has_a_schema() -> None:
     assert [name for name in commands_with_json() if not find_schemas(name)] == []
 
 
+def test_schema_says_what_a_value_is_before_it_says_why_it_is_null() -> None:
+    rows = json.loads((FOLDER / "eval.json").read_text())["properties"]["rows"]["items"]["properties"]
+    assert not [name for name, one in rows.items() if one.get("description", "").startswith("null")]
+
+
 def test_every_schema_belongs_to_a_command() -> None:
     assert {one for name in commands_with_json() for one in find_schemas(name)} | {"error"} == set(SCHEMAS)
 

@@ -54,7 +54,7 @@ def evaluate(
 ) -> None:
     """Measure accuracy on questions with known answers: on a simulation, for the custodian only.
 
-    Parameters of an algorithm: discreet algorithms show NAME.
+    Parameters: discreet algorithms show NAME. Columns: docs/howto.md.
     """
     opened = Vault.open(vault, ray=ray)
     check_model(model)
