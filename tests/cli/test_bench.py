@@ -52,7 +52,7 @@ def test_tables_are_listed_with_paper_and_work() -> None:
     for name in TABLES:
         assert name in shown.stdout
     assert "Figure 2" in shown.stdout
-    assert "work: " in shown.stdout
+    assert "work: 4 algorithms x 2 values of private_tokens x 5 values of epsilon; 40 questions, 3 runs" in shown.stdout
     listed = told("--list")
     assert isinstance(listed["tables"], list)
     assert [one["table"] for one in listed["tables"]] == list(TABLES)

@@ -156,7 +156,11 @@ class BenchTable:
         """The estimated work of a whole run: what is varied, questions and runs."""
         if self.work:
             return self.work
-        varied = " x ".join(f"{len(values)} {name}" for name, values in self.sweep.items() if len(values) > 1)
+        varied = " x ".join(
+            f"{len(values)} algorithms" if name == "algorithm" else f"{len(values)} values of {name}"
+            for name, values in self.sweep.items()
+            if len(values) > 1
+        )
         return f"{varied}; {self.limit} questions, {self.seeds} run{'s' * (self.seeds > 1)}"
 
     @property

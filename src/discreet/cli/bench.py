@@ -39,12 +39,16 @@ def bench(
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="List the tables.")] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Few values and questions: a minute or two.")] = False,
-    limit: Annotated[int | None, typer.Option(min=1, metavar="NUMBER", help="Of questions, people or mails.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, metavar="NUMBER", help="The most questions, people or mails.")
+    ] = None,
     epsilon: Annotated[
-        list[float] | None, typer.Option(metavar="NUMBER", help="In place of the table's. Repeatable.")
+        list[float] | None, typer.Option(metavar="NUMBER", help="Instead of the table's epsilons. Repeatable.")
     ] = None,
     model: Annotated[str, typer.Option(help="A language model, by name or path. Default: the vault's.")] = "",
-    encoder: Annotated[str, typer.Option("--bert-score", metavar="MODEL", help="Of BERTScore.")] = PACKAGED,
+    encoder: Annotated[
+        str, typer.Option("--bert-score", metavar="MODEL", help="The token vectors of BERTScore.")
+    ] = PACKAGED,
     plugin: Plugins = None,
     seed: Annotated[int, typer.Option(min=0, help="The first seed of the noise.")] = 0,
     csv_file: Annotated[Path | None, typer.Option("--csv", help="Write the rows to this file.")] = None,
