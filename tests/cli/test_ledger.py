@@ -31,6 +31,15 @@ def ward(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def test_question_is_in_the_history_and_not_in_the_ledger(ward: Path) -> None:
+    question = "How many more patients have Winter Hand than Glass Knee?"
+    assert question in run("ledger", str(ward)).stdout
+    assert question in (ward / "history.jsonl").read_text()
+    charged = run("budget", str(ward)).stdout
+    assert question not in charged
+    assert "(not kept)" in charged
+
+
 def test_release_has_its_set_its_numbers_its_price_and_time(ward: Path) -> None:
     found = json.loads(run("ledger", str(ward), "--json").stdout)
     share, difference = found["releases"]
