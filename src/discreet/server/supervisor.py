@@ -125,9 +125,7 @@ class Supervisor:
                     self._start(child)
                 if measured and (longest := longest_answers(self._config.ask_socket)):
                     quantum = default_quantum(longest)
-                    self._say(
-                        f"Each reply leaves at a multiple of {quantum:.3g} s. --quantum SECONDS sets another one."
-                    )
+                    self._say(f"Each reply leaves at a multiple of {quantum:.3g} s. --quantum SECONDS sets another.")
                 self._say(f"Ready: {self._config.url}")
                 if any(child.name == "desk" for child in self._others):
                     self._say(f"For the custodian, once, within an hour: {make_link(self._config)}")
