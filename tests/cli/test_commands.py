@@ -75,15 +75,18 @@ def test_every_command_explains_itself(command: str) -> None:
     assert "--json" in result.output
 
 
-def test_shell_completes_names_of_commands_and_options() -> None:
+def test_shell_completes_names_of_commands_options_tables_and_algorithms() -> None:
     shown = {}
-    for line in ("discreet er", "discreet add --unit"):
+    lines = ("discreet er", "discreet add --unit", "discreet bench vote-t", "discreet ask V Q --algorithm murag")
+    for line in lines:
         environment = {"_DISCREET_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
         result = CliRunner().invoke(app, [], prog_name="discreet", env=environment)
         shown[line] = result.stdout.split()
     assert shown == {
         "discreet er": ["erasure-report"],
         "discreet add --unit": ["--unit-field", "--units", "--unit-from"],
+        "discreet bench vote-t": ["vote-threshold"],
+        "discreet ask V Q --algorithm murag": ["murag", "murag-ada"],
     }
 
 

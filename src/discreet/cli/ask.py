@@ -8,6 +8,7 @@ import typer
 
 from discreet.algorithms.common.answer import Answer
 from discreet.cli.app import Json, Ray, VaultPath, app
+from discreet.cli.completion import complete_from
 from discreet.cli.follow_ups import complete, turn
 from discreet.cli.kinds import FACT, NAME_CHOICES, Chooser, print_plan
 from discreet.cli.output import err, explained
@@ -30,7 +31,10 @@ def ask(
         list[str],
         typer.Argument(metavar="QUESTION...", help="One or more questions; - reads one a line from standard input."),
     ],
-    algorithm: Annotated[str | None, typer.Option(help="The algorithm. List: discreet algorithms.")] = None,
+    algorithm: Annotated[
+        str | None,
+        typer.Option(help="The algorithm. List: discreet algorithms.", autocompletion=complete_from(ALGORITHMS)),
+    ] = None,
     plugin: Plugin = None,
     param: Params = None,
     epsilon: Annotated[float | None, typer.Option(help="Maximum cost of a question.")] = None,

@@ -16,6 +16,7 @@ from discreet.bench.runner import BenchOptions, run_table
 from discreet.bench.table import BenchTable
 from discreet.bench.tables import TABLES, find_table
 from discreet.cli.app import Json, app
+from discreet.cli.completion import complete_from
 from discreet.cli.other_model import check_model
 from discreet.cli.output import err, explained, nothing_kept, out, print_json
 from discreet.cli.plugin_file import Plugins, register_files
@@ -30,7 +31,10 @@ _NO_VAULT = Path(os.devnull)
 @app.command()
 @explained
 def bench(
-    table: Annotated[str | None, typer.Argument(metavar="TABLE", help="A table. Default: list all.")] = None,
+    table: Annotated[
+        str | None,
+        typer.Argument(metavar="TABLE", help="A table. Default: list all.", autocompletion=complete_from(TABLES)),
+    ] = None,
     vault: Annotated[
         Path | None, typer.Argument(metavar="VAULT", help="Default: a temporary one of a fictional hospital.")
     ] = None,

@@ -11,6 +11,7 @@ import typer
 from discreet.algorithms.common.answer import Answer
 from discreet.cli.answers import print_answer
 from discreet.cli.app import Ray, VaultPath, app
+from discreet.cli.completion import complete_from
 from discreet.cli.follow_ups import complete, turn
 from discreet.cli.kinds import Chooser
 from discreet.cli.output import err, explained, out, print_error
@@ -35,7 +36,9 @@ A follow-up, such as "And with Glass Knee?", is made one question with the one b
 @explained
 def chat(
     vault: VaultPath,
-    algorithm: Annotated[str | None, typer.Option(help="See: discreet algorithms.")] = None,
+    algorithm: Annotated[
+        str | None, typer.Option(help="See: discreet algorithms.", autocompletion=complete_from(ALGORITHMS))
+    ] = None,
     param: Params = None,
     epsilon: Annotated[float | None, typer.Option(help="Maximum cost of each question.")] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Pay each price without confirmation.")] = False,

@@ -8,6 +8,7 @@ import typer
 
 from discreet.algorithms.common.algorithm import Algorithm
 from discreet.cli.app import Json, Ray, VaultPath, app
+from discreet.cli.completion import complete_from
 from discreet.cli.kinds import reads_before
 from discreet.cli.other_model import OtherModel, check_model, with_model
 from discreet.cli.output import err, explained, out, print_json
@@ -30,7 +31,10 @@ def evaluate(
     vault: VaultPath,
     questions: Annotated[Path, typer.Argument(metavar="QUESTIONS.jsonl", help='{"question", "answers"} a line.')],
     algorithm: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="See: discreet algorithms. Repeatable.")
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="See: discreet algorithms. Repeatable.", autocompletion=complete_from(ALGORITHMS)
+        ),
     ] = None,
     plugin: Plugins = None,
     param: Params = None,
