@@ -4,6 +4,7 @@ DiscreetError                 exit 1
   UsageError                  exit 2   wrong arguments, unknown names, a missing vault
     NoSuchVault  VaultVersionError  UnknownName  CannotAnswer  QuestionTooLong  PriceChanged
   BudgetExhausted             exit 3   asked, left, would fit
+  PlanExceeded                exit 1   an algorithm releases more than it declares; a fault of its program
   BadData                     exit 4   documents or questions that cannot be read
   LedgerError                 exit 1   the ledger is corrupt, read-only or out of reach
   StoreError                  exit 1   the store cannot be read or written (a full disk)
@@ -94,6 +95,10 @@ class BudgetExhausted(DiscreetError):  # noqa: N818
     def __init__(self, message: str, *, asked: float, left: float, would_fit: float = 0.0) -> None:
         super().__init__(message)
         self.asked, self.left, self.would_fit = asked, left, would_fit
+
+
+class PlanExceeded(DiscreetError):  # noqa: N818
+    """An algorithm whose run releases more than it declares. The release was refused; what was paid stays paid."""
 
 
 class BadData(DiscreetError):  # noqa: N818

@@ -13,7 +13,7 @@ from discreet.errors import DiscreetError, LedgerError, PrivateValueError
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.change import Change
 from discreet.privacy.costs import Claimed, Cost
-from discreet.privacy.ledger import Charge, Ledger, exhausted
+from discreet.privacy.ledger import CeilingReached, Charge, Ledger
 from discreet.privacy.noise import Noise, SystemNoise
 from discreet.privacy.private import Private, unseal
 from discreet.privacy.reservation import Reservation
@@ -253,7 +253,8 @@ class PrivacyFilter:
         charge = Charge(self._question, len(self._charges), str(mechanism), change, mechanism.cost(change))
         total = self._spent + Spending.of(charge.cost)
         if not self.ceiling.admits(total):
-            raise exhausted(self.ceiling, self._spent, total)
+            reserved = self._ledger.most if isinstance(self._ledger, Reservation) else None
+            raise CeilingReached(self.ceiling, self._spent, total, reserved)
         if not self._ledger.charge(charge) and not self._again:
             # A second draw for one payment would average the noise away.
             raise LedgerError("This question was paid before, and its noise is not drawn again. Ask a new question.")

@@ -260,6 +260,25 @@ def never_reserved(question: str, part: int) -> LedgerError:
     return LedgerError(f"Part {part} of the question {question} was never reserved, so it cannot be settled.")
 
 
+class CeilingReached(BudgetExhausted):
+    """A release beyond what its question declared. It is a fault of the algorithm: the vault's budget may be ample.
+
+    Attributes:
+        drawn: the cost of the question's draws, with the refused one.
+        declared: what the question reserved for them; None if its ceiling refused.
+    """
+
+    def __init__(self, budget: Budget, spent: Spending, drawn: Spending, declared: Spending | None = None) -> None:
+        most = budget.epsilon if declared is None else budget.spent(declared)
+        super().__init__(
+            f"The question's own budget cannot pay: its draws cost epsilon {budget.spent(drawn):.4g}, and epsilon "
+            f"{most:.4g} is declared for them. Declare in the plan what is drawn.",
+            asked=budget.spent(drawn) - budget.spent(spent),
+            left=max(0.0, most - budget.spent(spent)),
+        )
+        self.drawn, self.declared = drawn, declared
+
+
 def exhausted(budget: Budget, spent: Spending, total: Spending) -> BudgetExhausted:
     """Return the error for a charge that would raise `spent` to `total`."""
     left, asked = budget.left(spent), budget.spent(total) - budget.spent(spent)

@@ -2,7 +2,7 @@
 
 from discreet.errors import LedgerError
 from discreet.privacy.accounting import Budget, Spending
-from discreet.privacy.ledger import Charge, exhausted
+from discreet.privacy.ledger import CeilingReached, Charge
 
 
 class Reservation:
@@ -33,7 +33,7 @@ class Reservation:
 
         Raises:
             LedgerError: if the charge is out of order.
-            BudgetExhausted: if the reserved amount is too small.
+            CeilingReached: if the reserved amount is too small.
         """
         if charge.number != len(self.charges):
             raise LedgerError(
@@ -41,7 +41,7 @@ class Reservation:
             )
         total = self._spent + Spending.of(charge.cost)
         if not total.within(self.most):
-            raise exhausted(self.budget, self._spent, total)
+            raise CeilingReached(self.budget, self._spent, total, self.most)
         self.charges.append(charge)
         self._spent = total
         return True

@@ -139,6 +139,10 @@ class UnitAccount:
         """Return the most that any one unit has paid so far."""
         return self._of_one_unit(Reservation.spent)
 
+    def reserved(self) -> Spending:
+        """Return the most that was reserved of any one unit. It stays paid if the question is not settled."""
+        return self._of_one_unit(lambda reservation: reservation.most)
+
     def _of_one_unit(self, paid: Callable[[Reservation], Spending]) -> Spending:
         together, disjoint = Spending.nothing(), Spending.nothing()
         for part, reservation in self._parts.items():

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from discreet.algorithms.common.algorithm import Algorithm, Query
 from discreet.algorithms.common.answer import Answer, GeneratedAnswer
 from discreet.algorithms.common.plan import ANY_VOCABULARY
-from discreet.errors import BudgetExhausted, EngineFailed, Interrupted, PrivateValueError
+from discreet.errors import BudgetExhausted, EngineFailed, Interrupted, PlanExceeded, PrivateValueError
 from discreet.generation.capabilities import find_assumptions
 from discreet.generation.model import LanguageModel
 from discreet.privacy.account import Account, CorpusAccount, FreeAccount, Payment, UnpaidAccount
 from discreet.privacy.accounting import Budget
-from discreet.privacy.ledger import UnitLedger
+from discreet.privacy.ledger import CeilingReached, UnitLedger
 from discreet.privacy.noise import Noise
 from discreet.privacy.unit_account import UnitAccount
 from discreet.retrieval.sealed_corpus import SealedCorpus
@@ -56,6 +56,7 @@ class Execution:
 
         Raises:
             BudgetExhausted: if another question used up the budget during this one.
+            PlanExceeded: if the algorithm releases more than it declares.
             Interrupted: if Ctrl-C was pressed; charges stay.
         """
         account = self.open_account(ledger)
@@ -64,6 +65,8 @@ class Execution:
             # Suppressed rather than chained: the frames of an interruption hold private values.
             with suppress(KeyboardInterrupt):
                 generated = self.algorithm.run(self.query, corpus, model, account)
+        except CeilingReached as refusal:
+            raise self._describe_excess(refusal, account, charged=not ledger.simulation) from None
         except BudgetExhausted as refusal:
             raise _describe(refusal, account) from None
         except (EngineFailed, PrivateValueError):
@@ -79,11 +82,34 @@ class Execution:
             raise Interrupted(receipt.epsilon if charged else 0.0)
         return Answer.of(generated, self.algorithm.name, receipt)
 
+    def _describe_excess(self, refusal: CeilingReached, account: Account, *, charged: bool) -> PlanExceeded:
+        """Return the error of an algorithm that releases more than it declares. Both costs are public."""
+        by_unit = isinstance(account, UnitAccount)
+        paid = self.ceiling.spent(account.reserved()) if isinstance(account, UnitAccount) else account.receipt().epsilon
+        kept = f"What was paid stays paid: epsilon {paid:.4g}. " if charged else ""
+        return PlanExceeded(
+            f"The algorithm '{self.algorithm.name}' releases more than its plan declares: "
+            f"{_compare(self.ceiling, refusal, 'it charged' if by_unit else 'plan has')}. {kept}No answer was "
+            "released. Mend `plan` and `run` of the algorithm until they agree (docs/plugins.md)."
+        )
+
     def _forfeit(self, account: Account) -> None:
         """Have all units pay for a question that failed on documents. Single units have paid before they were read."""
         plan = self.algorithm.plan(self.ceiling, ANY_VOCABULARY)
         if plan is not None and isinstance(account, CorpusAccount):
             account.forfeit([*([plan.selection] if plan.selection else []), *[plan.round] * plan.rounds])
+
+
+def _compare(ceiling: Budget, refusal: CeilingReached, declares: str) -> str:
+    """Return what a run draws, beside what was declared for it, by the first number that shows the difference."""
+    drawn, declared = refusal.drawn, refusal.declared
+    failures, epsilon = (ceiling.failures, ceiling.epsilon)
+    if declared is not None:
+        failures, epsilon = declared.delta, ceiling.spent(declared)
+    if drawn.delta > failures:
+        return f"run draws a probability of failure of {drawn.delta:.2g}, {declares} {failures:.2g}"
+    numbers = f"run draws epsilon {ceiling.spent(drawn):.4g}, {declares} epsilon {epsilon:.4g}"
+    return numbers if ceiling.spent(drawn) > epsilon else f"{numbers}, and more at another order of the divergence"
 
 
 def _describe(refusal: BudgetExhausted, account: Account) -> BudgetExhausted:

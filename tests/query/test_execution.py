@@ -1,0 +1,91 @@
+"""An algorithm that releases more than it declares is named, with both costs and what was paid."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from discreet import Account, Algorithm, Budget, GeneratedAnswer, Guarantee, Payment, Plan, Query
+from discreet.errors import BudgetExhausted, PlanExceeded
+from discreet.generation.model import LanguageModel
+from discreet.privacy.accounting import Spending
+from discreet.privacy.costs import BoundedRange, Cost, Pure
+from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.mechanisms.counting import NoisyCount
+from discreet.privacy.partition import ADD_REMOVE_ONE
+from discreet.retrieval.documents import Document
+from discreet.retrieval.sealed_corpus import SealedCorpus
+from discreet.vault import Vault
+
+
+@dataclass(frozen=True)
+class Greedy(Algorithm):
+    """Draws counts of a total epsilon, and declares another one."""
+
+    name: ClassVar[str] = "greedy"
+    guarantee: ClassVar[Guarantee] = Guarantee.DP
+    payment: ClassVar[Payment] = Payment.EVERY_UNIT
+
+    drawn: tuple[float, ...] = (4.0,)
+    declared: Cost = Pure(1.0)  # noqa: RUF009 - a frozen value
+    ceiling: float = 1.0
+
+    @property
+    def needs_model(self) -> bool:
+        return False
+
+    def plan(self, budget: Budget, vocabulary: int) -> Plan:
+        return Plan(Budget(self.ceiling, budget.delta), self.declared, 1)
+
+    def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
+        paying = account.charge_every_unit(Spending.of(self.declared))
+        near = paying.among(corpus.above(query.text, 0.0)).map(lambda _: True)
+        for epsilon in self.drawn:
+            number = paying.paid.release(NoisyCount.calibrated(epsilon, ADD_REMOVE_ONE), near)
+        return GeneratedAnswer(str(number), "end", tokens=1, private_tokens=1)
+
+
+def vault_of(path: Path, payment: str = "unit") -> Vault:
+    made = Vault.create(path / "vault", epsilon=20.0, delta=1e-5, embedder="hashing", payment=payment)
+    made.add_documents([Document(f"d{n}", f"u{n}", "fever") for n in range(3)])
+    return made
+
+
+@pytest.mark.parametrize(
+    ("payment", "drawn", "numbers", "paid"),
+    [
+        ("unit", (4.0,), "run draws epsilon 4, it charged epsilon 1", 1.0),
+        ("unit", (30.0,), "run draws epsilon 30, it charged epsilon 1", 1.0),  # more than the vault has
+        ("corpus", (4.0,), "run draws epsilon 4, plan has epsilon 1", 0.0),
+        ("corpus", (0.75, 0.75), "run draws epsilon 1.5, plan has epsilon 1", 0.75),
+    ],
+)
+def test_excess_is_a_fault_with_both_costs(
+    tmp_path: Path, payment: str, drawn: tuple[float, ...], numbers: str, paid: float
+) -> None:
+    vault = vault_of(tmp_path, payment)
+    with pytest.raises(PlanExceeded) as fault:
+        vault.ask("fever", Greedy(drawn))
+    assert not isinstance(fault.value, BudgetExhausted)
+    assert fault.value.exit_code == 1
+    assert f"The algorithm 'greedy' releases more than its plan declares: {numbers}." in str(fault.value)
+    assert f"What was paid stays paid: epsilon {paid:g}." in str(fault.value)
+    assert vault.ledger.budget.spent(vault.ledger.spent()) == pytest.approx(paid)
+
+
+def test_simulation_says_nothing_of_a_payment(tmp_path: Path) -> None:
+    with pytest.raises(PlanExceeded, match=r"run draws epsilon 4, plan has epsilon 1\. No answer"):
+        vault_of(tmp_path).simulate("fever", Greedy())
+
+
+def test_excess_at_another_order_is_said(tmp_path: Path) -> None:
+    # Bounded range costs less than a pure cost of the same epsilon, at every finite order.
+    with pytest.raises(PlanExceeded, match="more at another order"):
+        vault_of(tmp_path).ask("fever", Greedy((1.0,), BoundedRange(1.0)))
+
+
+def test_budget_that_the_vault_lacks_is_no_fault_of_the_algorithm(tmp_path: Path) -> None:
+    spent = MemoryLedger(Budget(0.5, 1e-5))
+    with pytest.raises(BudgetExhausted):
+        vault_of(tmp_path).simulate("fever", Greedy((1.0,)), ledger=spent)
