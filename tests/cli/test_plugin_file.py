@@ -96,6 +96,48 @@ def test_algorithm_of_the_example_package_is_sound_as_a_file() -> None:
     assert (result.exit_code, row["name"], row["claimed"]) == (0, "nearby-units", 2.0)
 
 
+SILENT = """
+from discreet import Budget, BudgetExhausted, GeneratedAnswer, Plan
+from discreet.privacy.accounting import Spending
+from discreet.privacy.costs import Pure
+from discreet.privacy.mechanisms.counting import NoisyCount
+from discreet.privacy.partition import ADD_REMOVE_ONE
+@dataclass(frozen=True)
+class Silent(Algorithm):
+    name = "silent"
+    guarantee = Guarantee.DP
+    payment = Payment.EVERY_UNIT
+    def plan(self, budget, vocabulary): return Plan(Budget(1.0, budget.delta), Pure(1.0), 1)
+    def run(self, query, corpus, model, account):
+        paying = account.charge_every_unit(Spending.of(Pure(1.0)))
+        near = paying.among(corpus.above(query.text, 0.3)).map(lambda _: True)
+        DRAW
+        return GeneratedAnswer("none", "end", 1, 1)
+"""
+DRAW = "paying.paid.release(NoisyCount.calibrated(4.0, ADD_REMOVE_ONE), near)"
+
+
+@pytest.mark.usefixtures("one_pair")
+@pytest.mark.parametrize(
+    ("draw", "fault"),
+    [
+        (DRAW, "'silent' releases more than its plan declares: run draws epsilon 4, plan has epsilon 1."),
+        ("raise BudgetExhausted('Not today.', asked=1, left=0)", "Every draw of 'silent' ended in a refusal."),
+        ("pass", "No draw of 'silent' released anything, though its plan has a cost."),
+    ],
+)
+def test_file_that_never_answers_has_a_fault(tmp_path: Path, draw: str, fault: str) -> None:
+    (tmp_path / "silent.py").write_text(HEAD + SILENT.replace("DRAW", draw))
+    command = ("audit", "--plugin", f"{tmp_path / 'silent.py'}:Silent", "--draws", 100, "--seed", 3)
+    result, printed = run(*command, "--json"), run(*command)
+    told = json.loads(result.stdout)
+    (row,) = told["rows"]
+    assert (result.exit_code, told["faults"], told["violations"], row["verdict"]) == (1, 1, 0, "FAULT")
+    assert fault in row["fault"]
+    assert (printed.exit_code, f"{fault} " in said(printed), "No violation" in said(printed)) == (1, True, False)
+    assert "1 of 1 audits shows nothing." in said(printed)
+
+
 def test_file_is_audited_on_all_pairs_of_algorithms() -> None:
     cases = audited.plugin_cases(2.0, register_files([SOUND])[0])
     assert [case.pair for case in cases] == list(PAIRS)

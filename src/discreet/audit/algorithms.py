@@ -21,8 +21,9 @@ from discreet.attacks.bounds import Key
 from discreet.audit.case import DELTA, FAILURE, ProgressCallback
 from discreet.audit.pairs import Pair
 from discreet.audit.statistics import CROWD, audited_statistics
-from discreet.errors import BudgetExhausted
+from discreet.errors import BudgetExhausted, PlanExceeded
 from discreet.generation.toy import ToyModel
+from discreet.privacy.account import Payment
 from discreet.privacy.accounting import Budget
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.mechanisms.counted_selection import CountedSelection
@@ -171,6 +172,19 @@ class AlgorithmCase:
         crowd = {f"crowd {n}": ["fever say: x ."] for n in range(self.setting.crowd)}
         return self.pair.sample(crowd, lambda vault: self._transcripts(vault, draws, noise, on_progress))
 
+    def find_fault(self, first: Sequence[Key], second: Sequence[Key]) -> str:
+        """Return why the transcripts of the two vaults show nothing: no answer, or no release; "" if they do."""
+        entries = [entry for transcript in {*first, *second} for entry in json.loads(str(transcript))[::2]]
+        answers = [entry for entry in entries if isinstance(entry, dict)]
+        if faults := [entry["fault"] for entry in answers if "fault" in entry]:
+            return str(faults[0])
+        if not answers:
+            return f"Every draw of '{self.name}' ended in a refusal. {entries[0]}"
+        paid = any(entry["receipt"]["charges"] for entry in answers)
+        if paid or self.setting.algorithm.payment is Payment.NOTHING:
+            return ""
+        return f"No draw of '{self.name}' released anything, though its plan has a cost."
+
     def _transcripts(self, vault: Vault, draws: int, noise: Noise, on_progress: ProgressCallback) -> list[Key]:
         vault.components.corpus = self.corpus(vault.store, vault.embedder, vault.corpus.secret)
         model = ToyModel(WORDS.split(), default="who knows", size=VOCABULARY)
@@ -193,6 +207,8 @@ class AlgorithmCase:
                 seen.append(answer.describe(show_public=True) | {"released_at": len(answer.released_at)})
             except BudgetExhausted as refusal:
                 seen.append(str(refusal))
+            except PlanExceeded as fault:
+                seen.append({"fault": str(fault)})
             seen.append(ledger.budget.left(ledger.spent()))
         return json.dumps(seen)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from discreet.attacks.bounds import Bound, Key, epsilon_at_least
 from discreet.privacy.accounting import Spending, largest, zcdp_epsilon
@@ -42,6 +42,14 @@ class Case(Protocol):
         """Return the outcomes of `draws` independent draws on each of the two inputs."""
 
 
+@runtime_checkable
+class Fallible(Protocol):
+    """A case whose draws can fail: what was to be audited may have released nothing."""
+
+    def find_fault(self, first: Sequence[Key], second: Sequence[Key]) -> str:
+        """Return why the outcomes of the two inputs show nothing; "" if they show something."""
+
+
 @dataclass(frozen=True)
 class Finding:
     """One row of an audit.
@@ -53,6 +61,7 @@ class Finding:
         bound: the lower bound from the draws.
         draws: the number of draws of each input. One half chose the event, and the other half was counted.
         confidence: the probability that no bound of the audit is above the true loss.
+        fault: why the draws show nothing, such as a refusal of each; "" if they show something.
     """
 
     name: str
@@ -62,6 +71,7 @@ class Finding:
     bound: Bound
     draws: int
     confidence: float
+    fault: str = ""
 
     @property
     def violated(self) -> bool:
@@ -85,6 +95,7 @@ class Finding:
             "likely": self.bound.likely,
             "rare": self.bound.rare,
             "trials": self.bound.trials,
+            "fault": self.fault,
         }
 
 
@@ -112,7 +123,8 @@ def run(
         claimed, delta = case.claim
         first, second = case.sample(draws or case.draws, noise, on_progress)
         bound = epsilon_at_least(first, second, delta, (1 - confidence) / len(cases))
-        found.append(Finding(case.name, case.inputs, claimed, delta, bound, len(first), confidence))
+        fault = case.find_fault(first, second) if isinstance(case, Fallible) else ""
+        found.append(Finding(case.name, case.inputs, claimed, delta, bound, len(first), confidence, fault))
         on_finding(found[-1])
     return found
 

@@ -10,10 +10,15 @@ HEADINGS = ("audited", "neighbouring inputs", "draws of each", "delta", "claimed
 
 
 def verdict(finding: Finding, *, twin: bool = False) -> str:
-    """Return the verdict. A mutant is flagged or missed. A sound case without a violation is no proof."""
+    """Return the verdict. A mutant is flagged or missed. A sound case without a violation is no proof.
+
+    A case with a fault was not audited: its draws show nothing.
+    """
     if twin:
         return "flagged" if finding.violated else "MISSED"
-    return "VIOLATION" if finding.violated else "no violation found"
+    if finding.violated:
+        return "VIOLATION"
+    return "FAULT" if finding.fault else "no violation found"
 
 
 def cells(finding: Finding, *, twin: bool = False) -> tuple[str, ...]:

@@ -62,7 +62,7 @@ def audit(
     with doing(f"Drawing outcomes for {len(cases)} audits", outcomes) as drawn:
         found = _run(cases, noise, draws, drawn, added)
     source = "the operating system's noise" if seed is None else f"seeded noise ({seed}), which is for tables like this"
-    bad = [finding for finding in found if finding.violated != twins]
+    bad = [finding for finding in found if finding.violated != twins or (finding.fault and not twins)]
     if as_json:
         print_json(_described(found, source, twins=twins))
     else:
@@ -135,11 +135,15 @@ def _summary(found: Sequence[Finding], bad: Sequence[Finding], source: str, *, t
     if twins:
         missed = f"{len(bad)} of {len(found)} broken twins were MISSED: use more draws." if bad else ""
         return f"{missed or f'All {len(found)} broken twins were flagged.'} {drawn}"
-    if bad:
-        names = ", ".join(sorted({finding.name for finding in bad}))
+    faults = " ".join(f"FAULT: {fault}" for fault in dict.fromkeys(one.fault for one in found if one.fault))
+    if names := ", ".join(sorted({finding.name for finding in found if finding.violated})):
         return (
-            f"VIOLATION: the privacy loss of {names} exceeds the claim. {drawn} Do not use it, and report this output."
+            f"VIOLATION: the privacy loss of {names} exceeds the claim. {drawn} Do not use it, and report this "
+            f"output. {faults}".rstrip()
         )
+    if bad:
+        rows = f"{len(bad)} of {len(found)} audits show" if len(bad) > 1 else f"1 of {len(found)} audits shows"
+        return f"{faults} {rows} nothing. {drawn}"
     return f"No violation found in {len(found)} audits. This is no proof (docs/audit.md). {drawn}"
 
 
@@ -150,5 +154,6 @@ def _described(found: Sequence[Finding], source: str, *, twins: bool) -> dict[st
         "noise": source,
         "twins": twins,
         "violations": sum(finding.violated for finding in found),
+        "faults": sum(bool(finding.fault) for finding in found),
         "rows": rows,
     }
