@@ -1,6 +1,7 @@
 """Loaders of plug-ins: they add kinds of files, and a broken one does not stop the others."""
 
 from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 from typing import Any
@@ -116,6 +117,43 @@ def test_failing_loader_is_named_without_content(tmp_path: Path, declare: Declar
     *records, bad = read_records([write(tmp_path / "a.fail")])
     assert len(records) == 2
     assert bad == BadRecord("a.fail", "the loader 'failing' failed (ValueError)")
+
+
+ORDER = "in the order Record(values, where, source)"
+A_RECORD: Any = Record  # as a loader without types makes them
+A_BAD_ONE: Any = BadRecord
+
+
+@pytest.mark.parametrize(
+    ("yielded", "defect"),
+    [
+        (
+            A_RECORD("a secret", {"unit": "Ada"}, "a"),
+            f"a Record whose `values` is of type str; expected a dict*{ORDER}",
+        ),
+        (A_RECORD({1: "Ada"}, "a", "a"), f"a Record whose `values` is of type dict; expected a dict*of fields*{ORDER}"),
+        (A_RECORD({"unit": "Ada"}, 7, "a"), f"a Record whose `where` is of type int; expected a text, {ORDER}"),
+        (
+            A_BAD_ONE("a", ValueError("Ada")),
+            "a BadRecord whose `reason` is of type ValueError*BadRecord(where, reason)",
+        ),
+        ({"unit": "Ada"}, "an object of type dict; expected a Record(values, where, source) or a BadRecord"),
+    ],
+)
+def test_loader_of_a_malformed_record_is_named(
+    tmp_path: Path, declare: Declare, monkeypatch: pytest.MonkeyPatch, yielded: object, defect: str
+) -> None:
+    def read(self: IniLoader, file: FoundFile, options: ReadingOptions) -> Iterator[Any]:
+        yield Record({"unit": "u", options.text_field: "sound"}, "part 1", file.source)
+        yield yielded
+
+    monkeypatch.setattr(IniLoader, "read", read)
+    declare(IniLoader)
+    sound, bad = read_records([write(tmp_path / "a.ini")])
+    assert isinstance(sound, Record)
+    assert isinstance(bad, BadRecord)
+    assert fnmatchcase(bad.reason, f"the loader 'ini' yielded {defect}"), bad.reason
+    assert "Ada" not in bad.reason
 
 
 def test_loader_may_refuse_a_file(tmp_path: Path, declare: Declare, monkeypatch: pytest.MonkeyPatch) -> None:

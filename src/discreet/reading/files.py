@@ -1,6 +1,6 @@
 """Reading of records from files of all known formats. A part that cannot be read is reported, and does not end it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -94,8 +94,33 @@ def _read(
 
 def _read_with_plugin(loader: Loader, file: FoundFile, options: ReadingOptions) -> Iterator[Record | BadRecord]:
     try:
-        yield from loader.read(file, options)
+        for record in loader.read(file, options):
+            if defect := _find_defect(record):
+                yield BadRecord(file.source, f"the loader '{loader.name}' yielded {defect}")
+                return
+            yield record
     except (DiscreetError, OSError):
         raise
     except Exception as error:  # the message may contain a part of the file
         yield BadRecord(file.source, f"the loader '{loader.name}' failed ({type(error).__name__})")
+
+
+def _find_defect(record: object) -> str:
+    """Return why what a plug-in yielded is no record, without any of its content; "" if it is one."""
+    if not isinstance(record, Record | BadRecord):
+        return f"an object of type {type(record).__name__}; expected a Record(values, where, source) or a BadRecord"
+    texts = ("where", "source") if isinstance(record, Record) else ("where", "reason")
+    wrong = next((name for name in texts if not isinstance(getattr(record, name), str)), "")
+    if isinstance(record, Record) and not _is_fields(record.values):
+        wrong, needed = "values", "a dictionary from names of fields to their values"
+    else:
+        needed = "a text"
+    if not wrong:
+        return ""
+    kind, found = type(record).__name__, type(getattr(record, wrong)).__name__
+    order = f"{kind}({', '.join(('values', *texts) if kind == 'Record' else texts)})"
+    return f"a {kind} whose `{wrong}` is of type {found}; expected {needed}, in the order {order}"
+
+
+def _is_fields(values: object) -> bool:
+    return isinstance(values, Mapping) and all(isinstance(name, str) for name in values)
