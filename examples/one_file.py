@@ -9,7 +9,11 @@ from discreet.privacy.mechanisms.exponential import ExponentialMechanism, vote_s
 
 @dataclass(frozen=True, kw_only=True)
 class MyRAG(VoterEnsemble):
-    """A vote among public choices. Attributes: choices: the public answers to choose among."""
+    """A vote among public choices.
+
+    Attributes:
+        choices: the public answers to choose among.
+    """
 
     name = "my-rag"
     choices: tuple[str, ...] = ("yes", "no")

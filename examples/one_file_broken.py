@@ -18,7 +18,11 @@ class WithoutNoise(ExponentialMechanism):
 
 @dataclass(frozen=True, kw_only=True)
 class Broken(VoterEnsemble):
-    """A vote among public choices. Attributes: choices: the public answers to choose among."""
+    """A vote among public choices.
+
+    Attributes:
+        choices: the public answers to choose among.
+    """
 
     name = "broken"
     choices: tuple[str, ...] = ("yes", "no")

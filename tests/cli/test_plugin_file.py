@@ -258,9 +258,17 @@ def test_page_has_the_example() -> None:
 
 def test_parameters_of_a_file_are_shown() -> None:
     shown = said(run("algorithms", "show", "my-rag", "--plugin", SOUND))
-    assert "my-rag: A vote among public choices." in shown
+    assert "my-rag: A vote among public choices. Guarantee:" in shown
     assert "voters: whole number, default 40" in shown
     assert "choices: text" in shown
+    assert "the public answers to choose among." in shown
+
+
+def test_section_in_the_first_line_is_not_part_of_the_summary(tmp_path: Path) -> None:
+    text = '    """A vote. Attributes: voters: how many."""\n    name = '
+    (tmp_path / "mine.py").write_text(HEAD + FITTING.replace("    name = ", text, 1))
+    shown = said(run("algorithms", "show", "mine", "--plugin", f"{tmp_path / 'mine.py'}:Mine"))
+    assert "mine: A vote. Guarantee:" in shown
 
 
 def test_file_is_a_target_of_attacks(vault: Path) -> None:

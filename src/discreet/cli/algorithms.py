@@ -101,9 +101,12 @@ def describe_method(name: str) -> dict[str, Any]:
 
 
 def _summary(kind: type) -> str:
-    """Return the first line of the class's docstring; of the module's docstring if that line is about parameters."""
+    """Return the first line of the class's docstring; of the module's docstring if that line is about parameters.
+
+    A section of the docstring ends the summary, also in the same line.
+    """
     for doc in (kind.__doc__, sys.modules[kind.__module__].__doc__):
-        line = (doc or "").strip().split("\n", 1)[0].strip()
+        line = (doc or "").strip().split("\n", 1)[0].partition("Attributes:")[0].strip()
         if line and "Parameters" not in line:
             return line
     return ""
