@@ -226,6 +226,36 @@ def test_unfit_file_is_refused(tmp_path: Path, old: str, new: str, called: str, 
     assert (result.exit_code, hint in said(result)) == (2, True), said(result)
 
 
+def without_answer(path: Path, returned: str) -> str:
+    """Write an algorithm that charges nothing and returns something else than an answer; return it for --plugin."""
+    (path / "mine.py").write_text(HEAD + FITTING.replace("EVERY_UNIT", "NOTHING").replace("1 / 0", returned))
+    return f"{path / 'mine.py'}:Mine"
+
+
+RETURNED = "returned an object of type {}. Expected a GeneratedAnswer from `run`, or from `respond` of an ensemble."
+
+
+def test_audit_states_what_a_file_must_return(tmp_path: Path) -> None:
+    result = run("audit", "--plugin", without_answer(tmp_path, "5"), "--draws", 100)
+    assert (result.exit_code, RETURNED.format("int") in said(result)) == (1, True), said(result)
+
+
+def test_ask_states_what_a_file_must_return(tmp_path: Path, vault: Path) -> None:
+    result = run("ask", vault, "fever?", "--plugin", without_answer(tmp_path, "None"))  # it was no Ctrl-C
+    assert (result.exit_code, RETURNED.format("NoneType") in said(result)) == (1, True), said(result)
+
+
+def test_error_is_shown_on_the_fictional_hospital_alone(tmp_path: Path, vault: Path) -> None:
+    (tmp_path / "mine.py").write_text(HEAD + FITTING.replace("EVERY_UNIT", "NOTHING"))
+    plugin = ("--plugin", f"{tmp_path / 'mine.py'}:Mine")
+    shown = run("bench", "vote-epsilon", "--quick", "--limit", 1, "--epsilon", 1, *plugin)
+    assert (shown.exit_code, "The run of mine failed: ZeroDivisionError" in said(shown)) == (2, True), said(shown)
+    assert "(line 13). Mend the file." in said(shown)
+    for command in (("eval", vault), ("bench", "vote-epsilon", vault)):
+        withheld = run(*command, vault.parent / "asked.jsonl", *plugin)
+        assert (withheld.exit_code, "division by zero" in said(withheld)) == (1, False), said(withheld)
+
+
 @pytest.mark.parametrize(
     ("wrong", "hint"),
     [

@@ -1,7 +1,5 @@
 """`discreet audit`: statistical audits of mechanisms, algorithms and methods for synthetic corpora."""
 
-import inspect
-import traceback
 from collections.abc import Sequence
 from itertools import chain
 from typing import Annotated, Any
@@ -18,11 +16,10 @@ from discreet.audit.report import markdown, table, verdict
 from discreet.cli.app import Json, app
 from discreet.cli.output import explained, out, print_json
 from discreet.cli.parameters import Params, parse_for_any
-from discreet.cli.plugin_file import Plugins, register_files
+from discreet.cli.plugin_file import Plugins, errors_in_full, register_files
 from discreet.cli.progress import doing
-from discreet.errors import DiscreetError, UnknownName, UsageError
+from discreet.errors import UnknownName, UsageError
 from discreet.privacy.noise import InsecureSeededNoise, Noise, SystemNoise
-from discreet.registry import ALGORITHMS
 from discreet.synthesis.runner import METHODS
 
 EPSILON = {"mechanisms": 1.0, "algorithms": 2.0, "corpora": 2.0}
@@ -110,24 +107,8 @@ def _run(
     cases: Sequence[Case], noise: Noise, draws: int | None, on_progress: ProgressCallback, plugins: Sequence[str]
 ) -> list[Finding]:
     """Draw outcomes, and bound the losses. All vaults are fictional, so an error of a plug-in is printed in full."""
-    try:
+    with errors_in_full(plugins, "audit"):
         return run(cases, noise, draws=draws, on_progress=on_progress)
-    except DiscreetError:
-        raise
-    except Exception as error:
-        if not plugins:
-            raise
-        raise UsageError(
-            f"The audit of {', '.join(plugins)} failed: {type(error).__name__}: {error}{_where(error, plugins)}. Mend "
-            "the file."
-        ) from None
-
-
-def _where(error: Exception, plugins: Sequence[str]) -> str:
-    """Return the last line of a plug-in's file that an error passed; "" if it passed none."""
-    files = {inspect.getfile(ALGORITHMS[name]) for name in plugins}
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]
-    return f" (line {lines[-1]})" if lines else ""
 
 
 def _summary(found: Sequence[Finding], bad: Sequence[Finding], source: str, *, twins: bool) -> str:

@@ -19,7 +19,7 @@ from discreet.cli.app import Json, app
 from discreet.cli.completion import complete_from
 from discreet.cli.other_model import check_model
 from discreet.cli.output import err, explained, nothing_kept, out, print_json
-from discreet.cli.plugin_file import Plugins, register_files
+from discreet.cli.plugin_file import Plugins, errors_in_full, register_files
 from discreet.cli.progress import doing_steps
 from discreet.errors import UsageError
 from discreet.evaluation.bert_score import PACKAGED
@@ -76,7 +76,10 @@ def bench(
         vault, questions, model, limit, tuple(epsilon or ()), seed, tuple(register_files(plugin)), quick, encoder
     )
     with nothing_kept("Nothing was paid"), doing_steps(f"Running {wanted.name}") as on_progress:
-        result = run_table(wanted, options, on_progress)
+        # Only the fictional hospital may show the message of an error: it can have a part of a document.
+        fictional = vault is None and questions is None
+        with errors_in_full(options.plugins if fictional else (), "run"):
+            result = run_table(wanted, options, on_progress)
     # Shown first: it took long, and writing may fail.
     if as_json:
         print_json(result.describe())

@@ -2,7 +2,9 @@
 
 import inspect
 import sys
-from collections.abc import Sequence
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import MISSING, fields
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -12,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet.algorithms.common.algorithm import Algorithm
-from discreet.errors import UsageError
+from discreet.errors import DiscreetError, UsageError
 from discreet.registry import ALGORITHMS, find_defect
 
 Plugins = Annotated[
@@ -56,6 +58,37 @@ def choose_name(algorithm: str | None, plugin: str | None) -> str | None:
     if algorithm not in (None, name):
         raise UsageError(f"--algorithm is '{algorithm}', and --plugin has '{name}'. Give one of them.")
     return name
+
+
+@contextmanager
+def errors_in_full(names: Sequence[str], work: str) -> Iterator[None]:
+    """State an error of an algorithm from a plug-in file with its message and line. Use it on fictional data alone.
+
+    Args:
+        names: the names of the algorithms; without one, errors pass unchanged.
+        work: the work that may fail, such as "audit".
+
+    Raises:
+        UsageError: if the work failed.
+    """
+    try:
+        yield
+    except DiscreetError:
+        raise
+    except Exception as error:
+        if not names:
+            raise
+        raise UsageError(
+            f"The {work} of {', '.join(names)} failed: {type(error).__name__}: {error}{_where(error, names)}. Mend the "
+            "file."
+        ) from None
+
+
+def _where(error: Exception, names: Sequence[str]) -> str:
+    """Return the last line of a plug-in's file that an error passed; "" if it passed none."""
+    files = {inspect.getfile(ALGORITHMS[name]) for name in names}
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]
+    return f" (line {lines[-1]})" if lines else ""
 
 
 def _register(text: str) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from discreet.algorithms.common.algorithm import Algorithm, Query
 from discreet.algorithms.common.answer import Answer, GeneratedAnswer
 from discreet.algorithms.common.plan import ANY_VOCABULARY
-from discreet.errors import BudgetExhausted, EngineFailed, Interrupted, PlanExceeded, PrivateValueError
+from discreet.errors import BudgetExhausted, DiscreetError, EngineFailed, Interrupted, PlanExceeded, PrivateValueError
 from discreet.generation.capabilities import find_assumptions
 from discreet.generation.model import LanguageModel
 from discreet.privacy.account import Account, CorpusAccount, FreeAccount, Payment, UnpaidAccount
@@ -57,14 +57,16 @@ class Execution:
         Raises:
             BudgetExhausted: if another question used up the budget during this one.
             PlanExceeded: if the algorithm releases more than it declares.
+            DiscreetError: if the algorithm returns no `GeneratedAnswer`.
             Interrupted: if Ctrl-C was pressed; charges stay.
         """
         account = self.open_account(ledger)
-        generated: GeneratedAnswer | None = None
+        generated, interrupted = None, True
         try:
             # Suppressed rather than chained: the frames of an interruption hold private values.
             with suppress(KeyboardInterrupt):
                 generated = self.algorithm.run(self.query, corpus, model, account)
+                interrupted = False
         except CeilingReached as refusal:
             raise self._describe_excess(refusal, account, charged=not ledger.simulation) from None
         except BudgetExhausted as refusal:
@@ -72,6 +74,8 @@ class Execution:
         except (EngineFailed, PrivateValueError):
             self._forfeit(account)
             raise
+        if not (interrupted or isinstance(generated, GeneratedAnswer)):
+            raise self._describe_result(generated)
         # After an error no reserve is returned to units: the moment of the error may depend on unreleased values.
         account.settle()
         assumed = tuple(dict.fromkeys(find_assumptions(model) + self.assumed)) if self.algorithm.private else ()
@@ -81,6 +85,14 @@ class Execution:
             charged = self.algorithm.private and not ledger.simulation
             raise Interrupted(receipt.epsilon if charged else 0.0)
         return Answer.of(generated, self.algorithm.name, receipt)
+
+    def _describe_result(self, found: object) -> DiscreetError:
+        """Return the error of an algorithm that returns another object than an answer: it has the type alone."""
+        return DiscreetError(
+            f"The algorithm '{self.algorithm.name}' returned an object of type {type(found).__name__}. Expected a "
+            "GeneratedAnswer from `run`, or from `respond` of an ensemble. No answer was released, and what was paid "
+            "stays paid. Mend the algorithm (docs/plugins.md)."
+        )
 
     def _describe_excess(self, refusal: CeilingReached, account: Account, *, charged: bool) -> PlanExceeded:
         """Return the error of an algorithm that releases more than it declares. Both costs are public."""
