@@ -195,4 +195,5 @@ def test_arithmetic_runs_without_a_vault(name: str) -> None:
     found: BenchResult = run_table(find_table(name), BenchOptions(seed=4))
     assert found.rows
     assert found.describe()["version"]
-    assert (found.seed, found.model) == (4, "none")
+    assert (found.seed, found.seeds, found.model) == (4, 1, "none")
+    assert "runs" not in found.source()["data"]

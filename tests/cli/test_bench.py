@@ -65,6 +65,7 @@ def test_arithmetic_is_printed_and_written(tmp_path: Path, monkeypatch: pytest.M
     assert shown.exit_code == 0, shown.output
     assert "The paper: " in shown.stdout
     assert "Why ours differs: " in shown.stdout
+    assert "data none: arithmetic alone; model none;" in shown.stdout
     (row, *_) = csv.DictReader(file.read_text().splitlines())
     assert (row["epsilon_token"], row["paper"], row["corrected"], row["ours"]) == ("0.5", "20", "13", "49")
     assert row["version"]

@@ -31,6 +31,7 @@ EXPERIMENTS = {
 }
 """The kinds of experiments: the module and the function, which are loaded when they are run."""
 WITHOUT_VAULT = frozenset(("tokens", "lengths"))
+"""The experiments that are arithmetic: they draw no noise, so there is one run."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def run_table(table: BenchTable, options: BenchOptions, on_progress: OnProgress 
             data=found.kind,
             limit=options.limit_of(table),
             seed=options.seed,
-            seeds=1 if options.quick else table.seeds,
+            seeds=1 if options.quick or table.experiment in WITHOUT_VAULT else table.seeds,
             plugins=options.plugins,
             questions=found.questions,
             on_progress=on_progress,
@@ -128,7 +129,7 @@ def _opened(table: BenchTable, options: BenchOptions, on_progress: OnProgress) -
 
 def _without_vault(table: BenchTable, options: BenchOptions, limit: int) -> OpenedData:
     if table.data is Data.NONE:
-        return OpenedData(None, [], Data.NONE, "none")
+        return OpenedData(None, [], Data.NONE, "none: arithmetic alone")
     if options.questions is None:
         return OpenedData(None, hospital_questions(EQUAL), Data.PATIENTS, DEMO)
     asked = read_stream(options.questions, limit)
