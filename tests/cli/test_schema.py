@@ -79,6 +79,19 @@ def test_schema_is_printed_by_the_name_of_a_command() -> None:
     assert '"An answer of discreet' in run("schema", "ask")
 
 
+@pytest.mark.parametrize("name", [*commands_with_json(), *SCHEMAS])
+def test_printed_schema_is_one_object(name: str) -> None:
+    Draft202012Validator.check_schema(json.loads(run("schema", *name.split())))
+
+
+def test_other_schemas_of_a_command_are_named() -> None:
+    ask, listed = (CliRunner().invoke(app, ["schema", name]) for name in ("ask", "list"))
+    assert "Other schemas of this command: ask-plan." in ask.stderr
+    kinds = json.loads(listed.stdout)["anyOf"]
+    assert [kind["type"] for kind in kinds] == ["object"] * 4
+    assert "Other" not in listed.stderr + CliRunner().invoke(app, ["schema", "key", "issue"]).stderr
+
+
 def test_unknown_schema_is_explained() -> None:
     done = CliRunner().invoke(app, ["schema", "budgt"])
     assert done.exit_code == 2

@@ -1,12 +1,14 @@
 """`discreet schema`: the JSON Schema of what a command prints with `--json`."""
 
+import json
+from collections.abc import Sequence
 from importlib.resources import files
 from typing import Annotated
 
 import typer
 
 from discreet.cli.app import app
-from discreet.cli.output import explained, out
+from discreet.cli.output import err, explained, out
 from discreet.errors import UnknownName
 
 FOLDER = files("discreet") / "schemas"
@@ -34,7 +36,7 @@ def schema(
     """Print the JSON Schema of what a command prints with --json.
 
     A key keeps its meaning until the schema's version rises. New keys may come. "error" is the schema of a command
-    that fails.
+    that fails. If an option changes what a command prints, that schema has a name of its own, such as ask-plan.
     """
     if not command:
         out.print("\n".join(SCHEMAS), markup=False)
@@ -43,5 +45,21 @@ def schema(
     found = [given] if given in SCHEMAS else find_schemas(given)
     if not found:
         raise UnknownName("schema", given, SCHEMAS)
-    for name in found:
-        print((FOLDER / f"{name}.json").read_text(encoding="utf-8"), end="")
+    if given == "list":  # no option, but an argument that must be given decides
+        print(_any_of(given, found))
+        return
+    print(_read(found[0]), end="")
+    if others := [name for name in find_schemas(given) if name != found[0]]:
+        err.print(f"Other schemas of this command: {', '.join(others)}.", markup=False)
+
+
+def _any_of(command: str, names: Sequence[str]) -> str:
+    """Return the schema of a command whose argument decides which object it prints, in the text of JSON."""
+    parts = [json.loads(_read(name)) for name in names]
+    (dialect,) = {part.pop("$schema") for part in parts}
+    whole = {"$schema": dialect, "title": f"What discreet {command} prints with --json", "anyOf": parts}
+    return json.dumps(whole, indent=2)
+
+
+def _read(name: str) -> str:
+    return (FOLDER / f"{name}.json").read_text(encoding="utf-8")
