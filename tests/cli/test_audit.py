@@ -7,6 +7,7 @@ from typer.testing import CliRunner, Result
 
 from discreet.audit.mechanisms import MechanismCase
 from discreet.cli import audit as command
+from discreet.cli import output
 from discreet.cli.app import app
 
 
@@ -61,6 +62,15 @@ def test_violation_ends_with_1(monkeypatch: pytest.MonkeyPatch) -> None:
     result = run("noisy-count", *QUICK)
     assert result.exit_code == 1
     assert "VIOLATION: the privacy loss of noisy-count exceeds the claim" in said(result)
+
+
+def test_narrow_terminal_cuts_no_name_and_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(output.out, "_width", 80)
+    shown = run("noisy-count", "threshold-choice", "--twins", "--draws", 200, "--seed", 3).stdout
+    assert "\u2026" not in shown  # the mark of a cell that was cut
+    assert "\nRows with the verdict flagged: noisy-count (1)\n" in shown
+    assert "\nRows with the verdict MISSED: threshold-choice (1), noisy-count (1)\n" in shown
+    assert "verdict no violation found" not in run("noisy-count", "--draws", 100, "--seed", 3).stdout
 
 
 @pytest.mark.parametrize(

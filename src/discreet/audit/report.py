@@ -1,5 +1,6 @@
 """Tables of audits, for a terminal and for a page."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from rich.table import Table
@@ -7,6 +8,8 @@ from rich.table import Table
 from discreet.audit.case import Finding
 
 HEADINGS = ("audited", "neighbouring inputs", "draws of each", "delta", "claimed epsilon", "shown at least", "verdict")
+UNREMARKABLE = "no violation found"
+"""The verdict of a sound case without a violation."""
 
 
 def verdict(finding: Finding, *, twin: bool = False) -> str:
@@ -18,7 +21,7 @@ def verdict(finding: Finding, *, twin: bool = False) -> str:
         return "flagged" if finding.violated else "MISSED"
     if finding.violated:
         return "VIOLATION"
-    return "FAULT" if finding.fault else "no violation found"
+    return "FAULT" if finding.fault else UNREMARKABLE
 
 
 def cells(finding: Finding, *, twin: bool = False) -> tuple[str, ...]:
@@ -36,10 +39,22 @@ def cells(finding: Finding, *, twin: bool = False) -> tuple[str, ...]:
 
 def table(findings: Sequence[Finding], *, twin: bool = False) -> Table:
     """Return the rows as a table for a terminal."""
-    made = Table(*HEADINGS)
+    made = Table()
+    for heading in HEADINGS:
+        made.add_column(heading, overflow="fold")  # a narrow terminal cuts no name and no verdict
     for finding in findings:
         made.add_row(*cells(finding, twin=twin))
     return made
+
+
+def remarkable(findings: Sequence[Finding], *, twin: bool = False) -> list[str]:
+    """Return a line for each verdict other than "no violation found": the names, with their numbers of rows."""
+    rows = Counter((verdict(finding, twin=twin), finding.name) for finding in findings)
+    names: dict[str, list[str]] = {}
+    for (found, name), number in rows.items():
+        if found != UNREMARKABLE:
+            names.setdefault(found, []).append(f"{name} ({number})")
+    return [f"Rows with the verdict {found}: {', '.join(own)}" for found, own in names.items()]
 
 
 def markdown(findings: Sequence[Finding], *, twin: bool = False) -> str:

@@ -12,7 +12,7 @@ from discreet.audit.corpora import corpus_cases
 from discreet.audit.mechanisms import MECHANISMS, mechanism_cases
 from discreet.audit.mutants import twins_of_algorithms, twins_of_corpora, twins_of_mechanisms
 from discreet.audit.plugin_cases import plugin_cases
-from discreet.audit.report import markdown, table, verdict
+from discreet.audit.report import markdown, remarkable, table, verdict
 from discreet.cli.app import Json, app
 from discreet.cli.output import explained, out, print_json
 from discreet.cli.parameters import Params, parse_for_any
@@ -67,6 +67,8 @@ def audit(
             print(markdown(found, twin=twins))
         else:
             out.print(table(found, twin=twins))
+        for line in remarkable(found, twin=twins):
+            out.print(line, markup=False, soft_wrap=True)
         out.print(_summary(found, bad, source, twins=twins), markup=False)
     return 1 if bad else 0
 
