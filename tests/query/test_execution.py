@@ -1,4 +1,4 @@
-"""An algorithm that releases more than it declares is named, with both costs and what was paid."""
+"""The run of a question: a release beyond the plan is named, and a simulation uses its own history."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +14,7 @@ from discreet.privacy.costs import BoundedRange, Cost, Pure
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.mechanisms.counting import NoisyCount
 from discreet.privacy.partition import ADD_REMOVE_ONE
+from discreet.query.answer_cache import AnswerCache
 from discreet.retrieval.documents import Document
 from discreet.retrieval.sealed_corpus import SealedCorpus
 from discreet.vault import Vault
@@ -89,3 +90,15 @@ def test_budget_that_the_vault_lacks_is_no_fault_of_the_algorithm(tmp_path: Path
     spent = MemoryLedger(Budget(0.5, 1e-5))
     with pytest.raises(BudgetExhausted):
         vault_of(tmp_path).simulate("fever", Greedy((1.0,)), ledger=spent)
+
+
+def test_simulation_repeats_what_its_history_has(tmp_path: Path) -> None:
+    vault = vault_of(tmp_path)
+    history = AnswerCache(tmp_path / "simulated.jsonl", vault.embedder)
+    first, second = (vault.simulate("fever", Greedy((1.0,)), history=history) for _ in range(2))
+    assert first.receipt is not None
+    assert second.receipt is not None
+    assert (first.text, first.receipt.reused, second.receipt.reused) == (second.text, 0, 1)
+    alone = vault.simulate("fever", Greedy((1.0,)))
+    assert alone.receipt is not None
+    assert alone.receipt.reused == 0

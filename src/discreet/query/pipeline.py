@@ -162,9 +162,12 @@ class QueryPipeline:
         """Answer a question without paying: see `Vault.simulate`."""
         parts = self._parts
         model = (how.model or parts.model) if algorithm.needs_model else NO_MODEL
-        question, unit, history = normalize_question(question), parts.settings.unit_field, how.history
+        question = normalize_question(question)
+        unit = parts.settings.unit_field
+        history = how.history
         check_declared(algorithm)
-        asked, known = algorithm, find_released(history, question, algorithm) if history else None
+        asked = algorithm
+        known = find_released(history, question, algorithm) if history else None
         if known is None and isinstance(algorithm, Statistic):
             algorithm = self._under_schema(algorithm)
             known = find_released(history, question, algorithm) if history else None
