@@ -1,6 +1,7 @@
 """Starts the processes of a server, starts those again that die, and ends them when it is asked to."""
 
 import os
+import shlex
 import signal
 import socket
 import subprocess
@@ -17,6 +18,7 @@ from discreet.generation.remote.endpoint import KEY
 from discreet.server.config import VARIABLE, ServeConfig
 from discreet.server.desk.links import make_link
 from discreet.server.front.pacing import default_quantum
+from discreet.server.held_state import hold_state
 from discreet.server.launch import MODULES
 from discreet.server.state_folder import find_user, prepare_state
 from discreet.server.wire import (
@@ -93,9 +95,14 @@ class Supervisor:
         """Run until a signal; return the exit code.
 
         Raises:
-            UsageError: if the folder cannot be made, or the front's user could read a vault.
+            UsageError: if the folder cannot be made, if another server holds it, or if the front's user could read a
+                vault.
         """
         prepare_state(self._config)
+        with hold_state(self._config, self._say):
+            return self._supervise()
+
+    def _supervise(self) -> int:
         before = {number: signal.signal(number, self._hear) for number in _HEARD}
         try:
             return self._run()
@@ -117,7 +124,8 @@ class Supervisor:
         while not self._ending.wait(_STEP):
             self._look_after(self._keeper)
             if not ready and self._keeper.failures >= _MOST_FAILURES:
-                self._say("The keeper cannot start. Look at each vault: discreet doctor VAULT")
+                look = "; ".join(f"discreet doctor {shlex.quote(vault.path)}" for vault in self._config.vaults)
+                self._say(f"The keeper cannot start. Look at each vault: {look}")
                 return 1
             if not ready and is_ready(self._config.ask_socket):
                 ready = True

@@ -1,7 +1,5 @@
 """The keeper's process: two Unix sockets and no network. It ends when it is asked to, after the question that runs."""
 
-import fcntl
-import os
 import pwd
 import signal
 import sys
@@ -11,6 +9,7 @@ from contextlib import contextmanager
 
 from discreet.errors import UsageError
 from discreet.server.config import ServeConfig
+from discreet.server.held_state import KEEPER_LOCK, lock_file
 from discreet.server.keeper.answering import Answering
 from discreet.server.keeper.custody import Custody, DeskListener
 from discreet.server.keeper.hardening import Log, harden, open_log
@@ -81,11 +80,9 @@ def find_owner(name: str) -> Owner | None:
 def _alone(config: ServeConfig) -> Iterator[None]:
     """Hold the state folder: two keepers on one socket would take each other's questions."""
     config.run.mkdir(parents=True, exist_ok=True)
-    with open(os.open(config.run / "keeper.lock", os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise UsageError("Another keeper runs in this folder. Stop it, or name another --state.") from None
+    with lock_file(config.run / KEEPER_LOCK) as held:
+        if held is None:
+            raise UsageError(f"Another keeper runs in {config.state}. Stop it, or name another folder: --state DIR")
         yield
 
 
