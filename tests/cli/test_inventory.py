@@ -145,7 +145,7 @@ def test_unknown_individual_is_kept_out_only_if_that_is_said(filled: Vault, writ
 def test_misspelt_individual_gets_a_suggestion(vault: Vault, write_jsonl: Write, said: str) -> None:
     """A file called Jürgen-Groß_2026.txt names another individual than a custodian types."""
     json_of("add", vault.path, write_jsonl([{"id": 1, "patient": "Jürgen-Groß", "text": "A note."}]))
-    for command in (("remove", vault.path), ("list", vault.path, "documents")):
+    for command in (("remove", vault.path), ("list", vault.path, "documents"), ("erasure-report", vault.path)):
         shown = " ".join(run(*command, "--unit", said).output.split())
         assert f"no individual '{said}'. Did you mean 'jürgen-gross'?" in shown
         assert "Did you mean" not in run(*command, "--unit", "Ada Lind").output
@@ -171,7 +171,21 @@ def test_report_says_what_was_erased_and_what_remains(filled: Vault) -> None:
     shown = run("erasure-report", filled.path, "--unit", "P1").output
     assert "Erased on" in shown
     assert "with 2 documents. The vault has 0 documents" in shown
-    assert "Not erased. The vault has 0 documents" in run("erasure-report", filled.path, "--unit", "x").output
+
+
+def test_report_on_an_unknown_name_is_refused_or_says_so(filled: Vault) -> None:
+    asked = ("erasure-report", filled.path, "--unit", "patient1x")
+    shown = run(*asked)
+    assert shown.exit_code == 2
+    said = " ".join(shown.output.split())
+    assert "The vault has no individual 'patient1x'." in said
+    assert "has erased no individual of this name, either. For a report nevertheless, add --anyway." in said
+    report = run(*asked, "--anyway")
+    assert report.exit_code == 0
+    assert "No individual of this name is in the vault, and none was erased." in report.output
+    assert json_of(*asked, "--anyway")["documents"] == 0
+    filled.inventory.bury("p2")
+    assert run("erasure-report", filled.path, "--unit", "P2").exit_code == 0
 
 
 def test_where_everybody_pays_a_report_has_no_balance(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ import typer
 
 from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import counted, explained, out, print_json
-from discreet.cli.spellings import print_merged_units
+from discreet.cli.spellings import check_filled, print_merged_units, unknown_unit
+from discreet.errors import UsageError
 from discreet.operations.erasure import ErasureReport, erasure_report
 from discreet.vault import Vault
 
@@ -16,12 +17,22 @@ from discreet.vault import Vault
 def erasure_report_(
     vault: VaultPath,
     unit: Annotated[str, typer.Option("--unit", help="The individual's name, in any spelling.")],
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Report on an individual that is not in the vault, and was not erased.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Show what was erased of an individual, what remains, and why. For the custodian only."""
     opened = Vault.open(vault)
+    if not anyway:
+        check_filled(opened)
     print_merged_units(opened)
     report = erasure_report(opened, unit)
+    if not (report.knows or anyway):
+        raise UsageError(
+            f"{unknown_unit(opened, unit)} The vault has erased no individual of this name, either. For a report "
+            "nevertheless, add --anyway."
+        )
     if as_json:
         print_json(report.describe())
         return
@@ -36,6 +47,8 @@ def erasure_report_(
 
 def _what_happened(report: ErasureReport) -> str:
     held = f"The vault has {counted(report.documents, 'document')} of the individual"
+    if not report.knows:
+        return "No individual of this name is in the vault, and none was erased."
     if report.erased is None:
         return f"Not erased. {held}."
     when = report.erased.replace("T", " ").removesuffix("+00:00")

@@ -49,6 +49,11 @@ class ErasureReport:
     granted: float
     remains: tuple[Remainder, ...]
 
+    @property
+    def knows(self) -> bool:
+        """Whether the vault holds, erased or charged an individual of this name."""
+        return self.erased is not None or self.documents > 0 or self.questions > 0
+
     def describe(self) -> dict[str, Any]:
         """Return the report as plain data."""
         return asdict(self)
