@@ -179,10 +179,10 @@ def test_report_on_an_unknown_name_is_refused_or_says_so(filled: Vault) -> None:
     assert shown.exit_code == 2
     said = " ".join(shown.output.split())
     assert "The vault has no individual 'patient1x'." in said
-    assert "has erased no individual of this name, either. For a report nevertheless, add --anyway." in said
+    assert "No individual of this name is erased, either. For a report nevertheless, add --anyway." in said
     report = run(*asked, "--anyway")
     assert report.exit_code == 0
-    assert "No individual of this name is in the vault, and none was erased." in report.output
+    assert "No individual of this name is in the vault, and none is erased." in report.output
     assert json_of(*asked, "--anyway")["documents"] == 0
     filled.inventory.bury("p2")
     assert run("erasure-report", filled.path, "--unit", "P2").exit_code == 0

@@ -18,7 +18,7 @@ def erasure_report_(
     vault: VaultPath,
     unit: Annotated[str, typer.Option("--unit", help="The individual's name, in any spelling.")],
     anyway: Annotated[
-        bool, typer.Option("--anyway", help="Report on an individual that is not in the vault, and was not erased.")
+        bool, typer.Option("--anyway", help="Report on an individual that is not in the vault, and is not erased.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -30,7 +30,7 @@ def erasure_report_(
     report = erasure_report(opened, unit)
     if not (report.knows or anyway):
         raise UsageError(
-            f"{unknown_unit(opened, unit)} The vault has erased no individual of this name, either. For a report "
+            f"{unknown_unit(opened, unit)} No individual of this name is erased, either. For a report "
             "nevertheless, add --anyway."
         )
     if as_json:
@@ -48,7 +48,7 @@ def erasure_report_(
 def _what_happened(report: ErasureReport) -> str:
     held = f"The vault has {counted(report.documents, 'document')} of the individual"
     if not report.knows:
-        return "No individual of this name is in the vault, and none was erased."
+        return "No individual of this name is in the vault, and none is erased."
     if report.erased is None:
         return f"Not erased. {held}."
     when = report.erased.replace("T", " ").removesuffix("+00:00")

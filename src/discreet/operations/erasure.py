@@ -51,7 +51,7 @@ class ErasureReport:
 
     @property
     def knows(self) -> bool:
-        """Whether the vault holds, erased or charged an individual of this name."""
+        """Whether an individual of this name is in the vault, is erased, or was charged."""
         return self.erased is not None or self.documents > 0 or self.questions > 0
 
     def describe(self) -> dict[str, Any]:
