@@ -8,7 +8,12 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from discreet.cli.app import app
+from discreet.privacy.accounting import Spending
+from discreet.privacy.costs import Pure
 from discreet.retrieval.documents import Document
+from discreet.synthesis.read_statements import Done
+from discreet.synthesis.readings import DONE
+from discreet.synthesis.readings import FOLDER as READINGS
 from discreet.vault import Vault
 
 
@@ -68,6 +73,29 @@ def test_back_up_restore_and_move(hospital: Path, tmp_path: Path) -> None:
     assert moved == {"vault": str(tmp_path / "elsewhere"), "copied": False, "relative_models": []}
     assert run("doctor", tmp_path / "elsewhere").exit_code == 0
     assert run("restore", hospital / "vault.json", tmp_path / "bad").exit_code == 4
+
+
+def test_restored_vault_is_to_be_read_again_if_it_was_read(hospital: Path, tmp_path: Path) -> None:
+    run("backup", hospital, tmp_path / "unread")
+    assert "discreet read" not in run("restore", tmp_path / "unread", tmp_path / "first").output
+    (hospital / READINGS).mkdir()
+    (hospital / READINGS / DONE).write_text(Done(about=("model", "way")).describe())
+    said = run("backup", hospital, tmp_path / "copy")
+    assert "omits what `discreet read` read" in said.output, said.output
+    again = tmp_path / "again"
+    assert f"discreet read {again}" in run("restore", tmp_path / "copy", again).output
+    assert json.loads(run("restore", tmp_path / "copy", tmp_path / "third", "--json").stdout)["read_again"]
+    assert not (again / READINGS).exists()
+
+
+def test_loss_of_one_payment_is_told_in_the_singular(hospital: Path, tmp_path: Path) -> None:
+    run("backup", hospital, tmp_path / "copy")
+    vault = Vault.open(hospital)
+    vault.ledger.begin("two", "murag-ada", None)
+    vault.ledger.reserve("two", 0, Spending.of(Pure(1.0)), [b"u" * 16])
+    vault.ledger._engine.dispose()  # type: ignore[attr-defined]
+    said = " ".join(run("restore", tmp_path / "copy", tmp_path / "again", "--force").output.split())
+    assert "1 question and 1 payment are lost." in said
 
 
 def test_report_is_for_its_owner_alone(hospital: Path, tmp_path: Path) -> None:

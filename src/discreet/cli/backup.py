@@ -39,6 +39,7 @@ def backup(
                 "documents": "postgresql" if is_postgres(settings.store) else "file",
                 "questions": None if in_database else manifest.questions,
                 "run_left_out": made.run_left_out,
+                "readings_left_out": manifest.readings_left_out,
             }
         )
         return
@@ -58,6 +59,8 @@ def backup(
         )
     if made.run_left_out:
         out.print("The backup omits an unfinished synthesis: a run must not continue in two vaults.")
+    if manifest.readings_left_out:
+        out.print("The backup omits what `discreet read` read: a restored vault is to be read again.")
     what = "units.key" if is_postgres(settings.store) else "documents and units.key"
     out.print(f"The backup contains {what} without encryption: protect it like the vault.")
     out.print("Never use the vault and a restored copy at the same time: they would spend the grant twice.")

@@ -43,6 +43,7 @@ def restore(
                 "payments_lost": made.lost.payments if made.lost else 0,
                 "other_copy": str(made.other) if made.other else None,
                 "erased_since": made.erased,
+                "read_again": made.manifest.readings_left_out,
             }
         )
         return
@@ -52,11 +53,17 @@ def restore(
     if made.lost:
         out.print(
             f"[bold red]An older ledger was accepted:[/] {counted(made.lost.questions, 'question')} and "
-            f"{made.lost.payments} payments are lost. The guarantee no longer covers their answers."
+            f"{counted(made.lost.payments, 'payment')} are lost. The guarantee no longer covers their answers."
         )
     if made.other:
         out.print(f"[yellow]The original vault still exists at {made.other}.[/]")
     out.print("Use only this copy from now on: two copies that both answer spend the grant twice.")
+    if made.manifest.readings_left_out:
+        out.print(
+            f"What was read is not in a backup. For lists, and answers by what was read: discreet read {made.vault}, "
+            "with --schema FILE if the vault was read by a schema.",
+            markup=False,
+        )
     if is_postgres(read_config(made.vault).store):
         out.print("The vault uses the current documents in its PostgreSQL database. No erased document came back.")
         out.print(f"Next: discreet doctor {made.vault}", markup=False)

@@ -20,6 +20,8 @@ from discreet.operations.check_ledger import LEDGER, checked_file, utc_now
 from discreet.operations.copying import RUN, copy_files
 from discreet.operations.doctor import check_copy, refuse
 from discreet.operations.manifest import VAULT, Manifest, digests, size_of
+from discreet.synthesis.readings import FOLDER as READINGS
+from discreet.synthesis.readings import Readings
 from discreet.system.output_path import check_output_path
 from discreet.system.progress import Advance, stage
 
@@ -69,7 +71,16 @@ def back_up(vault: Path, out: Path) -> BackedUp:
         far = Reached(0, 0) if settings.ledger else checked_file(copy / LEDGER).reached
         kept = "postgresql" if settings.ledger else "file"
         at, files = utc_now().isoformat(timespec="seconds"), digests(copy)
-        manifest = Manifest(at, __version__, str(vault.resolve()), kept, far.questions, far.payments, files)
+        manifest = Manifest(
+            at,
+            __version__,
+            str(vault.resolve()),
+            kept,
+            far.questions,
+            far.payments,
+            files,
+            readings_left_out=Readings(vault / READINGS).complete,
+        )
         manifest.write(made)
         sync(made)
         if archive:

@@ -31,6 +31,7 @@ class Manifest:
         questions, payments: their number in the ledger; 0 if the ledger is not in the backup.
         files: the SHA-256 of each file by its name within the vault.
         format: the format of the backup.
+        readings_left_out: whether the vault had been read (`discreet read`); the backup lacks what was read.
     """
 
     made: str
@@ -41,6 +42,7 @@ class Manifest:
     payments: int
     files: Mapping[str, str] = field(repr=False)
     format: int = _FORMAT
+    readings_left_out: bool = False
 
     def write(self, folder: Path) -> None:
         """Write the manifest to the folder of a backup."""
