@@ -13,6 +13,7 @@ from typer.testing import CliRunner, Result
 from discreet.cli.app import app
 from discreet.generation.toy import ToyModel
 from discreet.vault import Vault
+from tests.reading import samples
 
 
 def run(*arguments: object) -> Result:
@@ -45,6 +46,18 @@ def test_script_is_not_asked_and_is_told_all_the_same(vault: Vault, export: Path
     assert "500 added, 0 replaced, 0 unchanged; the vault holds 500 documents of 250 units. Batch 1." in result.stdout
     report = json.loads(run("add", vault.path, export, "--json").stdout)
     assert (report["added"], report["unchanged"], report["batch"], report["buried"]) == (0, 500, 0, 0)
+
+
+def test_mail_with_an_attachment_is_added_in_part(vault: Vault, tmp_path: Path) -> None:
+    for name, attached in (("a.eml", {"b.pdf": b"x"}), ("c.eml", {})):
+        (tmp_path / name).write_bytes(samples.eml("A note.", attached=attached))
+    result = run("add", vault.path, tmp_path / "a.eml", "--each-file-a-unit")
+    assert result.exit_code == 0
+    assert "Added in part: a.eml: 1 attachment is not read, but the mail is" in " ".join(result.output.split())
+    assert "Not added" not in result.output
+    report = json.loads(run("add", vault.path, tmp_path / "a.eml", "--each-file-a-unit", "--json").stdout)
+    assert (report["bad"], [part["where"] for part in report["in_part"]]) == ([], ["a.eml"])
+    assert report["unchanged"] == 1
 
 
 def on_a_terminal(answer: str, *arguments: object) -> tuple[int, str]:

@@ -11,6 +11,7 @@ import pytest
 
 from discreet.errors import BadData
 from discreet.reading.files import BadRecord, ReadingOptions, Record, read_records
+from discreet.reading.records import PartLeftOut
 from discreet.reading.sandboxed.workbook import _number
 from tests.reading import samples
 
@@ -169,7 +170,7 @@ def test_mail_is_read_and_what_is_attached_is_counted(tmp_path: Path) -> None:
     attached = {"secret.txt": b"x", "b.pdf": samples.pdf("y")}
     record, bad = read(tmp_path, "a.eml", samples.eml(TEXT, MORE, attached=attached))
     assert isinstance(record, Record)
-    assert isinstance(bad, BadRecord)
+    assert isinstance(bad, PartLeftOut)
     assert bad.reason.startswith("2 attachments are not read")
     assert "secret" not in repr(bad)
     assert MORE in str(record.values["text"])
@@ -215,7 +216,7 @@ def test_logo_in_a_mail_is_no_attachment(tmp_path: Path) -> None:
     page.add_related(b"x", "image", "png", cid="<1>", filename="logo.png", disposition="inline")
     assert text(tmp_path, "a.eml", mail.as_bytes()) == "From: a@b.c\n\nHello"
     mail.add_attachment(b"x", maintype="image", subtype="png", filename="scan.png", cid="<2>")
-    assert [type(found) for found in read(tmp_path, "b.eml", mail.as_bytes())] == [Record, BadRecord]
+    assert [type(found) for found in read(tmp_path, "b.eml", mail.as_bytes())] == [Record, PartLeftOut]
 
 
 @pytest.mark.parametrize(

@@ -140,6 +140,7 @@ def _report(vault: Vault, seen: Preview, added: Added, *, as_json: bool) -> None
                 "batch": added.batch,
                 "units": units,
                 "bad": [{"where": bad.where, "reason": bad.reason} for bad in added.bad],
+                "in_part": [{"where": part.where, "reason": part.reason} for part in added.in_part],
                 "conflicts": list(added.conflicts),
                 "warnings": warnings,
                 "summary": seen.summary,
@@ -153,16 +154,17 @@ def _report(vault: Vault, seen: Preview, added: Added, *, as_json: bool) -> None
     )
     for warning in warnings[len(seen.doubts) :]:
         err.print(f"[yellow]Note:[/] {escape(warning)}")
+    _print_refused("Added in part", added.in_part, "yellow")
     _print_refused("Not added", added.bad)
 
 
-def _print_refused(title: str, refused: tuple[BadRecord, ...]) -> None:
-    """Print the refused records, grouped by reason."""
+def _print_refused(title: str, refused: tuple[BadRecord, ...], style: str = "red") -> None:
+    """Print the refused records or parts, grouped by reason."""
     reasons = grouped(refused)
     for reason in reasons[:_SHOWN]:
-        err.print(f"[red]{title}:[/] {escape(reason)}.")
+        err.print(f"[{style}]{title}:[/] {escape(reason)}.")
     if len(reasons) > _SHOWN:
-        err.print(f"[red]{title}:[/] for {len(reasons) - _SHOWN} more reasons; --json lists all.")
+        err.print(f"[{style}]{title}:[/] for {len(reasons) - _SHOWN} more reasons; --json lists all.")
 
 
 def _about_size(vault: Vault, units: int) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from discreet.reading.columns import check_columns
 from discreet.reading.options import ReadingOptions
-from discreet.reading.records import BadRecord, FoundFile, Record, kind_of
+from discreet.reading.records import BadRecord, FoundFile, PartLeftOut, Record, kind_of
 from discreet.reading.sandbox import LARGEST, Failed, Sandbox
 
 _REASONS = {
@@ -39,13 +39,14 @@ def read_document(file: FoundFile, options: ReadingOptions, sandbox: Sandbox) ->
     else:
         yield BadRecord(source, _SCANNED if path.suffix.lower() == ".pdf" else "empty: it has no text")
     blank, attached, forms = missing
+    left_out = PartLeftOut if is_there else BadRecord
     if is_there and blank:
         pages = "1 page has" if blank == 1 else f"{blank} pages have"
-        yield BadRecord(source, f"{pages} no text and may be scanned; the others are read. discreet has no OCR")
+        yield left_out(source, f"{pages} no text and may be scanned; the others are read. discreet has no OCR")
     if attached:
-        yield BadRecord(source, _not_read(attached, kind_of(path)))
+        yield left_out(source, _not_read(attached, kind_of(path)))
     if forms:
-        yield BadRecord(source, _FORM)
+        yield left_out(source, _FORM)
 
 
 def _not_read(attached: int, kind: str) -> str:

@@ -38,6 +38,10 @@ class BadRecord:
     reason: str
 
 
+class PartLeftOut(BadRecord):
+    """A part of a file that was left out, such as an attachment, though the rest of the file was read."""
+
+
 def kind_of(path: Path) -> str:
     """Return the format of a file by its suffix: "csv" for "a.CSV.gz", "html" for "a.htm", "jsonl" for "a.ndjson"."""
     name = path.name.lower()

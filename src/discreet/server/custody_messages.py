@@ -242,7 +242,7 @@ class Previewed:
 
 @dataclass(frozen=True)
 class Refusal:
-    """What was not added: where it was, and why."""
+    """A record, or a part of a file, that was not added: where it was, and why."""
 
     where: str
     reason: str
@@ -260,6 +260,7 @@ class Added:
     buried: int
     batch: int
     bad: tuple[Refusal, ...]
+    in_part: tuple[Refusal, ...]
 
 
 @dataclass(frozen=True)

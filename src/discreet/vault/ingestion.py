@@ -10,7 +10,7 @@ from discreet.config import VaultConfig
 from discreet.reading.files import FoundFile, ReadingOptions
 from discreet.reading.identity import Fields
 from discreet.reading.intake import Alike, Intake, no_doubts
-from discreet.reading.records import BadRecord
+from discreet.reading.records import BadRecord, PartLeftOut
 from discreet.reading.units import UnitRules
 from discreet.retrieval.documents import Document
 from discreet.retrieval.indexer import Counts, Indexer
@@ -73,6 +73,7 @@ class Added:
         repeated: the number of records that repeat a record of the same unit in the same file; they are kept.
         buried: the number of documents about erased individuals. `bad` names each of these individuals.
         batch: the number of the batch of the added documents (for `discreet undo`); 0 if none was added.
+        in_part: the parts of files that were left out, such as attachments, though the rest was added.
     """
 
     added: int
@@ -84,6 +85,7 @@ class Added:
     repeated: int = 0
     buried: int = 0
     batch: int = 0
+    in_part: tuple[BadRecord, ...] = ()
 
 
 class _Locations:
@@ -127,7 +129,7 @@ def add_files(indexer: Indexer, store: Store, intake: Intake, progress: Progress
     Raises:
         UsageError, BadData: if units are not named, or a field is missing. Nothing was written.
     """
-    bad: list[BadRecord] = []
+    bad, parts = list[BadRecord](), list[PartLeftOut]()
     locations, repeated = _Locations(), 0
     records = intake.documents(lambda name: store.units([name]).get(name, ""))
 
@@ -135,14 +137,18 @@ def add_files(indexer: Indexer, store: Store, intake: Intake, progress: Progress
         nonlocal repeated
         for one in records:
             if isinstance(one, BadRecord):
-                bad.append(one)
+                parts.append(one) if isinstance(one, PartLeftOut) else bad.append(one)
                 continue
             repeated += one.repeated
             locations.see(one.document.id, one.where)
             yield one.document
 
     found = _add(indexer, good(), locations, progress, len(intake.files))
-    return replace(found, bad=(*bad, *found.bad), repeated=repeated)
+    bad += found.bad
+    refused = {one.where for one in bad}
+    return replace(
+        found, bad=tuple(bad), repeated=repeated, in_part=tuple(one for one in parts if one.where not in refused)
+    )
 
 
 def add_documents(indexer: Indexer, documents: Iterable[Document], progress: Progress | None) -> Added:

@@ -51,6 +51,7 @@ def add_upload(vault: Vault, message: Add, config: ServeConfig, told: Callable[[
         buried=added.buried,
         batch=added.batch,
         bad=tuple(Refusal(one.where, one.reason) for one in added.bad),
+        in_part=tuple(Refusal(one.where, one.reason) for one in added.in_part),
     )
 
 
