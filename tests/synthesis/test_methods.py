@@ -410,6 +410,22 @@ def test_a_model_that_writes_nothing_gives_an_empty_corpus(filled: Vault) -> Non
     assert made.receipt.epsilon > 0
 
 
+def test_empty_corpus_is_not_recommended_for_questions(
+    filled: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop = workshop(filled)
+    shop.model = ToyModel(["wants"], default="", size=12)
+    made = shop.make(AugPE(epsilon=100.0, texts=4, generations=2, tokens=3, temperature=0.01))
+    monkeypatch.setattr("discreet.cli.synthesize.make_corpus", lambda *_, **__: made)
+    result = CliRunner().invoke(app, ["synthesize", str(filled.path), "--out", str(tmp_path / "c.jsonl")])
+    assert result.exit_code == 0, result.output
+    told = " ".join(result.output.split())
+    assert "the corpus is empty" in told
+    assert "discreet ask" not in told
+    assert "What helps: more than epsilon 10, fewer than 10 keywords of a unit (--keywords), or more documents." in told
+    assert told.endswith(f"discreet synthesize {filled.path} --method dp-synrag --epsilon E --plan")
+
+
 # -- the command ---------------------------------------------------------------------------------------------------
 
 

@@ -1,7 +1,8 @@
 """`discreet synthesize`: a corpus that is paid for once, and answers any number of questions."""
 
+import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -11,7 +12,7 @@ from discreet.cli.output import err, explained, out, print_json
 from discreet.cli.parameters import Params, accept_parameters, choose_method
 from discreet.cli.progress import doing, doing_steps
 from discreet.errors import UsageError
-from discreet.synthesis.base import CorpusPlan
+from discreet.synthesis.base import CorpusPlan, SynthesisAlgorithm
 from discreet.synthesis.runner import METHODS, Synthetic, make_corpus, receipt_path
 from discreet.system.output_path import check_output_path
 from discreet.vault import Vault
@@ -69,7 +70,8 @@ def synthesize(
         print_json(summary | {"receipt": made.receipt.describe()})
         return
     print_made(made, output)
-    out.print(f"Next: discreet ask {vault} QUESTION --corpus {output}", markup=False)
+    ask = shlex.join(["discreet", "ask", str(vault), "QUESTION", "--corpus", str(output)])
+    out.print(f"Next: {ask}" if made.kept else what_helps(vault, parameters), markup=False)
 
 
 def print_made(made: Synthetic, output: Path) -> None:
@@ -83,6 +85,17 @@ def print_made(made: Synthetic, output: Path) -> None:
         f"  receipt: epsilon {made.receipt.epsilon:.4g}, delta {made.receipt.delta:g}; {made.receipt.relation} of one "
         f"'{made.receipt.unit}'; made by {made.receipt.payment}; {receipt_path(output)}",
         markup=False,
+    )
+
+
+def what_helps(vault: Path, parameters: SynthesisAlgorithm[Any]) -> str:
+    """Return advice for a corpus that came out empty."""
+    keywords = getattr(parameters, "keywords", None)
+    fewer = f", fewer than {keywords} keywords of a unit (--keywords)" if keywords else ""
+    plan = shlex.join(["discreet", "synthesize", str(vault), "--method", parameters.name, "--epsilon", "E", "--plan"])
+    return (
+        f"What helps: more than epsilon {parameters.epsilon:g}{fewer}, or more documents. See how many units must "
+        f"agree, before you pay: {plan}"
     )
 
 
