@@ -49,6 +49,29 @@ def test_budget_must_be_a_number_in_range(tmp_path: Path, option: str, value: st
     assert not (tmp_path / "v").exists()
 
 
+@pytest.mark.parametrize(
+    ("words", "value"),
+    [
+        (("init", "v", "--people", "abc"), "abc"),
+        (("init", "v", "--epsilon", "much"), "much"),
+        (("list", "v", "units", "--limit", "-1"), "-1"),
+        (("undo", "v", "third"), "third"),
+        (("key", "issue", "v", "bob", "--epsilon", "lots"), "lots"),
+        (("undo", "v", "9" * 99 + "x"), "9" * 50),
+        (("undo", "v", "a\x1b[31m"), "a\\x1b[31m"),
+    ],
+)
+def test_wrong_number_is_told_with_its_value(words: tuple[str, ...], value: str) -> None:
+    result = run(*words)
+    assert result.exit_code == 2
+    plain = "".join((result.stdout + result.stderr).replace("│", "").split())
+    assert value in plain
+    told = json.loads(run(*words, "--json").stdout)
+    assert value in told["message"]
+    assert told["message"].endswith(". See discreet COMMAND --help.")
+    assert len(told["message"]) < 250
+
+
 def test_init_does_not_touch_what_is_there(tmp_path: Path, vault: Vault) -> None:
     result = run("init", vault.path, "--epsilon", 99, "--delta", 1e-6)
     assert result.exit_code == 2

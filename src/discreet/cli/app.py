@@ -14,7 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
 from discreet import __version__
-from discreet.cli.output import WRONG_USE, err, explain_wrong_use, out
+from discreet.cli.output import WRONG_USE, add_value, err, explain_wrong_use, out
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -117,6 +117,14 @@ class Commands(TyperGroup):
         if args and args[0] not in _MODULES:
             self.commands = {name: _summary(name) for name in _MODULES}
         return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command of the arguments. An error of the parser has the value that was given."""
+        try:
+            return super().invoke(ctx)
+        except WRONG_USE as error:
+            add_value(error)
+            raise
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """List all commands without loading their modules."""

@@ -22,6 +22,8 @@ WRONG_USE: type[Exception] = typer.BadParameter.__mro__[1]
 
 _CONTROL = re.compile("\r(?!\n)|[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 """Control characters of a terminal. Those in a name, a path or an answer could overwrite printed text."""
+_LONGEST_VALUE = 60
+"""Characters of a wrong value that are shown."""
 
 
 class _Terminal(Console):
@@ -45,6 +47,23 @@ err = _Terminal(stderr=True, soft_wrap=True, highlight=False)
 @runtime_checkable
 class _Explains(Protocol):
     def format_message(self) -> str: ...
+
+
+@runtime_checkable
+class _Validates(Protocol):
+    def errors(self) -> list[Any]: ...
+
+
+def add_value(error: Exception) -> None:
+    """Add the value that was given to an error of the parser, if its message lacks the value."""
+    cause = error.__cause__  # of newer versions of typer, whose messages do not have it; those of older ones do
+    message = getattr(error, "message", None)
+    if not isinstance(cause, _Validates) or not isinstance(message, str):
+        return
+    given = next((repr(one["input"]) for one in cause.errors() if "input" in one), "")
+    if given and given not in message:
+        shown = given if len(given) <= _LONGEST_VALUE else f"{given[:_LONGEST_VALUE]}..."
+        error.message = f"{message.rstrip('.')}; given: {shown}"
 
 
 def explain_wrong_use(error: Exception) -> int:
