@@ -10,7 +10,9 @@ from discreet.reading.options import ReadingOptions
 _A_NAME = re.compile(r"[^\W\d]\w{0,29}([ -]\w{1,30}){0,2}")
 
 
-def check_columns(source: str, names: Sequence[str], options: ReadingOptions, *, are_names: bool) -> None:
+def check_columns(
+    source: str, names: Sequence[str], options: ReadingOptions, *, are_names: bool, delimiter: str | None = None
+) -> None:
     """Check the columns of a table.
 
     Args:
@@ -19,6 +21,7 @@ def check_columns(source: str, names: Sequence[str], options: ReadingOptions, *,
         options: the needed columns.
         are_names: whether `names` are certainly names. The first line of a CSV file may be a document, so the message
             shows it only if it looks like names.
+        delimiter: the delimiter that was given, if one was.
 
     Raises:
         BadData: if the table has no text column, or has a needed column twice.
@@ -27,7 +30,11 @@ def check_columns(source: str, names: Sequence[str], options: ReadingOptions, *,
         shown = ", ".join(names[:50]) if names and (are_names or _look_like_names(names)) else ""
         has = f" Its columns: {shown}." if shown else " Its first line does not look like names of columns."
         right = suggestion(options.text_field, names if shown else (), "--text-field")
-        raise BadData(f"{source} has no column '{options.text_field}'.{has} {right} Nothing was added.")
+        by = f" with the delimiter {delimiter!r}" if delimiter else ""
+        if delimiter and len(names) == 1:
+            has = " The first line has one column by this delimiter, so it may be wrong."
+            right = "Omit --delimiter to detect it."
+        raise BadData(f"{source} has no column '{options.text_field}'{by}.{has} {right} Nothing was added.")
     twice = sorted({name for name in names if name and options.wants(name) and names.count(name) > 1})
     if twice:
         raise BadData(f"{source} has two columns '{twice[0]}'. Rename one of them. Nothing was added.")

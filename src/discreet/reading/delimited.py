@@ -102,7 +102,7 @@ def _records(opened: TextIO, delimiter: str, source: str, options: ReadingOption
             f"The first line of {source} has wrong quotes. It must have the names of the columns. Correct the line. "
             "Nothing was added."
         ) from error
-    check_columns(source, names, options, are_names=False)
+    check_columns(source, names, options, are_names=False, delimiter=options.delimiter)
     while True:
         first = skipped + reader.line_num + 1
         try:
