@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import NoSuchVault, StoreError, UnknownName, VaultVersionError
+from discreet.system.shell import quoted
 from discreet.system.unicode import is_unicode
 
 VERSION = 2
@@ -136,7 +137,7 @@ def _suggest_vault(folder: Path) -> str:
     near = get_close_matches(folder.name, vaults, n=3, cutoff=0.6)
     if near:
         return f"Did you mean {' or '.join(str(folder.with_name(name)) for name in near)}?"
-    return f"Check the path, or make a vault: discreet init {folder} --people NUMBER"
+    return f"Check the path, or make a vault: discreet init {quoted(folder)} --people NUMBER"
 
 
 def _find_invalid(settings: VaultConfig) -> list[str]:

@@ -1,6 +1,7 @@
 """From the command line: what is in a vault, taking it back, and erasure that stays."""
 
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -150,6 +151,16 @@ def test_misspelt_individual_gets_a_suggestion(vault: Vault, write_jsonl: Write,
         assert f"no individual '{said}'. Did you mean 'jürgen-gross'?" in shown
         assert "Did you mean" not in run(*command, "--unit", "Ada Lind").output
     assert json_of("list", vault.path, "documents", "--unit", said)["documents"] == []
+
+
+def test_command_with_a_name_can_be_pasted(vault: Vault, write_jsonl: Write) -> None:
+    path = write_jsonl([{"id": 1, "patient": "Mae O'Brien", "text": "A note."}])
+    json_of("add", vault.path, path)
+    shown = " ".join(run("remove", vault.path, "--unit", "Mae O'Brien").output.split())
+    (command,) = [part for part in shown.split(": ") if part.startswith("discreet readmit")]
+    assert shlex.split(command.removesuffix("."))[-1] == "Mae O'Brien"
+    reason = json.loads(run("add", vault.path, path, "--json").stdout)["bad"][0]["reason"]
+    assert shlex.split(reason[reason.index("discreet readmit") :])[-1] == "mae o'brien"
 
 
 def test_report_says_what_was_erased_and_what_remains(filled: Vault) -> None:

@@ -113,6 +113,28 @@ def test_text_is_missed_with_a_guess(tmp_path: Path) -> None:
         assert "patient" in str(caught.value)
 
 
+def test_guess_of_a_column_with_a_space_can_be_pasted(tmp_path: Path) -> None:
+    path = tmp_path / "n.csv"
+    path.write_text("Patient Name,text\nAda,x\n")
+    with pytest.raises(BadData, match=r"Did you mean --unit-field 'Patient Name'\?"):
+        _ = intake(path, fields=Fields(unit="patient_name")).preview
+
+
+def test_given_delimiter_is_named_if_the_text_is_missed(tmp_path: Path) -> None:
+    path, options = tmp_path / "n.csv", ReadingOptions(delimiter=";")
+    wanted = Fields(text="note", unit="patient")
+    path.write_text("patient,note\nAda,x\n")
+    with pytest.raises(BadData) as caught:
+        _ = Intake([path], wanted, options, UnitRules(), "patient").preview
+    said = str(caught.value)
+    assert "n.csv has no column 'note' with the delimiter ';'." in said
+    assert "The first line has one column by this delimiter, so it may be wrong. Omit --delimiter to detect it." in said
+    assert "Ada" not in said
+    path.write_text("patient;letter\nAda;x\n")
+    with pytest.raises(BadData, match=r"'note' with the delimiter ';'.*--text-field"):
+        _ = Intake([path], wanted, options, UnitRules(), "patient").preview
+
+
 def test_id_field_that_no_record_has_is_refused(tmp_path: Path) -> None:
     path = csv(tmp_path / "n.csv", ["Ada,a"])
     with pytest.raises(BadData, match="--id-field"):

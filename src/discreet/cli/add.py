@@ -20,6 +20,7 @@ from discreet.reading.preview import Preview, grouped
 from discreet.reading.records import BadRecord
 from discreet.reading.stdin import kept_stdin
 from discreet.reading.units import UnitRules
+from discreet.system.shell import quoted
 from discreet.vault import Vault
 from discreet.vault.ingestion import Added, How
 
@@ -184,5 +185,5 @@ def _about_reading(vault: Vault, added: Added) -> list[str]:
         return []
     return [
         f"Lists and votes by what was read leave these documents out until they are read. Read again: discreet read "
-        f"{vault.path}"
+        f"{quoted(vault.path)}"
     ]

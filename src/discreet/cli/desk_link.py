@@ -10,6 +10,7 @@ from discreet.cli.output import err, explained, out, print_json
 from discreet.errors import UsageError
 from discreet.server.config import find_state
 from discreet.server.desk.links import make_another
+from discreet.system.shell import quoted
 
 
 @app.command(name="desk-link")
@@ -29,8 +30,8 @@ def desk_link(
         raise UsageError(f"No link can be made in {run}: {error.strerror}. Run this as the server's user.") from None
     if link is None:
         raise UsageError(
-            f"No desk was started with the folder {run}. Start one: discreet serve {vault}; or name its folder: "
-            "--state DIR"
+            f"No desk was started with the folder {run}. Start one: discreet serve {quoted(vault)}; or name its "
+            "folder: --state DIR"
         )
     if as_json:
         print_json({"link": link})

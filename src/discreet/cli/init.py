@@ -1,6 +1,5 @@
 """`discreet init`: make a vault."""
 
-import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -18,6 +17,7 @@ from discreet.planning.models import check_parts
 from discreet.planning.prices import times, usual_algorithm, vault_budget
 from discreet.query.words import unit_word
 from discreet.reading.fields import check_types
+from discreet.system.shell import quoted
 from discreet.vault import Vault
 
 _ANY_VOCABULARY = 1000  # costs do not depend on it
@@ -95,7 +95,7 @@ def init(
     if payment in PAYMENTS:
         check_grant(epsilon, delta, people=people, payment=payment, force=force)
     if not force:
-        check_parts(model, embedder, download=download, command=f"discreet init {vault} ...")
+        check_parts(model, embedder, download=download, command=f"discreet init {quoted(vault)} ...")
     made = Vault.create(
         vault,
         epsilon=epsilon,
@@ -172,7 +172,7 @@ def _numbers(
         said = f"--people {number} --epsilon {suggested:g}"
         raise UsageError(
             f"A vault needs --epsilon and --delta, which cannot be changed later. Plan the grant: discreet plan "
-            f"{said}. Then: discreet init {shlex.quote(str(vault))} {said} --delta {least:g}"
+            f"{said}. Then: discreet init {quoted(vault)} {said} --delta {least:g}"
         )
     if people is None:
         err.print(_PEOPLE, markup=False)
@@ -199,7 +199,7 @@ def _print_summary(made: Vault) -> None:
     out.print(_meaning(made), markup=False)
     if settings.accept_claims:
         out.print("The vault accepts claims that are no guarantees. Use it for research only, without personal data.")
-    out.print(f"Next: discreet add {made.path} FILES", markup=False)
+    out.print(f"Next: discreet add {quoted(made.path)} FILES", markup=False)
 
 
 def _meaning(made: Vault) -> str:

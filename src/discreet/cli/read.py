@@ -11,6 +11,7 @@ from discreet.cli.progress import doing, doing_steps
 from discreet.errors import UsageError
 from discreet.query.requests.lists import is_plural
 from discreet.retrieval.attribute_schema import FILE, AttributeSchema
+from discreet.system.shell import quoted
 from discreet.vault import Vault
 
 
@@ -75,7 +76,7 @@ def read(
     if found:
         out.print(f"Attributes: {', '.join(found.names)}.", markup=False)
     if question := example_question(found):
-        out.print(f'Next: discreet ask {vault} "{question}"', markup=False)
+        out.print(f'Next: discreet ask {quoted(vault)} "{question}"', markup=False)
 
 
 def example_question(schema: AttributeSchema | None) -> str:
@@ -112,4 +113,5 @@ def _propose(vault: Vault, public: Path, written: Path, *, as_json: bool) -> Non
         print_json(found.describe())
         return
     out.print(f"{counted(len(found.attributes), 'attribute')}: {', '.join(found.names)}.", markup=False)
-    out.print(f"Look it over: {written}. Then: discreet read {vault.path} --schema {written}", markup=False)
+    then = f"discreet read {quoted(vault.path)} --schema {quoted(written)}"
+    out.print(f"Look it over: {written}. Then: {then}", markup=False)

@@ -10,6 +10,7 @@ from discreet.cli.progress import doing
 from discreet.cli.spellings import check_filled, print_merged_units, unknown_unit
 from discreet.cli.undo import Yes, remove_batch
 from discreet.errors import UsageError
+from discreet.system.shell import quoted
 from discreet.vault import Vault
 
 
@@ -68,7 +69,7 @@ def remove(
     if unit is not None:
         out.print(
             f"The vault refuses documents of '{unit}' from now on. To permit them: discreet readmit VAULT --unit "
-            f"'{unit}'.",
+            f"{quoted(unit)}.",
             markup=False,
         )
 

@@ -11,6 +11,7 @@ from discreet.cli.progress import doing
 from discreet.config import read_config
 from discreet.operations.restore import restore as restore_backup
 from discreet.system.database_url import is_postgres
+from discreet.system.shell import quoted
 
 
 @app.command()
@@ -60,14 +61,14 @@ def restore(
     out.print("Use only this copy from now on: two copies that both answer spend the grant twice.")
     if made.manifest.readings_left_out:
         out.print(
-            f"What was read is not in a backup. For lists, and answers by what was read: discreet read {made.vault}, "
-            "with --schema FILE if the vault was read by a schema.",
+            "What was read is not in a backup. For lists, and answers by what was read: discreet read "
+            f"{quoted(made.vault)}, with --schema FILE if the vault was read by a schema.",
             markup=False,
         )
     if is_postgres(read_config(made.vault).store):
         out.print("The vault uses the current documents in its PostgreSQL database. No erased document came back.")
-        out.print(f"Next: discreet doctor {made.vault}", markup=False)
+        out.print(f"Next: discreet doctor {quoted(made.vault)}", markup=False)
         return
     known = "" if made.erased is None else f" Individuals erased in the original since then: {made.erased}."
     out.print(f"Documents erased after the backup are in the vault again. Erase them again.{known}")
-    out.print(f"Next: discreet doctor {made.vault}", markup=False)
+    out.print(f"Next: discreet doctor {quoted(made.vault)}", markup=False)

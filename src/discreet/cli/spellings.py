@@ -9,6 +9,7 @@ from rich.markup import escape
 from discreet.cli.output import counted, err
 from discreet.errors import UsageError
 from discreet.retrieval.store_registry import stored_dimension
+from discreet.system.shell import quoted
 from discreet.vault import Vault
 
 _SHOWN = 10
@@ -32,7 +33,7 @@ def check_filled(vault: Vault) -> None:
     if never_filled(vault):
         raise UsageError(
             f"The vault at {vault.path} never had a document, so there is nothing to erase. Add documents: discreet "
-            f"add {vault.path} FILES."
+            f"add {quoted(vault.path)} FILES."
         )
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from sqlalchemy import Connection, text
 
 from discreet.errors import LedgerError
+from discreet.system.shell import quoted
 
 COUNTER = "counter.json"
 WITH_MERGED = 5
@@ -86,8 +87,8 @@ class Counter:
             raise LedgerError(
                 f"The ledger is older than the newest question. It has {now.questions} of {before.questions} "
                 "questions, or lacks payments, so that the same budget could be spent again. Restore the newest "
-                f"ledger. If it is lost: discreet backup {folder} COPY, then discreet restore COPY NEWVAULT --force. "
-                "See docs/operations.md."
+                f"ledger. If it is lost: discreet backup {quoted(folder)} COPY, then discreet restore COPY NEWVAULT "
+                "--force. See docs/operations.md."
             )
         return now
 

@@ -9,6 +9,7 @@ from discreet.planning.empty_mark import is_empty
 from discreet.planning.prices import EVER, VOCABULARY, agreement, usual_algorithm, vault_budget
 from discreet.privacy.account import Payment
 from discreet.privacy.accounting import Budget
+from discreet.system.shell import quoted
 
 
 def check_askable(path: Path, settings: VaultConfig, algorithm: Algorithm, budget: Budget) -> None:
@@ -24,7 +25,7 @@ def check_askable(path: Path, settings: VaultConfig, algorithm: Algorithm, budge
         return
     if is_empty(path):
         raise UsageError(
-            f"The vault at {path} has no documents yet. Add some: discreet add {path} FILES. "
+            f"The vault at {path} has no documents yet. Add some: discreet add {quoted(path)} FILES. "
             "Nothing was released or charged."
         )
     needed = fewest_units(algorithm, budget) if settings.people else 0

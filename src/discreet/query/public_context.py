@@ -20,6 +20,7 @@ from discreet.retrieval.documents import chunk
 from discreet.retrieval.embedding import Embedder
 from discreet.retrieval.public import PublicTexts, digest_of, not_a_corpus, texts_of
 from discreet.retrieval.store import Store, Vector
+from discreet.system.shell import quoted
 
 MOST_BYTES, MOST_TEXTS = 64 * 2**20, 20_000
 _COPY, _VECTORS = "public.jsonl", "public.npz"
@@ -110,7 +111,7 @@ class PublicContext:
         except (OSError, BadData) as error:
             raise BadData(
                 f"The vault's copy of its public corpus, {copy}, is damaged. Name the corpus again, or none: discreet "
-                f"public {self._folder} CORPUS.jsonl, or --remove. Or ask without it: --no-public."
+                f"public {quoted(self._folder)} CORPUS.jsonl, or --remove. Or ask without it: --no-public."
             ) from error
         digest = digest_of(content)
         return PublicTexts(pieces, self._embedder, digest, self._vectors(digest, len(pieces)))

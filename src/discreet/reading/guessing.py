@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from difflib import get_close_matches
 
+from discreet.system.shell import quoted
+
 _OFTEN = {
     "--text-field": ("text", "note", "notes", "body", "content", "message", "comment", "letter", "report"),
     "--unit-field": ("unit", "patient", "person", "subject", "individual", "user", "client", "customer", "member"),
@@ -24,4 +26,4 @@ def suggestion(name: str, columns: Sequence[str], option: str) -> str:
         words = _OFTEN[option]
         near = [word for word in words if word in folded]
         near += [column for word in words for column in folded if word in column.replace("-", "_").split("_")]
-    return f"Did you mean {option} {folded[near[0]]}?" if near else f"Give the right column: {option} NAME."
+    return f"Did you mean {option} {quoted(folded[near[0]])}?" if near else f"Give the right column: {option} NAME."

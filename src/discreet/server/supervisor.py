@@ -1,7 +1,6 @@
 """Starts the processes of a server, starts those again that die, and ends them when it is asked to."""
 
 import os
-import shlex
 import signal
 import socket
 import subprocess
@@ -32,6 +31,8 @@ from discreet.server.wire import (
     read_message,
     write_message,
 )
+from discreet.server.wire import MOST_REPLIED, Readied, Ready, WireError, read_message, write_message
+from discreet.system.shell import quoted
 
 Say = Callable[[str], None]
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0
@@ -124,7 +125,7 @@ class Supervisor:
         while not self._ending.wait(_STEP):
             self._look_after(self._keeper)
             if not ready and self._keeper.failures >= _MOST_FAILURES:
-                look = "; ".join(f"discreet doctor {shlex.quote(vault.path)}" for vault in self._config.vaults)
+                look = "; ".join(f"discreet doctor {quoted(vault.path)}" for vault in self._config.vaults)
                 self._say(f"The keeper cannot start. Look at each vault: {look}")
                 return 1
             if not ready and is_ready(self._config.ask_socket):

@@ -16,6 +16,7 @@ from discreet.retrieval.documents import Document
 from discreet.retrieval.indexer import Counts, Indexer
 from discreet.retrieval.store import Store
 from discreet.system.progress import stage
+from discreet.system.shell import quoted
 
 _NAMELESS = (
     "has no unit, but the stored document with its id has one. The stored document was kept. Set the unit field, or "
@@ -191,5 +192,5 @@ def _left_out(counts: Counts, locations: _Locations) -> Iterator[BadRecord]:
         yield BadRecord(
             f"the individual '{name}'",
             f"was erased on {time[:10]}, and {number} of its documents came again. They were refused. To accept them: "
-            f"discreet readmit VAULT --unit '{name}'",
+            f"discreet readmit VAULT --unit {quoted(name)}",
         )

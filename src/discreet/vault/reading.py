@@ -11,6 +11,7 @@ from discreet.retrieval.attribute_schema import AttributeSchema
 from discreet.synthesis.readings import check_reader, read_all
 from discreet.synthesis.schema_proposal import propose_schema
 from discreet.system.progress import by_steps
+from discreet.system.shell import quoted
 from discreet.system.turns import taking_turns
 from discreet.vault.parts import VaultParts
 from discreet.vault.schema_setting import public_texts_of, schema_of, settle_schema
@@ -47,8 +48,8 @@ class VaultReading(VaultParts):
         """
         if is_empty(self.path):  # by a public mark: whether votes are read before is public, and depends on no document
             raise UsageError(
-                f"The vault at {self.path} has no documents yet. Add some, then read them: discreet add {self.path} "
-                "FILES. Nothing was read."
+                f"The vault at {self.path} has no documents yet. Add some, then read them: discreet add "
+                f"{quoted(self.path)} FILES. Nothing was read."
             )
         if schema is not None and drop_schema:
             raise UsageError("A schema is given and dropped at once. Give a schema, or --no-schema.")

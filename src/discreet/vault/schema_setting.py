@@ -8,6 +8,7 @@ from discreet.retrieval.attribute_schema import FILE, AttributeSchema
 from discreet.retrieval.public import not_a_corpus, texts_of
 from discreet.retrieval.store import Store
 from discreet.system.atomic_write import replace_file
+from discreet.system.shell import quoted
 
 
 def schema_of(folder: Path) -> AttributeSchema | None:
@@ -21,7 +22,8 @@ def schema_of(folder: Path) -> AttributeSchema | None:
         return AttributeSchema.read(path) if path.exists() else None
     except BadData as error:
         raise BadData(
-            f"{error} Name the schema again: discreet read {folder} --schema FILE. Or read without one: --no-schema."
+            f"{error} Name the schema again: discreet read {quoted(folder)} --schema FILE. Or read without one: "
+            "--no-schema."
         ) from error
 
 

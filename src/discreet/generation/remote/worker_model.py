@@ -16,6 +16,7 @@ from discreet.generation.greedy_completion import complete_greedily
 from discreet.generation.model import Prompt
 from discreet.generation.remote.endpoint import FAILED, KEY, Endpoint, KeyRefused, Reply, ServerGone
 from discreet.generation.remote.served_model import ABOUT, ANSWERS, CHAT, DECODE, DESCRIBE, ENCODE
+from discreet.system.shell import quoted
 
 WORKER = "DISCREET_MODEL_WORKER"
 """The environment variable with the worker that computes the vault's model: its socket, or ray:HOST:PORT."""
@@ -105,7 +106,7 @@ class WorkerModel(WholeAnswers):
         if name and name != self.name:
             raise UsageError(
                 f"The worker at {link} serves '{self.name}', and the vault's model is '{name}'. "
-                f"Start one that serves it: discreet serve-model {name} --socket PATH"
+                f"Start one that serves it: discreet serve-model {quoted(name)} --socket PATH"
             )
         self.vocabulary_size, self.context_length = int(about["vocabulary_size"]), int(about["context_length"])
         self.end_tokens = frozenset(int(token) for token in about["end_tokens"])

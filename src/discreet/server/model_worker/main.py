@@ -3,7 +3,6 @@
 import ipaddress
 import logging
 import os
-import shlex
 import signal
 import socket
 import sys
@@ -15,6 +14,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from discreet.errors import UsageError
+from discreet.system.shell import quoted
 
 _PATIENCE = 5
 """Seconds in which requests may end after a signal."""
@@ -32,7 +32,7 @@ def bind_socket(path: Path) -> socket.socket:
     if not folder.is_dir():
         raise UsageError(
             f"No socket can be made at {path}: there is no folder {folder}. Make it for yourself alone, and run the "
-            f"command again: mkdir -p -m 700 {shlex.quote(str(folder))}"
+            f"command again: mkdir -p -m 700 {quoted(folder)}"
         )
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     before = os.umask(0o177)
