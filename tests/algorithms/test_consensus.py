@@ -191,6 +191,8 @@ def test_what_it_takes_includes_the_entry(epsilon: float, all_vote: bool) -> Non
     budget = Budget(10.0, DELTA, 0.5 * DELTA)
     with pytest.raises(UsageError, match="It takes epsilon") as refused:
         MuRAGAda(epsilon=epsilon, all_vote=all_vote).plan(budget, 1000)
+    assert f"epsilon {epsilon} (" in str(refused.value)
+    assert "of it for the vote) and a failure" in str(refused.value)
     enough = float(str(refused.value).split()[-4].rstrip(","))
     MuRAGAda(epsilon=enough, all_vote=all_vote).plan(budget, 1000)
 

@@ -147,9 +147,11 @@ class Consensus(PassageConfig, VoterEnsemble):
         if not isinstance(selection, OpenSelection):
             return
         if best_chance(selection, self.voters, self.propose[:MOST_CANDIDATES]) < _HOPELESS:
+            given, vote_alone = f"{rounds.plan.ceiling.epsilon + _entry(rounds):.3g}", f"{rounds.epsilon:.3g}"
+            of_it = f" ({vote_alone} of it for the vote)" if vote_alone != given else ""
             raise UsageError(
                 f"Too little for any answer: with {self.voters} voter{'s' * (self.voters != 1)}, epsilon "
-                f"{rounds.epsilon:.3g} for the vote and a failure probability of {rounds.delta:.2g}, even a unanimous "
+                f"{given}{of_it} and a failure probability of {rounds.delta:.2g}, even a unanimous "
                 f"answer would not be released. It takes epsilon {self._needed(rounds):.2g}, or "
                 f"{voters_needed(selection)} voters."
             )
@@ -386,5 +388,10 @@ class Consensus(PassageConfig, VoterEnsemble):
         needed = self._open.epsilon_needed(self._share * rounds.delta, rounds.change) / self._share
         if comes_and_goes(rounds.change):  # the counts are a part of the price
             return needed * rounds.plan.ceiling.epsilon / rounds.epsilon
-        selected = rounds.plan.selection
-        return needed + (float(selected.curve[-1]) if selected else 0.0)
+        return needed + _entry(rounds)
+
+
+def _entry(rounds: RoundBudget) -> float:
+    """Return the epsilon of the retrieval, which is paid beside the ceiling; 0 if the counts are a part of it."""
+    selected = rounds.plan.selection
+    return float(selected.curve[-1]) if selected and not comes_and_goes(rounds.change) else 0.0
