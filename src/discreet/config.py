@@ -128,16 +128,19 @@ def read_config(folder: Path) -> VaultConfig:
     return settings
 
 
-def _suggest_vault(folder: Path) -> str:
-    """Return advice for a missing vault: the nearest names of vaults in the same folder, or how to make one."""
+def near_vaults(folder: Path) -> str:
+    """Return a question with the nearest names of vaults in the same folder; "" if there is none."""
     try:
         vaults = [file.parent.name for file in folder.parent.glob(f"*/{_FILE}")]
     except OSError:
         vaults = []
     near = get_close_matches(folder.name, vaults, n=3, cutoff=0.6)
-    if near:
-        return f"Did you mean {' or '.join(str(folder.with_name(name)) for name in near)}?"
-    return f"Check the path, or make a vault: discreet init {quoted(folder)} --people NUMBER"
+    return f"Did you mean {' or '.join(str(folder.with_name(name)) for name in near)}?" if near else ""
+
+
+def _suggest_vault(folder: Path) -> str:
+    """Return advice for a missing vault: the nearest names, or how to make one."""
+    return near_vaults(folder) or f"Check the path, or make a vault: discreet init {quoted(folder)} --people NUMBER"
 
 
 def _find_invalid(settings: VaultConfig) -> list[str]:

@@ -1,5 +1,6 @@
 """`discreet audit-log`: whether the log of a server is whole."""
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -8,8 +9,13 @@ import typer
 from discreet.cli.app import Json, app
 from discreet.cli.key_values import state_of
 from discreet.cli.output import counted, explained, out, print_json
+from discreet.config import near_vaults
+from discreet.errors import NoSuchVault, UsageError
 from discreet.server.audit_log import AuditLog
 from discreet.server.config import AUDIT_LOG
+from discreet.server.log_chain import GENESIS
+
+_HEAD = re.compile(f"[0-9a-f]{{{len(GENESIS)}}}")
 
 _group = typer.Typer(no_args_is_help=True)
 app.add_typer(_group, name="audit-log")
@@ -33,8 +39,12 @@ def verify(
     as_json: Json = False,
 ) -> None:
     """Check that no line of the log was changed, added or removed, and print its head."""
+    wanted = _head(head)
     log = AuditLog(_log_of(path, state))
-    found = log.verify(head.strip().lower() if head is not None else None)
+    if state is None and not path.exists() and not log.files():
+        near = near_vaults(path) or "Check the path."
+        raise NoSuchVault(f"There is no vault, state folder or audit log at {path}. {near}")
+    found = log.verify(wanted)
     if as_json:
         print_json({"lines": found.count, "first": found.first, "last": found.last, "head": found.head})
         return
@@ -44,6 +54,23 @@ def verify(
     out.print(f"Head: {found.head}")
     if head is None:
         out.print("A cut tail shows only against an earlier head: keep this one elsewhere, and check with --head HASH.")
+
+
+def _head(given: str | None) -> str | None:
+    """Return a head in the spelling of the log.
+
+    Raises:
+        UsageError: if it has another form.
+    """
+    if given is None:
+        return None
+    head = given.strip().lower()
+    if not _HEAD.fullmatch(head):
+        raise UsageError(
+            f"--head {given} is no head of an audit log. A head has {len(GENESIS)} hexadecimal digits, as discreet "
+            "audit-log verify prints it."
+        )
+    return head
 
 
 def _log_of(path: Path, state: Path | None) -> Path:
