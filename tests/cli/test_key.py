@@ -13,7 +13,7 @@ from discreet.cli.app import app
 from discreet.cli.key_values import state_of
 from discreet.errors import UsageError
 from discreet.server.accounts import CAP_IS_POLICY, Accounts
-from discreet.server.accounts.values import parse_expiry, parse_rate
+from discreet.server.accounts.values import can_match, parse_expiry, parse_rate
 from discreet.server.audit_log import AuditLog
 from discreet.server.config import AUDIT_LOG
 from discreet.server.shared_accounts import ACCOUNTS
@@ -51,6 +51,30 @@ def test_cap_above_the_grant_is_pointed_out(vault: Vault) -> None:
     grant = vault.settings.epsilon
     assert f"above the grant {grant:g}" in said(run("key", "issue", vault.path, "ana", "--epsilon", grant + 10))
     assert "above the grant" not in said(run("key", "issue", vault.path, "bob", "--epsilon", grant))
+
+
+def test_pattern_that_matches_no_model_is_pointed_out(vault: Vault) -> None:
+    strange = said(run("key", "issue", vault.path, "bob", "--epsilon", 3, "--models", "klinic*,vault:triage"))
+    assert "no model of the key's vaults matches 'klinic*'. Their models are called vault, vault:NAME." in strange
+    assert f"discreet key extend {vault.path}" in strange
+    assert "--models 'vault,vault:*'" in strange
+    usual = run("key", "issue", vault.path, "eve", "--epsilon", 3, "--models", "vault,vault:*")
+    assert "no model" not in said(usual)
+    extended = run("key", "extend", vault.path, "eve", "--models", "vualt:triage", "--json")
+    assert "no model" in said(extended)
+    assert json.loads(extended.stdout)["models"] == ["vualt:triage"]
+    assert "no model" not in said(run("key", "extend", vault.path, "eve", "--epsilon", 4))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "fits"),
+    [
+        *((one, True) for one in ("v", "v:*", "v:a", "*", "?:a", "v*", "*:a", "[v]:a", "v:[ab]")),
+        *((one, False) for one in ("w", "va", "w*", "w:*", "va:*", "V")),
+    ],
+)
+def test_pattern_is_compared_with_a_vault_by_its_start(pattern: str, fits: bool) -> None:
+    assert can_match(pattern, "v") is fits
 
 
 def test_key_is_shown_once(vault: Vault) -> None:
@@ -153,7 +177,17 @@ def test_audit_log_is_verified_by_vault_folder_and_file(vault: Vault, secret: st
     spoiled = run("audit-log", "verify", vault.path)
     assert spoiled.exit_code == 1
     assert "Line 1" in said(spoiled)
-    assert run("audit-log", "verify", vault.path.with_name("none")).exit_code == 1
+    missing = run("audit-log", "verify", vault.path.with_name("none"))
+    assert missing.exit_code == 2
+    assert "There is no vault, state folder or audit log at" in said(missing)
+    misspelt = run("audit-log", "verify", vault.path.with_name("vualt"))
+    assert misspelt.exit_code == 2
+    assert f"Did you mean {vault.path}?" in said(misspelt)
+    short = run("audit-log", "verify", vault.path, "--head", "1234")
+    assert short.exit_code == 2
+    assert "--head 1234 is no head of an audit log. A head has 64 hexadecimal digits" in said(short)
+    (state / AUDIT_LOG).unlink()
+    assert run("audit-log", "verify", vault.path).exit_code == 1
 
 
 def test_older_copy_is_accepted_by_a_command(vault: Vault, secret: str) -> None:

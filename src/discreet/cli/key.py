@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.key_output import (
@@ -22,8 +23,9 @@ from discreet.cli.output import err, explained, out, print_json
 from discreet.errors import UsageError
 from discreet.server.accounts import Accounts, Key, Limits
 from discreet.server.accounts.key_format import PREFIX, is_mistyped
-from discreet.server.accounts.values import parse_expiry, parse_models, parse_rate
+from discreet.server.accounts.values import can_match, parse_expiry, parse_models, parse_rate
 from discreet.server.shared_accounts import share_accounts
+from discreet.system.shell import quoted
 
 _group = typer.Typer(no_args_is_help=True)
 app.add_typer(_group, name="key")
@@ -94,6 +96,7 @@ def issue(
         )
     if len(vaults) == 1:
         _note_beyond(made.epsilon, vaults[0].grant.epsilon)
+    _note_no_model(made, vault)
     if as_json:
         print_json(describe(made, accounts) | {"key": secret})
         return
@@ -105,6 +108,18 @@ def _note_beyond(cap: float, grant: float) -> None:
     """Print a note if a cap is above the grant: it limits nothing, and may be a typing error."""
     if cap > grant:
         err.print(f"[yellow]Note:[/] the cap {cap:g} is above the grant {grant:g} of an individual, which ends first.")
+
+
+def _note_no_model(made: Key, vault: Path) -> None:
+    """Print a note on the patterns that can match no model of the key's vaults."""
+    wrong = [one for one in made.models if not any(can_match(one, name) for name in made.vaults)]
+    if wrong:
+        right = quoted(",".join(f"{name},{name}:*" for name in made.vaults))
+        err.print(
+            f"[yellow]Note:[/] no model of the key's vaults matches {escape(', '.join(map(repr, wrong)))}. Their "
+            f"models are called {escape(' or '.join(f'{name}, {name}:NAME' for name in made.vaults))}. To correct it: "
+            f"discreet key extend {escape(quoted(vault))} {escape(quoted(made.id))} --models {escape(right)}"
+        )
 
 
 @_group.command("list")
@@ -150,6 +165,8 @@ def extend(
         raise UsageError("Nothing is to be changed. Name a cap: discreet key extend VAULT KEY --epsilon 20")
     accounts, log = open_accounts(vault, state)
     changed = accounts.extend(_find(accounts, name).id, limits)
+    if models is not None:
+        _note_no_model(changed, vault)
     values = replace(limits, models=None).columns()
     log.append("custodian", "key-extend", changed.id, **values, models=models)
     if as_json:

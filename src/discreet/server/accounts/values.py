@@ -59,3 +59,14 @@ def parse_models(text: str | None) -> list[str] | None:
     if not models:
         raise UsageError("--models names none. Give patterns: --models hospital,hospital:triage")
     return models
+
+
+def can_match(pattern: str, vault: str) -> bool:
+    """Return whether a pattern can match a model of a vault: "VAULT" or "VAULT:NAME", with any name.
+
+    Names of presets are the server's, so only what stands before the first wildcard is compared.
+    """
+    start = re.split(r"[*?\[]", pattern, maxsplit=1)[0]
+    if start == pattern:
+        return pattern == vault or pattern.startswith(f"{vault}:")
+    return f"{vault}:".startswith(start) or start.startswith(f"{vault}:")
