@@ -31,7 +31,6 @@ from discreet.server.wire import (
     read_message,
     write_message,
 )
-from discreet.server.wire import MOST_REPLIED, Readied, Ready, WireError, read_message, write_message
 from discreet.system.shell import quoted
 
 Say = Callable[[str], None]
