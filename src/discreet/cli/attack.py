@@ -40,7 +40,7 @@ def attack(
     plugin: Plugins = None,
     param: Params = None,
     epsilon: Annotated[
-        list[float] | None, typer.Option(metavar="NUMBER", help="Cost of a question or a corpus. Repeatable.")
+        list[float] | None, typer.Option(metavar="NUMBER", help="Of a question or corpus. Repeatable.")
     ] = None,
     members: Annotated[int, typer.Option(metavar="NUMBER", min=2, help="Individuals, of each kind.")] = 20,
     questions: Annotated[int, typer.Option(metavar="NUMBER", min=1, max=MOST, help="Questions about each.")] = 2,
@@ -50,7 +50,7 @@ def attack(
     ] = None,
     planted: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="Maximum number of canaries.")] = 10,
     prompts: Annotated[Path | None, typer.Option(help='For extraction, {"target", "prompt"} a line.')] = None,
-    corpus: Annotated[Path | None, typer.Option(help="A synthetic corpus, for the target 'corpus'.")] = None,
+    corpus: Annotated[Path | None, typer.Option(help="Synthetic, for the target 'corpus'.")] = None,
     max_tokens: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="Maximum length of an answer.")] = 48,
     model: OtherModel = "",
     seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="Seed of every choice.")] = 0,
@@ -60,7 +60,8 @@ def attack(
 ) -> int:
     """Attack copies of the vault, and report what leaks: for the custodian only.
 
-    Parameters of an algorithm: discreet algorithms show NAME.
+    It takes minutes to hours. A trial: --target rag --members 2 --questions 1 --planted 1. Parameters of an algorithm:
+    discreet algorithms show NAME.
     """
     opened = Vault.open(vault)
     check_model(model)
