@@ -78,8 +78,6 @@ EXAMPLES = {
         "How common is Zonkitis?",
         "What is the average age of patients with Zonkitis?",
         "Count the patients with Zonkitis.",
-        "How many are there like this?",
-        "How many have this?",
     ],
     "comparison": [
         "Are there more patients with Zonkitis than we thought?",
@@ -155,6 +153,11 @@ def test_the_kind_is_recognised(name: str, question: str) -> None:
 
 def test_a_name_that_no_patient_has_is_a_fact() -> None:
     assert recognise("What is the name of the patient portal?").name == "fact"
+
+
+@pytest.mark.parametrize("question", ["How many are there like this?", "How many have this?", "How many are there?"])
+def test_number_of_nothing_named_is_refused(question: str) -> None:
+    assert recognise(question).name == "count"
 
 
 @pytest.mark.parametrize("question", ["How many are in the band?", "How many were there at the Alamo?"])
