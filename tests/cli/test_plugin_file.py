@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -65,6 +66,13 @@ def test_file_without_noise_is_flagged() -> None:
     assert "VIOLATION: the privacy loss of broken exceeds the claim" in said(result)
 
 
+def audit_alone(plugin: str, draws: int) -> tuple[int, dict[str, Any]]:
+    """Audit one algorithm on one pair. Return the exit code and the row."""
+    result = run("audit", "--plugin", plugin, "--draws", draws, "--seed", 3, "--json")
+    (row,) = json.loads(result.stdout)["rows"]
+    return result.exit_code, row
+
+
 READER = """
 from discreet import GeneratedAnswer
 from discreet.privacy.private import unseal
@@ -83,17 +91,15 @@ class Reader(Algorithm):
 @pytest.mark.usefixtures("one_pair")
 def test_file_that_reads_and_pays_nothing_is_flagged(tmp_path: Path) -> None:
     (tmp_path / "reader.py").write_text(HEAD + READER)
-    result = run("audit", "--plugin", f"{tmp_path / 'reader.py'}:Reader", "--draws", 100, "--seed", 3, "--json")
-    (row,) = json.loads(result.stdout)["rows"]
-    assert (result.exit_code, row["verdict"]) == (1, "VIOLATION")
+    code, row = audit_alone(f"{tmp_path / 'reader.py'}:Reader", 100)
+    assert (code, row["verdict"]) == (1, "VIOLATION")
 
 
 @pytest.mark.usefixtures("one_pair")
 def test_algorithm_of_the_example_package_is_sound_as_a_file() -> None:
     plugin = f"{EXAMPLES / 'plugin/src/discreet_example_plugin/nearby_units.py'}:NearbyUnits"
-    result = run("audit", "--plugin", plugin, "--draws", 200, "--seed", 3, "--json")
-    (row,) = json.loads(result.stdout)["rows"]
-    assert (result.exit_code, row["name"], row["claimed"]) == (0, "nearby-units", 2.0)
+    code, row = audit_alone(plugin, 200)
+    assert (code, row["name"], row["claimed"]) == (0, "nearby-units", 2.0)
 
 
 SILENT = """

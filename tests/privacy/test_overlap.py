@@ -142,6 +142,7 @@ def test_units_that_are_replaced_make_no_clusters_and_leave_none() -> None:
     assert unseal(Private([1, 2, 3], ADD_REMOVE_ONE).keep(lambda share: share > 1), list) == [2, 3]
     # A share on which the test fails is left out: its text must not show as an error.
     assert unseal(Private([1, 0, 2], ADD_REMOVE_ONE).keep(lambda share: 1 / share > 0), list) == [1, 2]
+    assert unseal(Private([1, 2], ADD_REMOVE_ONE).keep(lambda _: np.zeros(2)), list) == []  # type: ignore[arg-type, return-value]
 
 
 def test_work_that_was_interrupted_pays_once() -> None:

@@ -4,6 +4,7 @@ The embedder is in another process, which can be gone. Whether it gets a request
 failure would tell whether the unit is there, at no price.
 """
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from discreet.retrieval.embedding import HashingEmbedder
 from discreet.retrieval.sealed_corpus import unit_key
 from discreet.retrieval.served_embedder import ServedEmbedder
 from discreet.retrieval.statement_fit import KindVectors, StatementFit
+from discreet.retrieval.vectors import Vector
 from discreet.vault import Vault
 from discreet.vault.worker_embedder import WorkerEmbedder
 
@@ -77,6 +79,19 @@ def test_number_of_requests_depends_on_no_unit(tmp_path: Path) -> None:
         vault.ask(QUESTION, anew=True)
         asked.append([len(texts) for texts in worker.asked])
     assert asked == [[0, 0, 0, 0], [0, 1, 0, 0]]
+
+
+def test_twin_that_asks_for_new_kinds_alone_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def embed(kinds: KindVectors, texts: Sequence[str]) -> Iterable[Vector]:
+        return kinds._embedder.embed(texts) if texts else ()
+
+    monkeypatch.setattr(KindVectors, "_embed_anew", embed)
+    asked = []
+    for number, later in enumerate([(), (OTHER,)]):
+        vault, worker = opened(tmp_path / str(number), *later)
+        vault.ask(QUESTION, anew=True)
+        asked.append(len(worker.asked))
+    assert asked[0] != asked[1]
 
 
 def test_similarity_does_not_depend_on_the_place_of_a_vector() -> None:

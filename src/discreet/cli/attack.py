@@ -39,9 +39,7 @@ def attack(
     ] = None,
     plugin: Plugins = None,
     param: Params = None,
-    epsilon: Annotated[
-        list[float] | None, typer.Option(metavar="NUMBER", help="Of a question or corpus. Repeatable.")
-    ] = None,
+    epsilon: Annotated[list[float] | None, typer.Option(metavar="NUMBER", help="Maximum cost. Repeatable.")] = None,
     members: Annotated[int, typer.Option(metavar="NUMBER", min=2, help="Individuals, of each kind.")] = 20,
     questions: Annotated[int, typer.Option(metavar="NUMBER", min=1, max=MOST, help="Questions about each.")] = 2,
     non_members: Annotated[Path | None, typer.Option(help='Documents of others, {"text"} a line.')] = None,
@@ -50,7 +48,7 @@ def attack(
     ] = None,
     planted: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="Maximum number of canaries.")] = 10,
     prompts: Annotated[Path | None, typer.Option(help='For extraction, {"target", "prompt"} a line.')] = None,
-    corpus: Annotated[Path | None, typer.Option(help="Synthetic, for the target 'corpus'.")] = None,
+    corpus: Annotated[Path | None, typer.Option(help="What the target 'corpus' reads.")] = None,
     max_tokens: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="Maximum length of an answer.")] = 48,
     model: OtherModel = "",
     seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="Seed of every choice.")] = 0,

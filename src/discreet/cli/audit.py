@@ -67,8 +67,8 @@ def audit(
             print(markdown(found, twin=twins))
         else:
             out.print(table(found, twin=twins))
-        for line in remarkable(found, twin=twins):
-            out.print(line, markup=False, soft_wrap=True)
+            for line in remarkable(found, twin=twins):
+                out.print(line, markup=False, soft_wrap=True)
         out.print(_summary(found, bad, source, twins=twins), markup=False)
     return 1 if bad else 0
 

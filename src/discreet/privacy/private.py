@@ -75,7 +75,7 @@ class Private(Generic[S]):
             raise PrivateValueError(
                 f"Shares can be left out only if a unit's share is added or removed, not by {self.__change}."
             )
-        passed = self.map(lambda share: (share, bool(_read(test, share, False)))).__shares
+        passed = self.map(lambda share: (share, _read(lambda own: bool(test(own)), share, False))).__shares
         return Private([share for share, kept in passed if kept], self.__change)
 
     def __repr__(self) -> str:

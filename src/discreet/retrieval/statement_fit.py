@@ -120,4 +120,5 @@ class StatementFit:
 
 
 def _whole(vector: Vector) -> Whole:
-    return np.rint(vector.astype(np.float64) * _ONE).astype(np.int64)
+    """Return a vector of length one in whole numbers. A number that is none, of a faulty embedder, becomes 0."""
+    return np.rint(np.clip(np.nan_to_num(vector.astype(np.float64)), -1, 1) * _ONE).astype(np.int64)

@@ -137,8 +137,11 @@ def add_files(indexer: Indexer, store: Store, intake: Intake, progress: Progress
     def good() -> Iterator[Document]:
         nonlocal repeated
         for one in records:
+            if isinstance(one, PartLeftOut):
+                parts.append(one)
+                continue
             if isinstance(one, BadRecord):
-                parts.append(one) if isinstance(one, PartLeftOut) else bad.append(one)
+                bad.append(one)
                 continue
             repeated += one.repeated
             locations.see(one.document.id, one.where)
