@@ -14,6 +14,7 @@ from typer.testing import CliRunner, Result
 
 from discreet.cli.app import app
 from discreet.vault import Vault
+from tests.copies import copy_of
 
 NOTES = [{"id": f"n{i}", "patient": f"p{i}", "text": f"The disease of number {i} is Winter Hand."} for i in range(6)]
 
@@ -317,8 +318,7 @@ def test_removing_erases(vault: Vault, tmp_path: Path) -> None:
 
 def test_copy_of_a_vault_is_a_vault(vault: Vault, tmp_path: Path) -> None:
     run("add", vault.path, notes(tmp_path / "n.jsonl"))
-    shutil.copytree(vault.path, tmp_path / "copy")
-    assert run("budget", tmp_path / "copy").exit_code == 0
+    assert run("budget", copy_of(vault.path, tmp_path / "copy")).exit_code == 0
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import gc
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from discreet.cli.app import app
+from tests.copies import copy_of
 from tests.qdrant_server import StandIn, qdrant_server
 
 GRANT = ("--people", 400, "--epsilon", 20, "--delta", 1e-6, "--unit-field", "patient", "--embedder", "hashing")
@@ -132,7 +132,7 @@ def test_key_is_taken_from_the_environment(
 
 def test_copies_of_a_vault_find_no_wrong_vectors(hospital: Path, tmp_path: Path) -> None:
     """Two copies share a collection. What one of them erases, the other misses: it fails, and answers nothing."""
-    shutil.copytree(hospital, tmp_path / "copy")
+    copy_of(hospital, tmp_path / "copy")
     assert run("remove", hospital, "--unit", "p5").exit_code == 0
     failed = run("ask", tmp_path / "copy", "How many patients have numb thumbs?")
     assert (failed.exit_code, "lacks the store" in said(failed)) == (1, True)

@@ -34,15 +34,22 @@ def vault_in(folder: Path, name: str = "vault") -> Path:
     """A fresh copy of one small vault with six documents."""
     template, path = folder / "template", folder / name
     if not template.exists():
-        made = Vault.create(template, **MADE)
-        (folder / "notes.jsonl").write_bytes(PATIENTS)
-        made.add(folder / "notes.jsonl")
-        made.store.close()
-        made.ledger.begin("0" * 32, "consensus", "Why?", private=True)
-        _settled(template)
+        _made(folder / "made")
+        # Once its ledger closes, files of the one that was made go: copies are of a folder that stays.
+        shutil.copytree(folder / "made", template, ignore=shutil.ignore_patterns("*-wal", "*-shm"))
     shutil.rmtree(path, ignore_errors=True)
     shutil.copytree(template, path)
     return path
+
+
+def _made(path: Path) -> None:
+    made = Vault.create(path, **MADE)
+    notes = path.with_name("notes.jsonl")
+    notes.write_bytes(PATIENTS)
+    made.add(notes)
+    made.store.close()
+    made.ledger.begin("0" * 32, "consensus", "Why?", private=True)
+    _settled(path)
 
 
 def _settled(vault: Path) -> None:

@@ -1,7 +1,6 @@
 """A vault whose documents are in PostgreSQL: asked, erased, looked over, backed up, moved and reported."""
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from discreet.operations.report import gather
 from discreet.operations.restore import restore
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
+from tests.copies import copy_of
 from tests.ledger.conftest import Server, sql
 from tests.operations.conftest import CHEAP, with_toy
 from tests.vector_server import vector_server
@@ -82,8 +82,7 @@ def test_another_process_sees_what_is_added_and_erased(vault: Vault) -> None:
 
 
 def test_erasure_reaches_a_copy_of_the_folder(vault: Vault, tmp_path: Path) -> None:
-    copy = tmp_path / "machine"
-    shutil.copytree(vault.path, copy)
+    copy = copy_of(vault.path, tmp_path / "machine")
     made = copy / "claims" / "datastore-text"
     for erased in (False, True, False):
         made.mkdir(parents=True, exist_ok=True)

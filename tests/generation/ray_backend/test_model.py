@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -41,6 +40,7 @@ from discreet.synthesis.dp_synrag.parameters import DPSynRAG
 from discreet.synthesis.dp_synth import DPSynth
 from discreet.synthesis.fact_extraction import stated
 from discreet.vault import Vault
+from tests.copies import copy_of
 
 TEXTS = [f"Case {n}: the diagnosis is Zonkitis, to be treated with Blerpox." for n in range(40)]
 FEW = TEXTS[:16]
@@ -77,8 +77,7 @@ def drawn(path: Path) -> list[str]:
 def test_a_corpus_is_the_same(method: SynthesisAlgorithm[Any], cluster: RayModel, tmp_path: Path) -> None:
     made, orders = [], []
     # One vault and its copy: another one, with another secret, would deal its units to other subsets.
-    copy = tmp_path / "copy"
-    shutil.copytree(filled(tmp_path).path, copy)
+    copy = copy_of(filled(tmp_path).path, tmp_path / "copy")
     for model, path in ((cluster, tmp_path / "v"), (load_model(), copy)):
         shop = Vault.open(path).workshop(InsecureSeededNoise(1), MemoryLedger(Budget(400.0, 1e-5, 5e-6)))
         told: list[int] = []

@@ -5,7 +5,6 @@ The model is a small one of random weights, with the tokenizer of the packaged o
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -18,6 +17,7 @@ import pytest
 
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
+from tests.copies import copy_of
 from tests.ray_cluster import Cluster, cluster
 
 TEXTS = [f"Case {n}: the diagnosis is Zonkitis number {n * n}, to be treated with Blerpox." for n in range(384)]
@@ -36,8 +36,7 @@ def vault(small_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def alone(vault: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     """The statements that one process reads."""
-    path = tmp_path_factory.mktemp("alone") / "v"
-    shutil.copytree(vault, path)
+    path = copy_of(vault, tmp_path_factory.mktemp("alone") / "v")
     assert Vault.open(path).read() == len(TEXTS)
     return statements_in(path)
 
@@ -88,7 +87,7 @@ def check_resumed(path: Path, here: Cluster, alone: dict[str, object]) -> None:
 def test_killed_worker_loses_nothing_that_was_read(
     here: Cluster, vault: Path, alone: dict[str, object], tmp_path: Path
 ) -> None:
-    path = Path(shutil.copytree(vault, tmp_path / "v"))
+    path = copy_of(vault, tmp_path / "v")
     reading = started(path, here)
     os.kill(here.processes_of("Worker")[0], signal.SIGKILL)
     said = " ".join(reading.communicate(timeout=300)[0].split())
@@ -102,7 +101,7 @@ def test_killed_worker_loses_nothing_that_was_read(
 def test_killed_command_is_resumed_and_reads_nothing_twice(
     here: Cluster, vault: Path, alone: dict[str, object], tmp_path: Path
 ) -> None:
-    path = Path(shutil.copytree(vault, tmp_path / "v"))
+    path = copy_of(vault, tmp_path / "v")
     reading = started(path, here)
     reading.kill()
     reading.communicate(timeout=60)
