@@ -10,6 +10,7 @@ from pathlib import Path
 from discreet.config import VaultConfig, read_secret
 from discreet.errors import StoreError
 from discreet.operations.findings import Finding, problem, sound, warning
+from discreet.operations.manifest import size_of
 
 KEY, RESTORED = "units.key", "restored.json"
 LEAST_ROOM = 2**30
@@ -43,7 +44,7 @@ def check_rights(folder: Path) -> Iterator[Finding]:
     key = folder / KEY
     if key.exists() and (mode := stat.S_IMODE(key.stat().st_mode)) & (stat.S_IRWXG | stat.S_IRWXO):
         yield problem("permissions", f"Users other than the owner may read units.key ({mode:04o}).", f"chmod 600 {key}")
-    shut = [path.name for path in (folder, *folder.iterdir()) if not os.access(path, os.R_OK | os.W_OK)]
+    shut = [path.name for path in (folder, *folder.iterdir()) if _is_shut(path)]
     if shut:
         yield warning(
             "permissions",
@@ -52,9 +53,14 @@ def check_rights(folder: Path) -> Iterator[Finding]:
         )
 
 
+def _is_shut(path: Path) -> bool:
+    """Return whether the user may not read and write a path. Other processes remove files of databases meanwhile."""
+    return not os.access(path, os.R_OK | os.W_OK) and path.exists()
+
+
 def check_disk(folder: Path, least: int = LEAST_ROOM) -> Iterator[Finding]:
     """Check the free space: it must be at least the store's size, and at least `least` bytes."""
-    held = sum(path.stat().st_size for path in (folder / "store").glob("*"))
+    held = size_of(folder / "store")
     free, wanted = shutil.disk_usage(folder).free, max(least, held)
     said = f"{free / 2**30:.1f} GiB are free on the vault's disk"
     if free < wanted:
