@@ -6,6 +6,7 @@ and a test searches for any other use.
 """
 
 from collections.abc import Callable, Sequence
+from itertools import compress
 from typing import Generic, NoReturn, TypeVar
 
 from discreet.errors import DiscreetError, PrivateValueError
@@ -75,8 +76,8 @@ class Private(Generic[S]):
             raise PrivateValueError(
                 f"Shares can be left out only if a unit's share is added or removed, not by {self.__change}."
             )
-        passed = self.map(lambda share: (share, _read(lambda own: bool(test(own)), share, False))).__shares
-        return Private([share for share, kept in passed if kept], self.__change)
+        passed = self.map(lambda share: _passes(test, share)).__shares
+        return Private(list(compress(self.__shares, passed)), self.__change)
 
     def __repr__(self) -> str:
         return "Private(sealed)"
@@ -94,6 +95,13 @@ def _read(transform: Callable[[S], R], share: S, otherwise: R) -> R:
         return transform(share)
     except Exception:
         return otherwise
+
+
+def _passes(test: Callable[[S], bool], share: S) -> bool:
+    try:
+        return bool(test(share))
+    except Exception:
+        return False
 
 
 def unseal(private: Private[S], work: Callable[[tuple[S, ...]], R]) -> R:

@@ -61,6 +61,10 @@ class UnitRecord:
         """The texts without case and with each letter in its one form (NFKC), for a first look at all of them."""
         return tuple(unicodedata.normalize("NFKC", text).casefold() for text in self.texts)
 
+    def texts_with(self, words: Sequence[str]) -> list[str]:
+        """Return the texts that have the letters of all words (without case, NFKC): a first look, which spares most."""
+        return [text for text, plain in zip(self.texts, self.plain, strict=True) if all(map(plain.__contains__, words))]
+
     def values(self, name: str) -> list[Value]:
         """Return the values of a declared field."""
         return [of_one[name] for of_one in self.fields if name in of_one]

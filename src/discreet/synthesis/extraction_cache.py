@@ -61,7 +61,7 @@ class ExtractionCache:
     def _known(self) -> dict[str, Any]:
         found: dict[str, Any] = dict(self._others)
         self._file.seek(0)
-        for line in self._file.read().split("\n"):
+        for line in filter(None, self._file.read().split("\n")):
             try:
                 *about, name, value = json.loads(line)
             except (ValueError, TypeError, RecursionError):

@@ -281,7 +281,7 @@ def _way(model: VotingModel, schema: AttributeSchema | None) -> tuple[tuple[Any,
 def _lines_of(content: bytes, kept: set[str]) -> str:
     """Return the lines about texts that are kept."""
     lines = content.decode("ascii", errors="replace").split("\n")
-    return "".join(f"{line}\n" for line in lines if _named(line) in kept)
+    return "".join(f"{line}\n" for line in lines if line and _named(line) in kept)
 
 
 def _named(line: str) -> str | None:

@@ -4,6 +4,8 @@ import unicodedata
 from typing import Literal
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from discreet.algorithms.statistics.population import Phrase
 from discreet.algorithms.text.tongues import LANGUAGES, tongue_of
@@ -81,3 +83,9 @@ def test_denial_in_composed_letters_denies() -> None:
     record = UnitRecord((unicodedata.normalize("NFD", "Jam\u00e1s fiebre."),))
     assert not Phrase("fiebre", language="es").holds(record)
     assert Phrase(unicodedata.normalize("NFD", "jam\u00e1s fiebre"), language="es").denies
+
+
+@given(st.sampled_from(LANGUAGES), st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=12))
+def test_a_word_begins_with_its_stem(language: str, word: str) -> None:
+    """A first look at the letters of a text, or of a sentence, relies on it."""
+    assert word.startswith(tongue_of(language).stem(word))

@@ -104,7 +104,7 @@ class Phrase:
         """
         if not self.text:
             return True
-        found = self._in_fields(record) or any(map(self._in_text, record.texts, record.plain))
+        found = self._in_fields(record) or any(map(self._in_text, record.texts_with(self.words)))
         return found != (self.negated != self.denies)
 
     @property
@@ -133,8 +133,9 @@ class Phrase:
         return self._tongue.content(self.text)
 
     def _in_fields(self, record: UnitRecord) -> bool:
-        fields = (field for fields in record.fields for field in fields.items())
-        return any(self._says(name, value) for name, value in fields if isinstance(value, str))
+        return any(
+            self._says(name, value) for own in record.fields for name, value in own.items() if isinstance(value, str)
+        )
 
     def _says(self, name: str, value: str) -> bool:
         """Return whether a category consists of these words: "north", "north ward" or "ward north"."""
@@ -143,9 +144,7 @@ class Phrase:
             return False
         return self.words in map(self._tongue.content, (value, f"{value} {name}", f"{name} {value}"))
 
-    def _in_text(self, text: str, plain: str) -> bool:
-        if not all(word in plain for word in self.words):  # most texts; it saves their sentences
-            return False
+    def _in_text(self, text: str) -> bool:
         whole = _SHORT.sub(r"\1", self._tongue.plain(unicodedata.normalize("NFKC", text)))
         if self._name:
             plain = _MARK.sub("", self._said)
@@ -185,9 +184,12 @@ class Population:
 
     def holds(self, record: UnitRecord) -> bool:
         """Return whether a unit is among them."""
-        tests: tuple[FieldTest | Phrase, ...] = (*self.fields, *self.phrases)
         one = not self.either or any(phrase.holds(record) for phrase in self.either)
-        return one and all(test.holds(record) for test in tests)
+        return one and all(test.holds(record) for test in self._tests)
+
+    @cached_property
+    def _tests(self) -> tuple[FieldTest | Phrase, ...]:
+        return (*self.fields, *self.phrases)
 
     def narrowed(self, phrase: Phrase) -> "Population":
         """Return those of which a phrase holds as well."""

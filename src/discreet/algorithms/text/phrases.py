@@ -41,6 +41,9 @@ def _window(sentence: list[str], words: Sequence[str], tongue: Tongue) -> tuple[
 
     On both sides of a comma, only the order of the phrase counts.
     """
+    letters = " ".join(sentence)
+    if not all(map(letters.__contains__, words)):  # most sentences: a word begins with its stem
+        return None
     stems = [tongue.stem(word) for word in sentence]
     for start, first in enumerate(stems):
         missing, room = set(words), _BETWEEN
