@@ -1,22 +1,27 @@
-"""What a question costs by the number of its payers: processor time of one thread, and two programs by hand beside.
+"""What a question costs by the number of its payers: processor time of one thread, and four programs by hand beside.
 
     .venv/bin/python -m benchmarks.payers [--units 100000 1000000] [--payers 80 1000 10000 100000] [--before COMMIT]
 
 A question is reserved, durably, and settled, in SQLite; every unit has paid before. "now": the ledger of this
-checkout; "before": that of the commit --before. "rows by hand": a row for each unit, and one
-conditional update for each payer, in one transaction (benchmarks/ledger.py). "blocks by hand": keys and balances of
-about 64 units in one row each, found by the first bits of the key, computed by numpy, in pages of 4 KiB; reserved and
-settled like the ledger, but nothing is verified, compressed, merged or added, and no block is ever split. The row
-"every unit": a payment of all units in common (`reserve_all`). Values are milliseconds, the median of --turns, or of
-ten times as many up to 1,000 payers; the programs take turns, each in a process of its own.
+checkout; "before": that of the commit --before. The row "every unit": a payment of all units in common (`reserve_all`).
+Values are milliseconds, the median of --turns, or of ten times as many up to 1,000 payers; the programs take turns,
+each in a process of its own.
+
+The programs by hand verify, compress, merge and add nothing:
+
+- "rows": a row for each unit, and one conditional update for each payer, in one transaction (benchmarks/ledger.py);
+- "blocks": keys and balances of about 64 units in one row each, found by the first bits of the key, computed by numpy,
+  in pages of 4 KiB; reserved and settled like the ledger, but no block is ever split;
+- "numbers": balances in blocks of 64 by a unit's number; the numbers of all keys are in the memory of the process,
+  which is filled before the clock starts;
+- "classes": the same, but a block of 256 holds the numbers of balances in a table of all different balances. They are
+  few after the few questions of this run, and more after each.
 """
 
 import argparse
-import itertools
 import json
 import os
 import random
-import sqlite3
 import statistics
 import subprocess
 import sys
@@ -24,18 +29,18 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from benchmarks.ledger import BUDGET, MOST, SPENT, of_plain_sql, sqlite_engine, units
+from benchmarks.payers_by_hand import Blocks, Classed, Numbered
 from benchmarks.writing import add_csv_option, write_table
 
 from discreet.ledger.sqlite import SqliteLedger
 
 EVERY = 0
 """The number of payers that stands for all units in common."""
-IN_A_BLOCK = 64
 Ask = Callable[[list[bytes]], tuple[float, float]]
 """Asks a question that these units pay. Returns the processor times of its reservation and its settlement."""
 
@@ -71,90 +76,21 @@ def of_rows(folder: Path, known: list[bytes]) -> Ask:
     return lambda paying: (0.0, timed(lambda: plain(paying)))
 
 
-def halves(keys: bytes) -> Any:
-    """Return keys as two whole numbers each, in order."""
-    found = np.frombuffer(keys, dtype=">u8").reshape(-1, 2)
-    return found[np.lexsort((found[:, 1].astype(np.uint64), found[:, 0].astype(np.uint64)))]
+def of(program: type[Blocks | Numbered], folder: Path, known: list[bytes]) -> Ask:
+    """Ask a small program that keeps the balances of many units in one row."""
+    made = program(folder, known)
+    return lambda paying: (timed(lambda: made.reserve(paying)), timed(made.settle))
 
 
-class Blocks:
-    """A row of keys and a row of balances for all units whose keys begin with the same bits."""
-
-    def __init__(self, folder: Path, known: list[bytes]) -> None:
-        self.bits = max(1, (len(known) // IN_A_BLOCK).bit_length() - 1)
-        self.asked = 0
-        self.database = sqlite3.connect(folder / "blocks.sqlite", isolation_level=None)
-        for statement in ("journal_mode = wal", "wal_autocheckpoint = 4096"):
-            self.database.execute(f"pragma {statement}")
-        for table in ("keys", "balances", "part"):
-            self.database.execute(f"create table {table} (id integer primary key, content blob)")
-        found = halves(b"".join(known))
-        edges = np.searchsorted(self.block(found), np.arange(2**self.bits + 1)).tolist()
-        pairs = list(enumerate(itertools.pairwise(edges)))
-        self.database.execute("begin")
-        self.put("insert into keys values (?, ?)", ((n, found[a:b].tobytes()) for n, (a, b) in pairs))
-        self.put("insert into balances values (?, ?)", ((n, bytes(24 * (b - a))) for n, (a, b) in pairs))
-        self.database.execute("commit")
-
-    def put(self, statement: str, rows: Iterator[tuple[Any, ...]]) -> None:
-        """Run a statement for each row."""
-        self.database.executemany(statement, rows)
-
-    def block(self, keys: Any) -> Any:
-        """Return the number of each key's block."""
-        return (keys[:, 0].astype(np.uint64) >> np.uint64(64 - self.bits)).astype(np.int64)
-
-    def read(self, table: str, numbers: list[int]) -> list[bytes]:
-        """Return the contents of blocks: by a scan if they are many."""
-        if 3 * len(numbers) > 2**self.bits:
-            wanted = set(numbers)
-            rows = self.database.execute(f"select id, content from {table} order by id")
-            return [content for number, content in rows if number in wanted]
-        one = f"select content from {table} where id = ?"
-        return [self.database.execute(one, (number,)).fetchone()[0] for number in numbers]
-
-    def found(self, keys: Any) -> tuple[list[int], Any, Any, Any]:
-        """Return the blocks of keys, where each block starts, the balances in them, and the place of each key."""
-        numbers = np.unique(self.block(keys)).tolist()
-        contents = self.read("keys", numbers)
-        starts = np.cumsum([0, *(len(content) // 16 for content in contents)])
-        known = np.frombuffer(b"".join(contents), dtype=">u8").reshape(-1, 2)
-        places = np.searchsorted(known[:, 0].astype(np.uint64), keys[:, 0].astype(np.uint64))
-        assert (known[places] == keys).all()
-        balances = np.frombuffer(bytearray(b"".join(self.read("balances", numbers))), dtype="<i8").reshape(-1, 3)
-        return numbers, starts, balances, places
-
-    def reserve(self, paying: list[bytes]) -> None:
-        """Read the balances, and write the keys of those that can pay."""
-        self.asked += 1
-        self.database.execute("pragma synchronous = full")
-        self.database.execute("begin immediate")
-        keys = halves(b"".join(paying))
-        _, _, balances, places = self.found(keys)
-        self.paid = keys[(balances[places, 2] <= 0) & (balances[places, 0] < 10**12)]
-        assert len(self.paid) == len(paying)
-        self.database.execute("insert into part values (?, ?)", (self.asked, self.paid.tobytes()))
-        self.database.execute("commit")
-
-    def settle(self) -> None:
-        """Write the balances."""
-        self.database.execute("pragma synchronous = normal")
-        self.database.execute("begin immediate")
-        numbers, starts, balances, places = self.found(self.paid)
-        balances[places] += np.array([1, 1, 0])
-        content, ends = balances.tobytes(), (24 * starts).tolist()
-        changed = ((content[a:b], n) for n, (a, b) in zip(numbers, itertools.pairwise(ends), strict=True))
-        self.put("update balances set content = ? where id = ?", changed)
-        self.database.execute("commit")
-
-
-def of_blocks(folder: Path, known: list[bytes]) -> Ask:
-    """Ask a small program with blocks of units."""
-    blocks = Blocks(folder, known)
-    return lambda paying: (timed(lambda: blocks.reserve(paying)), timed(blocks.settle))
-
-
-PROGRAMS = {"before": of_ledger, "now": of_ledger, "rows by hand": of_rows, "blocks by hand": of_blocks}
+PROGRAMS: dict[str, Callable[[Path, list[bytes]], Ask]] = {
+    "before": of_ledger,
+    "now": of_ledger,
+    "rows by hand": of_rows,
+    "blocks by hand": partial(of, Blocks),
+    "numbers by hand": partial(of, Numbered),
+    "classes by hand": partial(of, Classed),
+}
+BY_HAND = [name for name in PROGRAMS if name.endswith("hand")]
 
 
 def serve(program: str, count: int) -> None:
@@ -225,7 +161,7 @@ def cells(times: dict[str, list[tuple[float, float]]], compared: bool) -> Iterat
     for name in ("before", "now") if compared else ("now",):
         for part in (0, 1):
             yield shown(statistics.median(pair[part] for pair in times[name]))
-    for name in (*(("before",) if compared else ()), "now", "rows by hand", "blocks by hand"):
+    for name in (*(("before",) if compared else ()), "now", *BY_HAND):
         yield shown(statistics.median(reserve + settle for reserve, settle in times[name])) if name in times else ""
 
 
@@ -249,7 +185,7 @@ def main() -> None:
         return
     kinds = ("before", "now") if options.before else ("now",)
     columns = ["units", "payers", *(f"{what}, {kind}" for kind in kinds for what in ("reserve", "settle"))]
-    columns += [*(f"both, {kind}" for kind in kinds), "rows by hand", "blocks by hand"]
+    columns += [*(f"both, {kind}" for kind in kinds), *BY_HAND]
     with checkout(options.before) as before:
         rows = (
             row

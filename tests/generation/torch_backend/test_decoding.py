@@ -1,6 +1,7 @@
 """Lock-step decoding against the library's plain forward pass, for models with several kinds of attention."""
 
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import discreet.generation.torch_backend.decoding as decoding_module
 from discreet.errors import UsageError
 from discreet.generation.model import Prompt
 from discreet.generation.torch_backend.decoding import LockstepDecoding, first_maxima
+from discreet.generation.torch_backend.kv_cache import LockstepCache
 from discreet.generation.torch_backend.transformers_model import _context
 
 WORDS = 50
@@ -131,3 +133,18 @@ def test_first_of_equal_maxima_is_chosen_where_the_logits_are() -> None:
     for kind in (torch.float32, torch.bfloat16):
         logits = torch.from_numpy(draw.integers(0, 4, size=(200, 50)).astype(np.float32)).to(kind)
         assert first_maxima(logits).tolist() == np.argmax(logits.float().numpy(), axis=1).tolist()
+
+
+def _former(input_ids: Any, past_key_values: Any) -> None: ...
+
+
+def _renamed(input_ids: Any, cache: Any) -> None: ...
+
+
+@pytest.mark.parametrize("name", ["past_key_values", "cache"])
+def test_a_model_takes_the_cache_by_its_own_name(name: str) -> None:
+    """transformers renamed the argument in 5.24; both kinds of models are called."""
+
+    model = SimpleNamespace(forward={"past_key_values": _former, "cache": _renamed}[name])
+    cache = LockstepCache(2, 3, split=True)
+    assert cache.given_to(model) == {name: cache, "use_cache": True, "lockstep": cache}

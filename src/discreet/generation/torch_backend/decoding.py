@@ -36,6 +36,7 @@ class LockstepDecoding(LockstepBatch):
         self._model = model
         self._length, self._shared_length = len(prompts[0].tokens), len(shared)
         self._cache = LockstepCache(self._rows, self._length + max_tokens, split=install_lockstep_attention(model))
+        self._given = self._cache.given_to(model)
         self._padding = torch.tensor([prompt.padding for prompt in prompts], device=model.device)  # (rows,)
         if shared:  # fed once for all rows
             places = torch.arange(len(shared), device=model.device)
@@ -103,9 +104,7 @@ class LockstepDecoding(LockstepBatch):
             "input_ids": ids,
             "attention_mask": mask[:, None],  # (rows, 1, queries, keys)
             "position_ids": positions,
-            "past_key_values": self._cache,
-            "use_cache": True,
-            **({"lockstep": self._cache} if self._cache.split else {}),
+            **self._given,
         }
 
     def _see(self, logits: torch.Tensor) -> None:

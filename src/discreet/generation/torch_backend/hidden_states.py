@@ -84,9 +84,7 @@ def _of_block(model: Any, prompts: Sequence[Prompt]) -> States:
             input_ids=torch.tensor([prompt.tokens for prompt in prompts], device=device),
             attention_mask=mask.masked_fill_(~seen, torch.finfo(model.dtype).min)[:, None],
             position_ids=(places[None, :] - padding).clamp(min=0),
-            past_key_values=cache,
-            use_cache=True,
-            **({"lockstep": cache} if cache.split else {}),
+            **cache.given_to(model.base_model),
         )
     array: States = output.last_hidden_state.float().cpu().numpy()
     return array

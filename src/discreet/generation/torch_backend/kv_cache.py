@@ -15,6 +15,7 @@ over a growing cache.
 All shapes are public, and no row enters the computation of another row.
 """
 
+import inspect
 from typing import Any
 
 import torch
@@ -25,7 +26,7 @@ Pair = tuple[torch.Tensor, torch.Tensor]
 
 
 class LockstepCache:
-    """The cache (`past_key_values`) of a transformers model for one batch.
+    """The cache of a transformers model for one batch.
 
     It is filled in three phases: the shared part, fed as one row; the rows' own parts, fed in blocks of rows; then
     one token for every row at a time. `update` is called by each layer, with its new keys and values.
@@ -43,6 +44,14 @@ class LockstepCache:
         self._place = 0  # the first row of the block being fed; the token being fed
         self._shared: dict[int, Pair] = {}  # by layer: (1, heads, shared tokens, size)
         self._own: dict[int, Pair] = {}  # by layer: (rows, heads, room, size)
+
+    def given_to(self, model: Any) -> dict[str, Any]:
+        """Return the arguments of a call of a model that fills this cache.
+
+        transformers 5.24 gives the argument another name, and 5.40 drops the former one.
+        """
+        name = "cache" if "cache" in inspect.signature(model.forward).parameters else "past_key_values"
+        return {name: self, "use_cache": True, **({"lockstep": self} if self.split else {})}
 
     def feed_rows(self, first: int) -> None:
         """Expect a block of rows that begins at `first`. Rows of the block after the last row are dropped."""

@@ -65,9 +65,7 @@ def _logits(
             input_ids=ids,
             attention_mask=mask[:, None],  # always given, even without padding
             position_ids=positions,
-            past_key_values=cache,
-            use_cache=True,
-            **({"lockstep": cache} if cache.split else {}),
+            **cache.given_to(model),
         )
         logits: torch.Tensor = output.logits
         return logits
