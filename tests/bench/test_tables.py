@@ -13,6 +13,8 @@ from discreet.bench.demo_data import EQUAL, QUICK_UNEQUAL, hospital, hospital_qu
 from discreet.bench.experiments.membership import read_curve
 from discreet.bench.measures import columns_on
 from discreet.bench.open_data import kind_of, kind_of_texts, read_stream
+from discreet.bench.papers.dp_vote_rag import REPORTED
+from discreet.bench.papers.dp_vote_rag_tables import TOTALS, choose_best
 from discreet.bench.result import BenchResult, show, tell_other_kind, with_figures
 from discreet.bench.runner import EXPERIMENTS, WITHOUT_VAULT, BenchOptions, run_table
 from discreet.bench.table import TOP_K_RELEASE, BenchTable, Data
@@ -197,3 +199,36 @@ def test_arithmetic_runs_without_a_vault(name: str) -> None:
     assert found.describe()["version"]
     assert (found.seed, found.seeds, found.model) == (4, 1, "none")
     assert "runs" not in found.source()["data"]
+
+
+def test_what_votes_on_tokens_found_follows_from_printed_tables() -> None:
+    """Sparse votes win on questions of general knowledge; on dialogues both are alike."""
+    for (number, *_), (figures, kind) in REPORTED.items():
+        best = choose_best(figures)
+        gains = [round(best["dp-sparse-vote-rag", total] - best["dp-vote-rag", total], 2) for total in TOTALS]
+        if kind is Data.KNOWLEDGE:
+            assert min(gains) > 0, number
+        else:
+            assert max(map(abs, gains)) <= 0.02, number
+    assert "differ by 0.02 at most" in find_table("vote-epsilon").found
+
+
+def main_table(name: str, data: str) -> list[dict[str, float]]:
+    """The figures of the rows of one data set, for each model."""
+    stated = [one for one in find_table(name).reported if data in one.source]
+    return [{row: float(figure) for (row,), figure in one.values.items()} for one in stated]
+
+
+def test_what_synthetic_corpora_found_follows_from_the_main_table() -> None:
+    assert all(one["dp-synth"] == one["aug-pe"] == 0 for one in main_table("synrag-main", "Medical Synth"))
+    for data, least, most in (("Medical Synth", 18, 25), ("SearchQA", 3, 9)):
+        below = [round(one["rag"] - one["dp-synrag"]) for one in main_table("synrag-main", data)]
+        assert (min(below), max(below)) == (least, most)
+    films, others = main_table("synrag-main", "MovieLens"), ("dp-synth", "aug-pe")
+    above = [round(one["dp-synrag"] - one[other]) for one in films for other in others]
+    assert (min(above), max(above)) == (5, 24)
+
+
+def test_what_pays_for_each_question_found_follows_from_the_main_table() -> None:
+    gains = [one["dp-synrag"] - one["dp-rag"] for one in main_table("synrag-query-time", "")]
+    assert (sum(gain > 0 for gain in gains), gains.count(0), sum(gain < 0 for gain in gains)) == (7, 1, 1)

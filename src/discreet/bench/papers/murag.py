@@ -2,7 +2,9 @@
 
 from discreet.bench.table import TOP_K_RELEASE, BenchTable, Data, Paper, Reported
 
-PAPER = Paper("murag", "anonymous", "Beyond Per-Question Privacy: Multi-Query Differential Privacy for RAG Systems")
+PAPER = Paper(
+    "murag", "Wu, Wang and Wang", "Beyond Per-Question Privacy: Multi-Query Differential Privacy for RAG Systems"
+)
 MODEL = "the model has 135 million parameters in place of 1.3 to 7 billion"
 PRICE = "a Renyi filter for each unit adds up"
 SHARED = {"parameters": {"max_tokens": 16}, "inner": "consensus"}
