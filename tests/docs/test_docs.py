@@ -69,6 +69,15 @@ def test_commands_that_are_mentioned_exist(page: Page) -> None:
             assert option in known, f"{page.name}: `{span}`: {option}"
 
 
+@pytest.mark.parametrize("page", ALL, ids=lambda page: page.name)
+def test_command_that_makes_a_vault_with_epsilon_has_delta(page: Page) -> None:
+    """`discreet init` refuses one without the other; `--people` gives delta."""
+    made = [words for words in page.commands() if words[:1] == ["init"]]
+    made += [span.split()[1:] for span in page.mentions() if span.startswith("discreet init ")]
+    for words in made:
+        assert "--epsilon" not in words or {"--delta", "--people"} & set(words), words
+
+
 def options_of(param: Any) -> list[str]:
     return [*param.opts, *param.secondary_opts]
 

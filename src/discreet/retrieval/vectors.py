@@ -154,8 +154,9 @@ def whole_numbers(vector: Vector, dimension: int) -> Vector:
     # Products of longer vectors would be rounded. The negated comparison also refuses NaN.
     if whole.shape != (dimension,) or not whole @ whole <= LARGEST**2:
         raise StoreError(
-            f"The embedder made an invalid vector. Expected: {dimension} numbers, and length one. Nothing "
-            "was stored. Use another embedder."
+            f"The embedder made an invalid vector: of shape {whole.shape}, or not of length one. Expected: {dimension} "
+            "numbers, and length one. Nothing was stored. Divide each vector by its length, and test your embedder "
+            "with discreet.testing.EmbedderSuite (docs/plugins.md), or use another one."
         )
     return whole.astype(np.float32)
 
