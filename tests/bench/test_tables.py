@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import fields
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from discreet.bench.experiments.membership import read_curve
 from discreet.bench.measures import columns_on
 from discreet.bench.open_data import kind_of, kind_of_texts, read_stream
 from discreet.bench.papers.dp_vote_rag import REPORTED
-from discreet.bench.papers.dp_vote_rag_tables import TOTALS, choose_best
+from discreet.bench.papers.dp_vote_rag_tables import TOKENS, TOTALS, VOTERS, choose_best
 from discreet.bench.result import BenchResult, show, tell_other_kind, with_figures
 from discreet.bench.runner import EXPERIMENTS, WITHOUT_VAULT, BenchOptions, run_table
 from discreet.bench.table import TOP_K_RELEASE, BenchTable, Data
@@ -211,6 +211,15 @@ def test_what_votes_on_tokens_found_follows_from_printed_tables() -> None:
         else:
             assert max(map(abs, gains)) <= 0.02, number
     assert "differ by 0.02 at most" in find_table("vote-epsilon").found
+
+
+def test_votes_on_tokens_gain_nothing_beyond_the_ten_tokens_that_delta_allows() -> None:
+    """Koga et al. pay delta 1e-5 a token out of 1e-4: an epsilon that buys more than ten tokens changes no figure."""
+    for figures, _ in REPORTED.values():
+        for voters, token, (less, more) in product(VOTERS, TOKENS, pairwise(TOTALS)):
+            if min(less // token, 10) == min(more // token, 10):
+                assert figures["dp-vote-rag", voters, token, less] == figures["dp-vote-rag", voters, token, more]
+    assert "allows ten tokens at most" in find_table("vote-accounting").found
 
 
 def main_table(name: str, data: str) -> list[dict[str, float]]:
