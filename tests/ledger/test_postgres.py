@@ -41,7 +41,8 @@ def test_server_out_of_reach_is_explained_without_its_address(url: str, tmp_path
     for where, said in (
         (f"postgresql://someone:hunter2@/postgres?host={tmp_path}", "cannot be reached"),
         ("postgresql://someone:hunter2@127.0.0.1:1/postgres", "cannot be reached"),
-        (url.replace("/postgres?", "/elsewhere?"), "connection"),
+        (url.replace("/postgres?", "/elsewhere?"), "refuses the connection, or does not exist"),
+        (url.replace("postgres@", "someone@"), "refuses the connection, or does not exist"),
     ):
         with pytest.raises(LedgerError, match=said) as error:
             PostgresLedger.open(where, "vault_1")

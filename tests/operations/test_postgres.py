@@ -1,11 +1,13 @@
 """A vault whose ledger is in PostgreSQL: looked over there, and backed up without it."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from sqlalchemy import create_engine, text
 
+from discreet.config import read_config, write_config
 from discreet.errors import LedgerError
 from discreet.operations.backup import back_up
 from discreet.operations.doctor import examine
@@ -47,6 +49,15 @@ def test_server_that_is_gone_is_a_problem_without_its_address(vault: Vault, url:
     wrong = problems(examine(vault.path))
     assert [one.check for one in wrong] == ["ledger"]
     assert url not in wrong[0].what
+
+
+def test_unreached_database_is_no_reason_to_restore_a_ledger(vault: Vault, tmp_path: Path) -> None:
+    gone = f"postgresql://someone@/postgres?host={tmp_path}"
+    write_config(vault.path, replace(read_config(vault.path), ledger=gone))
+    (wrong,) = problems(examine(vault.path))
+    assert "cannot be reached" in wrong.what
+    assert wrong.remedy.startswith("Mend the database")
+    assert "only if the ledger is lost" in wrong.remedy
 
 
 def test_restored_folder_uses_the_ledger_as_it_is_now(vault: Vault, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, MultipleResultsFound, NoRe
 from discreet.errors import LedgerError, MissingPart, UsageError
 from discreet.ledger.connections import pool
 from discreet.ledger.encoding import CORRUPT
-from discreet.system.database_url import LINK
+from discreet.system.database_url import LINK, is_refusal
 
 PATIENCE = 30
 """The time to wait for another process that writes, in seconds."""
@@ -30,7 +30,10 @@ _UNREACHED = (
     "The ledger's database cannot be reached, or the connection broke. Nothing was released, but the current payment "
     "may count as spent. Check that the server is running, and run the command again."
 )
-_REFUSED = "The ledger's database refuses the connection. Nothing was charged or released. Check its URL."
+_REFUSED = (
+    "The ledger's database refuses the connection, or does not exist. Nothing was released. Check its URL, its role, "
+    "and PGPASSWORD or the .pgpass file."
+)
 _UNWRITABLE = "The ledger cannot be written. Nothing was charged or released. Permit writing to its schema."
 _AGAIN = f"Another process has held the ledger for {PATIENCE} s. Nothing was charged or released. Try again."
 _EXPLAINED = {
@@ -135,7 +138,7 @@ def _meaning(error: Exception) -> str:
     cause = error.orig if isinstance(error, DBAPIError) else error
     state = getattr(cause, "sqlstate", None)
     if state is None and type(cause).__name__ in ("OperationalError", "ConnectionTimeout", "InterfaceError"):
-        return _UNREACHED
+        return _REFUSED if is_refusal(str(cause)) else _UNREACHED
     found = next((said for start, said in _EXPLAINED.items() if str(state).startswith(start)), None)
     return (
         found

@@ -22,6 +22,11 @@ from discreet.operations.read_only import as_sqlalchemy, looking
 from discreet.privacy.accounting import Budget
 
 LEDGER = "ledger.sqlite"
+_RESTORE = "Restore the newest copy of the ledger: see docs/operations.md."
+_MEND_DATABASE = (
+    "Mend the database, then run: discreet doctor VAULT. Restore a copy only if the ledger is lost, since an older "
+    "copy lacks payments."
+)
 _AHEAD = timedelta(minutes=5)
 """The tolerated difference between the clocks of two machines."""
 
@@ -57,7 +62,7 @@ def check_ledger(folder: Path, settings: VaultConfig, now: datetime, expect: int
     try:
         seen = look_at(folder, settings)
     except DiscreetError as error:
-        yield problem("ledger", str(error), "Restore the newest copy of the ledger: see docs/operations.md.")
+        yield problem("ledger", str(error), _MEND_DATABASE if settings.ledger else _RESTORE)
         return
     yield _state(seen, settings)
     yield _age(folder, seen.reached, expect)

@@ -15,10 +15,20 @@ LINK = {
 """How long a client waits for a server behind a cut link: 30 seconds. Without these, it waits for minutes or hours: its
 system sends again what was not received for a quarter of an hour, and looks after a silent server every two hours."""
 
+_REFUSALS = ("password", "authentication", "does not exist", "pg_hba.conf", "SSL was required", "certificate")
+
 
 def is_postgres(text: str) -> bool:
     """Return whether a text has the form of the URL of a PostgreSQL database."""
     return text.startswith(f"{SCHEME}://")
+
+
+def is_refusal(message: str) -> bool:
+    """Return whether the message of a failed connection says that a server answered, and refused it.
+
+    Such a failure has no code. Without one of these words, and in other languages, the server may be out of reach.
+    """
+    return any(said in message for said in _REFUSALS)
 
 
 def check_no_password(url: str, what: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from discreet.server.accounts import Accounts, KeyExhausted, Limits, Replay, Reservation
+from discreet.server.accounts import Accounts, AccountsError, KeyExhausted, Limits, Replay, Reservation
 from tests.ledger.conftest import running
 from tests.server.accounts.helpers import GRANT, VAULT, pure
 
@@ -53,3 +53,14 @@ def test_id_with_a_nul_names_no_question_in_postgres(postgres: str) -> None:
     assert accounts.receipt(key.id, "a\0b") is None
     assert accounts.receipts(key.id, before="\0") == []
     assert accounts.find("dsc_\0") is None
+
+
+def test_accounts_out_of_reach_are_explained(postgres: str) -> None:
+    for url, said in (
+        ("postgresql://someone@127.0.0.1:1/postgres", "cannot be reached"),
+        (postgres.replace("/postgres?", "/elsewhere?"), "refuses the connection, or does not exist"),
+    ):
+        with pytest.raises(AccountsError, match=said) as error:
+            Accounts(url)
+        assert "someone" not in str(error.value)
+        assert "elsewhere" not in str(error.value)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from discreet.errors import MissingPart, StoreError, UsageError
-from discreet.system.database_url import LINK, is_postgres
+from discreet.system.database_url import LINK, is_postgres, is_refusal
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -37,7 +37,10 @@ _UNREACHED = (
     "The store's database cannot be reached, or the connection broke. Check that the server is running, and run the "
     "command again."
 )
-_REFUSED = "The store's database refuses the connection. Check its URL, and PGPASSWORD or the .pgpass file."
+_REFUSED = (
+    "The store's database refuses the connection, or does not exist. Check its URL, its role, and PGPASSWORD or the "
+    ".pgpass file."
+)
 _MISSING = (
     "The database has no such store, or tables of it are missing. Restore them from a dump of the database: pg_restore."
 )
@@ -227,6 +230,6 @@ def explained() -> Iterator[None]:
 def _meaning(error: Exception) -> str:
     state = getattr(error, "sqlstate", None)
     if state is None and type(error).__name__ in ("OperationalError", "ConnectionTimeout", "InterfaceError"):
-        return _REFUSED if "password" in str(error) or "authentication" in str(error) else _UNREACHED
+        return _REFUSED if is_refusal(str(error)) else _UNREACHED
     found = next((said for start, said in _EXPLAINED.items() if str(state).startswith(start)), None)
     return found or f"The store cannot be used ({type(error).__name__}). If it is damaged, restore it from a dump."

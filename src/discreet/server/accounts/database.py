@@ -13,14 +13,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine, bindparam, create_engine, insert, inspect, make_url, select, text, update
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool
 
 from discreet.privacy.costs import ORDERS
 from discreet.server.accounts.counter import Counter
 from discreet.server.accounts.errors import AccountsError, OlderCopy
 from discreet.server.accounts.tables import METADATA, NAMES, SHARED, STATE
-from discreet.system.database_url import LINK
+from discreet.system.database_url import LINK, is_refusal
 
 PATIENCE = 60
 """Seconds to wait while another process writes."""
@@ -43,6 +43,14 @@ _DAMAGED = (
     "The database of accounts is damaged. No question is asked. Restore it from a copy, and run: "
     "discreet key accept-copy VAULT"
 )
+_UNREACHED = (
+    "The database of accounts cannot be reached, or the connection broke. No question is asked. Check that the server "
+    "is running, and run the command again."
+)
+_REFUSED = (
+    "The database of accounts refuses the connection, or does not exist. No question is asked. Check its URL, its "
+    "role, and the .pgpass file."
+)
 _EXPLAINED = {
     "SQLITE_READONLY": _UNWRITABLE,
     "SQLITE_CANTOPEN": _UNWRITABLE,
@@ -53,6 +61,8 @@ _EXPLAINED = {
     "SQLITE_CORRUPT": _DAMAGED,
     "SQLITE_NOTADB": _DAMAGED,
     "SQLITE_ERROR": _DAMAGED,
+    "08": _UNREACHED,
+    "57": _UNREACHED,  # the server stops or starts
 }
 
 
@@ -268,6 +278,8 @@ def _older(now: int, before: int) -> OlderCopy:
 
 def _meaning(error: Exception) -> str:
     cause = error.orig if isinstance(error, DBAPIError) else error
-    name = str(getattr(cause, "sqlite_errorname", ""))
+    if isinstance(error, OperationalError) and getattr(cause, "sqlstate", "") is None:  # no server said a code
+        return _REFUSED if is_refusal(str(cause)) else _UNREACHED
+    name = str(getattr(cause, "sqlite_errorname", "") or getattr(cause, "sqlstate", ""))
     found = (meaning for start, meaning in _EXPLAINED.items() if name.startswith(start))
     return next(found, f"The accounts cannot be used ({type(error).__name__}). No question is asked. Try again.")
