@@ -236,6 +236,7 @@ def test_models_are_found_without_loading(tmp_path: Path) -> None:
 def worker_socket() -> Iterator[str]:
     with short_folder() as folder, socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(folder / "model"))
+        listening.listen()
         yield str(folder / "model")
 
 
@@ -256,3 +257,23 @@ def test_model_worker_that_does_not_run_is_named_with_its_command(vault: Vault, 
     (one,) = found(vault, "model")
     assert one.level == "problem"
     assert one.remedy.endswith(f"discreet serve-model --embedder hashing --socket {tmp_path}/model")
+
+
+def test_socket_of_a_killed_worker_is_no_worker(vault: Vault) -> None:
+    with short_folder() as folder:
+        with socket.socket(socket.AF_UNIX) as killed:
+            killed.bind(str(folder / "model"))
+        write_config(vault.path, replace(read_config(vault.path), model=f"worker:{folder}/model"))
+        (one,) = found(vault, "model")
+    assert (one.level, "none listens" in one.what) == ("problem", True)
+
+
+def test_model_of_a_server_is_not_said_to_be_on_this_machine(vault: Vault) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        name = f"openai:http://127.0.0.1:{server.getsockname()[1]}/v1#llama"
+        write_config(vault.path, replace(read_config(vault.path), model=name))
+        assert not found(vault, "model")
+        (one,) = [one for one in examine(vault.path) if one.check == "model"]
+        assert "A server listens" in one.what
+    (one,) = found(vault, "model")
+    assert (one.level, "No server listens" in one.what) == ("problem", True)

@@ -10,6 +10,7 @@ from discreet import __version__
 from discreet.config import VERSION, VaultConfig, read_config
 from discreet.errors import DiscreetError, NoSuchVault, StoreError
 from discreet.generation.opening import find_socket, is_plugin_model
+from discreet.generation.remote.openai_address import OpenAIAddress
 from discreet.generation.remote.worker_model import SocketLink
 from discreet.operations import models
 from discreet.operations.check_folder import (
@@ -84,6 +85,8 @@ def _models(settings: VaultConfig) -> Iterator[Finding]:
     socket = find_socket(settings.model)
     if socket:
         yield _worker(socket, settings)
+    elif is_plugin_model(settings.model):
+        yield _engine(settings.model)
     else:
         yield _here("model", models.language_model(settings.model))
     embedder = models.embedder(settings.embedder)
@@ -102,12 +105,23 @@ def _here(check: str, found: models.Here) -> Finding:
 
 
 def _worker(socket: str, settings: VaultConfig) -> Finding:
-    socket = SocketLink(socket).path
-    if Path(socket).is_socket():
-        return sound("model", f"A model worker computes the model: there is a socket at {socket}.")
+    link = SocketLink(socket)
+    if link.listens():
+        return sound("model", f"A model worker computes the model: it listens at {link.path}.")
     name = "" if is_plugin_model(settings.model) else settings.model
-    command = start_command(socket, settings.embedder, name)
-    return problem("model", f"No model worker is running: there is no socket at {socket}.", f"Start it: {command}")
+    command = start_command(link.path, settings.embedder, name)
+    return problem("model", f"No model worker is running: none listens at {link.path}.", f"Start it: {command}")
+
+
+def _engine(name: str) -> Finding:
+    """Say where another engine computes the model. A server gets no request: it may have a key, and a queue."""
+    engine, _, argument = name.partition(":")
+    if engine != "openai":
+        return sound("model", f"{name} is opened by an engine or a plug-in, which checks it at the first question.")
+    endpoint = OpenAIAddress.parse(argument).endpoint
+    if endpoint.listens():
+        return sound("model", f"A server listens at {endpoint}. The first question checks whether it has the model.")
+    return problem("model", f"No server listens at {endpoint}. Questions are refused.", "Start the model's server.")
 
 
 def _versions(settings: VaultConfig) -> Iterator[Finding]:

@@ -131,6 +131,15 @@ class Endpoint:
         # Raised outside of the handler: the frames of the error hold the request.
         raise ServerGone(f"The model's server at {self} does not answer ({failure}). Start it, and ask again.")
 
+    def listens(self) -> bool:
+        """Return whether a server of this user, or one on a port, accepts connections. Nothing is sent."""
+        try:
+            with closing(self._connect()) as connection:
+                connection.connect()
+        except (OSError, UnicodeError):
+            return False
+        return True
+
     def _connect(self) -> http.client.HTTPConnection:
         if self.scheme == "unix":
             return _UnixConnection(self.host)

@@ -52,6 +52,10 @@ class SocketLink:
     def __str__(self) -> str:
         return str(self._endpoint)
 
+    def listens(self) -> bool:
+        """Return whether a worker accepts connections. The socket of a worker that was killed stays, and none does."""
+        return self._endpoint.listens()
+
     def ask(self, call: str, given: dict[str, Any]) -> tuple[dict[str, Any], str]:
         """Return the reply to one request."""
         try:
@@ -202,7 +206,7 @@ class WorkerModel(WholeAnswers):
 
     @staticmethod
     def _failed(gone: ServerGone) -> ServerGone:
-        return ServerGone(f"{gone} {FAILED}")
+        return ServerGone(f"{FAILED} {gone}")  # `gone` may end with a command
 
     def _changed(self) -> EngineFailed:
         return EngineFailed(
