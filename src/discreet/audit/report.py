@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from discreet.audit.case import Finding
@@ -39,9 +40,10 @@ def cells(finding: Finding, *, twin: bool = False) -> tuple[str, ...]:
 
 def table(findings: Sequence[Finding], *, twin: bool = False) -> Table:
     """Return the rows as a table for a terminal."""
-    made = Table()
+    # Without lines between columns, no word of a heading and no verdict is cut in a terminal of 80 characters.
+    made = Table(box=SIMPLE_HEAD, padding=0)
     for heading in HEADINGS:
-        made.add_column(heading, overflow="fold")  # a narrow terminal cuts no name and no verdict
+        made.add_column(heading, overflow="fold", min_width=max(map(len, heading.split())))
     for finding in findings:
         made.add_row(*cells(finding, twin=twin))
     return made
