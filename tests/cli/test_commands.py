@@ -77,7 +77,13 @@ def test_every_command_explains_itself(command: str) -> None:
 
 def test_shell_completes_names_of_commands_options_tables_and_algorithms() -> None:
     shown = {}
-    lines = ("discreet er", "discreet add --unit", "discreet bench vote-t", "discreet ask V Q --algorithm murag")
+    lines = (
+        "discreet er",
+        "discreet add --unit",
+        "discreet bench vote-t",
+        "discreet ask V Q --algorithm murag",
+        "discreet schema key-s",
+    )
     for line in lines:
         environment = {"_DISCREET_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
         result = CliRunner().invoke(app, [], prog_name="discreet", env=environment)
@@ -87,6 +93,7 @@ def test_shell_completes_names_of_commands_options_tables_and_algorithms() -> No
         "discreet add --unit": ["--unit-field", "--units", "--unit-from"],
         "discreet bench vote-t": ["vote-threshold"],
         "discreet ask V Q --algorithm murag": ["murag", "murag-ada"],
+        "discreet schema key-s": ["key-show"],
     }
 
 

@@ -58,9 +58,11 @@ def test_documents_are_counted_listed_and_erased(hospital: Path) -> None:
 
 def test_backup_and_restore_say_where_documents_are(hospital: Path, tmp_path: Path) -> None:
     schema = json.loads((hospital / "vault.json").read_text())["store_name"]
-    assert f"pg_dump --schema {schema}" in " ".join(run("backup", hospital, tmp_path / "copy").output.split())
+    said = " ".join(run("backup", hospital, tmp_path / "copy").output.split())
+    assert (f"pg_dump --schema {schema}" in said, "share the ledger" in said, "twice" in said) == (True, True, False)
     made = json.loads(run("backup", hospital, tmp_path / "second", "--json").stdout)
     assert (made["ledger"], made["documents"]) == ("postgresql", "postgresql")
     restored = run("restore", tmp_path / "copy", tmp_path / "again")
     assert "current documents in its PostgreSQL database" in restored.output
+    assert "share that ledger" in restored.output
     assert "p42" in run("list", tmp_path / "again", "units", "--limit", 0).output

@@ -63,4 +63,8 @@ def backup(
         out.print("The backup omits what `discreet read` read: a restored vault is to be read again.")
     what = "units.key" if is_postgres(settings.store) else "documents and units.key"
     out.print(f"The backup contains {what} without encryption: protect it like the vault.")
-    out.print("Never use the vault and a restored copy at the same time: they would spend the grant twice.")
+    out.print(
+        "A restored copy and the vault share the ledger. Each has its own answers: the same question is paid at both."
+        if in_database
+        else "Never use the vault and a restored copy at the same time: they would spend the grant twice."
+    )

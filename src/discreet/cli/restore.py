@@ -58,7 +58,11 @@ def restore(
         )
     if made.other:
         out.print(f"[yellow]The original vault still exists at {made.other}.[/]")
-    out.print("Use only this copy from now on: two copies that both answer spend the grant twice.")
+    out.print(
+        "Use only this copy from now on: two copies that both answer spend the grant twice."
+        if made.manifest.ledger == "file"
+        else "Two copies share that ledger. Each has its own answers: the same question is paid at both."
+    )
     if made.manifest.readings_left_out:
         out.print(
             "What was read is not in a backup. For lists, and answers by what was read: discreet read "

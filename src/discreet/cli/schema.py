@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli.app import app
+from discreet.cli.completion import complete_from
 from discreet.cli.output import err, explained, out
 from discreet.errors import UnknownName
 
@@ -30,7 +31,12 @@ def find_schemas(command: str) -> list[str]:
 @explained
 def schema(
     command: Annotated[
-        list[str] | None, typer.Argument(metavar="COMMAND", help="A command: ask, key issue. Default: list all.")
+        list[str] | None,
+        typer.Argument(
+            metavar="COMMAND",
+            help="A command: ask, key issue. Default: list all.",
+            autocompletion=complete_from(SCHEMAS),
+        ),
     ] = None,
 ) -> None:
     """Print the JSON Schema of what a command prints with --json.
