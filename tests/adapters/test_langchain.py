@@ -5,9 +5,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from discreet.adapters.corpus import ReleasedCorpus
 from discreet.adapters.source import AnswerSource
 from discreet.adapters.vault_source import VaultSource
+from discreet.errors import UsageError
 from tests.adapters.needs import needs
 from tests.adapters.released import release
 from tests.server.front.serving import QUESTION
@@ -35,9 +38,22 @@ def test_tool_refuses_in_words(any_source: AnswerSource) -> None:
     assert message.content.startswith("No answer: The vault cannot answer a question of this kind.")
 
 
-def test_wrong_arguments_are_said_in_words(source: VaultSource) -> None:
-    message = call(DiscreetTool(source=source), query="Which disease makes thumbs numb?")
-    assert (message.status, "validation error" in message.content) == ("error", True)
+@pytest.mark.parametrize("wrong", [{"query": "Is it?"}, {"question": QUESTION, "epsilon": 1}, {"question": [QUESTION]}])
+def test_wrong_arguments_are_said_in_words(source: VaultSource, wrong: dict[str, Any]) -> None:
+    message = call(DiscreetTool(source=source), **wrong)
+    assert message.status == "error"
+    assert "Expected: question (a text), and choices (a list of texts)" in message.content
+
+
+def test_choices_may_be_null(source: VaultSource) -> None:
+    message = call(DiscreetTool(source=source), question="How many patients have numb thumbs?", choices=None)
+    assert (message.status, message.artifact["algorithm"]) == ("success", "count")
+
+
+def test_vault_is_no_source_and_is_not_asked(source: VaultSource, folder: Path) -> None:
+    for wrong in (source._vault, str(folder), None):
+        with pytest.raises(UsageError, match="Expected: a source of answers, such as open_source"):
+            DiscreetTool(source=wrong)
 
 
 def test_tool_takes_choices(any_source: AnswerSource) -> None:

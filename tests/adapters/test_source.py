@@ -1,6 +1,8 @@
 """The sources of answers: what a reply has, how it refuses, and what never passes."""
 
+import copy
 import json
+import pickle
 import sys
 import threading
 import tomllib
@@ -89,6 +91,60 @@ def test_refusal_is_a_reply_in_words(any_source: AnswerSource, question: str, co
     assert reply.metadata["epsilon"] == 0
 
 
+@pytest.mark.parametrize(
+    ("question", "wrong"), [("", "question"), (None, "question"), (b"x", "question must be a text")]
+)
+def test_wrong_question_is_named(any_source: AnswerSource, question: Any, wrong: str) -> None:
+    reply = any_source.ask(question)
+    assert (reply.code, reply.metadata["epsilon"]) == ("invalid_request", 0)
+    assert wrong in reply.text
+
+
+@pytest.mark.parametrize("choices", ["yes", ["yes"], ["yes", "yes"], [1, 2], {1: 2}])
+def test_wrong_choices_are_not_asked(any_source: AnswerSource, choices: Any) -> None:
+    reply = any_source.ask("Is a numb thumb common?", choices)
+    assert (reply.code, reply.metadata["epsilon"]) == ("invalid_request", 0)
+    assert "The parameter is: choices." in reply.text
+
+
+@pytest.mark.parametrize("epsilon", [0, -1, float("nan"), float("inf"), "2", True, 1e12])
+def test_wrong_epsilon_is_refused_at_once(folder: Path, epsilon: Any) -> None:
+    for where, options in ((str(folder), {}), ("https://host", {"key": "dsc_key"})):
+        with pytest.raises(UsageError, match="Expected: the most that a question may cost"):
+            open_source(where, epsilon=epsilon, **options)
+
+
+@pytest.mark.parametrize("timeout", [0, -1, "5", float("nan")])
+def test_wrong_timeout_is_refused_at_once(timeout: Any) -> None:
+    with pytest.raises(UsageError, match="number of seconds"):
+        open_source("https://host", key="dsc_key", timeout=timeout)
+
+
+def test_argument_of_the_other_kind_names_its_own(folder: Path) -> None:
+    with pytest.raises(UsageError, match=r"takes no argument key\. Expected: model, epsilon, quantum") as refused:
+        open_source(folder, key="dsc_secret")
+    assert "dsc_secret" not in str(refused.value)
+    with pytest.raises(UsageError, match=r"no argument quantum\. Expected: key, model, epsilon, timeout, insecure"):
+        open_source("https://host", key="dsc_key", quantum=1)
+
+
+def test_address_is_read_as_people_write_it(folder: Path) -> None:
+    assert open_source(folder).describe()["where"] == str(folder)
+    assert isinstance(open_source("HTTPS://host", key="dsc_key"), ServerSource)
+    with pytest.raises(UsageError, match="begin the address with http:// or https://"):
+        open_source("localhost:8000", key="dsc_key")
+
+
+def test_pickle_holds_neither_key_nor_documents(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DISCREET_KEY", "dsc_other")
+    for source in (open_source("https://host", key="dsc_secret", model="v"), open_source(folder, epsilon=2)):
+        content = pickle.dumps(source)
+        assert b"dsc_" not in content
+        assert b"numb" not in content
+        assert pickle.loads(content).describe() == source.describe()
+        assert copy.deepcopy(source) is source
+
+
 def test_exhausted_vault_is_a_reply_with_numbers(folder: Path) -> None:
     reply = VaultSource(folder, epsilon=50).ask("Which disease makes feet numb?")
     assert (reply.status, reply.code) == ("refused", "vault_budget_exhausted")
@@ -112,6 +168,7 @@ def test_wrong_model_is_a_reply(server: Server, issue: Callable[..., str], sourc
     assert ServerSource(f"{server.root}/v1/", issue(), model="w").ask(QUESTION).code == "model_not_found"
     reply = VaultSource(folder, model="rag").ask(QUESTION)
     assert (reply.code, "GET" in reply.text) == ("model_not_found", False)
+    assert "name one of: consensus, " in reply.text
 
 
 def test_free_model_says_its_own_words(server: Server, issue: Callable[..., str], folder: Path) -> None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from discreet.adapters.corpus import ReleasedCorpus
-from discreet.adapters.source import AnswerSource, open_source
+from discreet.adapters.source import AnswerSource, check_source, open_source
 from discreet.errors import MissingPart
 
 try:
@@ -28,6 +28,7 @@ class DiscreetAnswerer:
     """
 
     def __init__(self, source: AnswerSource) -> None:
+        check_source(source)
         self._source = source
 
     @component.output_types(answers=list[GeneratedAnswer])

@@ -3,7 +3,7 @@
 from typing import Any
 
 from discreet.adapters.corpus import ReleasedCorpus
-from discreet.adapters.source import AnswerSource
+from discreet.adapters.source import AnswerSource, check_source
 from discreet.errors import MissingPart
 
 try:
@@ -11,7 +11,7 @@ try:
     from langchain_core.documents import Document
     from langchain_core.retrievers import BaseRetriever
     from langchain_core.tools import BaseTool, ToolException
-    from pydantic import BaseModel, Field, SkipValidation
+    from pydantic import BaseModel, ConfigDict, Field, SkipValidation
 except ImportError as error:
     raise MissingPart("The adapter for LangChain needs langchain-core", "langchain") from error
 
@@ -22,11 +22,19 @@ DESCRIPTION = (
 )
 
 
+WRONG_ARGUMENTS = (
+    "The arguments of the tool are wrong; nothing was asked or paid. Expected: question (a text), and choices (a list "
+    "of texts) if the possible answers are known; nothing else."
+)
+
+
 class AskedQuestion(BaseModel):
-    """The arguments of the tool."""
+    """The arguments of the tool. Others are refused: one that looks like a limit of the cost would limit nothing."""
+
+    model_config = ConfigDict(extra="forbid")
 
     question: str = Field(description="One whole question about what holds for many individuals.")
-    choices: list[str] = Field(default=[], description="Public answers among which to choose, if they are known.")
+    choices: list[str] | None = Field(default=None, description="Public answers to choose among, if they are known.")
 
 
 class DiscreetTool(BaseTool):
@@ -44,8 +52,13 @@ class DiscreetTool(BaseTool):
     args_schema: type[BaseModel] = AskedQuestion
     response_format: str = "content_and_artifact"
     handle_tool_error: bool = True
-    handle_validation_error: bool = True
+    handle_validation_error: Any = WRONG_ARGUMENTS
     source: SkipValidation[AnswerSource] = Field(repr=False, exclude=True)
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Check the source."""
+        super().model_post_init(context)
+        check_source(self.source)
 
     def _run(self, question: str, choices: list[str] | None = None) -> tuple[str, dict[str, Any]]:
         """Ask, and return the text with the metadata."""

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from discreet.adapters.corpus import ReleasedCorpus
-from discreet.adapters.source import AnswerSource
+from discreet.adapters.source import AnswerSource, check_source
 from discreet.errors import MissingPart
 
 try:
@@ -28,6 +28,7 @@ class DiscreetQueryEngine(BaseQueryEngine):
 
     def __init__(self, source: AnswerSource) -> None:
         super().__init__(callback_manager=None)
+        check_source(source)
         self._source = source
 
     def _query(self, query_bundle: QueryBundle) -> Response:

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from http import HTTPStatus
 from http.client import HTTPException
 from typing import Any
@@ -10,7 +10,7 @@ from urllib.error import HTTPError
 from urllib.parse import SplitResult, urlsplit
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
-from discreet.adapters.source import Reply
+from discreet.adapters.source import Reopened, Reply, check_epsilon, is_number, refusal_of, request_body
 from discreet.errors import UsageError
 
 KEY = "DISCREET_KEY"
@@ -36,7 +36,7 @@ class _NoRedirects(HTTPRedirectHandler):
         """Return no request."""
 
 
-class ServerSource:
+class ServerSource(Reopened):
     """A server of vaults.
 
     Args:
@@ -48,7 +48,7 @@ class ServerSource:
         insecure: whether the key may cross a network in plain text.
 
     Raises:
-        UsageError: if the address or the key is missing or wrong.
+        UsageError: if the address or the key is missing, or if an argument is wrong.
     """
 
     def __init__(
@@ -65,6 +65,9 @@ class ServerSource:
         self._key = key or os.environ.get(KEY, "")
         if not (self._key and self._key.isascii() and self._key.isprintable()):
             raise UsageError(f"The key is missing, or is no key. Set {KEY}, or name one: ServerSource(url, key).")
+        check_epsilon(epsilon)
+        if not is_number(timeout, 1e-3, 1e6):
+            raise UsageError(f"timeout is {timeout!r}. Expected: a number of seconds above 0, such as 600.")
         self._model, self._epsilon, self._timeout, self._insecure = model, epsilon, timeout, insecure
         # No proxy of the environment: `http_proxy` would send the key to another machine in plain text.
         self._opener = build_opener(ProxyHandler({}), _NoRedirects())
@@ -74,12 +77,13 @@ class ServerSource:
         try:
             if not self._model:
                 self._model = self._only_vault()
-            options = {"epsilon": self._epsilon, "choices": list(choices) or None}
-            body = {"model": self._model, "messages": [{"role": "user", "content": question}], "discreet": options}
+            body = request_body(self._model, question, choices, self._epsilon)
             found = self._request("chat/completions", body)
             return Reply.of_answer(str(found["choices"][0]["message"]["content"]), found["usage"]["discreet"])
         except _RefusedError as refused:
             return refused.reply
+        except UsageError as error:
+            return Reply.of_refusal(str(error), "invalid_request", epsilon=0.0)
         except (LookupError, TypeError, AttributeError, ValueError):
             return Reply.of_refusal(_STRANGE, "strange_reply")
 
@@ -96,15 +100,14 @@ class ServerSource:
         known = f"The key has {len(vaults)} vaults: {', '.join(vaults)}. Name one as the model. Nothing was paid."
         raise _RefusedError(Reply.of_refusal(known, "invalid_request", epsilon=0.0))
 
-    def _request(self, route: str, body: Mapping[str, Any] | None = None) -> Any:
+    def _request(self, route: str, body: bytes | None = None) -> Any:
         """Return the JSON of a reply.
 
         Raises:
             _RefusedError: if the server refuses, or does not reply.
         """
-        data = None if body is None else json.dumps(body).encode()
         headers = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
-        request = Request(f"{self._base}/v1/{route}", data, headers)
+        request = Request(f"{self._base}/v1/{route}", body, headers)
         try:
             status, content = self._exchange(request)
         except (OSError, HTTPException):
@@ -138,12 +141,11 @@ def _refusal(status: int, content: bytes) -> Reply:
     """Return the reply for the body of an error: OpenAI's envelope, with numbers."""
     try:
         body = json.loads(content)
-        code, words, numbers = str(body["error"]["code"]), str(body["error"]["message"]), dict(body["discreet"])
-    except (ValueError, LookupError, TypeError):
+        # After a payment, a status is 500 (docs/serving.md), unless the budget of the vault ended in mid-answer.
+        ended = body["error"]["code"] == "vault_budget_exhausted"
+        return refusal_of(body, unpaid=status == HTTPStatus.SERVICE_UNAVAILABLE or (status < 500 and not ended))
+    except (ValueError, LookupError, TypeError, AttributeError):
         return Reply.of_refusal(_STRANGE, "strange_reply")
-    # After a payment, a status is 500 (docs/serving.md), unless the budget of the vault ended in mid-answer.
-    unpaid = status == HTTPStatus.SERVICE_UNAVAILABLE or (status < 500 and code != "vault_budget_exhausted")
-    return Reply.of_refusal(words, code, **numbers | {"epsilon": 0.0 if unpaid else None})
 
 
 def _base(url: str, *, insecure: bool) -> str:

@@ -1,9 +1,16 @@
 """The shared idea of all adapters: a source that answers one question, with what was paid, and with nothing else."""
 
+import inspect
+import json
+import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from pathlib import Path
+from typing import Any, Literal, Protocol, runtime_checkable
 
+from discreet.errors import UsageError
+from discreet.server.front.requests import LARGEST_EPSILON, SMALLEST_EPSILON
 from discreet.server.front.wording import EMPTY
 
 Status = Literal["answered", "no_answer", "refused"]
@@ -47,6 +54,8 @@ class Reply:
         receipt: Mapping[str, Any] = about.get("receipt") or {}
         paid = {name: receipt.get(name) for name in ("epsilon", "delta", "unit", "payment")}
         details = {**about, **paid, "left": (about.get("key") or {}).get("left")}
+        if receipt.get("payment") == "nobody" and receipt.get("reused"):
+            details["replayed"] = True  # from the history of the vault
         code = "nothing_released" if about.get("stopped") == "public" or text == EMPTY else ""
         code = "says_nothing" if about.get("useless") else code
         return cls(text, "no_answer" if code else "answered", code, details)
@@ -60,6 +69,7 @@ class Reply:
         return cls(f"No answer: {text}{told}", "refused", code, details)
 
 
+@runtime_checkable
 class AnswerSource(Protocol):
     """A source of answers: `VaultSource` in this process, or `ServerSource` over HTTP."""
 
@@ -75,7 +85,21 @@ class AnswerSource(Protocol):
         """Return the arguments with which `open_source` opens this source again; a key is not among them."""
 
 
-def open_source(where: str, **options: Any) -> AnswerSource:
+class Reopened:
+    """A source that is pickled as its address, to be opened anew: neither its key nor its documents are in a pickle."""
+
+    def describe(self) -> dict[str, Any]:
+        """Return the arguments of `open_source`; see `AnswerSource`."""
+        raise NotImplementedError
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopen, (self.describe(),)
+
+    def __deepcopy__(self, _: dict[int, Any]) -> "Reopened":
+        return self
+
+
+def open_source(where: str | Path, **options: Any) -> AnswerSource:
     """Return the source at an address: a server for one that begins with http, else a vault in this process.
 
     Args:
@@ -83,12 +107,97 @@ def open_source(where: str, **options: Any) -> AnswerSource:
         options: further arguments of `ServerSource` or `VaultSource`.
 
     Raises:
-        DiscreetError: if the vault cannot be opened, or the address or the key is wrong.
+        DiscreetError: if the vault cannot be opened, or if the address, the key or an argument is wrong.
     """
-    if where.startswith(("http://", "https://")):
+    address = os.fspath(where)
+    if address.lower().startswith(("http://", "https://")):
         from discreet.adapters.server_source import ServerSource
 
-        return ServerSource(where, **options)
+        _check_names(ServerSource, "A server", options)
+        return ServerSource(address, **options)
+    if re.match(r"[\w.-]+:\d+(/|$)", address) and not os.path.exists(address):
+        raise UsageError(
+            f"There is no vault at {address}. If it is a server, begin the address with http:// or https://."
+        )
     from discreet.adapters.vault_source import VaultSource
 
-    return VaultSource(where, **options)
+    _check_names(VaultSource, "A vault in this process", options)
+    return VaultSource(address, **options)
+
+
+def check_source(source: object) -> None:
+    """Check that an adapter got a source of answers. A vault has a method `ask`, too, which would be paid in vain.
+
+    Raises:
+        UsageError: if it is something else.
+    """
+    if not isinstance(source, AnswerSource):
+        raise UsageError(
+            f"The source is an object of the type {type(source).__name__}. Expected: a source of answers, such as "
+            'open_source("FOLDER or URL") or VaultSource(vault).'
+        )
+
+
+def check_epsilon(epsilon: object) -> None:
+    """Check the most that a question may cost.
+
+    Raises:
+        UsageError: if it is no such number.
+    """
+    if epsilon is not None and not is_number(epsilon, SMALLEST_EPSILON, LARGEST_EPSILON):
+        raise UsageError(
+            f"epsilon is {epsilon!r}. Expected: the most that a question may cost, a number from {SMALLEST_EPSILON:g} "
+            f"to {LARGEST_EPSILON:g}; or None for the price of the model."
+        )
+
+
+def is_number(value: object, least: float, most: float) -> bool:
+    """Return whether a value is a number of this range."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most
+
+
+def request_body(model: str, question: str, choices: Sequence[str], epsilon: float | None) -> bytes:
+    """Return the body of a request to a server (docs/serving.md). A text in place of choices is sent, and refused.
+
+    Raises:
+        UsageError: if a value is no plain data.
+    """
+    listed = choices if isinstance(choices, str) else list(choices)
+    options = {"epsilon": epsilon, "choices": listed or None}
+    body = {"model": model, "messages": [{"role": "user", "content": question}], "discreet": options}
+    try:
+        return json.dumps(body).encode()
+    except (TypeError, ValueError, RecursionError):
+        raise UsageError("The question must be a text, and the choices a list of texts. Nothing was paid.") from None
+
+
+def refusal_of(body: Mapping[str, Any], *, unpaid: bool) -> Reply:
+    """Return the reply for the body of an error: OpenAI's envelope, with numbers.
+
+    Raises:
+        LookupError, TypeError, ValueError: if it is none.
+    """
+    code, words, param = str(body["error"]["code"]), str(body["error"]["message"]), body["error"].get("param")
+    if isinstance(param, str) and re.fullmatch(r"[\w.]{1,40}", param):
+        words += f" The parameter is: {_PARAMS.get(param, param.removeprefix('discreet.'))}."
+    return Reply.of_refusal(words, code, **dict(body["discreet"]) | {"epsilon": 0.0 if unpaid else None})
+
+
+_PARAMS = {"messages": "question"}
+"""Parameters of a server that have another name here."""
+
+
+def _reopen(described: dict[str, Any]) -> AnswerSource:
+    return open_source(**described)
+
+
+def _check_names(kind: type, what: str, options: Mapping[str, Any]) -> None:
+    """Check the names of arguments.
+
+    Raises:
+        UsageError: if one does not belong to this kind of source.
+    """
+    known = [name for name in inspect.signature(kind).parameters if name not in ("vault", "url")]
+    wrong = [name for name in options if name not in known]
+    if wrong:
+        raise UsageError(f"{what} takes no argument {', '.join(wrong)}. Expected: {', '.join(known)}.")

@@ -6,14 +6,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from discreet.adapters.source import Reply
-from discreet.errors import Interrupted, MissingPart
+from discreet.adapters.source import Reopened, Reply, check_epsilon, refusal_of, request_body
+from discreet.errors import Interrupted, MissingPart, UsageError
 from discreet.query.latency import at_a_multiple
 from discreet.server.config import ServeConfig, ServedVault
+from discreet.server.front.errors import FrontError
 from discreet.server.front.estimating import error_of
 from discreet.server.front.outcomes import Outcome
+from discreet.server.front.requests import parse_chat
 from discreet.server.front.wording import no_answer
-from discreet.server.keeper.presets import FREE
+from discreet.server.keeper.presets import FREE, NoSuchModel
 from discreet.server.keeper.refusals import refusal
 from discreet.server.keeper.served import Served
 from discreet.server.wire import Answered, Charge, Question, Refused, WireError, encode
@@ -23,7 +25,6 @@ _NAME = "vault"
 _WORDS = {
     "invalid_request": "The question, or a parameter of it, is not valid for this vault. Nothing was paid. The "
     "custodian finds the reason with: discreet ask VAULT QUESTION.",
-    "model_not_found": "The vault has no model of this name. Leave it out, or name an algorithm such as 'consensus'.",
     "interrupted": "The question was broken off after it may have been paid. The custodian finds the charge with: "
     "discreet budget VAULT.",
     "internal_error": "An unexpected error broke the question off. Its details may be private, and are withheld.",
@@ -33,7 +34,7 @@ _UNKNOWN = _WORDS["internal_error"] + " What it cost is not known either: discre
 _WHY = " The custodian finds the whole reason with: discreet ask VAULT QUESTION."
 
 
-class VaultSource:
+class VaultSource(Reopened):
     """A vault in this process.
 
     The documents lie open in this process. Use it in programs of the custodian alone, and a server for others.
@@ -45,12 +46,13 @@ class VaultSource:
         quantum: seconds; replies come at multiples of it. 0 for no wait (docs/privacy-details.md, "Time").
 
     Raises:
-        DiscreetError: if the vault cannot be opened, or the quantum is out of range.
+        DiscreetError: if the vault cannot be opened, or an argument is out of range.
     """
 
     def __init__(
         self, vault: str | Path | Vault, *, model: str = "", epsilon: float | None = None, quantum: float = 0.0
     ) -> None:
+        check_epsilon(epsilon)
         self._vault = vault if isinstance(vault, Vault) else Vault.open(vault)
         config = ServeConfig((ServedVault(_NAME, str(self._vault.path)),), state="", quantum=quantum)
         self._served = Served(config.vaults[0], config, lambda _: self._vault, load=False)
@@ -62,6 +64,9 @@ class VaultSource:
         Raises:
             Interrupted: if Ctrl-C was pressed.
         """
+        refused = self._look_over(question, choices)
+        if refused is not None:
+            return refused
         asked = Question(secrets.token_hex(16), _NAME, self._model, question, tuple(choices), self._epsilon)
         with at_a_multiple(self._quantum), self._vault.turn:
             reply = self._reply(asked)
@@ -73,6 +78,16 @@ class VaultSource:
         """Return the arguments of `open_source`; see `AnswerSource`."""
         options = {"model": self._model, "epsilon": self._epsilon, "quantum": self._quantum}
         return {"where": str(self._vault.path), **options}
+
+    def _look_over(self, question: str, choices: Sequence[str]) -> Reply | None:
+        """Return a refusal in a server's words if the question or a choice is not valid; they alone decide."""
+        try:
+            parse_chat(request_body(_NAME, question, choices, self._epsilon))
+        except FrontError as error:
+            return refusal_of(error.body(), unpaid=True)
+        except UsageError as error:
+            return Reply.of_refusal(str(error), "invalid_request", epsilon=0.0)
+        return None
 
     def _reply(self, asked: Question) -> Reply | Interrupted:
         """Return the reply that a server would give. An error ends here: its text and its frames may be private."""
@@ -93,7 +108,14 @@ class VaultSource:
             return self._answered(answered, asked)
         # Outside of the block: an error of what follows would carry the first one with it.
         paid = self._paid(asked)
+        if isinstance(failed, NoSuchModel):
+            return self._no_such_model()
         return _refused(refusal(failed, paid)) if paid else Reply.of_refusal(_UNKNOWN, "internal_error")
+
+    def _no_such_model(self) -> Reply:
+        known = ", ".join(preset.name for preset in self._served.presets if preset.name)
+        words = f"The vault has no model of this name. Leave it out, or name one of: {known}. Nothing was paid."
+        return Reply.of_refusal(words, "model_not_found", epsilon=0.0)
 
     def _paid(self, asked: Question) -> Charge | None:
         """Return what a question cost, at most; None if neither the ledger nor an estimate tells."""

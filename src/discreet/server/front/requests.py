@@ -14,7 +14,7 @@ from discreet.system.unicode import is_unicode
 
 LARGEST_BODY = 64 * 1024
 """Bytes."""
-LARGEST_EPSILON = 1e9
+SMALLEST_EPSILON, LARGEST_EPSILON = 1e-6, 1e9
 MOST_TOKENS = 4096
 _LONGEST_MODEL = 400
 _MOST_STOPS = 4
@@ -249,9 +249,10 @@ def _condenses(value: object) -> bool:
 def _epsilon(value: object) -> float | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 1e-6 <= value <= LARGEST_EPSILON:
+    number = value if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
+    if not SMALLEST_EPSILON <= number <= LARGEST_EPSILON:
         raise invalid("discreet.epsilon", "It must be a number above 0.")
-    return float(value)
+    return float(number)
 
 
 def _max_tokens(fields: Mapping[str, Any]) -> int | None:
