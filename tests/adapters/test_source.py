@@ -391,6 +391,7 @@ def test_proxy_of_the_environment_gets_no_key(stranger: Callable[..., Any], monk
 def test_server_that_is_away_is_said() -> None:
     reply = ServerSource("http://127.0.0.1:9", "dsc_key", model="v").ask(QUESTION)
     assert (reply.status, reply.code, reply.metadata["epsilon"]) == ("refused", "unreachable", None)
+    assert "check the address" in reply.text
 
 
 def test_key_of_two_vaults_must_name_one(stranger: Callable[..., Any]) -> None:

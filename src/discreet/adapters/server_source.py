@@ -20,7 +20,7 @@ _MOST = 4 * 1024 * 1024
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _UNREACHABLE = (
     "The server did not reply. If it has the question, it is answered and paid: ask it again within ten minutes, and "
-    "nothing is paid a second time."
+    "nothing is paid a second time. If it never replies, check the address, and whether the server runs."
 )
 _NO_ADDRESS = (
     "The url is no address of a server, or it holds more than that, such as a password. "
