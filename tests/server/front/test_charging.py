@@ -132,6 +132,26 @@ def test_answer_given_before_is_free_without_a_budget(tmp_path: Path) -> None:
     drive(test)
 
 
+def test_long_question_is_refused_before_it_reaches_the_keeper(tmp_path: Path) -> None:
+    """The quantum is twice the time of a short question: a long one would show how long it took."""
+
+    def said(text: str) -> list[dict[str, str]]:
+        return [{"role": "user", "content": text}]
+
+    async def test() -> None:
+        async with running(tmp_path, FakeKeeper()) as front:
+            key, secret = front.key()
+            assert (await front.ask(secret, messages=said("x" * 600))).status_code == 200
+            for long in (said("x" * 601), said("x" * 4800)):
+                assert code(await front.ask(secret, messages=long)) == (400, "question_too_long", "false")
+            reply = await front.ask(secret, messages=said("x" * 500), discreet={"choices": ["y" * 50, "z" * 51]})
+            assert code(reply) == (400, "question_too_long", "false")
+            assert len(front.keeper.asked) == 1
+            assert front.accounts.odometer(key.id).spent == pytest.approx(2.0)
+
+    drive(test)
+
+
 REFUSALS = [
     (Refused("vault_budget_exhausted", 2.0, 1.0, 0.5), (402, "false")),
     (Refused("question_too_long"), (400, "false")),

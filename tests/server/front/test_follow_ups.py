@@ -126,7 +126,8 @@ def test_last_messages_are_sent_and_cut(tmp_path: Path) -> None:
             assert {len(turn.text) for turn in sent.messages[:-1]} == {LONGEST_TURN}
             assert sent.messages[0].text.startswith("13 ")
             last = {"role": "user", "content": "y" * (LONGEST_TURN + 1)}
-            assert "asked" not in receipt(await front.ask(secret, **CONDENSE | {"messages": [*MESSAGES, last]}))
+            refused = await front.ask(secret, **CONDENSE | {"messages": [*MESSAGES, last]})
+            assert code(refused) == (400, "question_too_long", "false")
             assert len(keeper.condensings) == 1
 
     drive(test)

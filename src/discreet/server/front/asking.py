@@ -38,6 +38,9 @@ from discreet.server.wire import Answered, Charge, Estimated, Question, Refused
 RESTART = 120.0
 """Seconds in which a keeper that went away in mid-question is asked what became of it."""
 PAUSE = 0.25
+LONGEST_ASKED = 600
+"""The most characters of a question and its choices: a long one would take longer than the quantum, which is twice the
+time of a short one."""
 SAME_REFUSAL = 60.0
 """Seconds for which the refusal of a key at the same cap is recorded once."""
 _AWAY = ("starting", "stopping", "ledger_unavailable")
@@ -126,9 +129,11 @@ class Asker:
         """Return a request as a question for the keeper.
 
         Raises:
-            FrontError: if there is no such model, or the key may not ask it.
+            FrontError: if there is no such model, if the key may not ask it, or if the question is too long.
         """
         model = self.catalog.find(key, request.served, task=request.task)
+        if request.preset != "free" and sum(map(len, (request.question, *request.choices))) > LONGEST_ASKED:
+            raise FrontError("question_too_long")
         question = Question(
             id=secrets.token_hex(16),
             vault=model.vault.name,

@@ -51,7 +51,10 @@ ERRORS = MappingProxyType(
     {
         "invalid_request": ErrorEntry(400, _INVALID, "The request is not valid. Nothing was paid."),
         "question_too_long": ErrorEntry(
-            400, _INVALID, "The question is too long for the vault's model. Shorten it. Nothing was paid."
+            400,
+            _INVALID,
+            "The question, with its choices, is too long. It may have 600 characters, or fewer if the vault's model "
+            "takes no more. Shorten it. Nothing was paid.",
         ),
         "cannot_answer": ErrorEntry(
             400, _INVALID, "The vault cannot answer a question of this kind. Nothing was paid."
