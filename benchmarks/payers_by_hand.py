@@ -112,7 +112,7 @@ class Numbered:
 
     def __init__(self, folder: Path, known: list[bytes]) -> None:
         self.count, self.asked = len(known), 0
-        self.database = opened(folder / "numbered.sqlite", "unit", self.table, "part")
+        self.database = opened(folder / "numbered.sqlite", self.table, "part")
         found = np.frombuffer(b"".join(known), dtype=">u8").reshape(-1, 2)[:, 0].astype(np.uint64)
         self.numbers = np.argsort(found)
         self.keys = found[self.numbers]
@@ -131,11 +131,8 @@ class Numbered:
         blocks = np.unique(self.paid // self.size)
         contents = read(self.database, self.table, blocks.tolist(), -(-self.count // self.size))
         held = np.frombuffer(bytearray(b"".join(contents)), dtype=self.kind)
-        return (
-            blocks.tolist(),
-            held,
-            np.searchsorted(blocks, self.paid // self.size) * self.size + self.paid % self.size,
-        )
+        block, place = np.divmod(self.paid, self.size)
+        return blocks.tolist(), held, np.searchsorted(blocks, block) * self.size + place
 
     def reserve(self, paying: list[bytes]) -> None:
         """Read the balances, and write the numbers of the payers, all of which can pay."""
