@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, create_engine, text
 
+from discreet.ledger import admission, blocks, packed_payers, waiting
 from discreet.ledger.postgres import PostgresLedger
 from discreet.ledger.sqlite import SqliteLedger
 from discreet.privacy.accounting import Budget
@@ -197,8 +198,25 @@ def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Kept:
     return ledger
 
 
+def as_format_6(connection: Connection) -> None:
+    """Have the tables of a ledger be those of format 6, in which the payers of an open part may have no rows yet."""
+    for statement in (
+        "delete from unit where curve = 0 and pure = 0 and failures = 0",
+        "drop index part_reserved_at",
+        "drop index part_settled_at",
+        "alter table part drop column reserved_at",
+        "alter table part drop column settled_at",
+        "alter table last_part drop column merged_at",
+        "alter table last_part rename to latest_part",
+        "drop table waiting_part",
+        "drop table balance_block",
+    ):
+        connection.execute(text(statement))
+
+
 def as_format_5(connection: Connection) -> None:
     """Have the tables of a ledger be those of format 5."""
+    as_format_6(connection)
     for statement in (
         "drop index unit_number",
         "alter table unit drop column number",
@@ -207,3 +225,15 @@ def as_format_5(connection: Connection) -> None:
         "alter table merged_unit rename to merged",
     ):
         connection.execute(text(statement))
+
+
+@pytest.fixture(params=["written at once", "waiting", "waiting, in memory"])
+def sizes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """How parts are written: each at once, or all as large parts do, looked at in the database or in memory."""
+    if request.param != "written at once":
+        monkeypatch.setattr(packed_payers, "LEAST", 1)
+        monkeypatch.setattr(waiting, "MOST_WAITING", 3)
+        monkeypatch.setattr(admission, "SHARE", 0 if request.param == "waiting" else 10**6)
+        monkeypatch.setattr(admission, "PATIENCE", 10**6)
+        monkeypatch.setattr(blocks, "UNITS", 4)
+    return str(request.param)

@@ -18,6 +18,7 @@ class TestMemoryLedger(LedgerSuite):
         return MemoryLedger
 
 
+@pytest.mark.usefixtures("sizes")
 class TestSqliteLedger(LedgerSuite):
     @pytest.fixture
     def make_ledger(self, tmp_path: Path) -> MakeLedger:
@@ -33,6 +34,7 @@ class TestSqliteLedger(LedgerSuite):
         return reopened
 
 
+@pytest.mark.usefixtures("sizes")
 class TestPostgresLedger(LedgerSuite):
     @pytest.fixture
     def make_ledger(self, url: str, name: str) -> MakeLedger:

@@ -56,6 +56,7 @@ def test_what_was_just_committed_survives_a_power_cut(careless: Server, name: st
     assert PostgresLedger.open(careless.url, name).spent() == before + of(0.1)
 
 
+@pytest.mark.usefixtures("sizes")
 def test_settlement_lost_in_a_power_cut_keeps_the_reservation(careless: Server, name: str) -> None:
     ledger = PostgresLedger.create(careless.url, name, GRANT)
     ledger.reserve("q", 0, of(2.0), UNITS)
@@ -69,6 +70,7 @@ def test_settlement_lost_in_a_power_cut_keeps_the_reservation(careless: Server, 
     parts_of(PostgresLedger.open(careless.url, name))
 
 
+@pytest.mark.usefixtures("sizes")
 def test_power_cut_loses_and_splits_no_payment(careless: Server, name: str, tmp_path: Path) -> None:
     PostgresLedger.create(careless.url, name, GRANT)
     journal, choose = tmp_path / "acknowledged", random.Random(3)
@@ -125,7 +127,7 @@ def fill_up(own: Server, name: str, ballast: Path) -> None:
     """Pay until the disk is full, and go on when there is room again."""
     ledger = PostgresLedger.create(own.url, name, LARGE)
     ballast.write_bytes(bytes(shutil.disk_usage(ballast.parent).free - 4 * 2**20))
-    many = [number.to_bytes(16, "big") for number in range(2000)]
+    many = [number.to_bytes(16, "big") for number in range(900)]
     paid, said = until_refused(ledger, many)
     assert paid > 0
     assert "othing was" in said

@@ -109,12 +109,15 @@ class ByRank:
 
     def _admitted(self, connection: Connection, everybody: FilterState, units: bytes) -> Admitted:
         admitted: Admitted = super()._admitted(connection, everybody, units)  # type: ignore[misc]
-        return Admitted(admitted.keys[: 2 * KEY])
+        return Admitted(admitted.keys[: 2 * KEY], admitted.numbers[:2])
 
 
 def rivals(kept: Callable[..., Any], mix: type, patience: float = 0.5) -> int:
     """How often the last of a unit's budget is paid, if a rival comes between the look and the payment."""
-    ledger, rival = kept(mix), kept(found=True)
+    first = kept()
+    first.reserve("before", 0, of(0.5), UNITS[:1])  # later payments change one row
+    first.settle("before", 0, of(0.5))
+    ledger, rival = kept(mix, found=True), kept(found=True)
     paid: list[frozenset[bytes]] = []
     thread = threading.Thread(target=lambda: paid.append(rival.reserve("r", 0, of(2.0), UNITS[:1])))
 

@@ -11,12 +11,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from sqlalchemy import create_engine, text
 
 from discreet.errors import LedgerError
-from discreet.ledger import migrations, packed_payers, reservations
-from discreet.ledger import units as rows_of_units
+from discreet.ledger import blocks, migrations, packed_payers
 from discreet.ledger.encoding import KEY, unpack_part
 from discreet.ledger.sqlite import SqliteLedger
 from discreet.privacy.accounting import Budget, FilterState, Spending
@@ -39,26 +39,34 @@ def split(payers: bytes) -> list[bytes]:
 def parts_of(ledger: Any) -> dict[tuple[str, int], frozenset[bytes]]:
     """Who paid for each part; checks that each unit paid just that: nothing lost, nothing twice.
 
-    A unit's row holds every part but the open one, which counts all the same.
+    A unit's row and its place in a block hold every part but the open one and those that wait, which count all the
+    same.
     """
     with ledger._reading() as connection:
         parts = connection.execute(text("select * from part where not everybody")).all()
         units = connection.execute(text("select * from unit")).all()
-        latest = connection.execute(text("select question, part from latest_part")).one()
-        readings = rows_of_units.unit_balances(connection, *reservations.reserved(connection, ledger.budget))
+        latest = connection.execute(text("select question, part from last_part")).one()
+        waits = connection.execute(text("select question, part from waiting_part")).all()
+        large = {row.key: blocks.read(connection, np.array([row.number]))[:, 0].tolist() for row in units}
         packed = {part.packed: packed_payers.current_keys(connection, part.packed) for part in parts if part.packed}
+    apart = {tuple(row) for row in waits}
     owed, written = defaultdict[bytes, FilterState](FilterState), defaultdict[bytes, FilterState](FilterState)
     for part in parts:
         most, spent = unpack_part(part)
         for unit in packed.get(part.packed) or split(part.payers):
             owed[unit] += ledger.budget.filter_state(most if spent is None else spent)
-            if spent is not None or (part.question, part.part) != tuple(latest):
+            is_open = spent is None and (part.question, part.part) == tuple(latest)
+            written[unit] += FilterState()
+            if not is_open and (part.question, part.part) not in apart:
                 written[unit] += ledger.budget.filter_state(most if spent is None else spent)
-    assert {row.key: FilterState(row.curve, row.pure, row.failures) for row in units} == written
-    assert Counter(dict(readings)) == Counter(owed.values())
-    return {(part.question, part.part): packed.get(part.packed) or frozenset(split(part.payers)) for part in parts}
+    rows = {row.key: FilterState(row.curve, row.pure, row.failures) + FilterState(*large[row.key]) for row in units}
+    assert rows == written
+    assert Counter(dict(ledger.unit_balances())) == Counter(owed.values())
+    assert {unit: ledger.balance(unit) for unit in owed} == owed
+    return {(part.question, part.part): frozenset(packed.get(part.packed) or split(part.payers)) for part in parts}
 
 
+@pytest.mark.usefixtures("sizes")
 def test_kill_at_any_time_loses_and_repeats_no_reservation(kept: Kept, tmp_path: Path) -> None:
     kinds = kept(LARGE)
     journal = tmp_path / "acknowledged"
@@ -98,6 +106,7 @@ def test_kill_at_any_time_loses_and_repeats_no_reservation(kept: Kept, tmp_path:
         kept().reserve(name, int(part), of(0.02), UNITS)
 
 
+@pytest.mark.usefixtures("sizes")
 @pytest.mark.parametrize("processes", [2, 4])
 def test_racing_processes_never_exceed_a_units_grant(kept: Kept, processes: int) -> None:
     budget = Budget(1.0, 1e-5)
@@ -123,6 +132,7 @@ def test_racing_processes_never_exceed_a_units_grant(kept: Kept, processes: int)
         assert reading.pure > left  # and each could pay until it was spent
 
 
+@pytest.mark.usefixtures("sizes")
 def test_power_cut_loses_no_reservation_that_was_acknowledged(tmp_path: Path) -> None:
     path, journal = tmp_path / "ledger.sqlite", tmp_path / "acknowledged"
     SqliteLedger.create(path, LARGE)
@@ -149,6 +159,7 @@ def test_power_cut_loses_no_reservation_that_was_acknowledged(tmp_path: Path) ->
         os.waitpid(child, 0)
 
 
+@pytest.mark.usefixtures("sizes")
 def test_full_disk_reserves_nothing(tmp_path: Path) -> None:
     path = tmp_path / "ledger.sqlite"
     SqliteLedger.create(path, LARGE)
@@ -212,8 +223,9 @@ def test_sums_that_do_not_match_are_noticed(kept: Kept, damage: str) -> None:
         kept()
 
 
-def test_many_large_balances_are_added_up_exactly(kept: Kept) -> None:
+def test_many_large_balances_are_added_up_exactly(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
     """The sum over all units does not fit into 64 bits."""
+    monkeypatch.setattr(packed_payers, "LEAST", 10**6)
     ledger, many = kept(Budget(9e5, 1e-5)), [number.to_bytes(16, "big") for number in range(10_500)]
     ledger.reserve("q", 0, of(8.9e5), many)
     ledger.settle("q", 0, of(8.9e5))

@@ -78,7 +78,7 @@ def test_folder_detects_an_outdated_ledger_in_the_database(vault: Vault, url: st
         name = vault.settings.ledger_name
         for table in ("question", "part", "unit", "charge"):
             connection.execute(text(f'delete from "{name}".{table}'))
-        connection.execute(text(f'update "{name}".latest_part set question = null'))
+        connection.execute(text(f'update "{name}".last_part set question = null'))
     engine.dispose()
     with pytest.raises(LedgerError, match="older than the newest question"):
         Vault.open(vault.path)

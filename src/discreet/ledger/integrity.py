@@ -1,14 +1,17 @@
 """The grant of a ledger, and the checks of its seal and its sums when it is opened."""
 
 import hashlib
+from collections.abc import Sequence
 
+import numpy as np
 from sqlalchemy import Connection, RowMapping, text
 
 from discreet.errors import LedgerError, VaultVersionError
-from discreet.ledger import reservations
+from discreet.ledger import blocks, reservations, units, waiting
 from discreet.ledger.encoding import CORRUPT, KEY, counted, pack, stream, total, unpack, unpack_part
 from discreet.ledger.migrations import grant_digest
 from discreet.ledger.packed_payers import COUNT, size
+from discreet.ledger.units import Admitted, Numbers
 from discreet.privacy.accounting import CUT, Accountant, Budget, Spending
 from discreet.privacy.costs import ORDERS
 
@@ -60,6 +63,18 @@ def budget_of(grant: RowMapping) -> Budget:
     )
 
 
+def close_open_part(connection: Connection) -> None:
+    """Write the open part of a ledger that was just migrated: an earlier program gave its payers no rows.
+
+    Raises:
+        LedgerError: if the part differs from its reservation.
+    """
+    found = reservations.find(connection)
+    if found is not None:
+        units.add_new(connection, Admitted(found.payers, units.read(connection, found.payers).numbers))
+        reservations.write(connection, budget_of(read_grant(connection)))
+
+
 def check(connection: Connection) -> None:
     """Check a ledger of the current version. One transaction sees one consistent state.
 
@@ -92,6 +107,11 @@ def _check_units(connection: Connection, budget: Budget) -> None:
     """Check that the balances of all units add up to the sums of all parts."""
     counted_for, reserved = [0, 0, 0], [0, 0, 0]
     open_part = reservations.find(connection)
+    # The digests of these are checked here, and the rows of their units do not include them yet.
+    waits = list(waiting.parts(connection, budget))
+    _check_numbers(connection, [part.numbers for part in waits])
+    apart = {(part.question, part.part) for part in waits}
+    apart |= {(open_part.question, open_part.part)} if open_part is not None else set()
     for row in stream(
         connection,
         "select question, part, most_nano, most_atto, spent_nano, spent_atto, length(payers) as size, "
@@ -99,21 +119,50 @@ def _check_units(connection: Connection, budget: Budget) -> None:
     ):
         if row.size is None or row.size % KEY:
             raise LedgerError(CORRUPT)
-        if open_part is not None and (row.question, row.part) == (open_part.question, open_part.part):
-            continue  # its digest is already checked, and the rows of its units do not include it yet
-        units, (most, spent) = row.size // KEY, unpack_part(row)
+        if (row.question, row.part) in apart:
+            continue
+        payers, (most, spent) = row.size // KEY, unpack_part(row)
         if row.head is not None:
-            units += size(row.head)
-        held = budget.filter_state(most)
-        kept = held if spent is None else held - (held - budget.filter_state(spent))
+            payers += size(row.head)
+        held, kept = budget.filter_state(most), waiting.kept_of(budget, most, spent)
         for index, name in enumerate(_READINGS):
-            counted_for[index] += units * int(getattr(kept, name))
-            reserved[index] += units * int(getattr(held, name))
+            counted_for[index] += payers * int(getattr(kept, name))
+            reserved[index] += payers * int(getattr(held, name))
     for index, (found, cut) in enumerate(_paid(connection)):
         # A reading that was cut stays cut, so that only a bound can be checked.
+        large, large_cut = _paid_in_blocks(connection, index)
+        found, cut = found + large, cut + large_cut
         sound = found == counted_for[index] if cut == 0 else found + cut * CUT <= reserved[index]
         if not sound:
             raise LedgerError(f"The balances of the units differ from the sum of the payments. {CORRUPT}")
+
+
+def _check_numbers(connection: Connection, waiting_numbers: Sequence[Numbers]) -> None:
+    """Check that each number in a waiting part or in a block is that of a unit: else a unit would pay again from 0."""
+    paid = [*waiting_numbers, *(start + np.flatnonzero(c.any(axis=0)) for start, c in blocks.read_all(connection))]
+    if not paid:
+        return
+    left = np.zeros(max(int(numbers.max(initial=0)) for numbers in paid) + 1, dtype=bool)
+    for numbers in paid:
+        left[numbers] = True
+    for row in stream(connection, "select number from unit"):
+        if row.number < len(left):
+            left[row.number] = False
+    if left.any():
+        raise LedgerError(CORRUPT)
+
+
+def _paid_in_blocks(connection: Connection, index: int) -> tuple[int, int]:
+    """Return, for one reading, its sum over all blocks where it is not cut, and the number of cut ones."""
+    total, cut = 0, 0
+    for _, content in blocks.read_all(connection):
+        values = content[index]
+        below = values < CUT if _READINGS[index] != "failures" else np.ones(len(values), dtype=bool)
+        if (values < 0).any():
+            raise LedgerError(CORRUPT)
+        total += (int((values[below] >> 30).sum()) << 30) + int((values[below] & 1073741823).sum())
+        cut += int((~below).sum())
+    return total, cut
 
 
 def _paid(connection: Connection) -> list[tuple[int, int]]:

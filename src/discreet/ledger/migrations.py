@@ -126,6 +126,35 @@ def m006_numbered(connection: Connection) -> None:
         connection.execute(text(statement.format(bytes="blob")))
 
 
+WAITING = (
+    # Large parts that the rows of their payers do not include yet (waiting.py). The digest is that of the part.
+    "create table waiting_part (question text not null, part bigint not null, payers bigint not null, "
+    "digest {bytes} not null, primary key (question, part))",
+    # What units paid for large parts that are written, by their numbers (blocks.py).
+    "create table balance_block (block bigint primary key, content {bytes} not null)",
+    # The numbers of changes (changes.py); null for earlier parts.
+    "alter table part add column reserved_at bigint",
+    "alter table part add column settled_at bigint",
+    "create index part_reserved_at on part (reserved_at)",
+    "create index part_settled_at on part (settled_at)",
+    # A random number for each merge of units.
+    "alter table latest_part add column merged_at bigint",
+    # A program of format 5 may have paid units while they were numbered.
+    "update unit set number = fresh.number from (select key, row_number() over (order by key) + "
+    "(select coalesce(max(number), 0) from (select max(number) as number from unit "
+    "union all select max(number) from merged_unit) as numbers) as number "
+    "from unit where number is null) as fresh where fresh.key = unit.key",
+    # The new name makes a running program of an earlier version fail: it would miss the waiting parts.
+    "alter table latest_part rename to last_part",
+)
+
+
+def m007_waiting(connection: Connection) -> None:
+    """Add the waiting parts, the blocks of balances, and the numbers of changes."""
+    for statement in WAITING:
+        connection.execute(text(statement.format(bytes="blob")))
+
+
 _GRANT_2 = "epsilon, delta, failures, finite_order, orders, log_questions, simulation"
 
 
@@ -146,5 +175,6 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m004_open_part,
     m005_merged,
     m006_numbered,
+    m007_waiting,
 )
 """The steps in order. The number of finished steps is the version of a ledger."""

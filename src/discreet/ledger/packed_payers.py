@@ -1,14 +1,11 @@
 """The payers of a large part in a compressed form: their numbers in the table `unit`, as differences of 1 to 6 bytes.
 
 A key has 16 bytes, and keys of a keyed hash do not compress. A unit's number is given once and never again, so 100,000
-payers of ten million units take about 130 kB in place of 1.6 MB. The form has a checksum. It replaces the keys when a
-part is settled, in the same transaction: until then, a part must be compared with its digest, and needs its keys.
+payers of ten million units take about 130 kB in place of 1.6 MB. The form has a checksum. A part with many payers has
+the form in place of their keys, from its reservation on (waiting.py).
 """
 
 import zlib
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from sqlalchemy import Connection
@@ -16,7 +13,7 @@ from sqlalchemy import Connection
 from discreet.errors import LedgerError
 from discreet.ledger.encoding import CORRUPT, KEY, stream
 from discreet.ledger.sql_statements import Statement
-from discreet.ledger.units import NAMED, Numbers, chunks, last_number
+from discreet.ledger.units import Numbers
 
 LEAST = 1000
 """The number of payers from which they are compressed. Fewer are smaller than a page of their row's neighbours."""
@@ -25,13 +22,6 @@ COUNT = 8
 _SUM = 4
 _BITS, _MOST = 7, 6
 
-_NUMBERS = Statement(f"{NAMED} select unit.number from named join unit on unit.key = named.key")
-_NUMBER_REST = Statement(
-    "update unit set number = fresh.number from "
-    "(select key, :last + row_number() over (order by key) as number from unit where number is null) as fresh "
-    "where fresh.key = unit.key"
-)
-_STORE = Statement("update part set payers = :nothing, packed = :packed where question = :question and part = :part")
 _KEYS = Statement(
     "select number, key from unit where number between :low and :high "
     "union all select number, new from merged_unit where number between :low and :high"
@@ -96,78 +86,35 @@ def check_forms(connection: Connection) -> None:
         unpack(row.packed)
 
 
-@dataclass(frozen=True)
-class Known:
-    """The numbers of the payers of one open part, which this process read when it reserved the part.
-
-    While the part with this digest is open, no unit is merged and no number changes: both would close the part first.
-    """
-
-    digest: bytes
-    numbers: Numbers
-
-    def of(self, digest: object) -> Numbers | None:
-        """Return the numbers if the open part has this digest."""
-        return self.numbers if digest == self.digest else None
-
-
 def many(payers: bytes) -> bool:
     """Return whether payers are compressed."""
     return len(payers) >= LEAST * KEY
 
 
-def store(connection: Connection, key: Mapping[str, Any], payers: bytes, known: Numbers | None = None) -> bool:
-    """Replace the keys of a settled part's payers by their compressed form, if they are many. Return whether it was.
-
-    The keys stay if a payer has no number of its own: it was merged into another unit meanwhile.
-
-    Args:
-        connection: a transaction of the ledger.
-        key: the question and the part.
-        payers: the concatenated keys.
-        known: the numbers of the payers, in any order; read here if they are None.
+def pack_checked(numbers: Numbers) -> bytes:
+    """Return the compressed form of distinct ascending numbers, after it was read back.
 
     Raises:
         LedgerError: if the form does not give the numbers back.
     """
-    if not many(payers):
-        return False
-    found = _all_numbers(connection, payers) if known is None else known
-    if len(found) * KEY != len(payers):
-        return False
-    numbers = np.sort(found)
     packed = pack(numbers)
     if (np.diff(numbers, prepend=0) <= 0).any() or not np.array_equal(unpack(packed), numbers):
         raise LedgerError(CORRUPT)
-    _STORE.run(connection, {**key, "packed": packed, "nothing": b""})
-    return True
+    return packed
 
 
-def _all_numbers(connection: Connection, payers: bytes) -> Numbers:
-    found = _numbers(connection, payers)
-    if None in found:
-        # A program of the format before paid them while this one numbered the units.
-        _NUMBER_REST.run(connection, {"last": last_number(connection)})
-        found = _numbers(connection, payers)
-    return np.array(found, dtype=np.int64)
-
-
-def _numbers(connection: Connection, payers: bytes) -> list[int | None]:
-    return [number for keys in chunks(payers) for (number,) in _NUMBERS.run(connection, {"keys": keys}).fetchall()]
-
-
-def current_keys(connection: Connection, packed: object) -> frozenset[bytes]:
-    """Return the present keys of the payers in a compressed form.
+def current_keys(connection: Connection, packed: object) -> list[bytes]:
+    """Return the present keys of the payers in a compressed form. A unit that merges two of them occurs twice.
 
     Raises:
         LedgerError: if the form is damaged, or if a payer is missing.
     """
     numbers = unpack(packed)
     if not len(numbers):
-        return frozenset()
+        return []
     rows = _KEYS.run(connection, {"low": int(numbers[0]), "high": int(numbers[-1])}).fetchall()
     known = np.array([number for number, _ in rows], dtype=np.int64)
     chosen = np.flatnonzero(np.isin(known, numbers))
     if len(chosen) != len(numbers):
         raise LedgerError(CORRUPT)
-    return frozenset(bytes(rows[place][1]) for place in chosen.tolist())
+    return [bytes(rows[place][1]) for place in chosen.tolist()]

@@ -17,7 +17,7 @@ from discreet.ledger import late_check
 from discreet.ledger.connections import closed, closing_with
 from discreet.ledger.encoding import CORRUPT
 from discreet.ledger.flights import alone_by_server
-from discreet.ledger.integrity import check, write_grant
+from discreet.ledger.integrity import check, close_open_part, write_grant
 from discreet.ledger.postgres_connection import address, engine, explained, missing, transaction
 from discreet.ledger.postgres_tables import OLDEST, VERSION, make_tables, migrate
 from discreet.ledger.snapshot import copied
@@ -84,6 +84,7 @@ class PostgresLedger(SqlLedger):
                 with transaction(made, name, reading=version == VERSION) as connection:
                     if version < VERSION:
                         migrate(connection)
+                        close_open_part(connection)
                     check(connection)
         opened = cls(found, name)
         if late:

@@ -2,9 +2,9 @@
 
 from sqlalchemy import Connection, text
 
-from discreet.ledger.migrations import MERGED, NUMBERED, OPEN_PART
+from discreet.ledger.migrations import MERGED, NUMBERED, OPEN_PART, WAITING
 
-VERSION = 6
+VERSION = 7
 """The step of migrations.py that these tables correspond to."""
 
 _TABLES = (
@@ -29,7 +29,8 @@ _TABLES = (
     "create trigger grant_is_final before update or delete or truncate on grant_ "
     "for each statement execute function grant_is_final()",
 )
-_LATER = tuple(tuple(statement.format(bytes="bytea") for statement in step) for step in (OPEN_PART, MERGED, NUMBERED))
+_STEPS = (OPEN_PART, MERGED, NUMBERED, WAITING)
+_LATER = tuple(tuple(statement.format(bytes="bytea") for statement in step) for step in _STEPS)
 OLDEST = VERSION - len(_LATER)
 """The first version of a ledger in PostgreSQL. Later steps are applied to its tables."""
 

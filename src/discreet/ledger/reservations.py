@@ -1,9 +1,9 @@
-"""The open part: the last reservation of single units, which their rows do not include yet.
+"""The open part: the last reservation of a few single units, which their rows do not include yet.
 
 A reservation is durable as one row of `part`. The rows of its units are written once. If the part is settled first,
 they get the spent sum. If another payment reads or changes them first, they get the whole reservation. So there is at
-most one open part: the one in `latest_part` while it is not settled. It counts with its whole reservation. No sum of
-rows can check it, but its digest does.
+most one open part: the one in `last_part` while it is not settled. It counts with its whole reservation. No sum of
+rows can check it, but its digest does. A part with many payers waits instead (waiting.py).
 """
 
 import hashlib
@@ -13,25 +13,26 @@ from sqlalchemy import Connection, text
 
 from discreet.errors import LedgerError
 from discreet.ledger import units
+from discreet.ledger.changes import NEXT, random_end
 from discreet.ledger.encoding import CORRUPT, pack, unpack_part
 from discreet.ledger.sql_statements import Statement
 from discreet.privacy.accounting import Budget, FilterState, Spending
 
 _FIND = text(
-    "select latest_part.question, latest_part.part, latest_part.digest, part.most_nano, part.most_atto, "
-    "part.spent_nano, part.spent_atto, part.payers from latest_part left join part "
-    'on part.question = latest_part.question and part.part = latest_part.part where latest_part."only" = 1'
+    "select last_part.question, last_part.part, last_part.digest, part.most_nano, part.most_atto, "
+    "part.spent_nano, part.spent_atto, part.payers from last_part left join part "
+    'on part.question = last_part.question and part.part = last_part.part where last_part."only" = 1'
 )
 _INSERT = Statement(
-    "insert into part (question, part, most_nano, most_atto, everybody, payers) "
-    "values (:question, :part, :nano, :atto, :everybody, :payers)"
+    "insert into part (question, part, most_nano, most_atto, everybody, payers, packed, reserved_at) "
+    f"values (:question, :part, :nano, :atto, :everybody, :payers, :packed, {NEXT})"
 )
-_NAME = Statement("update latest_part set question = :question, part = :part, digest = :digest")
+_NAME = Statement("update last_part set question = :question, part = :part, digest = :digest")
 
 
 @dataclass(frozen=True)
 class OpenPart:
-    """A part that its units' rows do not include yet. `payers` are the concatenated keys of the units."""
+    """A part that its units' rows do not include yet. `payers` are the concatenated keys, or their compressed form."""
 
     question: str
     part: int
@@ -56,27 +57,42 @@ def find(connection: Connection) -> OpenPart | None:
     return found if spent is None else None
 
 
-def check_digest(part: OpenPart, digest: object) -> None:
-    """Check that a part equals its reservation.
+def check_digest(part: OpenPart, digest: object, spent: Spending | None = None) -> None:
+    """Check that a part equals its reservation, and its settlement if it has spent a sum.
 
     Raises:
         LedgerError: if the digest differs.
     """
-    if digest != _digest(part):
+    if digest != digest_of(part, spent):
         raise LedgerError(CORRUPT)
 
 
-def insert(connection: Connection, question: str, part: int, most: Spending, payers: bytes | None) -> None:
-    """Record a reservation with the concatenated keys of its payers; None for all units."""
-    values = {"everybody": payers is None, "payers": payers}
+def insert(
+    connection: Connection,
+    question: str,
+    part: int,
+    most: Spending,
+    payers: bytes | None,
+    *,
+    packed: bytes | None = None,
+) -> None:
+    """Record a reservation.
+
+    Args:
+        connection: a transaction of the ledger.
+        question: the id of the question.
+        part: the number of the part.
+        most: the reserved sum.
+        payers: the concatenated keys of the payers; None for all units.
+        packed: the compressed form of the payers, if it replaces their keys.
+    """
+    values = {"everybody": payers is None, "payers": payers, "packed": packed} | random_end()
     _INSERT.run(connection, {"question": question, "part": part} | pack(most) | values)
 
 
-def name(connection: Connection, part: OpenPart) -> bytes:
-    """Record this part as the open one. Return its digest. No other part may be open: the ledger would lose it."""
-    digest = _digest(part)
-    _NAME.run(connection, {"question": part.question, "part": part.part, "digest": digest})
-    return digest
+def name(connection: Connection, part: OpenPart) -> None:
+    """Record this part as the open one. No other part may be open: the ledger would lose it."""
+    _NAME.run(connection, {"question": part.question, "part": part.part, "digest": digest_of(part)})
 
 
 def close(connection: Connection) -> None:
@@ -99,9 +115,11 @@ def reserved(connection: Connection, budget: Budget) -> tuple[FilterState, bytes
     return (FilterState(), b"") if found is None else (budget.filter_state(found.most), found.payers)
 
 
-def _digest(part: OpenPart) -> bytes:
+def digest_of(part: OpenPart, spent: Spending | None = None) -> bytes:
+    """Return the digest of a part, and of the sum that it has spent."""
     digest = hashlib.blake2b(digest_size=16)
-    for column in (part.question, part.part, *pack(part.most).values(), part.payers):
+    sums = (*pack(part.most).values(), part.payers, *(() if spent is None else pack(spent).values()))
+    for column in (part.question, part.part, *sums):
         value = column if isinstance(column, bytes) else str(column).encode(errors="surrogatepass")
         digest.update(len(value).to_bytes(8, "big") + value)
     return digest.digest()

@@ -13,7 +13,18 @@ from discreet.ledger.encoding import stream
 from discreet.ledger.migrations import grant_digest
 from discreet.ledger.sqlite import SqliteLedger, migrate
 
-_TABLES = ("grant_", "total", "question", "charge", "unit", "part", "latest_part", "merged_unit")
+_TABLES = (
+    "grant_",
+    "total",
+    "question",
+    "charge",
+    "unit",
+    "part",
+    "last_part",
+    "waiting_part",
+    "balance_block",
+    "merged_unit",
+)
 
 
 def copied(source: Connection, path: Path) -> SqliteLedger:
@@ -28,7 +39,7 @@ def copied(source: Connection, path: Path) -> SqliteLedger:
             keep_log(path)
             with closed(engine(path)) as made, transaction(made) as target:
                 migrate(target)
-                target.execute(text("delete from latest_part"))
+                target.execute(text("delete from last_part"))
                 for table in _TABLES:
                     _copy(source, target, table)
                 target.execute(text("insert into seal values (1, :digest)"), {"digest": grant_digest(target)})

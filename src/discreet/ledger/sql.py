@@ -2,8 +2,9 @@
 
 A payment is one transaction that first takes the single lock of the ledger, so two processes cannot spend the same
 budget. The commit survives a power cut. Noise is drawn only after the commit. Sums are whole numbers. The reservation
-of single units is one row. Their own rows are written when it is settled, or before the next access
-(reservations.py). A subclass for a kind of database implements the transactions (`_reading`, `_writing`).
+of single units is one row. Their own rows are written when it is settled, or before the next access (reservations.py);
+for many large parts together (waiting.py). A subclass for a kind of database implements the transactions (`_reading`,
+`_writing`).
 
 A ledger cannot detect that it was replaced as a whole by an older copy, which lacks later charges. A counter beside
 the ledger detects this (counter.py).
@@ -16,11 +17,15 @@ from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
+import numpy as np
 from sqlalchemy import Connection, text
 
 from discreet.errors import LedgerError
-from discreet.ledger import merging, packed_payers, reservations, tracing
+from discreet.ledger import merging, packed_payers, reservations, tracing, waiting
 from discreet.ledger import units as rows_of_units
+from discreet.ledger.admission import Admission
+from discreet.ledger.balance_view import BalanceView
+from discreet.ledger.changes import NEXT, random_end
 from discreet.ledger.counter import Counter, Reached, reached
 from discreet.ledger.encoding import (
     CORRUPT,
@@ -54,11 +59,11 @@ _CHARGE = Statement("insert into charge values (:question, :number, :time, :mech
 # The values that a reservation needs before it reads units. A named but missing part counts as open, and
 # `reservations.find` refuses it.
 _BEFORE = Statement(
-    "select total.nano, total.atto, latest_part.question is not null and latest.spent_nano is null as open, "
+    "select total.nano, total.atto, last_part.question is not null and latest.spent_nano is null as open, "
     "exists (select 1 from part where question = :question and part = :part) as known "
-    "from total cross join latest_part left join part as latest "
-    "on latest.question = latest_part.question and latest.part = latest_part.part "
-    'where total."only" = 1 and latest_part."only" = 1'
+    "from total cross join last_part left join part as latest "
+    "on latest.question = last_part.question and latest.part = last_part.part "
+    'where total."only" = 1 and last_part."only" = 1'
 )
 _HELD = text(
     "select most_nano, most_atto, spent_nano, spent_atto from part where question = :question and part = :part"
@@ -66,10 +71,12 @@ _HELD = text(
 _PAYERS = Statement("select payers, packed from part where question = :question and part = :part")
 _UNITS_PAY = Statement("select 1 from part where not everybody limit 1")
 _SETTLE = Statement(
-    "update part set spent_nano = :nano, spent_atto = :atto, charges = :charges "
+    f"update part set spent_nano = :nano, spent_atto = :atto, charges = :charges, settled_at = {NEXT} "
     "where question = :question and part = :part and spent_nano is null "
-    "returning most_nano, most_atto, everybody, payers, (select digest from latest_part "
-    "where latest_part.question = part.question and latest_part.part = part.part) as digest"
+    "returning most_nano, most_atto, everybody, payers, packed, (select digest from last_part "
+    "where last_part.question = part.question and last_part.part = part.part) as digest, "
+    "(select digest from waiting_part "
+    "where waiting_part.question = part.question and waiting_part.part = part.part) as waits"
 )
 
 
@@ -88,7 +95,7 @@ class SqlLedger(ABC):
         """Read the grant. `create` and `open` of a subclass check the ledger."""
         self.counter: Counter | None = None
         self._late: LateCheck | None = None
-        self._known: packed_payers.Known | None = None
+        self._admission = Admission()
         with self._reading() as connection:
             grant = read_grant(connection)
         self.budget = budget_of(grant)
@@ -171,9 +178,12 @@ class SqlLedger(ABC):
         with self._writing() as connection:
             everybody = self.budget.filter_state(self._before(connection, question, part)) + cost
             paying = self._admitted(connection, everybody, named)
-            digest = reservations.name(connection, OpenPart(question, part, most, paying.keys))
-            reservations.insert(connection, question, part, most, paying.keys)
-        self._known = None if paying.numbers is None else packed_payers.Known(digest, paying.numbers)
+            numbers = rows_of_units.add_new(connection, paying)
+            if packed_payers.many(paying.keys):
+                waiting.insert(connection, question, part, most, np.sort(numbers))
+            else:
+                reservations.name(connection, OpenPart(question, part, most, paying.keys))
+                reservations.insert(connection, question, part, most, paying.keys)
         return frozenset(units if paying.keys == named else split(paying.keys))
 
     def payers(self, question: str, part: int) -> frozenset[bytes] | None:
@@ -183,7 +193,7 @@ class SqlLedger(ABC):
             if row is None or row[0] is None:
                 return None
             if row[1] is not None:
-                return packed_payers.current_keys(connection, row[1])
+                return frozenset(packed_payers.current_keys(connection, row[1]))
             return frozenset(split(merging.current(connection, bytes(row[0]))))
 
     def reserve_all(self, question: str, part: int, most: Spending) -> frozenset[bytes]:
@@ -197,7 +207,7 @@ class SqlLedger(ABC):
             spent = self._before(connection, question, part)
             everybody = self.budget.filter_state(self._add_to_total(connection, spent, most))
             reservations.insert(connection, question, part, most, None)
-            return rows_of_units.cannot_pay(connection, self.budget, everybody)
+            return self._admission.cannot_pay(connection, self.budget, everybody)
 
     def settle(self, question: str, part: int, spent: Spending, charges: Sequence[Charge] = ()) -> None:
         """Settle a part: return the reservation beyond `spent` to its payers, and record the charges.
@@ -211,14 +221,14 @@ class SqlLedger(ABC):
         key = {"question": question, "part": part}
         released = json.dumps([charge.describe() for charge in charges])
         with self._writing(durable=False) as connection:
-            row = _SETTLE.found(connection, key | pack(spent) | {"charges": released})
+            row = _SETTLE.found(connection, key | pack(spent) | {"charges": released} | random_end())
             if row is None:
                 found = connection.execute(_HELD, key).one_or_none()
                 if found is None:
                     raise never_reserved(question, part)
                 check_settlement(*unpack_part(found), spent)
                 return
-            nano, atto, everybody, payers, digest = row
+            nano, atto, everybody, payers, packed, digest, waits = row
             most = unpack(nano, atto)
             check_settlement(most, None, spent)
             if everybody:
@@ -226,17 +236,18 @@ class SqlLedger(ABC):
                 return
             held = self.budget.filter_state(most)
             back = held - self.budget.filter_state(spent)
-            if digest is not None:
+            if waits is not None:
+                waiting.settle(connection, OpenPart(question, part, most, packed), waits, spent)
+            elif digest is not None:
                 reservations.check_digest(OpenPart(question, part, most, payers), digest)
                 rows_of_units.pay(connection, held, held - back, payers)
-                known = None if self._known is None else self._known.of(digest)
-                if packed_payers.store(connection, key, payers, known):
-                    reservations.close(connection)
             else:
                 # Later reservations are written first: a sum that they cut returns nothing.
                 reservations.write(connection, self.budget)
-                merging.get_back(connection, back, payers)
-                packed_payers.store(connection, key, payers)
+                if packed is None:
+                    merging.get_back(connection, back, payers)
+                else:
+                    waiting.get_back(connection, back, packed)
 
     def merge(self, pairs: Sequence[tuple[bytes, bytes]]) -> int:
         """Move the balance of the first unit of each pair to the second, durably, all or none.
@@ -249,7 +260,8 @@ class SqlLedger(ABC):
         """
         joined([name for pair in pairs for name in pair])
         with self._writing() as connection:
-            reservations.write(connection, self.budget)  # from here on, rows include all payments of units
+            reservations.write(connection, self.budget)
+            waiting.write(connection, self.budget)  # from here on, balances include all payments
             moved = merging.merge(connection, pairs, _now())
             now = self._counted(connection)
         self._note(now)
@@ -258,7 +270,8 @@ class SqlLedger(ABC):
     def balance(self, unit: bytes) -> FilterState:
         """Return the charges of one unit alone. For the custodian only."""
         with self._reporting() as connection:
-            return rows_of_units.balance(connection, *reservations.reserved(connection, self.budget), unit)
+            held = reservations.reserved(connection, self.budget)
+            return waiting.balance(connection, self.budget, *rows_of_units.balance(connection, *held, unit))
 
     def questions_of(self, unit: bytes) -> frozenset[str]:
         """Return the ids of the questions that charged one unit alone. For the custodian only."""
@@ -273,7 +286,10 @@ class SqlLedger(ABC):
     def unit_balances(self) -> list[tuple[FilterState, int]]:
         """Return the distinct balances of units, each with the number of units. For the custodian only."""
         with self._reporting() as connection:
-            return rows_of_units.unit_balances(connection, *reservations.reserved(connection, self.budget))
+            held = reservations.reserved(connection, self.budget)
+            if waiting.exist(connection):
+                return BalanceView.load(connection, self.budget).unit_balances(*held)
+            return rows_of_units.unit_balances(connection, *held)
 
     def begin(self, question: str, algorithm: str, asked: str | None, *, private: bool = True) -> None:
         """Record that a question begins; record its text only if the vault keeps questions.
@@ -368,8 +384,8 @@ class SqlLedger(ABC):
 
     def _admitted(self, connection: Connection, everybody: FilterState, units: bytes) -> rows_of_units.Admitted:
         """Return those of `units` (concatenated keys) that can pay."""
-        numbered = packed_payers.many(units)
-        return rows_of_units.can_pay(connection, self.budget, everybody, units, numbered=numbered)
+        balances = self._admission.balances(connection, self.budget, units)
+        return rows_of_units.can_pay(self.budget, everybody, units, balances)
 
     def _before(self, connection: Connection, question: str, part: int) -> Spending:
         """Return the common sum before a new part. Close an open part, so that units' rows include all payments."""
@@ -378,6 +394,7 @@ class SqlLedger(ABC):
             raise reserved_before(question, part)
         if is_open:
             reservations.write(connection, self.budget)
+        waiting.write_if_many(connection, self.budget)
         return unpack(nano, atto)
 
     def _add_to_total(self, connection: Connection, spent: Spending, spending: Spending) -> Spending:

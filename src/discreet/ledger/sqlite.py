@@ -19,7 +19,7 @@ from discreet.ledger.connections import closed, closing_with
 from discreet.ledger.database import connect, engine, explained, keep_log, missing, new_file, transaction
 from discreet.ledger.encoding import CORRUPT
 from discreet.ledger.flights import alone_by_file
-from discreet.ledger.integrity import check, write_grant
+from discreet.ledger.integrity import check, close_open_part, write_grant
 from discreet.ledger.migrations import GRANT_IS_FINAL, MIGRATIONS, grant_digest
 from discreet.ledger.sql import SqlLedger
 from discreet.privacy.accounting import Budget
@@ -82,6 +82,7 @@ class SqliteLedger(SqlLedger):
                     _check_pages(connection)
                     if version < len(MIGRATIONS):
                         migrate(connection)
+                        close_open_part(connection)
                     check(connection)
         opened = cls(path)
         if late:

@@ -1,7 +1,7 @@
 """The balances of single units in the table `unit`: checks, payments and returns.
 
-The database computes row by row in whole numbers, and memory never holds all units. Whether a unit can pay depends only
-on its own row and on the common sum of all units. reservations.py has the payments that rows do not include yet.
+Whether a unit can pay depends only on its own balance and on the common sum of all units. A unit gets its row, with a
+number, when it pays for the first time. reservations.py and waiting.py have the payments that rows do not include yet.
 """
 
 from collections import Counter
@@ -14,13 +14,15 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, text
 
 from discreet.errors import LedgerError
-from discreet.ledger.encoding import CORRUPT, KEY, split, stream
+from discreet.ledger.encoding import CORRUPT, FIXED, KEY, split, stream
 from discreet.ledger.sql_statements import Statement
 from discreet.privacy.accounting import CUT, Budget, FilterState
 
 _AT_ONCE = 1000
 
 Numbers = NDArray[np.int64]
+Readings = NDArray[np.int64]
+"""Balances, of shape (3, units): the curves, the pure losses and the failures of `FilterState`s."""
 
 NAMED = f"""
     with recursive named(place, key) as (
@@ -31,23 +33,17 @@ NAMED = f"""
 """
 """The concatenated keys in `:keys` as rows. Any number of keys is one value, in all databases."""
 
+_READ = Statement(f"""
+    {NAMED} select unit.number, unit.curve, unit.pure, unit.failures,
+        exists (select 1 from merged_unit where merged_unit.old = named.key)
+    from named left join unit on unit.key = named.key order by named.place
+""")
+
 # The sum of two cut readings fits into 64 bits.
-_ADMITTED = """
-    coalesce(unit.failures, 0) + :failures <= :most_failures
-    and (coalesce(unit.curve, 0) + :curve <= :most_curve or coalesce(unit.pure, 0) + :pure <= :most_pure)
+_CANNOT_PAY = """
+    select key from unit where not (failures + :failures <= :most_failures
+        and (curve + :curve <= :most_curve or pure + :pure <= :most_pure))
 """
-
-# No unit has a merged key any more (merging.py), so it pays nothing.
-_CANNOT_PAY_OF = f"not ({_ADMITTED}) or exists (select 1 from merged_unit where merged_unit.old = named.key)"
-_UNABLE = Statement(
-    f"{NAMED} select named.key from named left join unit on unit.key = named.key where {_CANNOT_PAY_OF}"
-)
-_UNABLE_AND_NUMBERS = Statement(
-    f"{NAMED} select case when {_CANNOT_PAY_OF} then named.key end, unit.number "
-    "from named left join unit on unit.key = named.key"
-)
-
-_CANNOT_PAY = f"select key from unit where not ({_ADMITTED})"
 
 # A reading is cut if the whole reservation would be cut, as if it were added first and the rest returned. The
 # statements begin with "update", because SQLite's driver counts rows only then.
@@ -59,10 +55,9 @@ _PAY = Statement(f"""
     where key in ({NAMED} select key from named)
 """)
 
-_PAY_FIRST = Statement(f"""
+_ADD_NEW = Statement(f"""
     {NAMED} insert into unit (key, curve, pure, failures, number)
-    select key, :curve, :pure, :failures, :last + row_number() over (order by place) from named
-    where not exists (select 1 from unit where unit.key = named.key)
+    select key, 0, 0, 0, :last + row_number() over (order by place) from named
 """)
 
 _LAST_NUMBER = Statement(
@@ -79,14 +74,29 @@ _GET_BACK = Statement(f"""
     where key in ({NAMED} select key from named)
 """)
 
-_BALANCE = text("select curve, pure, failures from unit where key = :key")
+_BALANCE = text("select number, curve, pure, failures from unit where key = :key")
 
 _READINGS = "select curve, pure, failures, count(*) as units from unit group by curve, pure, failures"
 
 _READINGS_OF = Statement(f"""
-    {NAMED} select curve, pure, failures, count(*) as units from named left join unit on unit.key = named.key
+    {NAMED} select curve, pure, failures, count(*) as units from named join unit on unit.key = named.key
     group by curve, pure, failures
 """)
+
+
+@dataclass(frozen=True)
+class Balances:
+    """The balances of some units, in the order of their keys.
+
+    Attributes:
+        numbers: the number of each unit; 0 for a unit that has never paid.
+        readings: the balance of each unit.
+        merged: whether a unit was merged into another one (merging.py). It pays nothing any more.
+    """
+
+    numbers: Numbers
+    readings: Readings
+    merged: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -95,55 +105,62 @@ class Admitted:
 
     Attributes:
         keys: their concatenated keys, in order.
-        numbers: their numbers, in any order; None if they were not read, or if a unit has none yet.
+        numbers: the number of each; 0 for a unit that has never paid.
     """
 
     keys: bytes
-    numbers: Numbers | None = None
+    numbers: Numbers
 
 
-def can_pay(
-    connection: Connection, budget: Budget, common: FilterState, keys: bytes, *, numbered: bool = False
-) -> Admitted:
-    """Return those of the units (concatenated keys, in order) whose balance plus `common` stays within `budget`.
+def read(connection: Connection, keys: bytes) -> Balances:
+    """Return the rows of units (concatenated keys). A unit without a row has paid nothing."""
+    rows = [row for some in chunks(keys) for row in _READ.run(connection, {"keys": some}).fetchall()]
+    if any(row[0] is None and row[1] is not None for row in rows):
+        raise LedgerError(CORRUPT)  # every row has a number
+    found = np.array([[value or 0 for value in row] for row in rows], dtype=np.int64).reshape(-1, 5).T
+    return Balances(found[0], found[1:4], found[4].astype(bool))
 
-    With `numbered`, their numbers are read with their balances, since a second look would take as long.
-    """
-    if not budget.admits_state(common):
-        return Admitted(b"")
-    values = _values(common) | _limits(budget)
-    if not numbered:
-        unable = [key for some in chunks(keys) for (key,) in _UNABLE.run(connection, values | {"keys": some})]
-        return Admitted(_without(keys, unable))
-    unable, numbers = [], list[int | None]()
+
+def can_pay(budget: Budget, common: FilterState, keys: bytes, balances: Balances) -> Admitted:
+    """Return those of the units (concatenated keys) whose balance plus `common` stays within `budget`."""
+    able = within(budget, common, balances.readings) & ~balances.merged
+    return Admitted(np.frombuffer(keys, dtype=FIXED)[able].tobytes(), balances.numbers[able])
+
+
+def within(budget: Budget, common: FilterState, readings: Readings) -> NDArray[np.bool_]:
+    """Return, for each balance, whether `budget` admits its sum with `common`, as `Budget.admits_state` does."""
+    limit, (curve, pure, failures) = budget.limit, readings + as_column(common)
+    able = (failures <= limit.failures) & ((curve <= limit.curve) | (pure <= limit.pure))
+    return np.asarray(able & budget.admits_state(common))
+
+
+def add_new(connection: Connection, admitted: Admitted) -> Numbers:
+    """Give a row and a number to the units that have never paid. Return the numbers of all."""
+    numbers = admitted.numbers.copy()
+    new = np.flatnonzero(numbers == 0)
+    last, keys = last_number(connection) if len(new) else 0, np.frombuffer(admitted.keys, dtype=FIXED)[new].tobytes()
+    numbers[new] = last + 1 + np.arange(len(new))
     for some in chunks(keys):
-        for key, number in _UNABLE_AND_NUMBERS.run(connection, values | {"keys": some}).fetchall():
-            if key is None:
-                numbers.append(number)
-            else:
-                unable.append(key)
-    known = None if None in numbers else np.array(numbers, dtype=np.int64)
-    return Admitted(_without(keys, unable), known)
-
-
-def _without(keys: bytes, some: list[bytes]) -> bytes:
-    """Return concatenated keys without `some` of them, in their order."""
-    left = set(some)
-    return b"".join(key for key in split(keys) if key not in left) if left else keys
+        _ADD_NEW.run(connection, {"keys": some, "last": last})
+        last += len(some) // KEY
+    return numbers
 
 
 def cannot_pay(connection: Connection, budget: Budget, common: FilterState) -> frozenset[bytes]:
-    """Return all units whose balance plus `common` exceeds `budget`."""
+    """Return all units whose row plus `common` exceeds `budget`."""
     return frozenset(row.key for row in stream(connection, _CANNOT_PAY, **_values(common), **_limits(budget)))
 
 
 def pay(connection: Connection, held: FilterState, kept: FilterState, payers: bytes) -> None:
-    """Add the kept part of the reservation `held` to the balances of the payers (concatenated keys)."""
+    """Add the kept part of the reservation `held` to the balances of the payers (concatenated keys).
+
+    Raises:
+        LedgerError: if a payer has no row.
+    """
     values = _values(kept) | {"held_curve": held.curve, "held_pure": held.pure, "cut": CUT}
-    for keys in chunks(payers):
-        if _PAY.run(connection, values | {"keys": keys}).rowcount * KEY < len(keys):
-            # Units with a row have already paid.
-            _PAY_FIRST.run(connection, _values(kept) | {"keys": keys, "last": last_number(connection)})
+    found = sum(_PAY.run(connection, values | {"keys": keys}).rowcount for keys in chunks(payers))
+    if found * KEY != len(payers):
+        raise LedgerError(CORRUPT)
 
 
 def last_number(connection: Connection) -> int:
@@ -173,17 +190,38 @@ def unit_balances(connection: Connection, held: FilterState, payers: bytes) -> l
     )
     for keys in chunks(payers):
         for curve, pure, failures, units in _READINGS_OF.run(connection, {"keys": keys}):
-            before = FilterState() if curve is None else FilterState(curve, pure, failures)
-            found[before] -= 0 if curve is None else units
+            before = FilterState(curve, pure, failures)
+            found[before] -= units
             found[before + held] += units
     return [(reading, count) for reading, count in found.items() if count]
 
 
-def balance(connection: Connection, held: FilterState, payers: bytes, unit: bytes) -> FilterState:
-    """Return the balance of one unit. `payers` paid `held` in addition to their rows."""
+def balance(connection: Connection, held: FilterState, payers: bytes, unit: bytes) -> tuple[FilterState, int]:
+    """Return the balance of one unit, and its number. `payers` paid `held` in addition to their rows."""
     row = connection.execute(_BALANCE, {"key": unit}).one_or_none()
-    paid = FilterState() if row is None else FilterState(row.curve, row.pure, row.failures)
-    return paid + held if unit in split(payers) else paid
+    if row is None:
+        return FilterState(), 0
+    paid = FilterState(row.curve, row.pure, row.failures)
+    return paid + held if unit in split(payers) else paid, row.number
+
+
+def plus(readings: Readings, more: Readings) -> Readings:
+    """Return sums of balances, with their losses cut as in `FilterState`."""
+    after = readings + more
+    np.minimum(after[:2], CUT, out=after[:2])
+    return after
+
+
+def minus(readings: Readings, back: FilterState) -> Readings:
+    """Return balances after `back` was returned. A cut loss stays cut, as in `FilterState`."""
+    after = readings - as_column(back)
+    after[:2] = np.where(readings[:2] < CUT, after[:2], CUT)
+    return after
+
+
+def as_column(state: FilterState) -> Readings:
+    """Return a state as the balance of one unit."""
+    return np.array([[state.curve], [state.pure], [state.failures]], dtype=np.int64)
 
 
 def chunks(payers: bytes) -> Iterator[bytes]:
