@@ -204,6 +204,7 @@ def as_format_6(connection: Connection) -> None:
         "delete from unit where curve = 0 and pure = 0 and failures = 0",
         "drop index part_reserved_at",
         "drop index part_settled_at",
+        "drop index merged_unit_number",
         "alter table part drop column reserved_at",
         "alter table part drop column settled_at",
         "alter table last_part drop column merged_at",

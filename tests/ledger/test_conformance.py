@@ -34,6 +34,7 @@ class TestSqliteLedger(LedgerSuite):
         return reopened
 
 
+@pytest.mark.parametrize("sizes", ["written at once", "waiting"], indirect=True)
 @pytest.mark.usefixtures("sizes")
 class TestPostgresLedger(LedgerSuite):
     @pytest.fixture

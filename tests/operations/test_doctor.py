@@ -92,7 +92,10 @@ def cheaper(vault: Vault) -> None:
 def damaged_form(vault: Vault) -> None:
     form = bytearray(pack(np.arange(1, 6)))
     form[9] = 7
-    add = "insert into part values ('q', 0, ?, 0, ?, 0, false, ?, null, ?)"
+    add = (
+        "insert into part (question, part, most_nano, most_atto, spent_nano, spent_atto, everybody, payers, packed) "
+        "values ('q', 0, ?, 0, ?, 0, false, ?, ?)"
+    )
     none = bytes(8 * len(ORDERS))
     with closing(sqlite3.connect(vault.path / "ledger.sqlite")) as database, database:
         database.execute(add, (none, none, b"", bytes(form)))

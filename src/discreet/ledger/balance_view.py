@@ -2,17 +2,17 @@
 
 The view is read once, from rows, blocks and waiting parts. Later it reads what changed since then: new rows, and the
 parts that were reserved or settled (changes.py). If the last change that it knows is gone, or if units were merged, it
-is not used any more. It is read and refreshed in the transaction of a payment, before that payment changes anything: so
-it never contains a change that is undone.
+is not used any more. It is read and refreshed in the transaction of a payment, before that payment changes the balance
+of a single unit: so it never contains one that is undone.
 """
 
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection
+from sqlalchemy import Connection, text
 
-from discreet.ledger import blocks, packed_payers, units, waiting
+from discreet.ledger import packed_payers, units, waiting
 from discreet.ledger.changes import CHANGES
 from discreet.ledger.encoding import KEY, unpack_sums
 from discreet.ledger.sql_statements import Statement
@@ -20,55 +20,61 @@ from discreet.ledger.units import Balances, Numbers, Readings
 from discreet.privacy.accounting import Budget, FilterState
 
 _AT_ONCE = 1000
+MOST_CHANGED = 256
+"""The number of changed parts from which all balances are read again, which takes as long."""
 
 _STATE = Statement(f"select (select max(at) from {CHANGES}), merged_at from last_part")
 _KNOWN = Statement("select count(*) from part where reserved_at = :at or settled_at = :at")
-_ROWS = Statement("select key, number, curve, pure, failures from unit order by key")
+_ROWS = text("select key, number, curve, pure, failures from unit order by key")
+_MERGED = Statement("select unit.number from merged_unit join unit on unit.key = merged_unit.old")
 _NEW_ROWS = Statement("select key, number from unit where number > :last order by number")
-_CHANGED = Statement(
-    "select reserved_at, most_nano, most_atto, spent_nano, spent_atto, payers, packed from part "
-    "where (reserved_at > :at or settled_at > :at) and not everybody"
-)
+_SINCE = "from part where (reserved_at > :at or settled_at > :at) and not everybody"
+_COUNT_CHANGED = Statement(f"select count(*) {_SINCE}")
+_CHANGED = Statement(f"select reserved_at, most_nano, most_atto, spent_nano, spent_atto, payers, packed {_SINCE}")
 
 Halves = NDArray[np.uint64]
 
 
 class BalanceView:
-    """The balances of all units.
+    """The balances of all units. A refresh that is interrupted leaves a view that must not be used.
 
     The keys are two arrays of their halves, in the order of the first halves, with an array of their numbers. The
     balances are in the order of the numbers; a place without a unit is 0.
     """
 
-    def __init__(self, keys: bytes, numbers: Numbers, readings: Readings, at: int, merged_at: int | None) -> None:
+    def __init__(self, keys: bytes, numbers: Numbers, readings: Readings) -> None:
         self._first, self._second = _halves(keys)
         self._numbers = numbers
         self._readings: Readings = np.zeros((3, int(numbers.max(initial=0)) + 1), dtype=np.int64)
         self._readings[:, numbers] = readings
-        self._at, self._merged_at = at, merged_at
+        self._is_unit = np.zeros(self._readings.shape[1], dtype=bool)
+        self._is_unit[numbers] = True
+        self._at, self._merged_at = 0, None
+        self._merged: Numbers = np.empty(0, dtype=np.int64)
 
     @classmethod
     def load(cls, connection: Connection, budget: Budget) -> Self:
         """Read the balances of all units from rows, blocks and waiting parts."""
-        at, merged_at = _STATE.one(connection, {})
-        rows, keys, values = _ROWS.run(connection, {}), list[bytes](), list[NDArray[np.int64]]()
-        while some := rows.fetchmany(_AT_ONCE):
-            names, *columns = zip(*some, strict=True)
+        keys, columns = list[bytes](), [np.empty((4, 0), dtype=np.int64)]
+        for rows in connection.execution_options(yield_per=_AT_ONCE).execute(_ROWS).partitions():
+            names, *values = zip(*rows, strict=True)
             keys.append(b"".join(names))
-            values.append(np.array(columns, dtype=np.int64))
-        found = np.concatenate([np.empty((4, 0), dtype=np.int64), *values], axis=1)
-        view = cls(b"".join(keys), found[0], found[1:], at or 0, merged_at)
-        for start, content in blocks.read_all(connection):
-            some = view._readings[:, start : start + blocks.UNITS]
-            some[:] = units.plus(some, content[:, : some.shape[1]])
-        for part in waiting.parts(connection, budget):
-            waiting.add_to(view._readings, part.numbers, part.kept)
+            columns.append(np.array(values, dtype=np.int64))
+        found = np.concatenate(columns, axis=1)
+        view = cls(b"".join(keys), found[0], found[1:])
+        large = waiting.large_sums(connection, budget)[:, : view._readings.shape[1]]
+        view._readings[:] = units.plus(view._readings, large)
+        view._merged = np.array([number for (number,) in _MERGED.run(connection, {}).fetchall()], dtype=np.int64)
+        at, view._merged_at = _STATE.one(connection, {})
+        view._at = at or 0
         return view
 
     def refresh(self, connection: Connection, budget: Budget) -> bool:
         """Read what changed. Return whether the view can still be used."""
         at, merged_at = _STATE.one(connection, {})
         if merged_at != self._merged_at or not self._at or not _KNOWN.one(connection, {"at": self._at})[0]:
+            return False
+        if _COUNT_CHANGED.one(connection, {"at": self._at})[0] > MOST_CHANGED:
             return False
         self._add_rows(_NEW_ROWS.run(connection, {"last": self._readings.shape[1] - 1}).fetchall())
         for row in _CHANGED.run(connection, {"at": self._at}).fetchall():
@@ -80,7 +86,7 @@ class BalanceView:
     def balances(self, connection: Connection, keys: bytes) -> Balances:
         """Return the balances of units (concatenated keys). Keys without a row are looked up among the merged ones."""
         numbers = self._find(keys)
-        readings, merged = self._readings[:, numbers], np.zeros(len(numbers), dtype=bool)
+        readings, merged = self._readings[:, numbers], np.isin(numbers, self._merged)
         unknown = np.flatnonzero(numbers == 0)
         if len(unknown):
             merged[unknown] = units.read(connection, _chosen(keys, unknown)).merged
@@ -94,8 +100,7 @@ class BalanceView:
 
     def unit_balances(self, held: FilterState, payers: bytes) -> list[tuple[FilterState, int]]:
         """Return the distinct balances with their numbers of units. `payers` paid `held` in addition."""
-        readings = self._readings.copy()
-        paid = self._find(payers)
+        readings, paid = self._readings.copy(), self._find(payers)
         readings[:, paid] = units.plus(readings[:, paid], units.as_column(held))
         states, counts = np.unique(readings[:, self._numbers], axis=1, return_counts=True)
         return [(FilterState(*state), count) for state, count in zip(states.T.tolist(), counts.tolist(), strict=True)]
@@ -128,14 +133,16 @@ class BalanceView:
         self._numbers = np.insert(self._numbers, places, numbers[order])
         more = np.zeros((3, int(numbers[-1]) + 1 - self._readings.shape[1]), dtype=np.int64)
         self._readings = np.concatenate([self._readings, more], axis=1)
+        self._is_unit = np.append(self._is_unit, more[0] != 0)
+        self._is_unit[numbers] = True
 
     def _add_part(self, row: Any, budget: Budget) -> bool:
         """Add what changed of a part. Return whether all of its payers are known."""
         reserved_at, *sums, payers, packed = row
         most, spent = unpack_sums(*sums)
         numbers = self._find(payers) if packed is None else packed_payers.unpack(packed)
-        if (numbers == 0).any():
-            return False
+        if numbers.max(initial=0) >= len(self._is_unit) or not self._is_unit[numbers].all():
+            return False  # a payer was merged into another unit
         kept = waiting.kept_of(budget, most, spent)
         if reserved_at is not None and reserved_at > self._at:
             waiting.add_to(self._readings, np.sort(numbers), kept)

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from discreet.errors import LedgerError
 from discreet.ledger.encoding import CORRUPT
 from discreet.ledger.sql_statements import Statement
-from discreet.ledger.units import Numbers, Readings, minus, plus
+from discreet.ledger.units import Numbers, Readings, last_number, minus, plus
 from discreet.privacy.accounting import FilterState
 
 UNITS = 4096
@@ -43,8 +43,15 @@ def read(connection: Connection, numbers: Numbers) -> Readings:
 
 
 def read_all(connection: Connection) -> Iterator[tuple[int, Readings]]:
-    """Yield each block, with the number of its first unit."""
-    for (block,) in _NAMES.run(connection, {}).fetchall():
+    """Yield each block, with the number of its first unit.
+
+    Raises:
+        LedgerError: if a block is damaged, or if there can be no such block.
+    """
+    names = [block for (block,) in _NAMES.run(connection, {}).fetchall()]
+    if names and not 0 <= names[0] <= names[-1] <= last_number(connection) // UNITS:
+        raise LedgerError(CORRUPT)
+    for block in names:
         yield block * UNITS, _load(connection, block)
 
 
@@ -89,10 +96,12 @@ def _load(connection: Connection, block: int) -> Readings:
     row = _READ.found(connection, {"block": block})
     if row is None:
         return np.zeros((3, UNITS), dtype=np.int64)
-    if not isinstance(row[0], bytes) or len(row[0]) != UNITS * 3 * _KIND.itemsize:
+    if not isinstance(row[0], bytes) or len(row[0]) > UNITS * 3 * _KIND.itemsize:
         raise LedgerError(CORRUPT)
-    return np.frombuffer(row[0], dtype=_KIND).astype(np.int64).reshape(3, UNITS)
+    content = row[0].ljust(UNITS * 3 * _KIND.itemsize, b"\0")
+    return np.frombuffer(content, dtype=_KIND).astype(np.int64).reshape(3, UNITS)
 
 
 def _save(connection: Connection, block: int, content: Readings) -> None:
-    _WRITE.run(connection, {"block": block, "content": content.astype(_KIND).tobytes()})
+    # Without the zeros at its end: failures are seldom.
+    _WRITE.run(connection, {"block": block, "content": content.astype(_KIND).tobytes().rstrip(b"\0")})

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from sqlalchemy import Connection, RowMapping, text
@@ -11,6 +12,7 @@ from discreet.ledger import blocks, reservations, units, waiting
 from discreet.ledger.encoding import CORRUPT, KEY, counted, pack, stream, total, unpack, unpack_part
 from discreet.ledger.migrations import grant_digest
 from discreet.ledger.packed_payers import COUNT, size
+from discreet.ledger.sql_statements import Statement
 from discreet.ledger.units import Admitted, Numbers
 from discreet.privacy.accounting import CUT, Accountant, Budget, Spending
 from discreet.privacy.costs import ORDERS
@@ -18,6 +20,7 @@ from discreet.privacy.costs import ORDERS
 _ORDERS_DIGEST = hashlib.sha256(ORDERS.astype("<f8").tobytes()).hexdigest()[:16]
 _ACCOUNTANTS: tuple[Accountant, ...] = ("renyi", "zcdp", "pure")
 _READINGS = ("curve", "pure", "failures")
+_NUMBERS = Statement("select number from unit")
 
 
 def write_grant(connection: Connection, budget: Budget, log_questions: bool, simulation: bool) -> None:
@@ -109,7 +112,8 @@ def _check_units(connection: Connection, budget: Budget) -> None:
     open_part = reservations.find(connection)
     # The digests of these are checked here, and the rows of their units do not include them yet.
     waits = list(waiting.parts(connection, budget))
-    _check_numbers(connection, [part.numbers for part in waits])
+    large = _in_blocks(connection)
+    _check_numbers(connection, [*large.numbers, *(part.numbers for part in waits)])
     apart = {(part.question, part.part) for part in waits}
     apart |= {(open_part.question, open_part.part)} if open_part is not None else set()
     for row in stream(
@@ -130,39 +134,60 @@ def _check_units(connection: Connection, budget: Budget) -> None:
             reserved[index] += payers * int(getattr(held, name))
     for index, (found, cut) in enumerate(_paid(connection)):
         # A reading that was cut stays cut, so that only a bound can be checked.
-        large, large_cut = _paid_in_blocks(connection, index)
-        found, cut = found + large, cut + large_cut
+        found, cut = found + large.sums[index], cut + large.cut[index]
         sound = found == counted_for[index] if cut == 0 else found + cut * CUT <= reserved[index]
         if not sound:
             raise LedgerError(f"The balances of the units differ from the sum of the payments. {CORRUPT}")
 
 
-def _check_numbers(connection: Connection, waiting_numbers: Sequence[Numbers]) -> None:
-    """Check that each number in a waiting part or in a block is that of a unit: else a unit would pay again from 0."""
-    paid = [*waiting_numbers, *(start + np.flatnonzero(c.any(axis=0)) for start, c in blocks.read_all(connection))]
+@dataclass
+class _InBlocks:
+    """What units paid in blocks: the numbers of the payers, and for each reading the sum, and how often it is cut."""
+
+    numbers: list[Numbers]
+    sums: list[int]
+    cut: list[int]
+
+
+def _in_blocks(connection: Connection) -> _InBlocks:
+    """Read all blocks once.
+
+    Raises:
+        LedgerError: if a balance is below 0.
+    """
+    found = _InBlocks([], [0, 0, 0], [0, 0, 0])
+    for start, content in blocks.read_all(connection):
+        if (content < 0).any():
+            raise LedgerError(CORRUPT)
+        found.numbers.append(start + np.flatnonzero(content.any(axis=0)))
+        for index, values in enumerate(content):
+            below = values[values < CUT] if _READINGS[index] != "failures" else values
+            found.sums[index] += (int((below >> 30).sum()) << 30) + int((below & 1073741823).sum())
+            found.cut[index] += len(values) - len(below)
+    return found
+
+
+def _check_numbers(connection: Connection, paid: Sequence[Numbers]) -> None:
+    """Check that all numbers that paid are those of units: else a unit would pay again from 0.
+
+    Raises:
+        LedgerError: if a number has no unit, or a unit no number.
+    """
     if not paid:
         return
-    left = np.zeros(max(int(numbers.max(initial=0)) for numbers in paid) + 1, dtype=bool)
+    left = np.zeros(units.last_number(connection) + 1, dtype=bool)
     for numbers in paid:
+        if len(numbers) and not 0 < numbers.min() <= numbers.max() < len(left):
+            raise LedgerError(CORRUPT)
         left[numbers] = True
-    for row in stream(connection, "select number from unit"):
-        if row.number < len(left):
-            left[row.number] = False
+    rows = _NUMBERS.run(connection, {})
+    while some := rows.fetchmany(10_000):
+        known = [number or 0 for (number,) in some]
+        if min(known) < 1:
+            raise LedgerError(CORRUPT)
+        left[known] = False
     if left.any():
         raise LedgerError(CORRUPT)
-
-
-def _paid_in_blocks(connection: Connection, index: int) -> tuple[int, int]:
-    """Return, for one reading, its sum over all blocks where it is not cut, and the number of cut ones."""
-    total, cut = 0, 0
-    for _, content in blocks.read_all(connection):
-        values = content[index]
-        below = values < CUT if _READINGS[index] != "failures" else np.ones(len(values), dtype=bool)
-        if (values < 0).any():
-            raise LedgerError(CORRUPT)
-        total += (int((values[below] >> 30).sum()) << 30) + int((values[below] & 1073741823).sum())
-        cut += int((~below).sum())
-    return total, cut
 
 
 def _paid(connection: Connection) -> list[tuple[int, int]]:

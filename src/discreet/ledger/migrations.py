@@ -137,6 +137,7 @@ WAITING = (
     "alter table part add column settled_at bigint",
     "create index part_reserved_at on part (reserved_at)",
     "create index part_settled_at on part (settled_at)",
+    "create index merged_unit_number on merged_unit (number)",
     # A random number for each merge of units.
     "alter table latest_part add column merged_at bigint",
     # A program of format 5 may have paid units while they were numbered.

@@ -1,6 +1,6 @@
 """The open part: the last reservation of a few single units, which their rows do not include yet.
 
-A reservation is durable as one row of `part`. The rows of its units are written once. If the part is settled first,
+A reservation is durable as one row of `part`. The balances of its units are written once. If the part is settled first,
 they get the spent sum. If another payment reads or changes them first, they get the whole reservation. So there is at
 most one open part: the one in `last_part` while it is not settled. It counts with its whole reservation. No sum of
 rows can check it, but its digest does. A part with many payers waits instead (waiting.py).

@@ -40,8 +40,8 @@ _READ = Statement(f"""
 """)
 
 # The sum of two cut readings fits into 64 bits.
-_CANNOT_PAY = """
-    select key from unit where not (failures + :failures <= :most_failures
+_BEYOND = """
+    select key, number, curve, pure, failures from unit where not (failures + :failures <= :most_failures
         and (curve + :curve <= :most_curve or pure + :pure <= :most_pure))
 """
 
@@ -146,9 +146,9 @@ def add_new(connection: Connection, admitted: Admitted) -> Numbers:
     return numbers
 
 
-def cannot_pay(connection: Connection, budget: Budget, common: FilterState) -> frozenset[bytes]:
-    """Return all units whose row plus `common` exceeds `budget`."""
-    return frozenset(row.key for row in stream(connection, _CANNOT_PAY, **_values(common), **_limits(budget)))
+def rows_beyond(connection: Connection, budget: Budget, common: FilterState) -> list[tuple[Any, ...]]:
+    """Return all rows whose balance plus `common` exceeds `budget`: key, number, and the balance."""
+    return [tuple(row) for row in stream(connection, _BEYOND, **_values(common), **_limits(budget))]
 
 
 def pay(connection: Connection, held: FilterState, kept: FilterState, payers: bytes) -> None:

@@ -126,14 +126,33 @@ def write_if_many(connection: Connection, budget: Budget) -> None:
 
 
 def write(connection: Connection, budget: Budget) -> None:
-    """Write the waiting parts to the blocks, each as it is now. Afterwards no part waits."""
-    if not count(connection):
-        return
-    sums: Readings = np.zeros((3, units.last_number(connection) + 1), dtype=np.int64)
-    for part in parts(connection, budget):
-        add_to(sums, part.numbers, part.kept)
-    blocks.add(connection, sums)
-    _WRITTEN.run(connection, {})
+    """Write the waiting parts to the blocks, with what counts of each now. Afterwards no part waits."""
+    if count(connection):
+        blocks.add(connection, _sums(connection, budget))
+        _WRITTEN.run(connection, {})
+
+
+def large_sums(connection: Connection, budget: Budget) -> Readings:
+    """Return what units paid for large parts. Column `n` is the sum of the unit with number `n`."""
+    sums = _sums(connection, budget)
+    for start, content in blocks.read_all(connection):
+        some = sums[:, start : start + blocks.UNITS]
+        some[:] = units.plus(some, content[:, : some.shape[1]])
+    return sums
+
+
+def cannot_pay(connection: Connection, budget: Budget, common: FilterState) -> frozenset[bytes]:
+    """Return all units whose balance plus `common` exceeds `budget`."""
+    large = large_sums(connection, budget)
+    # Only these can exceed it: the others could pay even the largest of these sums.
+    most = FilterState(*large.max(axis=1).tolist())
+    rows = units.rows_beyond(connection, budget, common + most)
+    if not rows:
+        return frozenset()
+    keys, *columns = zip(*rows, strict=True)
+    numbers, *readings = np.array(columns, dtype=np.int64)
+    able = units.within(budget, common, units.plus(np.array(readings), large[:, numbers]))
+    return frozenset(bytes(keys[place]) for place in np.flatnonzero(~able).tolist())
 
 
 def add_to(readings: Readings, numbers: Numbers, kept: FilterState) -> None:
@@ -147,6 +166,14 @@ def add_to(readings: Readings, numbers: Numbers, kept: FilterState) -> None:
     for row, value, most in zip(readings, (kept.curve, kept.pure, kept.failures), (CUT, CUT, None), strict=True):
         if value:
             row[numbers] = row[numbers] + value if most is None else np.minimum(row[numbers] + value, most)
+
+
+def _sums(connection: Connection, budget: Budget) -> Readings:
+    """Return what units paid for the waiting parts, as `large_sums`."""
+    sums: Readings = np.zeros((3, units.last_number(connection) + 1), dtype=np.int64)
+    for part in parts(connection, budget):
+        add_to(sums, part.numbers, part.kept)
+    return sums
 
 
 def get_back(connection: Connection, back: FilterState, packed: object) -> None:
