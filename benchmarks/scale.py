@@ -1,6 +1,7 @@
 """What each step costs with 10,000, 100,000 and 1,000,000 records: processor time, memory and disk.
 
-    .venv/bin/python -m benchmarks.scale [--records 10000 100000 1000000] [--parts store vault postgres] [--csv PATH]
+    .venv/bin/python -m benchmarks.scale [--records 10000 100000 1000000] [--csv PATH]
+        [--parts store ledger vault postgres]
     .venv/bin/python -m benchmarks.scale --plot FILE.svg --table docs/results/data/scale.csv
 
 A record is one unit with one tiny text and a random vector of 384 numbers. The records are put in bulk by SQL, so
@@ -50,8 +51,8 @@ from discreet.retrieval.store import Piece, Vector
 DIMENSION = 384
 BATCH = 256
 AT_ONCE = 10_000
-PARTS = ("store", "vault", "postgres")
-"""What is measured: the store and the ledger alone, whole questions in a vault, a store in PostgreSQL."""
+PARTS = ("store", "ledger", "vault", "postgres")
+"""What is measured: the store alone, the ledger alone, whole questions in a vault, a store in PostgreSQL."""
 BUDGET = Budget(1e4, 1e-5)
 MOST, SPENT = Spending.of(BoundedRange(0.5)), Spending.of(BoundedRange(0.25))
 
@@ -172,17 +173,17 @@ def private_memory() -> float:
     return next(int(line.split()[1]) for line in lines if line.startswith("RssAnon")) / 1024
 
 
-def of_parts(count: int) -> Found:
-    """Return the costs of a store, and of a ledger."""
+def in_a_folder(part: str, count: int) -> Found:
+    """Return the costs of a store or of a ledger."""
     with tempfile.TemporaryDirectory() as folder:
-        found = of_store(Path(folder), count)
-    with tempfile.TemporaryDirectory() as folder:
-        return found | of_ledger(Path(folder), count)
+        return of_store(Path(folder), count) if part == "store" else of_ledger(Path(folder), count)
 
 
 def costs(count: int, parts: Sequence[str]) -> Found:
     """Return the costs of these parts for a number of records, from fresh processes."""
-    found = run_alone(of_parts, count) if "store" in parts else {}
+    found: Found = {}
+    for part in ("store", "ledger"):
+        found |= run_alone(in_a_folder, part, count) if part in parts else {}
     if "postgres" in parts:
         found |= run_alone(of_postgres, count)
     with tempfile.TemporaryDirectory() as folder:
@@ -217,7 +218,7 @@ DRAWN = {
     "pgvector: search, 80 units, ms": "search, pgvector",
     "pgvector: erase a unit, ms": "erase a unit, pgvector",
     "ledger: check of all balances, ms": "check of the ledger",
-    "ledger: settle, 1 % of the units, ms": "settle, 1 % pay",
+    "ledger: reserve, 1 % of the units, ms": "reserve, 1 % pay",
     "ask: search, the next one, ms": "a question with a search",
     "ask: share, the next one, ms": "a share",
     "vault: remove a unit, ms": "erase a unit of a vault",

@@ -66,6 +66,8 @@ class Admission:
 
     def _is_wanted(self, connection: Connection, payers: int) -> bool:
         """Return whether to read all balances: at the second look at a share of the units, or after many looks."""
+        if payers < packed_payers.LEAST and self._looks < PATIENCE:
+            return False
         known = units.last_number(connection)
         is_share = payers >= packed_payers.LEAST and payers * SHARE >= known
         wanted = (is_share and self._shares > 0) or self._looks >= PATIENCE

@@ -27,11 +27,6 @@ _WRITE = Statement(
 )
 
 
-def exist(connection: Connection) -> bool:
-    """Return whether there is a block."""
-    return bool(_NAMES.run(connection, {}).fetchone())
-
-
 def read(connection: Connection, numbers: Numbers) -> Readings:
     """Return what the units with these numbers paid in blocks. Number 0 stands for a unit that has never paid."""
     found: Readings = np.zeros((3, len(numbers)), dtype=np.int64)

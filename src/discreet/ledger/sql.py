@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from sqlalchemy import Connection, text
@@ -28,7 +28,6 @@ from discreet.ledger.balance_view import BalanceView
 from discreet.ledger.changes import NEXT, random_end
 from discreet.ledger.counter import Counter, Reached, reached
 from discreet.ledger.encoding import (
-    CORRUPT,
     joined,
     pack,
     set_total,
@@ -40,7 +39,7 @@ from discreet.ledger.encoding import (
 from discreet.ledger.integrity import budget_of, read_grant
 from discreet.ledger.late_check import LateCheck
 from discreet.ledger.payments import paid
-from discreet.ledger.records import QuestionRecord
+from discreet.ledger.records import QuestionRecord, record_of
 from discreet.ledger.reservations import OpenPart
 from discreet.ledger.sql_statements import Statement
 from discreet.privacy.accounting import FilterState, Spending
@@ -60,7 +59,8 @@ _CHARGE = Statement("insert into charge values (:question, :number, :time, :mech
 # `reservations.find` refuses it.
 _BEFORE = Statement(
     "select total.nano, total.atto, last_part.question is not null and latest.spent_nano is null as open, "
-    "exists (select 1 from part where question = :question and part = :part) as known "
+    "exists (select 1 from part where question = :question and part = :part) as known, "
+    "(select count(*) from waiting_part) as waiting "
     "from total cross join last_part left join part as latest "
     "on latest.question = last_part.question and latest.part = last_part.part "
     'where total."only" = 1 and last_part."only" = 1'
@@ -351,7 +351,7 @@ class SqlLedger(ABC):
             questions = connection.execute(text(f"select * from question order by {self._arrival}")).mappings().all()
             found = paid(connection)
             # Within the transaction, because a missing column raises an error only on access.
-            return [self._record(question, *found.get(question["id"], (0, None))) for question in questions]
+            return [record_of(question, self.budget, *found.get(question["id"], (0, None))) for question in questions]
 
     def _counted(self, connection: Connection) -> Reached | None:
         """Return the checked state of the ledger. Under the lock, the counter's state is already committed."""
@@ -365,23 +365,6 @@ class SqlLedger(ABC):
         if self.counter is not None and now is not None:
             self.counter.note(now)
 
-    def _record(self, question: Any, charges: int, spending: Spending | None) -> QuestionRecord:
-        texts = (question["id"], question["time"], question["algorithm"])
-        may_be_none = (question["text"], question["stopped"])
-        if not (all(isinstance(one, str) for one in texts) and all(isinstance(o, str | None) for o in may_be_none)):
-            raise LedgerError(CORRUPT)
-        return QuestionRecord(
-            id=question["id"],
-            time=question["time"],
-            algorithm=question["algorithm"],
-            text=question["text"],
-            private=bool(question["private"]),
-            stopped=question["stopped"],
-            charges=charges,
-            epsilon=0.0 if spending is None else self.budget.spent(spending),
-            spending=Spending.nothing() if spending is None else spending,
-        )
-
     def _admitted(self, connection: Connection, everybody: FilterState, units: bytes) -> rows_of_units.Admitted:
         """Return those of `units` (concatenated keys) that can pay."""
         balances = self._admission.balances(connection, self.budget, units)
@@ -389,12 +372,13 @@ class SqlLedger(ABC):
 
     def _before(self, connection: Connection, question: str, part: int) -> Spending:
         """Return the common sum before a new part. Close an open part, so that units' rows include all payments."""
-        nano, atto, is_open, known = _BEFORE.one(connection, {"question": question, "part": part})
+        nano, atto, is_open, known, waits = _BEFORE.one(connection, {"question": question, "part": part})
         if known:
             raise reserved_before(question, part)
         if is_open:
             reservations.write(connection, self.budget)
-        waiting.write_if_many(connection, self.budget)
+        if waits >= waiting.MOST_WAITING:
+            waiting.write(connection, self.budget)
         return unpack(nano, atto)
 
     def _add_to_total(self, connection: Connection, spent: Spending, spending: Spending) -> Spending:

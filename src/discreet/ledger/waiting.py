@@ -30,7 +30,7 @@ _PARTS = (
     "most_nano, most_atto, spent_nano, spent_atto, packed from waiting_part left join part "
     "on part.question = waiting_part.question and part.part = waiting_part.part"
 )
-_COUNT = Statement("select count(*) from waiting_part")
+_EXIST = Statement("select exists (select 1 from waiting_part) or exists (select 1 from balance_block)")
 _WRITTEN = Statement("delete from waiting_part")
 
 
@@ -95,12 +95,7 @@ def kept_of(budget: Budget, most: Spending, spent: Spending | None) -> FilterSta
 
 def exist(connection: Connection) -> bool:
     """Return whether balances have more than the rows of units: a waiting part, or a block."""
-    return bool(count(connection)) or blocks.exist(connection)
-
-
-def count(connection: Connection) -> int:
-    """Return the number of waiting parts."""
-    return int(_COUNT.one(connection, {})[0])
+    return bool(_EXIST.one(connection, {})[0])
 
 
 def added(connection: Connection, budget: Budget, balances: Balances) -> Balances:
@@ -119,17 +114,10 @@ def balance(connection: Connection, budget: Budget, paid: FilterState, number: i
     return FilterState(*added(connection, budget, named).readings[:, 0].tolist())
 
 
-def write_if_many(connection: Connection, budget: Budget) -> None:
-    """Write the waiting parts to the blocks, if no further part may wait."""
-    if count(connection) >= MOST_WAITING:
-        write(connection, budget)
-
-
 def write(connection: Connection, budget: Budget) -> None:
     """Write the waiting parts to the blocks, with what counts of each now. Afterwards no part waits."""
-    if count(connection):
-        blocks.add(connection, _sums(connection, budget))
-        _WRITTEN.run(connection, {})
+    blocks.add(connection, _sums(connection, budget))
+    _WRITTEN.run(connection, {})
 
 
 def large_sums(connection: Connection, budget: Budget) -> Readings:
