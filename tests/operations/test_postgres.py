@@ -69,6 +69,8 @@ def test_restored_folder_uses_the_ledger_as_it_is_now(vault: Vault, tmp_path: Pa
     again = Vault.open(tmp_path / "again")
     assert again.ledger.reached() == vault.ledger.reached()
     assert again.ledger.unit_balances() == vault.ledger.unit_balances()
+    (origin,) = [one for one in examine(tmp_path / "again") if one.check == "origin"]
+    assert "both pay from one ledger" in origin.remedy
 
 
 def test_folder_detects_an_outdated_ledger_in_the_database(vault: Vault, url: str) -> None:

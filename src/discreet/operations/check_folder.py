@@ -7,8 +7,8 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from discreet.config import VaultConfig, read_secret
-from discreet.errors import StoreError
+from discreet.config import VaultConfig, read_config, read_secret
+from discreet.errors import DiscreetError, StoreError
 from discreet.operations.findings import Finding, problem, sound, warning
 from discreet.operations.manifest import size_of
 
@@ -121,17 +121,25 @@ def check_origin(folder: Path) -> Iterator[Finding]:
     note = folder / RESTORED
     if not note.exists():
         return
+    remedy = f"{_SHARED if _shares_ledger(folder) else _ONE_COPY} {_RECORD}"
     try:
         about = json.loads(note.read_text(encoding="utf-8"))
         when, made, forced = str(about["restored"]), str(about["backup_made"]), bool(about["forced"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        yield warning("origin", f"{RESTORED} is damaged: the vault was restored from a backup.", _ONE_COPY)
+        yield warning("origin", f"{RESTORED} is damaged: the vault was restored from a backup.", remedy)
         return
     lost = " An older ledger was accepted: it lacks all charges after the backup." if forced else ""
-    yield warning("origin", f"The vault was restored on {when} from a backup of {made}.{lost}", _ONE_COPY)
+    yield warning("origin", f"The vault was restored on {when} from a backup of {made}.{lost}", remedy)
 
 
-_ONE_COPY = (
-    "Check that no other copy of the vault answers: two copies spend the grant twice. Then remove "
-    f"{RESTORED}, or keep it as a record."
-)
+def _shares_ledger(folder: Path) -> bool:
+    """Return whether copies of the vault pay from one ledger, because it is in a database."""
+    try:
+        return bool(read_config(folder).ledger)
+    except DiscreetError:
+        return False
+
+
+_ONE_COPY = "Check that no other copy of the vault answers: two copies spend the grant twice."
+_SHARED = "If another copy answers, too: both pay from one ledger, and the same question is paid at both."
+_RECORD = f"Then remove {RESTORED}, or keep it as a record."
