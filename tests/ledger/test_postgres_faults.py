@@ -124,7 +124,7 @@ def test_full_disk_charges_nothing_and_does_no_lasting_harm(name: str) -> None:
 
 
 def fill_up(own: Server, name: str, ballast: Path) -> None:
-    """Pay until the disk is full, and go on when there is room again."""
+    """Pay until the disk is full, and go on when there is room again. Parts are written at once."""
     ledger = PostgresLedger.create(own.url, name, LARGE)
     ballast.write_bytes(bytes(shutil.disk_usage(ballast.parent).free - 4 * 2**20))
     many = [number.to_bytes(16, "big") for number in range(900)]

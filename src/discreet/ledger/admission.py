@@ -35,6 +35,7 @@ class Admission:
         if view is None and self._is_wanted(connection, len(keys) // KEY):
             view = BalanceView.load(connection, budget)
             self._kept.append(view)
+            self._looks = self._shares = 0
         if view is not None:
             return view.balances(connection, keys)
         found = units.read(connection, keys)

@@ -4,6 +4,8 @@ waiting.py writes many large parts into them together: a million units are 245 r
 of its own row, its place in a block, and the parts that wait.
 """
 
+import itertools
+import zlib
 from collections.abc import Iterator
 
 import numpy as np
@@ -18,6 +20,7 @@ from discreet.privacy.accounting import FilterState
 UNITS = 4096
 """The number of units in a block."""
 _KIND = np.dtype("<i8")
+_SUM = 4
 
 _READ = Statement("select content from balance_block where block = :block")
 _NAMES = Statement("select block from balance_block order by block")
@@ -30,10 +33,9 @@ _WRITE = Statement(
 def read(connection: Connection, numbers: Numbers) -> Readings:
     """Return what the units with these numbers paid in blocks. Number 0 stands for a unit that has never paid."""
     found: Readings = np.zeros((3, len(numbers)), dtype=np.int64)
-    blocks, places = np.divmod(numbers, UNITS)
-    for block in np.unique(blocks).tolist():
-        chosen = blocks == block
-        found[:, chosen] = _load(connection, block)[:, places[chosen]]
+    order = np.argsort(numbers, kind="stable")
+    for block, some in _by_block(numbers[order]):
+        found[:, order[some]] = _load(connection, block)[:, numbers[order[some]] - block * UNITS]
     return found
 
 
@@ -61,10 +63,15 @@ def add(connection: Connection, sums: Readings) -> None:
 
 
 def get_back(connection: Connection, numbers: Numbers, back: FilterState) -> None:
-    """Return `back` to the units with these numbers."""
-    blocks, places = np.divmod(numbers, UNITS)
-    for block in np.unique(blocks).tolist():
-        content, chosen = _load(connection, block), places[blocks == block]
+    """Return `back` to the units with these ascending numbers.
+
+    Raises:
+        LedgerError: if a unit paid less in its block.
+    """
+    if back == FilterState():
+        return
+    for block, some in _by_block(numbers):
+        content, chosen = _load(connection, block), numbers[some] - block * UNITS
         content[:, chosen] = minus(content[:, chosen], back)
         if (content < 0).any():
             raise LedgerError(CORRUPT)
@@ -91,12 +98,29 @@ def _load(connection: Connection, block: int) -> Readings:
     row = _READ.found(connection, {"block": block})
     if row is None:
         return np.zeros((3, UNITS), dtype=np.int64)
-    if not isinstance(row[0], bytes) or len(row[0]) > UNITS * 3 * _KIND.itemsize:
+    if not isinstance(row[0], bytes) or len(row[0]) > UNITS * 3 * _KIND.itemsize + _SUM:
         raise LedgerError(CORRUPT)
-    content = row[0].ljust(UNITS * 3 * _KIND.itemsize, b"\0")
+    trimmed, checksum = row[0][:-_SUM], row[0][-_SUM:]
+    if checksum != _checksum(block, trimmed):
+        raise LedgerError(CORRUPT)
+    content = trimmed.ljust(UNITS * 3 * _KIND.itemsize, b"\0")
     return np.frombuffer(content, dtype=_KIND).astype(np.int64).reshape(3, UNITS)
 
 
 def _save(connection: Connection, block: int, content: Readings) -> None:
     # Without the zeros at its end: failures are seldom.
-    _WRITE.run(connection, {"block": block, "content": content.astype(_KIND).tobytes().rstrip(b"\0")})
+    trimmed = content.astype(_KIND).tobytes().rstrip(b"\0")
+    _WRITE.run(connection, {"block": block, "content": trimmed + _checksum(block, trimmed)})
+
+
+def _checksum(block: int, trimmed: bytes) -> bytes:
+    """Return the checksum of a block. Sums of balances alone would miss damage to balances that are cut."""
+    return zlib.crc32(trimmed, zlib.crc32(str(block).encode())).to_bytes(_SUM, "little")
+
+
+def _by_block(numbers: Numbers) -> Iterator[tuple[int, slice]]:
+    """Yield each block of ascending numbers, with their places."""
+    names = np.unique(numbers // UNITS)
+    edges = [*np.searchsorted(numbers, names * UNITS).tolist(), len(numbers)]
+    for block, (start, end) in zip(names.tolist(), itertools.pairwise(edges), strict=True):
+        yield block, slice(start, end)

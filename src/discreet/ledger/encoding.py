@@ -79,7 +79,8 @@ def joined(units: Sequence[bytes]) -> bytes:
     Raises:
         LedgerError: if a key has a wrong type or length.
     """
-    together = b"".join(_checked(units[start : start + _AT_ONCE]) for start in range(0, len(units), _AT_ONCE))
+    listed = list(units)
+    together = b"".join(_checked(listed[start : start + _AT_ONCE]) for start in range(0, len(listed), _AT_ONCE))
     halves = np.frombuffer(together, dtype=">u8").reshape(-1, 2)
     first = halves[:, 0].astype(np.uint64)
     order = np.argsort(first)

@@ -1,10 +1,9 @@
 """The grant of a ledger, and the checks of its seal and its sums when it is opened."""
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import Connection, RowMapping, text
 
 from discreet.errors import LedgerError, VaultVersionError
@@ -13,7 +12,7 @@ from discreet.ledger.encoding import CORRUPT, KEY, counted, pack, stream, total,
 from discreet.ledger.migrations import grant_digest
 from discreet.ledger.packed_payers import COUNT, size
 from discreet.ledger.sql_statements import Statement
-from discreet.ledger.units import Admitted, Numbers
+from discreet.ledger.units import Admitted, Numbers, Readings
 from discreet.privacy.accounting import CUT, Accountant, Budget, Spending
 from discreet.privacy.costs import ORDERS
 
@@ -21,6 +20,7 @@ _ORDERS_DIGEST = hashlib.sha256(ORDERS.astype("<f8").tobytes()).hexdigest()[:16]
 _ACCOUNTANTS: tuple[Accountant, ...] = ("renyi", "zcdp", "pure")
 _READINGS = ("curve", "pure", "failures")
 _NUMBERS = Statement("select number from unit")
+_NO_NUMBER = Statement("select 1 from unit where number is null or number < 1 limit 1")
 
 
 def write_grant(connection: Connection, budget: Budget, log_questions: bool, simulation: bool) -> None:
@@ -109,13 +109,7 @@ def _check_total(connection: Connection) -> None:
 def _check_units(connection: Connection, budget: Budget) -> None:
     """Check that the balances of all units add up to the sums of all parts."""
     counted_for, reserved = [0, 0, 0], [0, 0, 0]
-    open_part = reservations.find(connection)
-    # The digests of these are checked here, and the rows of their units do not include them yet.
-    waits = list(waiting.parts(connection, budget))
-    large = _in_blocks(connection)
-    _check_numbers(connection, [*large.numbers, *(part.numbers for part in waits)])
-    apart = {(part.question, part.part) for part in waits}
-    apart |= {(open_part.question, open_part.part)} if open_part is not None else set()
+    apart, large = _apart(connection, budget)
     for row in stream(
         connection,
         "select question, part, most_nano, most_atto, spent_nano, spent_atto, length(payers) as size, "
@@ -134,60 +128,58 @@ def _check_units(connection: Connection, budget: Budget) -> None:
             reserved[index] += payers * int(getattr(held, name))
     for index, (found, cut) in enumerate(_paid(connection)):
         # A reading that was cut stays cut, so that only a bound can be checked.
-        found, cut = found + large.sums[index], cut + large.cut[index]
+        found, cut = found + large[index][0], cut + large[index][1]
         sound = found == counted_for[index] if cut == 0 else found + cut * CUT <= reserved[index]
         if not sound:
             raise LedgerError(f"The balances of the units differ from the sum of the payments. {CORRUPT}")
 
 
-@dataclass
-class _InBlocks:
-    """What units paid in blocks: the numbers of the payers, and for each reading the sum, and how often it is cut."""
-
-    numbers: list[Numbers]
-    sums: list[int]
-    cut: list[int]
-
-
-def _in_blocks(connection: Connection) -> _InBlocks:
-    """Read all blocks once.
+def _apart(connection: Connection, budget: Budget) -> tuple[set[tuple[str, int]], list[list[int]]]:
+    """Return the parts that no balance includes yet, and how blocks add up: for each reading its sum and its cut ones.
 
     Raises:
-        LedgerError: if a balance is below 0.
+        LedgerError: if a part or a block is damaged, or if a number in them has no unit: it would pay again from 0.
     """
-    found = _InBlocks([], [0, 0, 0], [0, 0, 0])
-    for start, content in blocks.read_all(connection):
-        if (content < 0).any():
-            raise LedgerError(CORRUPT)
-        found.numbers.append(start + np.flatnonzero(content.any(axis=0)))
-        for index, values in enumerate(content):
-            below = values[values < CUT] if _READINGS[index] != "failures" else values
-            found.sums[index] += (int((below >> 30).sum()) << 30) + int((below & 1073741823).sum())
-            found.cut[index] += len(values) - len(below)
-    return found
-
-
-def _check_numbers(connection: Connection, paid: Sequence[Numbers]) -> None:
-    """Check that all numbers that paid are those of units: else a unit would pay again from 0.
-
-    Raises:
-        LedgerError: if a number has no unit, or a unit no number.
-    """
-    if not paid:
-        return
+    if _NO_NUMBER.found(connection, {}) is not None:
+        raise LedgerError(CORRUPT)
     left = np.zeros(units.last_number(connection) + 1, dtype=bool)
-    for numbers in paid:
-        if len(numbers) and not 0 < numbers.min() <= numbers.max() < len(left):
-            raise LedgerError(CORRUPT)
-        left[numbers] = True
-    rows = _NUMBERS.run(connection, {})
-    while some := rows.fetchmany(10_000):
-        known = [number or 0 for (number,) in some]
-        if min(known) < 1:
-            raise LedgerError(CORRUPT)
-        left[known] = False
+    open_part = reservations.find(connection)
+    apart = set() if open_part is None else {(open_part.question, open_part.part)}
+    for part in waiting.parts(connection, budget):
+        apart.add((part.question, part.part))
+        _mark(left, part.numbers)
+    sums = [[0, 0] for _ in _READINGS]
+    for start, content in blocks.read_all(connection):
+        _mark(left, start + np.flatnonzero(content.any(axis=0)))
+        _add_up(content, sums)
+    if left.any():
+        rows = _NUMBERS.run(connection, {})
+        while some := rows.fetchmany(10_000):
+            left[[number for (number,) in some]] = False
     if left.any():
         raise LedgerError(CORRUPT)
+    return apart, sums
+
+
+def _add_up(content: Readings, sums: list[list[int]]) -> None:
+    """Add the balances of a block to the sum of each reading where it is not cut, and to the number of cut ones."""
+    if (content < 0).any():
+        raise LedgerError(CORRUPT)
+    for name, values, found in zip(_READINGS, content, sums, strict=True):
+        below = values[values < CUT] if name != "failures" else values
+        found[0] += (int((below >> 30).sum()) << 30) + int((below & 1073741823).sum())
+        found[1] += len(values) - len(below)
+
+
+def _mark(left: NDArray[np.bool_], numbers: Numbers) -> None:
+    """Mark numbers that must be those of units.
+
+    Raises:
+        LedgerError: if a number is larger than that of any unit.
+    """
+    if len(numbers) and not 0 < numbers.min() <= numbers.max() < len(left):
+        raise LedgerError(CORRUPT)
+    left[numbers] = True
 
 
 def _paid(connection: Connection) -> list[tuple[int, int]]:

@@ -2,7 +2,7 @@
 
 A payment is one transaction that first takes the single lock of the ledger, so two processes cannot spend the same
 budget. The commit survives a power cut. Noise is drawn only after the commit. Sums are whole numbers. The reservation
-of single units is one row. Their own rows are written when it is settled, or before the next access (reservations.py);
+of single units is one row. Their balances are written when it is settled, or before the next access (reservations.py);
 for many large parts together (waiting.py). A subclass for a kind of database implements the transactions (`_reading`,
 `_writing`).
 
@@ -60,7 +60,7 @@ _CHARGE = Statement("insert into charge values (:question, :number, :time, :mech
 _BEFORE = Statement(
     "select total.nano, total.atto, last_part.question is not null and latest.spent_nano is null as open, "
     "exists (select 1 from part where question = :question and part = :part) as known, "
-    "(select count(*) from waiting_part) as waiting "
+    "(select count(*) from waiting_part) as waiting, (select coalesce(sum(payers), 0) from waiting_part) as payers "
     "from total cross join last_part left join part as latest "
     "on latest.question = last_part.question and latest.part = last_part.part "
     'where total."only" = 1 and last_part."only" = 1'
@@ -242,7 +242,7 @@ class SqlLedger(ABC):
                 reservations.check_digest(OpenPart(question, part, most, payers), digest)
                 rows_of_units.pay(connection, held, held - back, payers)
             else:
-                # Later reservations are written first: a sum that they cut returns nothing.
+                # A later open part is written first: a sum that it cuts returns nothing.
                 reservations.write(connection, self.budget)
                 if packed is None:
                     merging.get_back(connection, back, payers)
@@ -372,12 +372,12 @@ class SqlLedger(ABC):
 
     def _before(self, connection: Connection, question: str, part: int) -> Spending:
         """Return the common sum before a new part. Close an open part, so that units' rows include all payments."""
-        nano, atto, is_open, known, waits = _BEFORE.one(connection, {"question": question, "part": part})
+        nano, atto, is_open, known, waits, payers = _BEFORE.one(connection, {"question": question, "part": part})
         if known:
             raise reserved_before(question, part)
         if is_open:
             reservations.write(connection, self.budget)
-        if waits >= waiting.MOST_WAITING:
+        if waits >= waiting.MOST_WAITING or payers >= waiting.MOST_PAYERS:
             waiting.write(connection, self.budget)
         return unpack(nano, atto)
 

@@ -22,6 +22,8 @@ from discreet.privacy.accounting import CUT, Budget, FilterState, Spending
 
 MOST_WAITING = 32
 """The number of parts that may wait. A process that starts reads all of them: one of 100,000 payers takes 2 ms."""
+MOST_PAYERS = 4 * 10**6
+"""The number of payers of waiting parts together from which the parts are written, too."""
 
 _WAIT = Statement("insert into waiting_part values (:question, :part, :payers, :digest)")
 _SETTLE = Statement("update waiting_part set digest = :digest where question = :question and part = :part")
