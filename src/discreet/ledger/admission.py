@@ -1,7 +1,7 @@
 """The look at balances before a payment: from the rows of the payers, or from all balances in memory.
 
-Both give the same. Rows of 100,000 payers take half a second, and all balances of a million units one second, once in a
-process; afterwards the payers are found in milliseconds (balance_view.py).
+Both give the same, but for sums near a million nats. Rows of 100,000 payers take half a second, and all balances of a
+million units one second, once in a process; afterwards the payers are found in milliseconds (balance_view.py).
 """
 
 from collections import deque

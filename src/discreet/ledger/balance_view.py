@@ -3,7 +3,7 @@
 The view is read once, from rows, blocks and waiting parts. Later it reads what changed since then: new rows, and the
 parts that were reserved or settled (changes.py). If the last change that it knows is gone, or if units were merged, it
 is not used any more. It is read and refreshed in the transaction of a payment, before that payment changes the balance
-of a single unit: so it never contains one that is undone.
+of a single unit: so it never contains a balance that is undone.
 """
 
 from typing import Any, Self
