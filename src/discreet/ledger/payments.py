@@ -4,12 +4,15 @@ A part that is not settled yet counts with its whole reservation.
 """
 
 import json
+from collections.abc import Mapping
+from typing import Any
 
 from sqlalchemy import Connection
 
 from discreet.errors import LedgerError
 from discreet.ledger.encoding import CORRUPT, counted, stream, unpack, unpack_part
-from discreet.privacy.accounting import Spending
+from discreet.ledger.records import QuestionRecord
+from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.ledger import APART
 
 _PARTS = "select question, part, most_nano, most_atto, spent_nano, spent_atto, charges from part"
@@ -39,6 +42,28 @@ def paid(connection: Connection) -> dict[str, tuple[int, Spending]]:
     for question, spent in apart.items():
         add(question, 0, spent)
     return found
+
+
+def record_of(row: Mapping[Any, Any], budget: Budget, charges: int, spending: Spending | None) -> QuestionRecord:
+    """Return the record of a question from its row and its payments; None for `spending` without a payment.
+
+    Raises:
+        LedgerError: if the row is damaged.
+    """
+    texts, may_be_none = (row["id"], row["time"], row["algorithm"]), (row["text"], row["stopped"])
+    if not (all(isinstance(one, str) for one in texts) and all(isinstance(o, str | None) for o in may_be_none)):
+        raise LedgerError(CORRUPT)
+    return QuestionRecord(
+        id=row["id"],
+        time=row["time"],
+        algorithm=row["algorithm"],
+        text=row["text"],
+        private=bool(row["private"]),
+        stopped=row["stopped"],
+        charges=charges,
+        epsilon=0.0 if spending is None else budget.spent(spending),
+        spending=Spending.nothing() if spending is None else spending,
+    )
 
 
 def _count(charges: str | None) -> int:

@@ -1,12 +1,9 @@
 """The record of a question in a ledger."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.errors import LedgerError
-from discreet.ledger.encoding import CORRUPT
-from discreet.privacy.accounting import Budget, Spending
+from discreet.privacy.accounting import Spending
 
 
 @dataclass(frozen=True)
@@ -47,25 +44,3 @@ class QuestionRecord:
             "epsilon": self.epsilon if self.private else None,
         }
         return content | ({"question": self.text} if self.text is not None else {})
-
-
-def record_of(row: Mapping[Any, Any], budget: Budget, charges: int, spending: Spending | None) -> QuestionRecord:
-    """Return the record of a question from its row and its payments; None for `spending` without a payment.
-
-    Raises:
-        LedgerError: if the row is damaged.
-    """
-    texts, may_be_none = (row["id"], row["time"], row["algorithm"]), (row["text"], row["stopped"])
-    if not (all(isinstance(one, str) for one in texts) and all(isinstance(o, str | None) for o in may_be_none)):
-        raise LedgerError(CORRUPT)
-    return QuestionRecord(
-        id=row["id"],
-        time=row["time"],
-        algorithm=row["algorithm"],
-        text=row["text"],
-        private=bool(row["private"]),
-        stopped=row["stopped"],
-        charges=charges,
-        epsilon=0.0 if spending is None else budget.spent(spending),
-        spending=Spending.nothing() if spending is None else spending,
-    )

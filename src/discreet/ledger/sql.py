@@ -38,8 +38,8 @@ from discreet.ledger.encoding import (
 )
 from discreet.ledger.integrity import budget_of, read_grant
 from discreet.ledger.late_check import LateCheck
-from discreet.ledger.payments import paid
-from discreet.ledger.records import QuestionRecord, record_of
+from discreet.ledger.payments import paid, record_of
+from discreet.ledger.records import QuestionRecord
 from discreet.ledger.reservations import OpenPart
 from discreet.ledger.sql_statements import Statement
 from discreet.privacy.accounting import FilterState, Spending
