@@ -68,6 +68,7 @@ def parts_of(ledger: Any) -> dict[tuple[str, int], frozenset[bytes]]:
 
 def test_kill_at_any_time_loses_and_repeats_no_reservation(kept: Kept, sizes: str, tmp_path: Path) -> None:
     kinds = kept(LARGE)
+    kinds.reserve("before", 0, of(0.01), UNITS)  # the first payment of a process loads and compiles, before it forks
     journal = tmp_path / "acknowledged"
     journal.touch()
     choose, (read, write) = random.Random(7), os.pipe()
