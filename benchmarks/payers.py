@@ -48,7 +48,7 @@ class Ledger:
 
     def __init__(self, folder: Path, url: str, known: list[bytes]) -> None:
         self._url, self._path, self._name = url, folder / "ledger.sqlite", f"vault_{secrets.token_hex(8)}"
-        self._clock, self._known, self._asked = time.perf_counter if url else time.process_time, known, 0
+        self._clock, self._asked = time.perf_counter if url else time.process_time, 0
         made: Any = PostgresLedger.create(url, self._name, BUDGET) if url else SqliteLedger.create(self._path, BUDGET)
         self.ledger: SqlLedger = made
         for part, start in enumerate(range(0, len(known), 100_000)):

@@ -1,7 +1,7 @@
 """Merging of units: the payments under the old key count for the new key, exactly and permanently.
 
-A balance is moved, never copied, so the sums of a ledger do not change. Parts keep the keys of their payers, and
-`current` maps them to the current keys. After a merge, no unit has the old key.
+A balance is moved, never copied, so the sums of a ledger do not change. Parts keep the keys or the numbers of their
+payers; `current` and `merged_among` map them to the current keys. After a merge, no unit has the old key.
 """
 
 import secrets

@@ -96,7 +96,7 @@ def name(connection: Connection, part: OpenPart) -> None:
 
 
 def close(connection: Connection) -> None:
-    """Record that no part is open: the rows of units include all parts."""
+    """Record that no part is open: the rows of units include all parts of few payers."""
     _NAME.run(connection, {"question": None, "part": None, "digest": None})
 
 

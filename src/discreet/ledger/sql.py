@@ -371,7 +371,7 @@ class SqlLedger(ABC):
         return rows_of_units.can_pay(self.budget, everybody, units, balances)
 
     def _before(self, connection: Connection, question: str, part: int) -> Spending:
-        """Return the common sum before a new part. Close an open part, so that units' rows include all payments."""
+        """Return the common sum before a new part. Write the open part; write the waiting parts if they are many."""
         nano, atto, is_open, known, waits, payers = _BEFORE.one(connection, {"question": question, "part": part})
         if known:
             raise reserved_before(question, part)
