@@ -1,6 +1,7 @@
 """Answers that were released before, used again."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -237,3 +238,19 @@ def test_a_file_in_place_of_another_is_read(history: AnswerCache, tmp_path: Path
     other.replace(path)
     assert path.stat().st_size == times.st_size
     assert [one.answer for one in history.all()] == ["Ida."]
+
+
+def test_releases_as_they_are_stay_without_later_ones(history: AnswerCache) -> None:
+    history.add(released("Who has it?", "Ana."))
+    before = history.as_it_is()
+    history.add(released("Who has it?", "Ida."))
+    history.add(released("Who had it?", "Eva."))
+    assert [one.answer for one in history.all()] == ["Ana.", "Ida.", "Eva."]
+    assert [one.answer for one in before.all()] == ["Ana."]
+    assert before.same("who has it") == before.all()[0]
+    assert before.made_of_all(len) == 1 < history.made_of_all(len)
+
+
+def test_seconds_of_earlier_versions_are_not_read(history: AnswerCache) -> None:
+    history.add(replace(released("Who has it?", "Ana."), time="2026-03-01T10:02:59+00:00"))
+    assert [one.moments for one in history.all()] == [("2026-03-01T10:02+00:00",)]

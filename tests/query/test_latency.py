@@ -11,6 +11,7 @@ from discreet.errors import UsageError
 from discreet.generation.toy import ToyModel
 from discreet.query.latency import at_a_multiple
 from discreet.registry import RAG, NonRAG
+from discreet.retrieval.documents import Document
 from discreet.vault import Vault
 
 
@@ -82,3 +83,13 @@ def test_the_command_takes_a_quantum(vault: Vault) -> None:
     assert result.exit_code == 2  # refused, since it promises nothing
     assert time.monotonic() - begun >= 0.5
     assert CliRunner().invoke(app, ["ask", str(vault.path), "fever", "--quantum", "-1"]).exit_code == 2
+
+
+def test_release_has_the_minute_in_which_it_leaves(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "time", lambda: 1_772_359_379.9)  # 2026-03-01 10:02:59.9 UTC
+    vault.add_documents(Document(f"d{number}", f"p{number}", "I have a fever.") for number in range(9))
+    asked = "How many patients have a fever?"
+    assert vault.ask(asked, quantum=0.2).released_at == ()
+    assert vault.ask(asked).released_at == ("2026-03-01T10:03+00:00",)
+    assert vault.ask(asked, anew=True).released_at == ()
+    assert vault.ask(asked).released_at == ("2026-03-01T10:02+00:00",)

@@ -54,7 +54,7 @@ def keeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keeper]:
 def test_question_is_paid_under_its_own_id_and_given_again_free(keeper: Keeper) -> None:
     for number in range(TRIES):
         question = ask(f"Which disease makes the thumbs of {number + 2} sailors numb?")
-        estimated = exchange(keeper.config, Estimate(question, settled=True))
+        estimated = exchange(keeper.config, Estimate(question))
         answered = exchange(keeper.config, question)
         assert isinstance(answered, Answered)
         if answered.answer["answer"]:
@@ -64,11 +64,11 @@ def test_question_is_paid_under_its_own_id_and_given_again_free(keeper: Keeper) 
     assert answered.spent.spending.within(estimated.most.spending)
     ledger = Vault.open(Path(keeper.config.vaults[0].path)).ledger
     assert ledger.spent_at_most([question.id]) == answered.spent.spending
-    released = exchange(keeper.config, Estimate(ask(question.question), settled=True))
+    released = exchange(keeper.config, Estimate(ask(question.question)))
     assert released == Estimated(estimated.most, free=True)  # the ceiling of a new answer, were the old one gone
     again = exchange(keeper.config, ask(question.question))
     assert (again.answer["receipt"]["payment"], again.spent) == ("nobody", Charge.nothing())
-    anew = exchange(keeper.config, Estimate(ask(question.question, anew=True), settled=True))
+    anew = exchange(keeper.config, Estimate(ask(question.question, anew=True)))
     assert not anew.free
 
 
@@ -217,7 +217,7 @@ def test_keeper_client_asks_estimates_and_reads_the_catalog(keeper: Keeper) -> N
     async def use() -> None:
         client = KeeperClient(keeper.config.ask_socket)
         question = ask("Which disease makes the thumbs of smiths numb?")
-        estimated = await client.estimate(Estimate(question, settled=True))
+        estimated = await client.estimate(Estimate(question))
         assert isinstance(estimated, Estimated)
         answers = await asyncio.gather(client.ask(question), client.ready(), client.catalog())
         assert isinstance(answers[0], Answered)
@@ -235,7 +235,7 @@ def test_question_above_its_ceiling_is_refused_unpaid(keeper: Keeper) -> None:
     ledger = Vault.open(Path(keeper.config.vaults[0].path)).ledger
     assert exchange(keeper.config, replace(question, ceiling=Charge.nothing())) == Refused("price_changed")
     assert not ledger.began(question.id)
-    estimated = exchange(keeper.config, Estimate(question, settled=True))
+    estimated = exchange(keeper.config, Estimate(question))
     assert isinstance(exchange(keeper.config, replace(question, ceiling=estimated.most)), Answered)
     again = replace(ask(question.question), ceiling=Charge.nothing())
     assert isinstance(exchange(keeper.config, again), Answered)  # from the history, for nothing
@@ -247,8 +247,9 @@ def test_price_is_told_whatever_the_vault_has_left(tmp_path: Path) -> None:
     with keeping(config):
         assert isinstance(exchange(config, question), Answered)
         another = ask("Which disease makes toes blue?", epsilon=2.0)
-        assert exchange(config, Estimate(another, settled=True)).code == "vault_budget_exhausted"
-        assert isinstance(exchange(config, Estimate(another, settled=False)), Estimated)
+        assert exchange(config, Estimate(another)).code == "vault_budget_exhausted"
+        in_the_air = Estimate(another, air=(question.id,))  # its payment is not public yet
+        assert isinstance(exchange(config, in_the_air), Estimated)
 
 
 def test_estimates_are_given_while_a_question_runs(tmp_path: Path) -> None:
@@ -257,7 +258,7 @@ def test_estimates_are_given_while_a_question_runs(tmp_path: Path) -> None:
     with keeping(config, tmp_path) as keeper, closing(connect(config)) as asking:
         write_message(asking, slow)
         wait_for(tmp_path / "begun")
-        assert isinstance(exchange(config, Estimate(ask("Which disease makes toes blue?"), settled=False)), Estimated)
+        assert isinstance(exchange(config, Estimate(ask("Which disease makes toes blue?"), air=(slow.id,))), Estimated)
         assert isinstance(exchange(config, Catalog()), Catalogued)
         assert exchange(config, Ready()).loaded
         # The same question under the same id joins the one that runs; another one under that id is refused.

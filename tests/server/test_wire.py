@@ -59,9 +59,10 @@ charges = st.builds(
     ),
     failure_atto=st.integers(0, ATTO),
 )
+ids = st.text("0123456789abcdef", min_size=32, max_size=32)
 questions = st.builds(
     Question,
-    id=st.text("0123456789abcdef", min_size=32, max_size=32),
+    id=ids,
     vault=names,
     model=names,
     question=texts,
@@ -69,6 +70,8 @@ questions = st.builds(
     epsilon=st.none() | st.floats(0.01, 100),
     max_tokens=st.none() | st.integers(1, 4096),
     anew=st.booleans(),
+    begun=sizes,
+    quantum=sizes,
 )
 cards = st.builds(
     VaultCard,
@@ -83,7 +86,7 @@ cards = st.builds(
 )
 messages = st.one_of(
     questions,
-    st.builds(Estimate, questions),
+    st.builds(Estimate, questions, st.lists(ids, max_size=3).map(tuple)),
     st.builds(
         Condense, names, st.lists(st.builds(Turn, st.sampled_from(["user", "assistant"]), names), max_size=4).map(tuple)
     ),

@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -68,8 +69,8 @@ class VaultSource(Reopened):
         if refused is not None:
             return refused
         asked = Question(secrets.token_hex(16), _NAME, self._model, question, tuple(choices), self._epsilon)
-        with at_a_multiple(self._quantum), self._vault.turn:
-            reply = self._reply(asked)
+        with at_a_multiple(self._quantum) as pace, self._vault.turn:
+            reply = self._reply(replace(asked, begun=pace.begun, quantum=pace.quantum))
         if isinstance(reply, Interrupted):
             raise reply
         return reply

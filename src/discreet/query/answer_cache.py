@@ -13,7 +13,7 @@ import json
 import os
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from threading import Lock
 from typing import Any, BinaryIO, TypeVar, get_args
@@ -58,7 +58,7 @@ class Released:
         way: a hash of the algorithm and its parameters; empty in lines of version 1.
         counts: the noisy counts of a statistic, as plain data.
         parts: the parameters of a statistic that say what it is about.
-        time: the moment of the release, UTC; empty if it is not known.
+        time: the minute in which it left, UTC; empty if it is not known.
         epsilon: what the release cost any one unit at most; None if it is not known.
         asked: what set the statistic apart before a schema named its attribute; empty if it is `choices`.
     """
@@ -84,7 +84,7 @@ class Released:
 
     @property
     def moments(self) -> tuple[str, ...]:
-        """The moment of the release, if it is known."""
+        """The minute of the release, if it is known."""
         return (self.time,) if self.time else ()
 
     @property
@@ -108,7 +108,7 @@ class _Line:
 
 @dataclass
 class _Read:
-    """What was read of the file. Lines are never changed, so a file that has grown is read from `end` on.
+    """What was read of the file, and is not changed: of a file that has grown, a copy is read from `end` on.
 
     Attributes:
         state: of the file when it was read (`_state`).
@@ -133,6 +133,11 @@ class _Read:
         file.seek(self.end - len(self.last))
         return file.read(len(self.last)) == self.last
 
+    def copy(self) -> "_Read":
+        """Return a copy, to which lines can be added."""
+        asked = {words: list(released) for words, released in self.asked.items()}
+        return replace(self, lines=list(self.lines), asked=asked, made=dict(self.made))
+
     def add(self, text: bytes) -> None:
         """Add the lines of the text at `end`."""
         self.end += len(text)
@@ -149,7 +154,13 @@ class AnswerCache:
 
     def __init__(self, path: Path, embedder: Embedder) -> None:
         self._path, self._embedder = path, embedder
-        self._read, self._reading = _Read(), Lock()
+        self._read, self._reading, self._fixed = _Read(), Lock(), False
+
+    def as_it_is(self) -> "AnswerCache":
+        """Return the releases up to now, for reading: what is added later is not in them."""
+        found = AnswerCache(self._path, self._embedder)
+        found._read, found._fixed = self._look(), True
+        return found
 
     def add(self, released: Released) -> None:
         """Keep a release, durably. An answer is kept with its question's vector, which is then not computed again."""
@@ -217,6 +228,8 @@ class AnswerCache:
 
     def _look(self) -> _Read:
         """Return what the file has: of one that has grown, what was added is read, and no more."""
+        if self._fixed:
+            return self._read
         try:
             with self._reading, self._path.open("rb") as file:
                 # From before the reading: what is added meanwhile is read the next time.
@@ -230,7 +243,7 @@ class AnswerCache:
         return self._read
 
     def _read_on(self, file: BinaryIO, state: tuple[int, ...]) -> _Read:
-        found = self._read if self._read.is_start_of(file, state) else _Read()
+        found = self._read.copy() if self._read.is_start_of(file, state) else _Read()
         file.seek(found.end)
         text = file.read()
         start = text.rfind(b"\n") + 1
@@ -275,7 +288,10 @@ def _parsed(line: str) -> Released | None:
         sound = is_unicode(json.dumps(asdict(found), ensure_ascii=False))
     except (ValueError, TypeError, AttributeError, RecursionError):
         return None
-    return found if sound and _fits(found) else None
+    if not sound or not _fits(found):
+        return None
+    # Earlier versions kept the seconds.
+    return replace(found, time=found.time[:16] + found.time[19:]) if found.time[16:17] == ":" else found
 
 
 def _fits(found: Released) -> bool:

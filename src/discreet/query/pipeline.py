@@ -24,6 +24,7 @@ from discreet.query.admission import question_budget, simulation_budget
 from discreet.query.answer_cache import AnswerCache, Released
 from discreet.query.components import QueryComponents
 from discreet.query.execution import Execution
+from discreet.query.latency import AT_ONCE, Pace
 from discreet.query.odometer import Odometer, times, unit_cost
 from discreet.query.proposals import propose
 from discreet.query.recall import ALIKE, RELATED, find_released, keep_answer, public_record, repeat_answer
@@ -44,6 +45,19 @@ from discreet.retrieval.sealed_corpus import SealedCorpus
 
 
 @dataclass(frozen=True)
+class Landed:
+    """What is public of a vault at a moment: the answers that have left, and what all units paid for them.
+
+    Attributes:
+        history: the releases.
+        spent: what all units paid.
+    """
+
+    history: AnswerCache
+    spent: Spending
+
+
+@dataclass(frozen=True)
 class AskOptions:
     """The options of a question.
 
@@ -55,6 +69,8 @@ class AskOptions:
         propose: the public corpus that proposes answers to the voters; none if None.
         id: the question's id in the ledger, of 32 hexadecimal digits; a new one if empty.
         ceiling: the most that any one unit may pay; None for no limit beside the algorithm's own.
+        pace: when the reply leaves.
+        landed: what is looked at in place of the vault's history and balance; None for these.
     """
 
     not_private: bool = False
@@ -64,6 +80,8 @@ class AskOptions:
     id: str = ""
     ceiling: Spending | None = None
     propose: PublicTexts | None = None
+    pace: Pace = AT_ONCE
+    landed: Landed | None = None
 
 
 @dataclass(frozen=True)
@@ -199,6 +217,11 @@ class QueryPipeline:
         return Answer.of(generated, "rag over public texts", receipt, self.left)
 
     @property
+    def landed(self) -> Landed:
+        """What is public now, if no answer is on its way."""
+        return Landed(self._parts.history.as_it_is(), self._parts.ledger.spent())
+
+    @property
     def odometer(self) -> Odometer:
         """The most that the questions to these parts may have cost any one unit: public."""
         ledger, asked = self._parts.ledger, frozenset(self._parts.asked)
@@ -251,7 +274,8 @@ class QueryPipeline:
         """Return the release that answers a question: in its own words, or with the attribute of the schema."""
         if request.options.anew or not self._remembers(request):
             return None
-        history, question = self._parts.history, request.question
+        landed, question = request.options.landed, request.question
+        history = landed.history if landed else self._parts.history
         before = find_released(history, question, request.asked) if request.asked else None
         return before or find_released(history, question, _as_kept(request))
 
@@ -293,7 +317,8 @@ class QueryPipeline:
         answered = execution.answer(self._corpus(algorithm), model, parts.ledger)
         parts.ledger.finish(execution.id, answered.stopped)
         if parts.settings.history and request.plan:
-            answered = keep_answer(parts.history, request.question, _as_kept(request), answered, request.asked)
+            kept, pace = _as_kept(request), request.options.pace
+            answered = keep_answer(parts.history, request.question, kept, answered, request.asked, pace)
         used = texts.digest if texts else ""
         receipt = answered.receipt and replace(answered.receipt, reused=len(before), public_corpus=used)
         return replace(answered, receipt=receipt)
@@ -314,8 +339,9 @@ class QueryPipeline:
 
     def _admit(self, request: Request) -> Budget:
         """Return the question's own budget, if it can be paid."""
-        ledger = self._parts.ledger
-        return question_budget(request.algorithm, ledger.budget, ledger.spent(), ANY_VOCABULARY)
+        ledger, landed = self._parts.ledger, request.options.landed
+        spent = landed.spent if landed else ledger.spent()
+        return question_budget(request.algorithm, ledger.budget, spent, ANY_VOCABULARY)
 
 
 def _understood(request: Request) -> str:

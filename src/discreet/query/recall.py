@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
-from datetime import UTC, datetime
 from hashlib import blake2b
 
 from discreet.algorithms.common.algorithm import Algorithm
@@ -13,6 +12,7 @@ from discreet.errors import StoreError, UsageError
 from discreet.privacy.filter import released_before
 from discreet.query.answer_cache import NOTHING, AnswerCache, Released, as_record
 from discreet.query.derived import Derived, Releases, derive, widened
+from discreet.query.latency import AT_ONCE, Pace
 from discreet.query.useless import useless
 from discreet.retrieval.public import PublicTexts
 
@@ -69,9 +69,16 @@ def public_record(related: Sequence[Released], texts: PublicTexts | None, questi
 
 
 def keep_answer(
-    history: AnswerCache, question: str, algorithm: Algorithm, answer: Answer, asked: Algorithm | None = None
+    history: AnswerCache,
+    question: str,
+    algorithm: Algorithm,
+    answer: Answer,
+    asked: Algorithm | None = None,
+    pace: Pace = AT_ONCE,
 ) -> Answer:
-    """Keep a release and return the answer. An answer that could not be written is nevertheless paid and released.
+    """Keep a release, with the minute in which it leaves, and return the answer.
+
+    An answer that could not be written is nevertheless paid and released.
 
     It is found by the algorithm, and by the one that was `asked` before a schema named its attribute.
     "No answer" is also kept. A useless answer is not kept, since it would be repeated for ever.
@@ -81,7 +88,7 @@ def keep_answer(
     if why:
         return replace(answer, useless=why)
     try:
-        released = _as_released(question, algorithm, answer)
+        released = replace(_as_released(question, algorithm, answer), time=pace.minute())
         history.add(replace(released, asked=asked.set_apart) if asked and asked != algorithm else released)
     except StoreError:
         return replace(answer, kept=False)
@@ -136,6 +143,5 @@ def _as_released(question: str, algorithm: Algorithm, answer: Answer) -> Release
         way=fingerprint(algorithm),
         counts=asdict(answer.counts) if answer.counts else None,
         parts=algorithm.parts if isinstance(algorithm, Statistic) else None,
-        time=datetime.now(UTC).isoformat(timespec="seconds"),
         epsilon=answer.receipt.epsilon if answer.receipt else None,
     )

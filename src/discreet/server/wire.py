@@ -105,6 +105,7 @@ _HEAD = struct.Struct(">I")
 _LONGEST_NAME = 200
 _MOST_CHOICES = 64
 _MOST_TOKENS = 4096
+_MOST_IN_THE_AIR = 1000
 
 
 _name = text(_LONGEST_NAME)
@@ -118,10 +119,11 @@ _charge = built(
         "failure_atto": whole(0, ATTO),
     },
 )
+_id = pattern("[0-9a-f]{32}")
 _question = built(
     Question,
     {
-        "id": pattern("[0-9a-f]{32}"),
+        "id": _id,
         "vault": text(_LONGEST_NAME, 1),
         "model": _name,
         "question": text(LONGEST_QUESTION),
@@ -130,6 +132,8 @@ _question = built(
         "max_tokens": optional(whole(1, _MOST_TOKENS)),
         "anew": truth,
         "ceiling": optional(_charge),
+        "begun": number(),
+        "quantum": number(),
     },
 )
 _turn = built(Turn, {"role": one_of("user", "assistant"), "text": text(LONGEST_TURN, 1)})
@@ -161,7 +165,7 @@ _refused = built(
 )
 _KINDS: dict[str, tuple[type[Message], Check]] = {
     "question": (Question, _question),
-    "estimate": (Estimate, built(Estimate, {"question": _question, "settled": truth})),
+    "estimate": (Estimate, built(Estimate, {"question": _question, "air": tuple_of(_id, _MOST_IN_THE_AIR)})),
     "condense": (Condense, _condense),
     "catalog": (Catalog, built(Catalog, {})),
     "ready": (Ready, built(Ready, {})),

@@ -66,6 +66,7 @@ class Question:
         anew: whether to pay again for a question that was answered before.
         ceiling: the most that any one unit may pay; a question that may cost more is refused before it is paid. None
             in an estimate.
+        begun, quantum: when the reply leaves: at a multiple of the quantum after `begun`, in seconds since 1970.
     """
 
     id: str
@@ -77,6 +78,8 @@ class Question:
     max_tokens: int | None = None
     anew: bool = False
     ceiling: Charge | None = None
+    begun: float = 0.0
+    quantum: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -85,12 +88,11 @@ class Estimate:
 
     Attributes:
         question: the question.
-        settled: whether no other question to the vault is in the air. If not, the vault's balance is not looked at:
-            it changes while a question is answered.
+        air: the ids of the vault's questions whose replies have not left. Nothing of them is in the estimate.
     """
 
     question: Question
-    settled: bool
+    air: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -252,9 +252,9 @@ class Vault(VaultDocuments, VaultReading):
         chosen = algorithm or self.algorithm_for(question)
         if propose is not None:
             check_hears(chosen)
-        with at_a_multiple(quantum):
+        with at_a_multiple(quantum) as pace:
             texts = None if propose is None else PublicTexts.read(Path(propose), self.embedder)
-            options = AskOptions(not_private, reuse, anew, public, question_id, propose=texts)
+            options = AskOptions(not_private, reuse, anew, public, question_id, propose=texts, pace=pace)
             sample = None if labelled is None else LabelledSample.read(Path(labelled))
             if sample is not None:
                 check_sample(chosen, sample)

@@ -1,6 +1,7 @@
 import asyncio
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -296,7 +297,7 @@ def test_charge_of_nothing_is_free() -> None:
 
 
 class Watched(FakeKeeper):
-    """Answers after `took` seconds. What it has answered is free at once, as in a vault's history."""
+    """Answers after `took` seconds. What it has answered is free, as in a vault's history, unless it is in the air."""
 
     def __init__(self, took: float) -> None:
         super().__init__()
@@ -310,7 +311,8 @@ class Watched(FakeKeeper):
 
     async def estimate(self, asked: Estimate) -> Estimated | Refused:
         self.estimates.append(asked)
-        return await super().estimate(asked)
+        found = await super().estimate(asked)
+        return replace(found, free=found.free and not asked.air) if isinstance(found, Estimated) else found
 
 
 @pytest.mark.parametrize("took", [0.01, 0.3])
@@ -335,7 +337,7 @@ def test_nothing_shows_an_answer_before_its_moment(tmp_path: Path, took: float) 
                 judged += 1
                 assert (estimate["free"], estimate["epsilon_most"]) == (False, pytest.approx(2.0))
                 assert [one["settled"] for one in receipts] == [False]
-                assert not keeper.estimates[-1].settled
+                assert keeper.estimates[-1].air == (keeper.asked[0].id,)
                 await asyncio.sleep(0.02)
             assert judged
             assert receipt(await asked)["replayed"] is False
@@ -344,7 +346,7 @@ def test_nothing_shows_an_answer_before_its_moment(tmp_path: Path, took: float) 
             assert landed > moment
             assert time.monotonic() - landed < 0.3  # with its flight, not a quantum after its own arrival
             assert (await front.client.post("/v1/estimate", json=body, headers=given)).json()["free"] is True
-            assert keeper.estimates[-1].settled
+            assert keeper.estimates[-1].air == ()
 
     drive(test)
 

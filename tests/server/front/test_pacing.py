@@ -66,7 +66,7 @@ def test_time_of_a_waiting_question_does_not_show(tmp_path: Path, took: float) -
             third = [{"role": "user", "content": "Which is the third disease?"}]
             asked = asyncio.create_task(front.ask(secrets[2], messages=third))
             await asyncio.sleep(0.1)
-            *_, flight = front.app.state.services.asker.flights.over("hospital")
+            *_, flight = front.app.state.services.asker.flights._flights.values()
             begun = flight.begun.at
             assert (await asked).status_code == 200
             assert flight.quanta == 1

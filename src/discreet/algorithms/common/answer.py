@@ -176,7 +176,7 @@ class Answer(GeneratedAnswer):
         kept: false if the answer could not be stored for free repetition.
         asked: the question that was asked, if it is another one than that which was given; empty otherwise.
         understood: of a statistic, its kind and its parts, as the question was understood; empty otherwise.
-        released_at: the moments of the earlier releases that the answer repeats or follows from, if it was free.
+        released_at: the minutes in which the releases left that the answer repeats or follows from, if it was free.
         follows: whether it follows from other releases; false if it is one of them again.
     """
 

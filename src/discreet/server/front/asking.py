@@ -177,7 +177,9 @@ class Asker:
                 return found
             await self.queue.wait(place)
             flight.start_over(self._pacer)
-            replied = await self._ask(replace(asked.question, ceiling=found))
+            flight.sent = True
+            paced = replace(asked.question, ceiling=found, begun=time.time(), quantum=self._pacer.quantum)
+            replied = await self._ask(paced)
         finally:
             self.queue.leave(place)
         # What follows shows that the answer is there.
@@ -189,10 +191,9 @@ class Asker:
         return await recall(self.accounts, asked.key.id, fingerprint, asked.idempotency, anew=asked.anew)
 
     async def _condense(self, asked: Asked, flight: Flight) -> Asked:
-        """Return the question as one that stands alone; estimates of others compare it from now on."""
+        """Return the question as one that stands alone."""
         text = await self._condenser.condense(asked.key.id, flight, asked.request.turns)
-        flight.question = replace(asked.question, question=text)
-        return replace(asked, question=flight.question)
+        return replace(asked, question=replace(asked.question, question=text))
 
     async def _reserve(self, asked: Asked, most: Estimated) -> Outcome | Charge:
         """Charge the key at the ceiling. Return the ceiling, or what the same request found meanwhile.

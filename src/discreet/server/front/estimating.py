@@ -1,12 +1,12 @@
 """What a question would cost: from public values, and from what has landed.
 
 The keeper replies beside the question that it answers. The history and the balance of a vault change when an answer is
-ready, and how long an answer takes must not show. So nothing of a question in the air is in an estimate. Beside an
-answer the keeper also replies more slowly. So estimates leave at multiples of a step, a fraction of the quantum.
+ready, and how long an answer takes must not show. So the keeper is told which questions are in the air, and nothing of
+them is in an estimate. Beside an answer the keeper also replies more slowly. So estimates leave at multiples of a step,
+a fraction of the quantum.
 """
 
 import asyncio
-from dataclasses import replace
 from weakref import WeakValueDictionary
 
 from discreet.server.front.catalog import Keeper
@@ -15,7 +15,6 @@ from discreet.server.front.keeper_client import KeeperGone
 from discreet.server.front.pacing import Pacer
 from discreet.server.front.replay import Flights
 from discreet.server.wire import Charge, Estimate, Estimated, Question, Refused
-from discreet.system.essence import essence
 
 STEP = 0.25
 """Seconds, or the quantum if it is less: far above the time of an estimate beside an answer."""
@@ -49,20 +48,14 @@ class Estimator:
     async def _ask(self, key_id: str, question: Question) -> Estimated | Refused:
         own = self._of_keys.setdefault(key_id, asyncio.Semaphore(1))
         async with own, self._all:
-            before = self._in_the_air(question)
-            settled = not self._flights.over(question.vault, but=question.id)
-            try:
-                found = await self._keeper.estimate(Estimate(question, settled))
-            except KeeperGone:
-                raise FrontError("starting") from None
-        if isinstance(found, Estimated) and (before or self._in_the_air(question)):
-            return replace(found, free=False)
-        return found
-
-    def _in_the_air(self, question: Question) -> bool:
-        """Whether the vault answers the same question now: what it finds in the history may be that answer."""
-        asked = essence(question.question)
-        return any(essence(one.question.question) == asked for one in self._flights.over(question.vault, question.id))
+            while True:
+                air = self._flights.in_the_air(question.vault)
+                try:
+                    found = await self._keeper.estimate(Estimate(question, air))
+                except KeeperGone:
+                    raise FrontError("starting") from None
+                if set(self._flights.in_the_air(question.vault)) <= set(air):
+                    return found  # else it may have something of a question that was sent meanwhile
 
 
 def error_of(refused: Refused) -> FrontError:

@@ -30,6 +30,7 @@ class Flight:
         question: what crosses the wall.
         begun: when its turn came; before that, when its first request came.
         quanta: after how many quanta it landed; None while it is in the air.
+        sent: whether the keeper has the question.
         reserved: set when it is reserved, or is a replay: no error with a status of its own follows any more.
         task: the work.
     """
@@ -37,6 +38,7 @@ class Flight:
     question: Question
     begun: Arrival
     quanta: int | None = None
+    sent: bool = False
     reserved: asyncio.Event = field(default_factory=asyncio.Event)
     task: "asyncio.Task[Outcome] | None" = None
 
@@ -133,9 +135,10 @@ class Flights:
         """Return the flight of a request, if there is one."""
         return self._flights.get((key_id, fingerprint))
 
-    def over(self, vault: str, but: str = "") -> list[Flight]:
-        """Return the flights over a vault, without that of the question with the id `but`."""
-        return [one for one in self._flights.values() if one.question.vault == vault and one.question.id != but]
+    def in_the_air(self, vault: str) -> tuple[str, ...]:
+        """Return the ids of a vault's questions that were sent to the keeper and have not landed."""
+        over = (one for one in self._flights.values() if one.question.vault == vault)
+        return tuple(one.question_id for one in over if one.sent and one.quanta is None)
 
     async def drain(self) -> None:
         """Wait until every question in flight has ended."""

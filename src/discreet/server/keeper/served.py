@@ -3,7 +3,7 @@
 import math
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,8 @@ from discreet.errors import DiscreetError, UsageError
 from discreet.privacy.accounting import Spending
 from discreet.query.follow_ups import is_doubtful, one_question
 from discreet.query.in_english import stand_in
-from discreet.query.pipeline import AskOptions
+from discreet.query.latency import Pace
+from discreet.query.pipeline import AskOptions, Landed
 from discreet.query.question_kinds import check_answerable
 from discreet.query.statistics import build_statistic, statistic_asked
 from discreet.server.config import ServeConfig, ServedVault
@@ -41,6 +42,8 @@ Opener = Callable[[Path], Vault]
 FREE_ALGORITHMS = (PUBLIC, NonRAG.name)
 _SHORTEST_CHECK = 5.0
 """Seconds between two looks at whether the ledger can be written."""
+_MOST_BEFORE = 16
+"""More questions than begin before the reply to the first of them leaves: they begin half a quantum apart."""
 
 
 class Served:
@@ -70,23 +73,17 @@ class Served:
             public=self.vault.public_context.texts is not None,
         )
         self._writable = (-math.inf, False)
+        self._before: dict[str, Landed] = {}
 
     def estimate(self, asked: Estimate) -> Estimated:
         """Return what a question costs at most: from public values, beside a question that is being answered.
 
+        They are those from before the first of the questions in the air. What they have changed is not public yet.
+
         Raises:
             DiscreetError: if it would be refused, as far as that shows without the model.
         """
-        question = self._in_english(asked.question)
-        preset = self.presets.find(self._model(question))
-        if preset.algorithm == PUBLIC:
-            self._check_public(question)
-            return Estimated(Charge.nothing(), free=True)
-        algorithm, options = self._checked(preset, question), AskOptions(anew=question.anew)
-        price = self._pipeline.estimate(question.question, algorithm, options, admit=asked.settled)
-        return Estimated(
-            self._price(price.most, price.epsilon), free=price.released or price.most == Spending.nothing()
-        )
+        return self._estimate(asked.question, asked.air)
 
     def answer(self, question: Question) -> Answered:
         """Return the answer to a question, paid.
@@ -101,7 +98,9 @@ class Served:
         else:
             algorithm = self._checked(preset, question)
             ceiling = question.ceiling.spending if question.ceiling is not None else None
-            options = AskOptions(anew=question.anew, id=question.id, ceiling=ceiling)
+            pace = Pace(question.begun, question.quantum)
+            options = AskOptions(anew=question.anew, id=question.id, ceiling=ceiling, pace=pace)
+            self._note_before(question.id)
             answer = self._pipeline.run(question.question, algorithm, options)
         if question != given:
             answer = replace(answer, asked=question.question)
@@ -127,7 +126,7 @@ class Served:
     def most(self, question: Question) -> Charge:
         """Return the most that a question can have cost, where the ledger cannot be asked."""
         try:
-            return self.estimate(Estimate(replace(question, anew=True), settled=False)).most
+            return self._estimate(replace(question, anew=True)).most
         except DiscreetError:
             return Charge.nothing()  # it was refused before anything was paid
 
@@ -153,6 +152,34 @@ class Served:
             found = self._look()
             self._writable = (time.monotonic(), found)
         return found
+
+    def _estimate(self, given: Question, air: Sequence[str] | None = None) -> Estimated:
+        """Return an estimate; without `air`, as the vault is now, whatever it has left."""
+        question = self._in_english(given)
+        preset = self.presets.find(self._model(question))
+        if preset.algorithm == PUBLIC:
+            self._check_public(question)
+            return Estimated(Charge.nothing(), free=True)
+        landed = None if air is None else self._landed(air)
+        algorithm, options = self._checked(preset, question), AskOptions(anew=question.anew, landed=landed)
+        price = self._pipeline.estimate(question.question, algorithm, options, admit=air is not None)
+        return Estimated(
+            self._price(price.most, price.epsilon), free=price.released or price.most == Spending.nothing()
+        )
+
+    def _landed(self, air: Sequence[str]) -> Landed:
+        now = self._before_first(air) or self._pipeline.landed
+        return self._before_first(air) or now  # one of them may have begun at this moment
+
+    def _before_first(self, air: Sequence[str]) -> Landed | None:
+        """Return what was public before the first of the questions in the air; None if none has begun."""
+        return next((before for one, before in list(self._before.items()) if one in air), None)
+
+    def _note_before(self, question: str) -> None:
+        """Note what is public before a question is answered; forget the oldest note."""
+        if len(self._before) >= _MOST_BEFORE:
+            del self._before[next(iter(self._before))]
+        self._before[question] = self._pipeline.landed
 
     def _look(self) -> bool:
         ledger = self.vault.ledger
