@@ -225,7 +225,7 @@ def _gaussian_histogram(epsilon: float, change: Change) -> Pairs:
 
 
 def _keywords(epsilon: float, change: Change) -> Pairs:
-    made = KeywordCounts.calibrated(rho_of(epsilon), FAILURE, 2, change)
+    made = KeywordCounts.calibrated(rho_of(epsilon), FAILURE, 2, change).of_units(2)  # four words occur
     many = [("a", "b")] * math.ceil(made.threshold + 8 * made.sigma)
     if change.relation is Relation.REPLACE:
         many += [("c", "d")] * len(many)

@@ -10,12 +10,14 @@ effects break the assumption, and are prevented here:
   five or more threads, and with fewer if a row's width is not a multiple of their number.
 """
 
+import hashlib
 import os
 from collections.abc import Callable
 from inspect import signature
 from typing import Any
 
 from discreet.errors import DiscreetError
+from discreet.numerics.dtype import compute_dtype
 
 _ROWS = (3, 5, 7, 8, 11, 32, 41)
 _TOKENS = 199
@@ -199,3 +201,22 @@ def check_matrix_products(model: Any) -> None:
                         f"{weight.shape[0]} x {width}), so a document could change what is said of others. "
                         f"{_HELP['cuda' if weight.is_cuda else 'cpu']}"
                     )
+
+
+def probe_machine() -> str:
+    """Check products of public rows in the number type of this machine's models; return a digest of their bits.
+
+    The matrix has the shape of one of the packaged model. No model is loaded.
+
+    Raises:
+        DiscreetError: if a row depends on its position.
+    """
+    import torch
+
+    with torch.inference_mode():
+        layer = torch.nn.Linear(576, 1536, bias=False).to(compute_dtype())
+        numbers = torch.arange(max(_ROWS) * 576 + 1536 * 576, dtype=torch.float64).sin().reshape(-1, 576).to(layer.weight)
+        layer.weight.copy_(numbers[max(_ROWS) :])
+        check_matrix_products(layer)
+        products = [layer(numbers[:count]).float().numpy().tobytes() for count in _ROWS]
+    return hashlib.blake2b(b"".join(products), digest_size=16).hexdigest()

@@ -12,6 +12,8 @@ from discreet.errors import DiscreetError, NoSuchVault, StoreError
 from discreet.generation.opening import find_socket, is_plugin_model
 from discreet.generation.remote.openai_address import OpenAIAddress
 from discreet.generation.remote.worker_model import SocketLink
+from discreet.numerics.dtype import INSTRUCTIONS, compute_dtype
+from discreet.numerics.row_determinism import probe_machine
 from discreet.operations import models
 from discreet.operations.check_folder import (
     check_disk,
@@ -51,6 +53,7 @@ def examine(folder: Path, *, expect: int = 0, now: datetime | None = None) -> li
         findings += _guarded("key", lambda: check_key(folder, settings)) if settings.payment == "unit" else []
         findings += _guarded("store", lambda: check_store(folder, settings))
         findings += _guarded("model", lambda: _models(settings))
+        findings += _guarded("processor", lambda: _processor(settings))
         findings += _guarded("versions", lambda: _versions(settings))
     for name, check in (
         ("permissions", check_rights),
@@ -95,6 +98,19 @@ def _models(settings: VaultConfig) -> Iterator[Finding]:
         yield warning("embedder", said, f"To add documents on this machine: {embedder.remedy}")
     else:
         yield _here("embedder", embedder)
+
+
+def _processor(settings: VaultConfig) -> Iterator[Finding]:
+    """Say which processor this is and what it computes from public rows, if this process computes the model."""
+    if is_plugin_model(settings.model) or models.language_model(settings.model).missing:
+        return
+    import torch
+
+    able = torch.cpu.get_capabilities()
+    kinds = [name for name in (*INSTRUCTIONS, "avx512_f", "avx2") if able.get(name)]
+    said = f"{able.get('cpu_name') or platform.machine()} ({', '.join(kinds) or 'no vectors that are known'})"
+    digest, computed = probe_machine(), str(compute_dtype()).removeprefix("torch.")
+    yield sound("processor", f"{said}, {computed}: public rows keep their bits in any order; their digest is {digest}.")
 
 
 def _here(check: str, found: models.Here) -> Finding:

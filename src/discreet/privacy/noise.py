@@ -188,6 +188,16 @@ def sample(among: Sequence[T], count: int, noise: Noise) -> list[T]:
     return found
 
 
+def gaussians_in_calls(noise: Noise, scale: float, size: int, needed: int) -> list[int]:
+    """Return `needed` independent draws of `Noise.gaussian`, from calls of a public size: one, unless it is too small.
+
+    So their time does not follow `needed`. What is left over is thrown away.
+    """
+    drawn = [noise.gaussians(scale, size) for _ in range(max(1, math.ceil(needed / size)))]
+    found: list[int] = np.concatenate(drawn)[:needed].tolist()
+    return found
+
+
 @cache
 def _opendp() -> Any:
     """Load OpenDP at the first draw. An error before it need not wait for the import."""

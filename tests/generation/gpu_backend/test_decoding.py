@@ -25,7 +25,7 @@ from discreet.generation.gpu_backend.memory import BatchMemory
 from discreet.generation.gpu_backend.recorded_step import without_collection
 from discreet.generation.model import Logits, Prompt, ScoredDecoding
 from discreet.generation.torch_backend.decoding import LockstepDecoding
-from discreet.generation.torch_backend.row_check import Shape
+from discreet.generation.torch_backend.row_check import Shape, has_independent_rows
 from discreet.generation.torch_backend.transformers_model import TransformersModel
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -339,13 +339,50 @@ class Tokenizer:
     chat_template, eos_token_id, pad_token_id = "", 0, 0
 
 
-def test_library_is_checked_at_each_shape_too(monkeypatch: pytest.MonkeyPatch) -> None:
+class Told:
+    """A forward pass whose rows depend on each other or not, on any processor."""
+
+    def __init__(self, rows: Sequence[Prompt], dependent: bool) -> None:
+        self._rows, self._dependent, self._appended = rows, dependent, list[int]()
+
+    def append(self, token: int) -> None:
+        self._appended.append(token)
+
+    def logits(self) -> Logits:
+        tokens = np.array([[*prompt.tokens, *self._appended] for prompt in self._rows])
+        own: Logits = (tokens @ np.arange(1, tokens.shape[1] + 1))[:, None].astype(np.float32)
+        return own + np.float32(self._dependent) * own[:1] * np.float32(1e-4)
+
+
+@pytest.mark.parametrize("dependent", [False, True])
+def test_library_is_checked_at_each_shape_too(monkeypatch: pytest.MonkeyPatch, dependent: bool) -> None:
+    model, started = TransformersModel("m", make(), Tokenizer()), list[int]()
+
+    def start(shared: Sequence[int], rows: Sequence[Prompt], most: int) -> Any:
+        started.append(len(rows))
+        return Told(rows, dependent)
+
+    monkeypatch.setattr(model, "_start_plain", start)
+    for shape in (USUAL, Shape(2, 17, 18, 2)):
+        for _ in range(2):
+            if dependent:
+                said = f"public rows depend on each other in a batch of {shape.rows} rows of 18 tokens"
+                with pytest.raises(DiscreetError, match=said):
+                    model._check_shape(shape)
+            else:
+                model._check_shape(shape)
+    # What was found sound, in four batches, is not computed again. What is refused is refused each time, after two.
+    assert started == [USUAL.rows] * 4 + [2] * 4
+
+
+def test_a_check_of_the_library_says_what_public_rows_do() -> None:
+    """Whether rows depend on each other differs between processors; the check goes by these rows."""
     model = TransformersModel("m", make(), Tokenizer())
-    model._check_shape(USUAL)
-    monkeypatch.setattr("discreet.generation.torch_backend.transformers_model.has_independent_rows", lambda *_: False)
-    model._check_shape(USUAL)  # checked before
-    with pytest.raises(DiscreetError, match="public rows depend on each other in a batch of 2 rows of 18 tokens"):
-        model._check_shape(Shape(2, 17, 18, 2))
+    if has_independent_rows(model._start_plain, WORDS, USUAL):
+        model._check_shape(USUAL)
+    else:
+        with pytest.raises(DiscreetError, match="public rows depend on each other"):
+            model._check_shape(USUAL)
 
 
 def test_no_weight_is_held_twice() -> None:

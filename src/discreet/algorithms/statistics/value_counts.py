@@ -2,8 +2,11 @@
 
 The values are not public, so a value is released only above a threshold that one unit passes with delta at most. A unit
 has at most `each` values: one unit changes as many counts by one, a distance of sqrt(each).
+
+The number of draws follows from the released number of units that have a value, not from the values that occur.
 """
 
+import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,6 +29,8 @@ from discreet.retrieval.sealed_corpus import SealedCorpus
 from discreet.retrieval.unit_records import UnitRecord
 
 USUAL_MOST = 10
+BEYOND = 7
+"""Standard deviations by which more units than the released number have a value, with a probability below 1e-11."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +68,7 @@ class ValueCounts(Statistic):
         nothing: tuple[str, ...] = ()
         brought = able.read(lambda member: sample(self.values(member.value), self.each, member.key), otherwise=nothing)
         of = paid.release(size, brought.map(lambda own: 0 if own else OUTSIDE))[0]
-        found = paid.release(values, brought)
+        found = paid.release(values.of_units(of + math.ceil(BEYOND * size.sigma)), brought)
         order = sorted(found, key=lambda value: (-found[value], value))[: self.most or USUAL_MOST]
         if not order:
             return GeneratedAnswer.unreleased("", 0)

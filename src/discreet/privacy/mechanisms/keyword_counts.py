@@ -8,12 +8,15 @@ a single unit passes it with probability at most delta (privacy-spec, part 8).
 import math
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from discreet.privacy.change import Change, Relation
 from discreet.privacy.costs import Cost, ZeroConcentrated
-from discreet.privacy.noise import Noise
+from discreet.privacy.noise import Noise, gaussians_in_calls
+
+MOST_DRAWS = 1 << 16
+"""The draws of one call at most: the values of 10,000 units with six each. They take a second."""
 
 
 @dataclass(frozen=True)
@@ -25,12 +28,14 @@ class KeywordCounts:
         sigma: the scale of the discrete Gaussian noise of each count.
         delta: an upper bound of the probability that a word of a single unit is released.
         of: the kind of words, for the receipt.
+        draws: the public size of a call for noise: no less than the words that occur, if a bound of them is released.
     """
 
     words: int
     sigma: float
     delta: float
     of: str = "keywords"
+    draws: int = MOST_DRAWS
 
     def __str__(self) -> str:
         return f"counts of {self.of}, {self.words} a unit, sigma {self.sigma:.6g}, above {self.threshold}"
@@ -39,6 +44,10 @@ class KeywordCounts:
     def calibrated(rho: float, delta: float, words: int, change: Change, of: str = "keywords") -> "KeywordCounts":
         """Return the counts that cost `rho` and `delta` under `change`."""
         return KeywordCounts(words, math.sqrt(_moves(change) * words / (2 * rho)), delta, of)
+
+    def of_units(self, most: int) -> "KeywordCounts":
+        """Return the same counts for so many units with a word at most: a public or released number."""
+        return replace(self, draws=min(MOST_DRAWS, self.words * max(1, most)))
 
     @property
     def threshold(self) -> int:
@@ -61,9 +70,13 @@ class KeywordCounts:
         return ZeroConcentrated(moves * self.words / (2 * self.sigma**2), self.delta)
 
     def draw(self, shares: Sequence[Collection[str]], noise: Noise) -> dict[str, int]:
-        """Return noisy counts by word, in alphabetical order: the order depends on the released words alone."""
+        """Return noisy counts by word, in alphabetical order: the order depends on the released words alone.
+
+        A draw takes as long as many steps of Python. One for each word that occurs would show a unit with unusual ones.
+        """
         counts = Counter(word for share in shares for word in sorted(set(share))[: self.words])
-        noisy = {word: counts[word] + noise.gaussian(self.sigma) for word in sorted(counts)}
+        drawn = gaussians_in_calls(noise, self.sigma, self.draws, len(counts))
+        noisy = {word: counts[word] + one for word, one in zip(sorted(counts), drawn, strict=True)}
         return {word: count for word, count in noisy.items() if count >= self.threshold}
 
 

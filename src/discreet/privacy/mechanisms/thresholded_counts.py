@@ -18,7 +18,7 @@ from discreet.privacy.change import Change, Relation
 from discreet.privacy.gaussian_tails import least_threshold, pass_chance, upper_tail
 from discreet.privacy.mechanisms.counted_answer import CONFIDENCE, CountedAnswer, V
 from discreet.privacy.mechanisms.optimal_selection import PRIOR
-from discreet.privacy.noise import Noise
+from discreet.privacy.noise import Noise, gaussians_in_calls
 from discreet.privacy.sampled_costs import GaussianShift
 
 
@@ -108,11 +108,15 @@ class ThresholdedCounts:
     def draw(self, shares: Sequence[Collection[V]], noise: Noise) -> tuple[CountedAnswer, ...]:
         """Return the released answers, the largest noisy count first; of equal ones, the first in their own order.
 
-        That order follows from released values. A share without values abstains.
+        That order follows from released values. A share without values abstains. The noise is drawn in one call, whose
+        size follows from the number of shares.
         """
         counts = Counter(value for share in shares for value in sorted(set(share))[: self.values])
         known = frozenset(self.candidates)
-        noisy = {value: counts[value] + noise.gaussian(self.sigma) for value in sorted(known.union(counts))}
+        answers = sorted(known.union(counts))
+        most = max(1, len(known) + self.values * len(shares))
+        drawn = gaussians_in_calls(noise, self.sigma, most, len(answers))
+        noisy = {value: counts[value] + one for value, one in zip(answers, drawn, strict=True)}
         least = {value: self.candidate_threshold if value in known else self.threshold for value in noisy}
         released = [value for value, count in noisy.items() if count >= least[value]]
         return tuple(self._counted(value, noisy[value]) for value in sorted(released, key=lambda v: -noisy[v]))

@@ -11,7 +11,7 @@ from typing import Any
 from discreet.errors import LedgerError, UsageError
 from discreet.server.config import ServeConfig
 from discreet.server.keeper.hardening import Log
-from discreet.server.keeper.measuring import measure_longest
+from discreet.server.keeper.measuring import measure_longest, what_is_not_covered
 from discreet.server.keeper.presets import NoSuchModel
 from discreet.server.keeper.refusals import refusal
 from discreet.server.keeper.served import Opener, Served
@@ -171,6 +171,9 @@ class Answering:
             served = Served(named, self._config, self._open)
             if self._config.quantum is None:
                 served.longest = measure_longest(served, Path(self._config.run), self._log.write)
+                if why := what_is_not_covered(served.vault.settings):
+                    said = "a statistic may take longer than the quantum, and its time may show:"
+                    self._log.write(f"{said} {why}. Time one, and set --quantum SECONDS above twice as much.")
             self._served[named.name] = served
         self._loaded.set()
         self._log.write("ready")

@@ -8,7 +8,10 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from discreet.config import VERSION
+from discreet.algorithms.statistics.count import Count
+from discreet.algorithms.statistics.list_values import ListValues
+from discreet.algorithms.statistics.statistic import Statistic
+from discreet.config import DEFAULT_STORE, VERSION, VaultConfig
 from discreet.errors import DiscreetError
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedding import Embedder, Told, Vectors
@@ -19,8 +22,13 @@ from discreet.vault import Vault
 
 UNITS = 100
 """More than any algorithm has voters by default."""
+MOST_UNITS = 10_000
+"""The most units on which a statistic is measured: minutes of work, once. It reads the units of the whole vault."""
 _FILE = "longest.json"
 _ASKED = Question("0" * 32, "dummy", "", "Which remedy helps against the dummy ailment of the placeholder?")
+_FIELD = "dummy"
+_STATISTICS = (ListValues(attribute=_FIELD, population="placeholder"), Count(population="placeholder"))
+"""A list counts, too, and draws the most noise. The first one reads the texts."""
 _TEXT = "Against the dummy ailment of the placeholder helps the dummy remedy, twice a day after a placeholder meal. "
 
 
@@ -67,15 +75,44 @@ def _measure(served: Served, say: Callable[[str], None]) -> float:
             model=settings.model,
             embedder=settings.embedder,
             payment=settings.payment,
+            fields={_FIELD: "category"},
         )
         embedder = _EachTextOnce(served.vault.embedder)
         dummy = Vault.open(Path(made) / "dummy", model=served.vault.model, embedder=embedder)
-        dummy.add_documents(Document(f"d{number}", f"u{number}", _TEXT * _REPEATED) for number in range(UNITS))
+        dummy.add_documents(_document(number) for number in range(UNITS))
         presets, longest = [preset for preset in served.presets if preset.algorithm != PUBLIC], 0.0
         for number, preset in enumerate(presets, 1):
             say(f"measures the longest answer: {number} of {len(presets)}")
             longest = max(longest, _seconds(dummy, preset))
+        if (people := settings.people) and settings.payment == "unit":
+            say("measures a statistic")
+            dummy.add_documents(_document(number) for number in range(UNITS, min(people, MOST_UNITS)))
+            longest = max(longest, *(_seconds_of(dummy, one) for one in _STATISTICS))
         return longest
+
+
+def what_is_not_covered(settings: VaultConfig) -> str:
+    """Return why the measured quantum may be too short for a statistic of a vault, from public values; empty if not."""
+    if settings.payment != "unit":
+        return ""  # it has no statistics
+    if settings.ledger or settings.store != DEFAULT_STORE:
+        return "the measured vault is in files, and this one in a database"
+    if not settings.people:
+        return "the vault declares no number of people"
+    return f"it was measured on {MOST_UNITS:,} units" if settings.people > MOST_UNITS else ""
+
+
+def _document(number: int) -> Document:
+    return Document(f"d{number}", f"u{number}", _TEXT * _REPEATED, fields={_FIELD: "dummy"})
+
+
+def _seconds_of(dummy: Vault, statistic: Statistic) -> float:
+    begun = time.monotonic()
+    try:
+        dummy.ask(_ASKED.question, statistic)
+    except DiscreetError:  # such as a list where delta is 0
+        return 0.0
+    return time.monotonic() - begun
 
 
 def _seconds(dummy: Vault, preset: Preset) -> float:
@@ -91,7 +128,7 @@ def _seconds(dummy: Vault, preset: Preset) -> float:
 def _key(served: Served) -> str:
     settings = served.vault.settings
     asked = [repr(preset.build(_ASKED)) for preset in served.presets if preset.algorithm != PUBLIC]
-    content = [VERSION, settings.model, settings.embedder, settings.payment, os.cpu_count(), sorted(asked)]
+    content = [VERSION, settings.model, settings.embedder, settings.payment, settings.people, os.cpu_count(), sorted(asked)]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
