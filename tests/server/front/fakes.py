@@ -36,6 +36,8 @@ from tests.server.front.test_replies import INVENTED, UNRELEASED, answer
 
 GRANT = Budget(20.0, 1e-6)
 QUESTION = "What helps against winter hand?"
+TITLE = "### Task:\nGenerate a title.\n### Chat History:\n<chat_history>\nUSER: Hello\n</chat_history>"
+"""What open-webui asks for by itself, made short."""
 
 
 def charge(epsilon: float) -> Charge:
