@@ -88,7 +88,7 @@ class Command(TyperCommand):
             WRONG_USE: if they are wrong.
         """
         try:
-            order = self.make_parser(ctx).parse_args(args=list(args))[2]
+            order: Sequence[Any] = self.make_parser(ctx).parse_args(args=list(args))[2]
             for number, param in enumerate(order):
                 single = not (getattr(param, "multiple", True) or getattr(param, "is_flag", False))
                 if single and any(param is other for other in order[:number]):

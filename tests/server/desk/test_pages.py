@@ -54,6 +54,8 @@ def test_questions_list_those_of_keys_without_texts(desk: Opened) -> None:
     assert "v:triage" in text
     assert "a" * 32 in text
     assert "in flight" in text
+    assert "The accounts keep an answer for up to two days" in text
+    assert "--no-history" in text
 
 
 def test_key_shows_its_secret_once(desk: Opened) -> None:
@@ -103,14 +105,16 @@ def test_act_on_a_key_is_asked_about_first(desk: Opened, path: str) -> None:
     key, secret = accounts.issue(f"k{path[6:]} {SCRIPT}", ["v"], Limits(epsilon=5.0))
     wanted = accounts.request(key.id, 2.0, "more")
     before = desk.acts()
-    page = desk.post(path, key=key.id, request=str(wanted.id), epsilon="12").text
+    of = str(wanted.id) if path in ("/keys/approve", "/keys/deny") else key.id
+    (form,) = html.fromstring(desk.get("/keys")).xpath(f"//form[@action='{path}'][input/@value='{of}']")
+    page = desk.post(path, **dict(form.form_values()) | {"epsilon": "12"}).text
     assert "Are you sure?" in text_of(page)
     assert key.name in text_of(page)
+    assert ("By epsilon: 2" if of == str(wanted.id) else "Epsilon: 12") in text_of(page)
     assert SCRIPT not in page
     assert (accounts.get(key.id), accounts.requests(), desk.acts()) == (key, [wanted], before)
     assert accounts.find(secret) is not None
-    desk.post("/keys/deny", request=str(wanted.id), sure="yes")
-    assert "does not wait" in text_of(desk.post("/keys/approve", 400, request=str(wanted.id)).text)
+    desk.agree("/keys/deny", request=str(wanted.id))
 
 
 def test_act_on_documents_is_asked_about_first(desk: Opened) -> None:

@@ -134,7 +134,6 @@ class Desk:
 
 Show = Callable[[Desk, Request], Response]
 Act = Callable[[Desk, Request, FormData], Response]
-Asks = Callable[[Desk, FormData], str]
 
 
 def page(desk: Desk, path: str, show: Show) -> Route:
@@ -146,21 +145,21 @@ def page(desk: Desk, path: str, show: Show) -> Route:
     return Route(path, endpoint, methods=["GET"])
 
 
-def action(desk: Desk, path: str, act: Act, asks: Asks | None = None) -> Route:
+def action(desk: Desk, path: str, act: Act, asks: str = "") -> Route:
     """Return the route of a form that is sent.
 
     Args:
         desk: the desk.
         path: where the form is sent.
         act: does what the form says.
-        asks: returns the question to the custodian, in a page of its own, about an act that cannot be taken back.
+        asks: the question of a page before an act that cannot be taken back; "" for no such page.
     """
 
     def ask_first(desk: Desk, request: Request, form: FormData) -> Response:
-        if asks is None or ticked(form, "sure"):
+        if not asks or ticked(form, "sure"):
             return act(desk, request, form)
-        asked, vault = asks(desk, form), desk.vault(text_of(form, "vault"))
-        return desk.show(request, "sure.html", "Are you sure?", asked=asked, vault=vault, path=path, form=form)
+        vault = desk.vault(text_of(form, "vault"))
+        return desk.show(request, "sure.html", "Are you sure?", vault=vault, asks=asks, path=path, form=form)
 
     async def run(request: Request) -> Response:
         async with request.form(max_files=_MOST_FILES, max_fields=_MOST_FIELDS) as form:

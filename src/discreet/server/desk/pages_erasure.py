@@ -14,18 +14,8 @@ def routes(desk: Desk) -> list[Route]:
     return [
         page(desk, "/erasure", _show),
         action(desk, "/erasure/look", _look),
-        action(
-            desk,
-            "/erasure/erase",
-            _erase,
-            lambda _, form: f"Erase {text_of(form, 'unit')} for good, with all documents, and refuse later ones?",
-        ),
-        action(
-            desk,
-            "/erasure/readmit",
-            _readmit,
-            lambda _, form: f"Let {text_of(form, 'unit')} be added to a vault again?",
-        ),
+        action(desk, "/erasure/erase", _erase, "Erase this individual and all documents about it for good?"),
+        action(desk, "/erasure/readmit", _readmit, "Let documents of this individual be added again?"),
     ]
 
 

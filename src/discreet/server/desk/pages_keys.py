@@ -19,21 +19,11 @@ def routes(desk: Desk) -> list[Route]:
     return [
         page(desk, "/keys", _show),
         action(desk, "/keys/issue", _issue),
-        action(
-            desk,
-            "/keys/extend",
-            _extend,
-            lambda desk, form: f"Change the caps of the key {_named(desk, form)}: {_typed(form)}?",
-        ),
-        action(
-            desk,
-            "/keys/rotate",
-            _rotate,
-            lambda desk, form: f"Replace the secret of the key {_named(desk, form)}? The one in use ends at once.",
-        ),
-        action(desk, "/keys/revoke", _revoke, lambda desk, form: f"Revoke the key {_named(desk, form)} for good?"),
-        action(desk, "/keys/approve", _approve, lambda desk, form: f"Approve {_wish(desk, form)}?"),
-        action(desk, "/keys/deny", _deny, lambda desk, form: f"Deny {_wish(desk, form)}?"),
+        action(desk, "/keys/extend", _extend, "Change the caps of this key?"),
+        action(desk, "/keys/rotate", _rotate, "Replace the secret of this key? The one in use ends at once."),
+        action(desk, "/keys/revoke", _revoke, "Revoke this key for good?"),
+        action(desk, "/keys/approve", _approve, "Approve this request? The cap of its key rises."),
+        action(desk, "/keys/deny", _deny, "Deny this request?"),
     ]
 
 
@@ -112,29 +102,6 @@ def _show_secret(desk: Desk, request: Request, key: Key, secret: str) -> Respons
 
 def _key(desk: Desk, form: FormData) -> Key:
     return desk.accounts.get(text_of(form, "key"))
-
-
-def _named(desk: Desk, form: FormData) -> str:
-    key = _key(desk, form)
-    return f"{key.name} ({key.id})"
-
-
-def _typed(form: FormData) -> str:
-    return ", ".join(f"{name} {value}" for name, value in form.multi_items() if value and name != "key")
-
-
-def _wish(desk: Desk, form: FormData) -> str:
-    """Return a request that waits, in words.
-
-    Raises:
-        UsageError: if it does not wait.
-    """
-    number = _request(form)
-    for one in desk.accounts.requests():
-        if one.id == number:
-            name = desk.accounts.get(one.key).name
-            return f"the request {number}, by which the cap of the key {name} would rise by epsilon {one.epsilon:g}"
-    raise UsageError(f"The request {number} does not wait. Choose one on the page.")
 
 
 def _request(form: FormData) -> int:
