@@ -1,6 +1,7 @@
 """The tables of papers as data: parameters exist, figures stand beside rows, and rows carry their source."""
 
 import json
+import re
 from dataclasses import fields
 from itertools import pairwise, product
 from pathlib import Path
@@ -40,6 +41,16 @@ def test_table_names_what_exists(table: BenchTable) -> None:
     assert table.found.endswith(".")
     assert table.differs.endswith(".")
     assert table.estimated
+
+
+@EACH
+def test_reason_tells_nothing_of_a_run(table: BenchTable) -> None:
+    """The model, the data, delta and epsilon are those of the run: a reason may name the paper's alone."""
+    assert not re.search(
+        r"135|the model has|another model|other (mails|documents)|delta 1e-5|at epsilon", table.differs
+    )
+    for named in re.findall(r"[^;]*\b(?:billion|delta 1e|GPT-2)\b", table.differs, re.IGNORECASE):
+        assert "paper" in named
 
 
 @EACH

@@ -56,6 +56,9 @@ def test_custodian_adds_a_file_and_erases_a_unit(desk: Browser, server: Server, 
     desk.press("newcomer")
     desk.go("form[action='/erasure/look'] button", "Erasure")
     assert count(server) == UNITS + 1
+    desk.go("form[action='/erasure/erase'] button", "Are you sure?")
+    desk.check()
+    assert count(server) == UNITS + 1
     desk.go("form[action='/erasure/erase'] button", "Erasure")
     assert count(server) == UNITS
 

@@ -48,6 +48,31 @@ def test_script_is_not_asked_and_is_told_all_the_same(vault: Vault, export: Path
     assert (report["added"], report["unchanged"], report["batch"], report["buried"]) == (0, 500, 0, 0)
 
 
+def test_texts_of_several_fields_are_joined_in_order(vault: Vault, tmp_path: Path) -> None:
+    table, lines = tmp_path / "notes.csv", tmp_path / "notes.jsonl"
+    table.write_text("patient,plan,seen\na,Amber wraps.,A cold shin.\nb,,Damp hair.\nc,Mint rinses.,\nd,,\n")
+    lines.write_text('{"patient": "e", "plan": 7, "seen": "Pale ears."}\n{"patient": "f", "x": "y"}\n')
+    given = ("--unit-field", "patient", "--text-field", "seen", "--text-field", "plan")
+    report = json.loads(run("add", vault.path, table, *given, "--json").stdout)
+    texts = {one.unit: one.text for one in vault.store.texts()}
+    assert texts == {"a": "A cold shin. Amber wraps.", "b": "Damp hair.", "c": "Mint rinses."}
+    assert [bad["reason"] for bad in report["bad"]] == ["empty"]
+    missing = run("add", vault.path, table, *given, "--text-field", "course", "--json")
+    assert "has the field 'course'" in json.loads(missing.stdout)["message"]
+    report = json.loads(run("add", vault.path, lines, *given, "--json").stdout)
+    assert [bad["reason"] for bad in report["bad"]] == ["the field 'plan' is not a text", "no field 'seen'"]
+
+
+@pytest.mark.parametrize(
+    "option", ["--unit-field", "--id-field", "--encoding", "--delimiter", "--units", "--unit-from"]
+)
+def test_option_of_one_value_is_refused_if_given_twice(vault: Vault, export: Path, option: str) -> None:
+    result = run("add", vault.path, export, option, "a", option, "b", "--json")
+    assert result.exit_code == 2
+    assert f"'{option}': it takes one value, and is given twice" in json.loads(result.stdout)["message"]
+    assert vault.inventory.batches() == []
+
+
 def test_mail_with_an_attachment_is_added_in_part(vault: Vault, tmp_path: Path) -> None:
     for name, attached in (("a.eml", {"b.pdf": b"x"}), ("c.eml", {})):
         (tmp_path / name).write_bytes(samples.eml("A note.", attached=attached))

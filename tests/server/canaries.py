@@ -113,6 +113,7 @@ class CanaryServer:
             for one in (unit, f"{PRIVATE}nobody"):
                 post("/erasure/look", vault="v", unit=one)
                 post("/erasure/erase", vault="v", unit=one)
+                post("/erasure/erase", vault="v", unit=one, sure="yes")
             post("/report/page", vault="v")
             custodian.get(f"/{PRIVATE}", params={PRIVATE: PRIVATE})
         acts = self.config.audit_log.read_text()

@@ -97,7 +97,8 @@ def ask_well(server: CanaryServer, secret: str) -> None:
         assert server.ask(secret, QUESTION, **fields).status_code == 200
     assert server.ask(secret, QUESTION, **READS).status_code == 200
     assert server.ask(secret, QUESTION, model="v:free").status_code == 200
-    assert server.ask(secret, f"### Task: {ASKED}").status_code == 200
+    task = f"### Task:\nGenerate a title.\n<chat_history>\nUSER: {ASKED}\n</chat_history>"
+    assert server.ask(secret, task).status_code == 200
     for fields in FIELDS:
         server.ask(secret, QUESTION, **fields)
     named = {"headers": {"idempotency-key": "one"}}

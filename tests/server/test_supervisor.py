@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -11,13 +12,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from discreet.cli.app import app
 from discreet.errors import UsageError
 from discreet.server.config import ServeConfig
 from discreet.server.front.pacing import default_quantum
+from discreet.server.ports import check_ports, listens
 from discreet.server.state_folder import can_read, hand_over, prepare_state
 from discreet.server.supervisor import Supervisor, is_ready, longest_answers, own_commands
 from discreet.server.wire import Answered
+from tests.server.front.serving import free_port
 from tests.server.keepers import ROOT, ask, config_of, environment, exchange, make_vault
 
 NOBODY = "nobody"
@@ -26,7 +31,7 @@ PYTHON = shutil.which("python3", path="/usr/local/bin:/usr/bin") or sys.executab
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to run the front as another user")
 
 FRONT = """
-import os, signal, sys, time
+import json, os, signal, socket, sys, time
 from pathlib import Path
 here = Path(sys.argv[1])
 def end(*_):
@@ -35,6 +40,8 @@ def end(*_):
 signal.signal(signal.SIGTERM, end)
 (here / "front.password").write_text(os.environ.get("PGPASSWORD", ""))
 (here / "front.pid").write_text(str(os.getpid()))
+time.sleep(float(os.environ.get("LATE", "0")))
+listener = socket.create_server(("127.0.0.1", json.loads(os.environ["DISCREET_SERVE"])["port"]))
 while True:
     time.sleep(0.05)
 """
@@ -82,7 +89,7 @@ def pid_of(here: Path) -> int:
 
 def test_supervisor_starts_again_what_dies_and_drains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PGPASSWORD", "of the documents")
-    config = config_of(make_vault(tmp_path / "v").path)
+    config = config_of(make_vault(tmp_path / "v").path, port=free_port())
     running = supervised(config, tmp_path)
     try:
         until(lambda: pid_of(tmp_path) > 0)
@@ -111,7 +118,7 @@ def test_supervisor_starts_again_what_dies_and_drains(tmp_path: Path, monkeypatc
 
 
 def test_supervisor_says_when_replies_leave(tmp_path: Path) -> None:
-    config = config_of(make_vault(tmp_path / "v").path, quantum=None)
+    config = config_of(make_vault(tmp_path / "v").path, quantum=None, port=free_port())
     running = supervised(config, tmp_path)
     try:
         until(lambda: "Ready: " in (tmp_path / "said").read_text())
@@ -123,6 +130,57 @@ def test_supervisor_says_when_replies_leave(tmp_path: Path) -> None:
         assert running.wait(60) == 0
     finally:
         running.kill()
+
+
+def test_ready_is_said_when_the_port_listens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LATE", "1")
+    config = config_of(make_vault(tmp_path / "v").path, port=free_port())
+    for name, value in environment(config).items():
+        monkeypatch.setenv(name, value)
+    said: list[tuple[str, bool]] = []
+
+    def say(line: str) -> None:
+        said.append((line, listens("127.0.0.1", config.port)))
+        if line.startswith("Ready: "):
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    commands = {
+        "keeper": [sys.executable, "-m", "tests.server.toy_keeper"],
+        "front": [PYTHON, "-c", FRONT, str(tmp_path)],
+    }
+    assert Supervisor(config, say, commands).run() == 0
+    assert said[1] == (f"Ready: http://127.0.0.1:{config.port}/v1", True)
+
+
+@pytest.mark.parametrize("option", ["--port", "--desk-port"])
+def test_port_that_is_taken_ends_the_server_at_once(tmp_path: Path, option: str) -> None:
+    path = make_vault(tmp_path / "v").path
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        other = "--desk-port" if option == "--port" else "--port"
+        found = CliRunner().invoke(app, ["serve", str(path), option, port, other, str(free_port())])
+        config = config_of(path, **{option[2:].replace("-", "_"): int(port)})
+        name = "desk" if option == "--desk-port" else "front"
+        alone = subprocess.run(
+            [sys.executable, "-m", "discreet.server.launch", name],
+            env=environment(config),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert (found.exit_code, alone.returncode) == (2, 2)
+    for text in (found.output, alone.stderr):
+        assert f"Port {port} of 127.0.0.1 cannot be used: Address already in use" in text
+        assert f"{option} NUMBER" in text
+    assert "Ready" not in found.output
+    assert "The keeper" not in found.output
+
+
+def test_one_port_for_front_and_desk_is_refused(tmp_path: Path) -> None:
+    config = config_of(tmp_path / "v", port=(port := free_port()), desk_port=port)
+    with pytest.raises(UsageError, match="--desk-port NUMBER"):
+        check_ports(config, "front", "desk")
+    check_ports(config, "desk")
 
 
 def test_launched_process_ends_with_its_supervisor(tmp_path: Path) -> None:
@@ -150,7 +208,7 @@ def children(pid: int) -> list[int]:
 
 
 def test_supervisor_gives_up_on_a_keeper_that_never_starts(tmp_path: Path) -> None:
-    config = config_of(make_vault(tmp_path / "v").path)
+    config = config_of(make_vault(tmp_path / "v").path, port=free_port())
     said: list[str] = []
     failing = [sys.executable, "-c", "raise SystemExit(3)"]
     assert Supervisor(config, said.append, {"keeper": failing, "front": failing}).run() == 1
@@ -216,7 +274,7 @@ def test_commands_start_the_servers_own_modules(tmp_path: Path) -> None:
 def test_front_of_another_user_asks_and_cannot_read_the_vault(folder: Path) -> None:
     path = make_vault(folder / "v").path
     path.chmod(0o700)
-    config = config_of(path, front_user=NOBODY)
+    config = config_of(path, front_user=NOBODY, port=free_port())
     here = folder / "here"
     here.mkdir()
     here.chmod(0o777)

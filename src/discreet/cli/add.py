@@ -37,7 +37,9 @@ def add(
         list[Path],
         typer.Argument(metavar="PATH...", help="Files or folders (docs/files.md); - is the standard input."),
     ],
-    text_field: Annotated[str, typer.Option(help="The field with the text.")] = "text",
+    text_field: Annotated[
+        list[str] | None, typer.Option(help="A field with text. Default: text. Repeatable: joined in this order.")
+    ] = None,
     unit_field: Annotated[
         str | None, typer.Option(help="The field that names the individual. Default: the vault's unit field.")
     ] = None,
@@ -70,7 +72,7 @@ def add(
     """Add documents, and replace changed ones. On a terminal, the command shows a preview and asks first."""
     opened = Vault.open(vault)
     rules = UnitRules(units, unit_from, each_file_a_unit, each_record_a_unit)
-    how = How(text_field=text_field, unit_field=unit_field, id_field=id_field, units=rules)
+    how = How(text_field=text_field or "text", unit_field=unit_field, id_field=id_field, units=rules)
     how |= How(encoding=encoding, delimiter=delimiter)
     with _found(paths, kind) as files:
         with doing("Finding the files"):

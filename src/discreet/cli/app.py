@@ -76,7 +76,10 @@ _MODULES = {name: module for panel in PANELS.values() for name, (module, _) in p
 
 
 class Command(TyperCommand):
-    """A command. For a misspelt option, its error names those that the help lists, and another one if it is nearest."""
+    """A command. For a misspelt option, its error names those that the help lists, and another one if it is nearest.
+
+    An option that takes one value is refused if it is given twice: the parser drops all values but the last.
+    """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments of the command.
@@ -85,6 +88,11 @@ class Command(TyperCommand):
             WRONG_USE: if they are wrong.
         """
         try:
+            order: Sequence[Any] = self.make_parser(ctx).parse_args(args=list(args))[2]
+            for number, param in enumerate(order):
+                single = not (getattr(param, "multiple", True) or getattr(param, "is_flag", False))
+                if single and any(param is other for other in order[:number]):
+                    raise typer.BadParameter("it takes one value, and is given twice", ctx=ctx, param=param)
             return super().parse_args(ctx, args)
         except WRONG_USE as error:
             if near := getattr(error, "possibilities", None):  # the nearest one is first
@@ -156,14 +164,17 @@ def _summary(name: str) -> TyperCommand:
     return TyperCommand(name, help=text, rich_help_panel=panel)
 
 
-class _App(typer.Typer):
+class App(typer.Typer):
+    """A group of commands, of the kind `Command`."""
+
     def command(
         self, name: str | None = None, *, cls: type[TyperCommand] | None = Command, **given: Any
     ) -> Callable[[Function], Function]:
+        """Return a decorator that makes a command of a function."""
         return super().command(name, cls=cls, **given)
 
 
-app = _App(
+app = App(
     cls=Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,  # a traceback may show private values

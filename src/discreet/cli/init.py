@@ -60,7 +60,8 @@ def init(
         str, typer.Option(help="The embedder: minilm+words, minilm, hashing, path or hub name.")
     ] = "minilm+words",
     log_questions: Annotated[
-        bool, typer.Option(help="Keep the text of each question in the ledger, too; --history has it anyway.")
+        bool,
+        typer.Option(help="Keep the text of each question in the ledger; --history keeps that of released ones."),
     ] = False,
     payment: Annotated[
         str, typer.Option(help="Who pays for a question: unit (units that could have been used) or corpus (all units).")

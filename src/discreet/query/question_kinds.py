@@ -22,8 +22,9 @@ Name = Literal[
 NAMES: tuple[Name, ...] = get_args(Name)
 
 _ADVICE: dict[Name, str] = {
-    "count": "It asks for a number. An answer is a short text on which many documents agree, and nothing is counted. "
-    "For shares among the documents nearest to a question, name public choices: --choice A --choice B --vote-shares.",
+    "count": "It asks for a number, in words by which nothing is counted here; else an answer is a short text on which "
+    "many documents agree. For shares among the documents nearest to a question, name public choices: --choice A "
+    "--choice B --vote-shares.",
     "comparison": "It compares a number with what no document states, such as an expectation. Compare two groups, for "
     "example: How many more patients have fever than chills? Or ask for the number: How many patients have fever?",
     "list": "It asks for several things. An answer holds one. Ask for one thing at a time, for example: Name one "

@@ -25,12 +25,14 @@ class Fields:
         unit: the field with the individual.
         id: the field with the document's id.
         declared: the vault's declared fields, with their types.
+        more: further fields with text, which follow the first one's after an empty line.
     """
 
     text: str = "text"
     unit: str = "unit"
     id: str = "id"
     declared: Mapping[str, str] = field(default_factory=dict)
+    more: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -71,9 +73,13 @@ class Reader:
     def read(self, record: Record) -> Read | BadRecord:
         """Return the document of a record, or the reason to refuse it. The reason never contains a value."""
         fields, values = self._fields, record.values
-        text = values.get("text" if record.whole else fields.text)
-        if (reason := _no_text(text, fields.text)) or not isinstance(text, str):
-            return BadRecord(record.where, reason)
+        names = ("text",) if record.whole else (fields.text, *fields.more)
+        texts = {name: values[name] for name in names if not is_empty(values.get(name))}
+        texts = texts or {fields.text: values.get(names[0])}
+        for name, value in texts.items():
+            if reason := _no_text(value, name):
+                return BadRecord(record.where, reason)
+        text = "\n\n".join(map(str, texts.values()))
         named = {name: _name(values.get(name)) for name in (fields.id, fields.unit)}
         for name, value in named.items():
             if value is None:

@@ -77,7 +77,7 @@ class Intake:
         alike: Alike = no_doubts,
     ) -> None:
         self._fields, self._rules, self._vault_unit, self._alike = fields, rules, vault_unit, alike
-        columns = (fields.unit, fields.id, *fields.declared)
+        columns = (fields.unit, fields.id, *fields.declared, *fields.more)
         self._options = replace(options, text_field=fields.text, needed=frozenset(columns))
         named = [path for path in paths if not isinstance(path, FoundFile)]
         found = find_files(named) if named else Found((), ())
@@ -201,7 +201,8 @@ class Intake:
             BadData: if no record has a unit, a text, or the given field for ids.
         """
         fields, has = self._fields, presence.fields
-        for name, option in ((fields.text, "--text-field"), (fields.unit, "--unit-field"), (fields.id, "--id-field")):
+        texts = ((name, "--text-field") for name in (fields.text, *fields.more))
+        for name, option in (*texts, (fields.unit, "--unit-field"), (fields.id, "--id-field")):
             wanted = option == "--text-field" or (
                 not self._rules.each_record if option == "--unit-field" else name != Fields.id
             )

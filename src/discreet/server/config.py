@@ -104,7 +104,7 @@ class ServeConfig:
         fits = self.quantum is None or 0 <= self.quantum <= LONGEST_QUANTUM
         _check(fits, f"The quantum is {self.quantum}", f"0 to {LONGEST_QUANTUM:g} seconds", "--quantum 10")
         for port in (self.port, self.desk_port):
-            _check(0 <= port < 65_536, f"The port is {port}", "a port from 0 to 65535", "--port 8000")
+            _check(0 < port < 65_536, f"The port is {port}", "a port from 1 to 65535", "--port 8000")
         _check(self.queue >= 1, f"The queue is {self.queue}", "a number of at least 1", "serve.toml")
         both = bool(self.tls_cert) is bool(self.tls_key)
         _check(both, "Of certificate and key, one is missing", "both or none", "--tls-cert FILE --tls-key FILE")

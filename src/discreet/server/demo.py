@@ -5,10 +5,7 @@ The made-up hospital, a key for an analyst, a link for the custodian, and a comm
 
 import argparse
 import json
-import socket
 import sys
-import threading
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -24,7 +21,6 @@ from discreet.vault import Vault
 KEY, EPSILON = "analyst", 10.0
 READY = "Ready:"
 """How the line of the supervisor begins that says that questions are answered."""
-_TRIES, _PAUSE = 600, 0.2
 Build = Callable[[Path], Vault]
 
 
@@ -98,18 +94,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _say(line: str, config: ServeConfig, secret: str) -> None:
     print(line, flush=True)
-    if line.startswith(READY):  # the keeper is ready, and the front starts
-        threading.Thread(target=_instruct, args=(config, secret), daemon=True).start()
-
-
-def _instruct(config: ServeConfig, secret: str) -> None:
-    """Print what to do, once the front listens."""
-    for _ in range(_TRIES):
-        with socket.socket() as connection:
-            if connection.connect_ex((config.host, config.port)) == 0:
-                print(f"\n{instructions(config, secret)}\n", flush=True)
-                return
-        time.sleep(_PAUSE)
+    if line.startswith(READY):
+        print(f"\n{instructions(config, secret)}\n", flush=True)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from discreet.server.desk.links import make_link
 from discreet.server.front.pacing import default_quantum
 from discreet.server.held_state import hold_state
 from discreet.server.launch import MODULES
+from discreet.server.ports import check_ports, find_ports, listens
 from discreet.server.state_folder import find_user, prepare_state
 from discreet.server.wire import (
     MOST_REPLIED,
@@ -42,7 +43,7 @@ _STEP = 0.1
 _HEARD = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _PASSWORD = "PGPASSWORD"
 _MOST_FAILURES = 5
-"""So often the keeper may end before it was ever ready; then the server ends."""
+"""So often a process may end before the server was ever ready; then the server ends."""
 
 
 @dataclass
@@ -95,11 +96,12 @@ class Supervisor:
         """Run until a signal; return the exit code.
 
         Raises:
-            UsageError: if the folder cannot be made, if another server holds it, or if the front's user could read a
-                vault.
+            UsageError: if the folder cannot be made, if another server holds it, if the front's user could read a
+                vault, or if a port is taken.
         """
         prepare_state(self._config)
         with hold_state(self._config, self._say):
+            check_ports(self._config, *(child.name for child in self._others))
             return self._supervise()
 
     def _supervise(self) -> int:
@@ -120,26 +122,29 @@ class Supervisor:
         self._start(self._keeper)
         measured = self._config.quantum is None
         self._say(f"The keeper opens the vaults{' and measures the longest answer' if measured else ''}.")
-        ready = False
+        running, places = [self._keeper], find_ports(self._config)
+        begun = ready = False
         while not self._ending.wait(_STEP):
-            self._look_after(self._keeper)
-            if not ready and self._keeper.failures >= _MOST_FAILURES:
-                look = "; ".join(f"discreet doctor {quoted(vault.path)}" for vault in self._config.vaults)
-                self._say(f"The keeper cannot start. Look at each vault: {look}")
-                return 1
-            if not ready and is_ready(self._config.ask_socket):
-                ready = True
+            for child in running:
+                self._look_after(child)
+                if not ready and child.failures >= _MOST_FAILURES:
+                    look = "; ".join(f"discreet doctor {quoted(vault.path)}" for vault in self._config.vaults)
+                    hint = f" Look at each vault: {look}" if child is self._keeper else ""
+                    self._say(f"The {child.name} cannot start.{hint}")
+                    return 1
+            if not begun and is_ready(self._config.ask_socket):
+                begun = True
                 for child in self._others:
                     self._start(child)
+                running += self._others
                 if measured and (longest := longest_answers(self._config.ask_socket)):
                     quantum = default_quantum(longest)
                     self._say(f"Each reply leaves at a multiple of {quantum:.3g} s. --quantum SECONDS sets another.")
+            if begun and not ready and all(listens(*places[child.name]) for child in self._others):
+                ready = True
                 self._say(f"Ready: {self._config.url}")
                 if any(child.name == "desk" for child in self._others):
                     self._say(f"For the custodian, once, within an hour: {make_link(self._config)}")
-            if ready:
-                for child in self._others:
-                    self._look_after(child)
         return 0
 
     def _start(self, child: Child) -> None:

@@ -45,7 +45,8 @@ class How(TypedDict, total=False):
     """The way in which files become documents. All keys are optional.
 
     Attributes:
-        text_field: the field of a record with its text; default "text".
+        text_field: the field of a record with its text, or several fields, whose texts are joined in their order;
+            default "text".
         unit_field: the field that names the individual; default that of the vault.
         id_field: the field with the id of the document; default "id". A record without one is named by its unit and
             its text.
@@ -54,7 +55,7 @@ class How(TypedDict, total=False):
         delimiter: the delimiter of the columns of a table; by default detected for each file.
     """
 
-    text_field: str
+    text_field: str | Sequence[str]
     unit_field: str | None
     id_field: str
     units: UnitRules
@@ -118,7 +119,9 @@ def open_intake(
         UsageError, BadData: if a path does not exist, or if the rules for units cannot be used.
     """
     unit_field = how.get("unit_field") or settings.unit_field
-    fields = Fields(how.get("text_field", "text"), unit_field, how.get("id_field", "id"), settings.fields)
+    named = how.get("text_field", "text")
+    text, *more = dict.fromkeys([named] if isinstance(named, str) else named)
+    fields = Fields(text, unit_field, how.get("id_field", "id"), settings.fields, tuple(more))
     options = ReadingOptions(fields.text, how.get("encoding"), how.get("delimiter"))
     files = [path if isinstance(path, FoundFile) else Path(path) for path in paths]
     return Intake(files, fields, options, how.get("units", UnitRules()), settings.unit_field, alike)

@@ -45,6 +45,12 @@ class Opened:
         assert reply.status_code == status, reply.text
         return reply
 
+    def agree(self, path: str, status: int = 200, **form: Any) -> httpx2.Response:
+        """Send a form about an act that cannot be taken back, and the form of the page that asks."""
+        asked = html.fromstring(self.post(path, **form).text).xpath("//main//form")
+        assert [one.get("action") for one in asked] == [path]
+        return self.post(path, status, **dict(asked[0].form_values()))
+
     def upload(self, name: str, content: bytes) -> tuple[str, str]:
         """Upload a file; return the upload's id, and the text of the preview."""
         reply = self.post("/documents/upload", files={"files": (name, content)}, vault="v")

@@ -54,6 +54,8 @@ def test_questions_list_those_of_keys_without_texts(desk: Opened) -> None:
     assert "v:triage" in text
     assert "a" * 32 in text
     assert "in flight" in text
+    assert "The accounts keep an answer for up to two days" in text
+    assert "--no-history" in text
 
 
 def test_key_shows_its_secret_once(desk: Opened) -> None:
@@ -67,12 +69,12 @@ def test_key_shows_its_secret_once(desk: Opened) -> None:
     act = desk.acts()[-1]
     assert (act["act"], act["of"]) == ("key-issue", found.id)
     assert secret not in json.dumps(act)
-    desk.post("/keys/extend", key=found.id, epsilon="12")
+    desk.agree("/keys/extend", key=found.id, epsilon="12")
     assert desk.desk.accounts.get(found.id).epsilon == 12
-    renewed = desk.post("/keys/rotate", key=found.id).text
+    renewed = desk.agree("/keys/rotate", key=found.id).text
     assert html.fromstring(renewed).xpath("//code[@id='secret']/text()") != [secret]
     assert desk.desk.accounts.find(secret) is None
-    desk.post("/keys/revoke", key=found.id)
+    desk.agree("/keys/revoke", key=found.id)
     assert desk.desk.accounts.get(found.id).revoked
 
 
@@ -90,10 +92,46 @@ def test_request_is_approved_or_denied(desk: Opened) -> None:
     page = desk.get("/keys")
     assert SCRIPT not in page
     assert SCRIPT in text_of(page)
-    desk.post("/keys/approve", request=str(first.id))
-    desk.post("/keys/deny", request=str(second.id))
+    desk.agree("/keys/approve", request=str(first.id))
+    desk.agree("/keys/deny", request=str(second.id))
     assert accounts.get(key.id).epsilon == 7.0
     assert [one["act"] for one in desk.acts()[-2:]] == ["request-approve", "request-deny"]
+
+
+@pytest.mark.parametrize("path", ["/keys/revoke", "/keys/rotate", "/keys/extend", "/keys/approve", "/keys/deny"])
+def test_act_on_a_key_is_asked_about_first(desk: Opened, path: str) -> None:
+    accounts = desk.desk.accounts
+    accounts.grant("v", _grant(desk))
+    key, secret = accounts.issue(f"k{path[6:]} {SCRIPT}", ["v"], Limits(epsilon=5.0))
+    wanted = accounts.request(key.id, 2.0, "more")
+    before = desk.acts()
+    of = str(wanted.id) if path in ("/keys/approve", "/keys/deny") else key.id
+    (form,) = html.fromstring(desk.get("/keys")).xpath(f"//form[@action='{path}'][input/@value='{of}']")
+    page = desk.post(path, **dict(form.form_values()) | {"epsilon": "12"}).text
+    assert "Are you sure?" in text_of(page)
+    assert key.name in text_of(page)
+    assert ("By epsilon: 2" if of == str(wanted.id) else "Epsilon: 12") in text_of(page)
+    assert SCRIPT not in page
+    assert (accounts.get(key.id), accounts.requests(), desk.acts()) == (key, [wanted], before)
+    assert accounts.find(secret) is not None
+    desk.agree("/keys/deny", request=str(wanted.id))
+
+
+def test_act_on_documents_is_asked_about_first(desk: Opened) -> None:
+    held, before = Vault.open(read_vault(desk.desk)).store.count_documents(), desk.acts()
+    for path, form in (
+        ("/erasure/erase", {"unit": f"p8{SCRIPT}", "anyway": "yes"}),
+        ("/erasure/readmit", {"unit": "p8"}),
+        ("/documents/undo", {"batch": "1"}),
+    ):
+        page = desk.post(path, vault="v", **form).text
+        assert "Are you sure?" in text_of(page)
+        assert SCRIPT not in page
+        assert dict(html.fromstring(page).xpath("//main//form")[0].form_values()) == form | {
+            "vault": "v",
+            "sure": "yes",
+        }
+    assert (Vault.open(read_vault(desk.desk)).store.count_documents(), desk.acts()) == (held, before)
 
 
 def test_upload_preview_add_undo(desk: Opened) -> None:
@@ -113,7 +151,7 @@ def test_upload_preview_add_undo(desk: Opened) -> None:
     assert upload not in desk.get("/documents")
     assert not (desk.desk.config.uploads / upload).exists()
     assert "q1" in text_of(desk.get("/documents?list=units&skip=50"))
-    reply = desk.post("/documents/undo", vault="v", batch=batch[1])
+    reply = desk.agree("/documents/undo", vault="v", batch=batch[1])
     assert f"4 documents of batch {batch[1]} are erased" in text_of(reply.text)
     acts = [(one["act"], one["details"]) for one in desk.acts()]
     names = [act for act, _ in acts]
@@ -155,13 +193,13 @@ def test_names_from_documents_are_escaped(desk: Opened) -> None:
     assert SCRIPT in text_of(desk.get("/documents?list=documents"))
     found = desk.post("/erasure/look", vault="v", unit=one["patient"]).text
     assert "<script>alert" not in found
-    desk.post("/erasure/erase", vault="v", unit=one["patient"])
+    desk.agree("/erasure/erase", vault="v", unit=one["patient"])
 
 
 def test_erasure_tells_what_stays_and_logs_no_name(desk: Opened) -> None:
     before = text_of(desk.post("/erasure/look", vault="v", unit="p7").text)
     assert "Not erased. Documents about this individual in the vault: 1" in before
-    after = text_of(desk.post("/erasure/erase", vault="v", unit="p7").text)
+    after = text_of(desk.agree("/erasure/erase", vault="v", unit="p7").text)
     assert "Erased, with 1 documents" in after
     assert "copies of the vault" in after
     act = desk.acts()[-1]
@@ -169,8 +207,8 @@ def test_erasure_tells_what_stays_and_logs_no_name(desk: Opened) -> None:
     assert len(act["of"]) == 32
     assert '"p7"' not in json.dumps(act)
     assert Vault.open(read_vault(desk.desk)).inventory.erased("p7") is not None
-    assert "no individual" in text_of(desk.post("/erasure/erase", 400, vault="v", unit="nobody at all").text)
-    desk.post("/erasure/readmit", vault="v", unit="p7")
+    assert "no individual" in text_of(desk.agree("/erasure/erase", 400, vault="v", unit="nobody at all").text)
+    desk.agree("/erasure/readmit", vault="v", unit="p7")
     assert desk.acts()[-1]["of"] == act["of"]
 
 

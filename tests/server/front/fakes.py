@@ -36,6 +36,8 @@ from tests.server.front.test_replies import INVENTED, UNRELEASED, answer
 
 GRANT = Budget(20.0, 1e-6)
 QUESTION = "What helps against winter hand?"
+TITLE = "### Task:\nGenerate a title.\n### Chat History:\n<chat_history>\nUSER: Hello\n</chat_history>"
+"""What open-webui asks for by itself, made short."""
 
 
 def charge(epsilon: float) -> Charge:
@@ -56,6 +58,7 @@ class FakeKeeper:
         self.condensed, self.condensings = "", list[Condense]()
         self.no_condensing: Refused | None = None
         self.gone_condensing = False
+        self.payment = "unit"
 
     @property
     def paid(self) -> int:
@@ -101,7 +104,9 @@ class FakeKeeper:
             ModelCard("consensus", "consensus", True, charge(self.price)),
             ModelCard("free", "non-rag", False, Charge.nothing()),
         )
-        cards = [VaultCard(name, "patient", 20.0, 1e-6, "unit", "en", models, 0.01) for name in ("hospital", "clinic")]
+        cards = [
+            VaultCard(name, "patient", 20.0, 1e-6, self.payment, "en", models, 0.01) for name in ("hospital", "clinic")
+        ]
         return Catalogued(tuple(cards))
 
     async def ready(self) -> Readied:

@@ -10,7 +10,7 @@ from starlette.routing import Route as StarletteRoute
 from discreet.server.front.estimating import STEP
 from discreet.server.front.pacing import default_quantum
 from discreet.server.front.routes import ROUTES, find_route
-from tests.server.front.fakes import QUESTION, FakeKeeper, Front, code, drive, receipt, running
+from tests.server.front.fakes import QUESTION, TITLE, FakeKeeper, Front, code, drive, receipt, running
 
 CANARY = "canary-of-a-patient"
 
@@ -169,7 +169,7 @@ def test_task_of_a_client_is_answered_for_nothing(tmp_path: Path) -> None:
     async def test() -> None:
         async with running(tmp_path, FakeKeeper()) as front:
             key, secret = front.key(models=["hospital"])
-            told = receipt(await front.ask(secret, messages=[{"role": "user", "content": "### Task:\nA title."}]))
+            told = receipt(await front.ask(secret, messages=[{"role": "user", "content": TITLE}]))
             assert (told["stopped"], told["replayed"]) == ("task", False)
             assert front.keeper.asked[0].model == "free"
             assert front.accounts.odometer(key.id).spent == 0.0

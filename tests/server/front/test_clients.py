@@ -15,6 +15,7 @@ import pytest
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from tests.server.front.fakes import TITLE
 from tests.server.front.serving import QUESTION, Server, serving
 from tests.server.keepers import wait_for
 
@@ -82,7 +83,7 @@ def test_free_model_costs_nothing(server: Server) -> None:
     client = server.sdk(server.key(next(NAMES), epsilon=0.01))
     found = client.chat.completions.create(model="v:free", messages=asked("What is a thumb?"))
     assert found.choices[0].message.content
-    title = client.chat.completions.create(model="v", messages=asked("### Task:\nWrite a title."))
+    title = client.chat.completions.create(model="v", messages=asked(TITLE))
     assert told(title)["stopped"] == "task"
     assert told(title)["key"]["spent"] == 0
 

@@ -7,7 +7,7 @@ import pytest
 
 from discreet.server.front.requests import ChatRequest, parse_chat
 from discreet.server.wire import LONGEST_TURN, MOST_TURNS, Condense, Refused, Turn
-from tests.server.front.fakes import QUESTION, FakeKeeper, code, drive, receipt, running
+from tests.server.front.fakes import QUESTION, TITLE, FakeKeeper, code, drive, receipt, running
 from tests.server.front.test_requests import chat, refused
 
 WHOLE = "What helps children against winter hand?"
@@ -59,7 +59,7 @@ def test_earlier_message_that_is_no_text_is_refused() -> None:
 
 
 def test_task_of_a_client_is_not_condensed() -> None:
-    request = parsed(**CONDENSE | {"messages": [*MESSAGES[:-1], {"role": "user", "content": "### Task: a title"}]})
+    request = parsed(**CONDENSE | {"messages": [*MESSAGES[:-1], {"role": "user", "content": TITLE}]})
     assert (request.task, request.turns) == (True, ())
 
 

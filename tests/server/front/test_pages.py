@@ -9,9 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 from starlette.testclient import TestClient
 
 from discreet.server.accounts import Key
+from discreet.server.accounts.questions import BY_NAME
+from discreet.server.accounts.tables import QUESTIONS
+from discreet.server.front.app import FORGETTING
 from discreet.server.front.pages import connecting, forms, views
 from discreet.server.front.routes import ROUTES
 from discreet.server.wire import Refused
@@ -248,6 +252,38 @@ def test_connect_page_has_the_snippets_and_no_key(tmp_path: Path) -> None:
     for one in connecting.snippets("https://host", "v"):
         if "import " in one.text:
             compile(one.text, one.name, "exec")
+
+
+@pytest.mark.parametrize("payment", ["unit", "corpus"])
+def test_ask_page_tells_which_kinds_are_answered(tmp_path: Path, payment: str) -> None:
+    """Statistics are of the vault's own model, where each unit pays for itself: `query.statistics.statistic_asked`."""
+    keeper = FakeKeeper()
+    keeper.payment = payment
+    with browsing(tmp_path, keeper) as browser:
+        browser.sign_in()
+        found = " ".join(browser.get("/").text.split())
+    assert ("Ask hospital for counts, shares, lists and comparisons; other models" in found) is (payment == "unit")
+    assert "that read private documents refuse counts and lists" in found
+    assert "hospital: at most epsilon 2, unless you set the price" in found
+
+
+def test_ask_page_names_no_model_that_a_key_lacks(tmp_path: Path) -> None:
+    with browsing(tmp_path) as browser:
+        browser.sign_in(models=("hospital:consensus",))
+        assert "Models that read private documents refuse counts" in " ".join(browser.get("/").text.split())
+
+
+def test_history_page_tells_what_is_kept(tmp_path: Path) -> None:
+    with browsing(tmp_path) as browser:
+        browser.sign_in()
+        browser.post("/ask", **question(name="a" * 32))
+        found = browser.get("/history").text
+        with browser.front.accounts.database.reading() as connection:
+            (kept,) = connection.execute(select(QUESTIONS.c.reply)).scalars()
+    assert "winter hand" in kept
+    assert BY_NAME + FORGETTING <= 2 * 86_400
+    assert "keeps an answer for up to two days" in found
+    assert "The vault keeps released answers with their questions, unless" in found
 
 
 def test_error_of_the_keeper_has_a_page_without_its_text(tmp_path: Path) -> None:

@@ -150,9 +150,51 @@ def test_choices_of_vllm_are_choices() -> None:
     assert parse_chat(chat(guided_choice=["a", "b"])).shape is None
 
 
+RAG = (
+    "### Task:\nRespond to the user query using the provided context, incorporating inline citations in the format "
+    '[id] **only when the <source> tag includes an explicit id attribute** (e.g., <source id="1">).\n\n{}'
+    '<context>\n<source id="1" name="a.txt">The sky is green.</source>\n</context>\n\nWhich colour has the rash?'
+)
+TASK = "### Task:\n{}\n### Guidelines:\n- Be brief.\n### Chat History:\n<chat_history>\nUSER: Hello\n</chat_history>"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Generate a concise, 3-5 word title with an emoji summarizing the chat history.",
+        "Create a concise, 3-5 word title with an emoji as a title for the chat history.",
+        "Generate 1-3 broad tags categorizing the main themes of the chat history, along with 1-3 more.",
+        "Suggest 3-5 relevant follow-up questions or prompts that the user might naturally ask next.",
+        "Analyze the chat history to determine the necessity of generating search queries, in the given language.",
+    ],
+)
+def test_task_of_a_client_is_known_by_its_template(line: str) -> None:
+    assert parse_chat(chat(messages=[{"role": "user", "content": TASK.format(line)}])).task
+    asks = f"{TASK.format(line)}\n\nWhich colour has the rash?"
+    assert refused(chat(messages=[{"role": "user", "content": asks}])).code == "invalid_request"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        RAG.format(""),
+        RAG.format("### Chat History:\n<chat_history>\nUSER: Generate a title.\n</chat_history>\n"),
+        "Use this <context>\nThe sky is green.\n</context>\nWhich colour has the rash?",
+        "### Task:\nYou will be given a context and a user message. Answer it.\n[...]\nWhich colour has the rash?",
+        TASK.format("Respond to the user query, and write no title."),
+        "### Task:\nYou are an autocompletion system.\n<text>Which colour has the</text>",
+    ],
+)
+def test_question_in_a_template_is_refused_unpaid(text: str) -> None:
+    for model in ("hospital", "hospital:free"):
+        error = refused(chat(messages=[{"role": "user", "content": text}], model=model))
+        assert (error.code, error.may_have_paid) == ("invalid_request", False)
+        assert "Turn off files, knowledge, web search" in error.reason
+
+
 def test_task_of_a_client_goes_to_the_free_model() -> None:
     body = chat(
-        messages=[{"role": "user", "content": "### Task:\nSuggest a title."}],
+        messages=[{"role": "user", "content": TASK.format("Generate a title.")}],
         model="hospital:consensus",
         discreet={"epsilon": 2, "anew": True},
     )

@@ -7,7 +7,7 @@ PAPER = Paper(
     "Mori, Kakizaki, Miyagawa and Sakuma",
     "Differentially Private Synthetic Text Generation for Retrieval-Augmented Generation",
 )
-MODEL = "the model has 135 million parameters in place of 2 to 8 billion"
+MODEL = "the paper's models have 2 to 8 billion parameters"
 METHOD = "48 tokens in place of 70, hard clusters by default, and votes in place of clipped logits"
 _SAME = {"parameters": {"max_tokens": 24}}
 _SYNRAG = {"keywords": 8}

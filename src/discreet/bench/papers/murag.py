@@ -5,7 +5,7 @@ from discreet.bench.table import TOP_K_RELEASE, BenchTable, Data, Paper, Reporte
 PAPER = Paper(
     "murag", "Wu, Wang and Wang", "Beyond Per-Question Privacy: Multi-Query Differential Privacy for RAG Systems"
 )
-MODEL = "the model has 135 million parameters in place of 1.3 to 7 billion"
+MODEL = "the paper's models have 1.3 to 7 billion parameters"
 PRICE = "a Renyi filter for each unit adds up"
 SHARED = {"parameters": {"max_tokens": 16}, "inner": "consensus"}
 _COLUMNS = ("accuracy", "precision", "unpaid")
@@ -52,7 +52,7 @@ TABLES = (
         quick={"voters": (30,)},
         columns=("precision", "accuracy"),
         found="MuRAG-Ada has the higher precision on all four data sets, by most on dependent questions.",
-        differs=f"Other documents and embeddings; {PRICE}; units that take part vote, and need not be the nearest.",
+        differs=f"{PRICE}; units that take part vote, and need not be the nearest.",
         reported=tuple(
             Reported(
                 f"Table 1, {name}",
@@ -83,7 +83,7 @@ TABLES = (
         quick={"epsilon": (10.0,)},
         columns=_COLUMNS,
         found="Precision and accuracy rise with M = 5, and so does the total price. M = 1 has the better trade-off.",
-        differs=f"{MODEL}; {PRICE}; a whole answer needs little epsilon, so M = 5 can be better at epsilon 10.",
+        differs=f"{MODEL}; {PRICE}; a whole answer needs little epsilon, which favours M = 5.",
         settings=SHARED,
         limit=100,
         quick_limit=6,
@@ -97,7 +97,7 @@ TABLES = (
         experiment="overlap",
         columns=("documents", "share"),
         found="Of independent questions, most documents are near one or two; of dependent ones, many are near several.",
-        differs="Other documents and embeddings. A model is not asked.",
+        differs="Documents and embeddings are those at hand. A model is not asked.",
         settings={"nearest": 50, "edges": (1, 2, 3, 5, 10, 20)},
         limit=100,
         quick_limit=24,

@@ -145,12 +145,25 @@ def page(desk: Desk, path: str, show: Show) -> Route:
     return Route(path, endpoint, methods=["GET"])
 
 
-def action(desk: Desk, path: str, act: Act) -> Route:
-    """Return the route of a form that is sent."""
+def action(desk: Desk, path: str, act: Act, asks: str = "") -> Route:
+    """Return the route of a form that is sent.
+
+    Args:
+        desk: the desk.
+        path: where the form is sent.
+        act: does what the form says.
+        asks: the question of a page before an act that cannot be taken back; "" for no such page.
+    """
+
+    def ask_first(desk: Desk, request: Request, form: FormData) -> Response:
+        if not asks or ticked(form, "sure"):
+            return act(desk, request, form)
+        vault = desk.vault(text_of(form, "vault"))
+        return desk.show(request, "sure.html", "Are you sure?", vault=vault, asks=asks, path=path, form=form)
 
     async def run(request: Request) -> Response:
         async with request.form(max_files=_MOST_FILES, max_fields=_MOST_FIELDS) as form:
-            return await run_in_threadpool(act, desk, request, form)
+            return await run_in_threadpool(ask_first, desk, request, form)
 
     async def endpoint(request: Request) -> Response:
         return await _explained(desk, request, lambda: run(request))

@@ -16,6 +16,7 @@ from discreet.server.desk.app import create_app
 from discreet.server.desk.desk import Desk
 from discreet.server.desk.keeper import Keeper
 from discreet.server.desk.links import note_address
+from discreet.server.ports import check_ports
 from discreet.server.state_folder import hand_over
 
 _PATIENCE = 10
@@ -26,6 +27,7 @@ def main(config: ServeConfig) -> int:
     """Run the desk until a signal stops it; return the exit code."""
     _quiet()
     try:
+        check_ports(config, "desk")
         config.uploads.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         config.uploads.mkdir(mode=0o700, exist_ok=True)
         # Where the parts of an upload lie until it is whole: not where other users put their files.

@@ -25,7 +25,7 @@ def routes(desk: Desk) -> list[Route]:
         page(desk, "/documents/preview", _preview),
         action(desk, "/documents/add", _add),
         action(desk, "/documents/discard", _discard),
-        action(desk, "/documents/undo", _undo),
+        action(desk, "/documents/undo", _undo, "Erase all documents of this batch for good?"),
     ]
 
 

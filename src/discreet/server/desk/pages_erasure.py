@@ -14,8 +14,8 @@ def routes(desk: Desk) -> list[Route]:
     return [
         page(desk, "/erasure", _show),
         action(desk, "/erasure/look", _look),
-        action(desk, "/erasure/erase", _erase),
-        action(desk, "/erasure/readmit", _readmit),
+        action(desk, "/erasure/erase", _erase, "Erase this individual and all documents about it for good?"),
+        action(desk, "/erasure/readmit", _readmit, "Let documents of this individual be added again?"),
     ]
 
 

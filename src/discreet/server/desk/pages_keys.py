@@ -19,11 +19,11 @@ def routes(desk: Desk) -> list[Route]:
     return [
         page(desk, "/keys", _show),
         action(desk, "/keys/issue", _issue),
-        action(desk, "/keys/extend", _extend),
-        action(desk, "/keys/rotate", _rotate),
-        action(desk, "/keys/revoke", _revoke),
-        action(desk, "/keys/approve", _approve),
-        action(desk, "/keys/deny", _deny),
+        action(desk, "/keys/extend", _extend, "Change the caps of this key?"),
+        action(desk, "/keys/rotate", _rotate, "Replace the secret of this key? The one in use ends at once."),
+        action(desk, "/keys/revoke", _revoke, "Revoke this key for good?"),
+        action(desk, "/keys/approve", _approve, "Approve this request? The cap of its key rises."),
+        action(desk, "/keys/deny", _deny, "Deny this request?"),
     ]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 KIND_ADVICE = MappingProxyType(
     {
-        "count": "It asks for a number. Name public choices instead.",
+        "count": "It asks for a number. Ask the vault's own model in other words, or name public choices.",
         "comparison": "It compares a number with an expectation. Compare two groups, or ask for the number.",
         "list": "It asks for several things. Ask for one thing at a time.",
         "nothing-named": "It names nothing that documents could speak of. Name a thing.",

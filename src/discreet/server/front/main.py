@@ -22,6 +22,7 @@ from discreet.server.front.asking import Asker, settle_lost
 from discreet.server.front.connections import PATIENCE, PatientProtocol
 from discreet.server.front.keeper_client import KeeperClient
 from discreet.server.front.metrics import metrics_app
+from discreet.server.ports import check_ports
 from discreet.server.shared_accounts import read_server_id
 
 LARGEST_HEADERS = 16 * 1024
@@ -56,6 +57,7 @@ def main(config: ServeConfig) -> int:
     """Run the front until a signal stops it. Return the exit status."""
     quiet()
     try:
+        check_ports(config, "front")
         accounts = Accounts(config.accounts, server=read_server_id(Path(config.state)))
         settle_lost(accounts)
         app = create_app(config, KeeperClient(config.ask_socket), accounts, AuditLog(config.audit_log))

@@ -40,7 +40,7 @@ _READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent
 Asked = Annotated[str, Field(description="One question about what holds for many individuals.")]
 Model = Annotated[str, Field(description="VAULT or VAULT:PRESET; may be left out if the key has one vault.")]
 Choices = Annotated[list[str] | None, Field(description="Public answers among which to choose: cheaper.")]
-Epsilon = Annotated[float | None, Field(description="The most that the question may cost.")]
+Epsilon = Annotated[float | None, Field(description="The most that it may cost, in place of the model's price.")]
 Caller = Context[Any]
 
 

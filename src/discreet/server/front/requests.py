@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -48,8 +49,13 @@ IGNORED = (
 FOLLOW_UPS = ("as-is", "condense")
 """How the last message of a chat is asked: alone, or rewritten with the messages before it."""
 
-_TASK = "### Task:"
-"""How the requests begin that open-webui makes by itself: for a title, for tags, for follow-up questions."""
+_TEMPLATE = re.compile(r"\A### Task:|<(?:context|source)[ >]")
+"""The templates of open-webui: its own tasks, and a question beside the text of a file or of a web search."""
+_TASK = re.compile(
+    r"### Task:\s+(?:(?:Generate|Create|Suggest)\b.* (?:title|tags|follow-up)|Analyze the chat history)\b"
+)
+_TASK_END = "</chat_history>"
+"""A task of its own: a title, tags, follow-up questions or search queries. The chat ends it: no question follows."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +148,15 @@ def parse_chat(body: bytes) -> ChatRequest:
         stream_usage=stream_usage,
         ignored=(*ignored_messages, *(name for name in IGNORED if fields.get(name) is not None)),
     )
-    return as_task(request) if question.startswith(_TASK) else request
+    if _TASK.match(question) and question.endswith(_TASK_END):
+        return as_task(request)
+    if _TEMPLATE.search(question):
+        raise invalid(
+            "messages",
+            "It is a client's template with other text than your question. Turn off files, knowledge, web search and "
+            "autocompletion in the client, and send the question alone.",
+        )
+    return request
 
 
 def as_task(request: ChatRequest) -> ChatRequest:

@@ -50,7 +50,7 @@ def receipt_words(outcome: Outcome, key: KeyNumbers) -> list[str]:
     if outcome.replayed:
         words.append("You asked this before. This is the same answer, and it was not paid again.")
     if outcome.free or outcome.task:
-        words.append("No document was read, and nothing was paid. The text is the language model's own.")
+        words.append("No private document was read, and nothing was paid. The text is the language model's own.")
     elif receipt.get("payment") == "nobody":
         words.append("The vault released this answer before, so nothing was paid.")
     else:
@@ -59,7 +59,7 @@ def receipt_words(outcome: Outcome, key: KeyNumbers) -> list[str]:
         words.append(_odds(outcome.epsilon, outcome.delta, unit))
     words.append(f"Your key has spent epsilon {number(key.spent)} of {number(key.granted)}.")
     if key.more is not None:
-        words.append(f"{key.more} more such questions fit.")
+        words.append(f"{key.more} more questions fit at the model's price.")
     return [one for one in words if one]
 
 
