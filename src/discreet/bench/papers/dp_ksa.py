@@ -3,7 +3,7 @@
 from discreet.bench.table import BenchTable, Data, Paper, Reported
 
 PAPER = Paper("dp-ksa", "Tang, Flemings, Wang and Annavaram", "Differentially Private Retrieval-Augmented Generation")
-MODEL = "the model has 135 million parameters in place of 3 to 8 billion, and uses keywords less"
+MODEL = "the model has 135 million parameters in place of 3 to 8 billion"
 SPLIT = "epsilon is divided otherwise between the choice of k and the test, and words of the question do not count"
 _LIKENESS = ("F1", "ROUGE-1", "ROUGE-L", "Levenshtein", "passed")
 _KEYS = ("algorithm", "epsilon")
