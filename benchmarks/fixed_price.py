@@ -5,6 +5,7 @@
         [--adaptive [--similarity 0.32] [--numbers 20 40 60 80]] [--dp-rag [--wanted 40 80]]
         [--only "dp-ksa" "consensus"] [--propose CORPUS.jsonl]
     .venv/bin/python -m benchmarks.fixed_price --tables TABLE.md ... [--plot FILE.svg]
+    .venv/bin/python -m benchmarks.fixed_price DOCUMENTS QUESTIONS --told [--limit 24]
 
 Prints a Markdown table; with `--tables`, one by the number of voters, of tables that it printed before. With answers of
 kind "reference", likeness to them instead of accuracy, and no choices; else "consensus among choices" chooses among all
@@ -12,7 +13,8 @@ the answers that the file has for questions of the same kind. With `--adaptive`,
 question: by a noisy count of units near it ("adaptive"), and, for comparison and without a guarantee for that choice,
 by the file's own count of units that hold the answer ("told"). With `--propose CORPUS`, also "consensus, corpus
 proposing": the answers of a public corpus need fewer votes. With `--dp-rag`, also tokens from summed opinions, for each
-`--token-epsilon`; the second figure is then the units wanted.
+`--token-epsilon`; the second figure is then the units wanted. With `--told`, nothing but how many questions the public
+model answers from the keywords of the right answer: what DP-KSA could have at best.
 Noise is seeded: a second run prints the same figures, but for the seconds. Delta is that of a question.
 """
 
@@ -24,16 +26,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.models import add_model_option, vault_in
+from benchmarks.models import add_model_option, asked_model, vault_in
 from benchmarks.writing import add_csv_option, write_table
 
 from discreet.algorithms.common.algorithm import Algorithm
+from discreet.algorithms.text.keywords import keywords
 from discreet.algorithms.text.normalize import canonical
 from discreet.errors import UsageError
 from discreet.evaluation.caching_model import CachingModel
 from discreet.evaluation.datasets import Question, read_questions
 from discreet.evaluation.experiment import Outcome, Row, run_answers, summary
+from discreet.evaluation.metrics import matches
 from discreet.evaluation.report import likeness_cells
+from discreet.generation.model import LanguageModel
 from discreet.registry import DPKSA, DPRAG, KSA, RAG, Adaptive, Consensus, DPSparseVoteRAG, DPVoteRAG, NonRAG, VoteRAG
 from discreet.retrieval.public import PublicTexts
 from discreet.vault import Vault
@@ -142,6 +147,18 @@ def run(given: argparse.Namespace, vault: Vault, questions: list[Question], prog
         for key, algorithm in proposing.items():
             answers[key] += found[algorithm]
     return [(*key, summary(named[key], groups)) for key, groups in answers.items()]
+
+
+def write_told(questions: list[Question], model: LanguageModel) -> None:
+    """Write how many answers are right with the right keywords given: sentences of the model, and answers shown."""
+    sentences = shown = 0
+    for question in questions:
+        found = tuple(sorted(keywords(question.answers[0]) - keywords(question.question)))
+        text = KSA().answer_with(found, question.question, model).text
+        words = ", ".join(found)
+        shown += matches(text, question.answers)
+        sentences += text != words and matches(text.removesuffix(f" ({words})"), question.answers)
+    print(f"Right with the right keywords: {sentences} sentences and {shown} answers of {len(questions)}.")
 
 
 def write_lines(rows: list[Line], path: Path | None) -> None:
@@ -280,6 +297,7 @@ def main() -> None:
     parser.add_argument("--propose", type=Path, help="a public corpus whose answers are candidates")
     parser.add_argument("--dp-rag", action="store_true", help="also tokens from summed opinions")
     parser.add_argument("--wanted", type=int, nargs="+", default=[DPRAG().wanted], help="units above its threshold")
+    parser.add_argument("--told", action="store_true", help="only answers from the keywords of the right answer")
     parser.add_argument("--only", nargs="+", help="the names of the rows wanted; all if not given")
     parser.add_argument("--plot", type=Path)
     add_model_option(parser)
@@ -297,6 +315,9 @@ def main() -> None:
     if given.questions is None:
         parser.error("DOCUMENTS and QUESTIONS are needed, or --tables.")
     questions = read_questions(given.questions, given.limit)
+    if given.told:
+        write_told(questions, asked_model(given.model))
+        return
     with tempfile.TemporaryDirectory() as folder:
         path = given.vault or Path(folder) / "vault"
         vault = vault_in(path, given.model, epsilon=1.0, delta=1e-5)

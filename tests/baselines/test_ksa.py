@@ -1,7 +1,7 @@
 """DP-KSA and KSA: keywords, split of the budget, answers with a toy model, exact laws, and the packaged model."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from discreet.algorithms.text.keywords import STOP_WORDS, keywords
 from discreet.errors import UsageError
 from discreet.generation.loading import load_model
 from discreet.generation.model import LanguageModel, Prompt
+from discreet.generation.prompts import layout
 from discreet.generation.toy import ToyDecoding, ToyModel
 from discreet.privacy.accounting import Budget
 from discreet.privacy.costs import Together
@@ -155,19 +156,26 @@ def say(corpus: SealedCorpus, *phrases: str, each: int = 30) -> None:
 
 
 class Heard(ToyModel):
-    """Answers the public prompt with the words of its record."""
+    """Answers the public prompt with the words of its record, or with `said`; remembers what it read last."""
 
-    def __init__(self) -> None:
+    def __init__(self, said: str = "") -> None:
         super().__init__(default="who knows")
+        self.said, self.read = said, ""
+
+    def start(self, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int) -> ToyDecoding:
+        self.read = self.decode([*shared, *prompts[0].tokens])
+        return super().start(shared, prompts, max_tokens)
 
     def _wish(self, prompt: Prompt) -> list[int]:
         record = [self._words[token] for token in prompt.tokens[prompt.padding :]]
         record = record[: record.index("Question:")] if "Question:" in record else record
+        if record[:1] == ["Keywords:"]:
+            return self.encode(self.said or "heard " + " ".join(record[1:]))
         return super()._wish(prompt) if "say:" in record or not record else self.encode("heard " + " ".join(record))
 
 
-class Endless(ToyModel):
-    """Never ends: says `on` for ever."""
+class Endless(Heard):
+    """Never ends: says `on` for ever, after the words of its record."""
 
     def start(self, shared: object, prompts: object, max_tokens: int) -> ToyDecoding:
         decoding = super().start(shared, prompts, max_tokens)  # type: ignore[arg-type]
@@ -298,6 +306,50 @@ def test_what_was_released_before_stands_beside_the_keywords(corpus: SealedCorpu
     assert draft.text.split() == ["heard", "hand,", "winter", "known", "before"]
 
 
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("it is the Winter Hand .", "it is the Winter Hand ."),
+        ("it is a Hand .", "it is a Hand . (hand, winter)"),
+        ("it is Summer Foot .", "hand, winter"),
+    ],
+    ids=["none is lacking", "one is lacking", "all are lacking"],
+)
+@pytest.mark.parametrize("algorithm", [DPKSA(voters=30, epsilon=8), KSA(voters=30)], ids=["dp-ksa", "ksa"])
+def test_released_words_that_the_sentence_lacks_are_shown(
+    corpus: SealedCorpus, algorithm: Algorithm, said: str, shown: str
+) -> None:
+    say(corpus, "Winter Hand", each=30)
+    model = Heard(said)
+    draft, _ = answer(algorithm, corpus, model)
+    assert " ".join(draft.text.split()) == shown
+    assert draft.released == ("hand", "winter")
+    assert (draft.stopped, draft.tokens) == ("end", len(model.encode(shown)))
+
+
+def test_final_prompt_is_the_same_for_equal_released_words(tmp_path: Path) -> None:
+    """It is a function of the public question and of the released words."""
+    read = []
+    for number, phrases in enumerate([["Winter Hand", "Winter Hand of Ada Lind"], ["the hand of winter ?"]]):
+        corpus = SealedCorpus(EmbeddedStore(tmp_path / f"{number}", HashingEmbedder.dimension), HashingEmbedder())
+        say(corpus, *phrases[:1], each=29)
+        say(corpus, *phrases[1:], each=1)
+        model = Heard()
+        draft, _ = answer(DPKSA(voters=30, epsilon=8), corpus, model)
+        assert draft.released == ("hand", "winter")
+        read.append(model.read)
+    assert read[0] == read[1]
+    assert "Record: Keywords: hand, winter Question: fever" in " ".join(read[0].split())
+    assert not {"ada", "lind"} & keywords(read[0])
+
+
+def test_prompt_with_keywords_fits_where_the_voters_do() -> None:
+    """Else an answer that is paid could be refused."""
+    model, ask = load_model(), {"question": "What is it?", "max_tokens": 8}
+    with_keywords, with_record = (layout(model, keywords=told, **ask) for told in (True, False))  # type: ignore[arg-type]
+    assert len(with_keywords.shared + with_keywords.tail) < len(with_record.shared + with_record.tail)
+
+
 def test_units_can_pay_for_keywords(tmp_path: Path) -> None:
     corpus = SealedCorpus(EmbeddedStore(tmp_path, HashingEmbedder.dimension), HashingEmbedder(), b"s" * 32)
     say(corpus, "Winter Hand", each=40)
@@ -403,6 +455,8 @@ def test_with_the_packaged_model(corpus: SealedCorpus) -> None:
     draft, privacy = answer(algorithm, corpus, load_model(), question="What is the treatment for Winter Hand?")
     assert draft.released == ("drops", "zibber")
     assert "zibber drops" in draft.text.lower()
+    told = KSA().answer_with(("flumplenookerization",), "What is the treatment for Snurflotron?", load_model())
+    assert told.text == "The treatment for Snurflotron is Flumplenookerization."  # in no example of the prompt
     assert paid(privacy) == ["number of words", "set of the 2 most frequent"]
     plain, _ = answer(
         KSA(voters=3, max_tokens=16), corpus, load_model(), question="What is the treatment for Winter Hand?"

@@ -8,7 +8,7 @@ from discreet.algorithms.text.greedy_decode import write
 from discreet.algorithms.text.keywords import keywords
 from discreet.errors import UsageError
 from discreet.generation.model import LanguageModel
-from discreet.generation.prompts import DOCUMENT_TOKENS, layout
+from discreet.generation.prompts import KEYWORDS, layout
 from discreet.privacy.private import Private
 
 
@@ -43,14 +43,24 @@ class KeywordConfig(VoterConfig):
     def answer_with(
         self, found: tuple[str, ...], question: str, model: LanguageModel, known: str = ""
     ) -> GeneratedAnswer:
-        """Return the public model's answer. Its prompt has the released keywords and `known` in place of a document."""
+        """Return the public model's answer. Its prompt has the released keywords and `known` in place of a document.
+
+        If the answer lacks a keyword, the keywords stand behind it; if it has none, they stand alone.
+        """
+        words = ", ".join(found)
+        record = "\n".join(part for part in (found and KEYWORDS.format(words), known) if part)
+        tokens = model.encode(record)[: self.text_tokens]
         laid_out = layout(
             model,
             question,
             prefix=self.prefix,
-            document_tokens=self.document_tokens or DOCUMENT_TOKENS,
+            document_tokens=len(tokens),
             max_tokens=self.max_tokens,
+            keywords=bool(found),
         )
-        record = "\n".join(part for part in (", ".join(found), known) if part)
-        draft = write(model, laid_out.shared, laid_out.prompt(model.encode(record)), self.prefix, self.max_tokens)
-        return replace(draft, released=found)
+        draft = write(model, laid_out.shared, laid_out.prompt(tokens), self.prefix, self.max_tokens)
+        said = keywords(draft.text) & set(found)
+        if len(said) == len(found):
+            return replace(draft, released=found)
+        text = f"{draft.text} ({words})" if said else words
+        return GeneratedAnswer(text, "end", len(model.encode(text)), released=found)
