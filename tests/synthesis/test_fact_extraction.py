@@ -136,3 +136,4 @@ def test_what_does_not_stand_in_a_text_is_no_fact_of_it() -> None:
     stated = [("symptoms", "itchy ears"), ("symptoms", "humming noise"), ("diagnosis", "gloop-itis"), ("", "it rains")]
     assert found_in(text, stated) == (("symptoms", "itchy ears"), ("diagnosis", "gloop-itis"))
     assert found_in("", stated) == ()
+    assert found_in("No itchy ears. Gloop-itis.", stated) == (("diagnosis", "gloop-itis"),)  # what is denied is no fact

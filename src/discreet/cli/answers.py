@@ -1,9 +1,15 @@
 """Output of an answer and its receipt as text."""
 
-from discreet.algorithms.common.answer import Answer
+from collections.abc import Sequence
+
+from discreet.algorithms.common.answer import Answer, Figure
+from discreet.algorithms.statistics.counted import MAY_LACK
 from discreet.cli.output import counted, err, out
 from discreet.query.words import minutes, nothing_released, unit_word
 from discreet.query.yes_no import NOT_SAID
+
+_OF_A_PHRASE = ("count", "share", "compare")
+"""The statistics in which a phrase that no text says gives 0."""
 
 
 def print_answer(answer: Answer, *, show_public: bool = False, verbose: bool = False) -> None:
@@ -27,7 +33,7 @@ def print_answer(answer: Answer, *, show_public: bool = False, verbose: bool = F
         out.print(f"  released: {', '.join(answer.released)} ({_about(answer)})", markup=False)
     elif answer.released and answer.released != (answer.text,) and not answer.table:  # its text has all numbers
         out.print(f"  released: {', '.join(answer.released)}", markup=False)
-    if answer.algorithm == "count" and all(figure.low <= 0 for figure in answer.table):
+    if answer.algorithm in _OF_A_PHRASE and MAY_LACK not in answer.text and _may_be_none(answer.table):
         out.print("  Note: this may be none. A misspelled word, or another word for the same thing, is not found.")
     print_receipt(answer, verbose=verbose)
     if answer.remaining is not None:
@@ -49,6 +55,11 @@ def _print_text(answer: Answer) -> None:
         out.print(answer.text.strip() or "(no answer)", markup=False, style="bold")
         if answer.text.strip() == NOT_SAID:
             out.print("  Note: this does not mean no. The notes may say it in other words, or say nothing of it.")
+
+
+def _may_be_none(table: Sequence[Figure]) -> bool:
+    """Return whether all numbers of the first one's kind may be 0: the count, or the shares."""
+    return all(figure.low <= 0 for figure in table if figure.kind == table[0].kind)
 
 
 def _about(answer: Answer) -> str:

@@ -14,7 +14,7 @@ from discreet.algorithms.common.algorithm import Algorithm
 from discreet.algorithms.common.answer import Figure
 from discreet.algorithms.statistics.compare import Compare, say_shares
 from discreet.algorithms.statistics.count import Count, say_count
-from discreet.algorithms.statistics.counted import Counted
+from discreet.algorithms.statistics.counted import MAY_LACK, Counted
 from discreet.algorithms.statistics.difference import Difference, say_difference
 from discreet.algorithms.statistics.labelled import LabelledSample
 from discreet.algorithms.statistics.population import Phrase, Population
@@ -127,6 +127,7 @@ class Releases:
             text = f"{text} {_POOLED}"
         of = tuple(self._counted[number][0] for number in sorted({number for number, _ in cells}))
         text = f"{text} {_combines(of)}" if len(of) > 1 else text
+        text = f"{text}\n{MAY_LACK}" if any(MAY_LACK in one.answer for one in of) else text
         return Derived(question, text, "end", statistic.name, 0, table=tuple(map(asdict, table)), of=of)
 
     def _sum(self, region: Region) -> Sum | None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from discreet.algorithms.common.answer import UnitCost
 from discreet.algorithms.common.plan import Plan
+from discreet.ledger.protocol import VaultLedger
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.filter import Receipt
 
@@ -44,6 +45,16 @@ class Odometer:
     def describe(self) -> dict[str, Any]:
         """Return the odometer as plain data."""
         return {"epsilon": self.epsilon, "granted": self.budget.epsilon, "questions": self.questions}
+
+
+def may_lack_units(ledger: VaultLedger) -> bool:
+    """Return whether a unit may have been unable to pay for the last question: public.
+
+    A unit that takes part in all questions of the ledger, of any process and key, pays the sum of their prices. The
+    prices are on receipts, and do not depend on who paid: with one unit more or less, they are the same. So are they if
+    no unit took part. No balance and no number of refused units is looked at, as these are private.
+    """
+    return not ledger.budget.admits(ledger.spent_at_most())
 
 
 def unit_cost(budget: Budget, receipt: Receipt | None, uses: int | None) -> UnitCost | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from discreet.algorithms.common.algorithm import Algorithm, Query
 from discreet.algorithms.common.answer import Answer
 from discreet.algorithms.common.plan import ANY_VOCABULARY, Plan
+from discreet.algorithms.statistics.counted import MAY_LACK
 from discreet.algorithms.statistics.in_words import in_words
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.baselines.rag import RAG
@@ -25,7 +26,7 @@ from discreet.query.answer_cache import AnswerCache, Released
 from discreet.query.components import QueryComponents
 from discreet.query.execution import Execution
 from discreet.query.latency import AT_ONCE, Pace
-from discreet.query.odometer import Odometer, times, unit_cost
+from discreet.query.odometer import Odometer, may_lack_units, times, unit_cost
 from discreet.query.proposals import propose
 from discreet.query.recall import ALIKE, RELATED, find_released, keep_answer, public_record, repeat_answer
 from discreet.query.single_flight import alone_with
@@ -316,6 +317,8 @@ class QueryPipeline:
         parts.asked.append(execution.id)
         answered = execution.answer(self._corpus(algorithm), model, parts.ledger)
         parts.ledger.finish(execution.id, answered.stopped)
+        if isinstance(algorithm, Statistic) and answered.table and may_lack_units(parts.ledger):
+            answered = replace(answered, text=f"{answered.text}\n{MAY_LACK}")
         if parts.settings.history and request.plan:
             kept, pace = _as_kept(request), request.options.pace
             answered = keep_answer(parts.history, request.question, kept, answered, request.asked, pace)

@@ -24,7 +24,7 @@ class Statement:
     Attributes:
         attribute: its kind, in words without case: "treatment"; empty if the sentence names none.
         value: its value: "warm oil". All of its words stand in the text.
-        negated: whether the text denies it: "no fever". Known only if the text was read under a schema.
+        negated: whether the text denies it each time that it says it: "no fever".
         number: the number of a value that is one; None if it is none.
         unit: the unit of the number; empty if it has none.
     """

@@ -7,14 +7,12 @@
 All steps are a function of this one text, of the schema and of the model.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
 from discreet.algorithms.text.normalize import SENTENCE_END
-from discreet.algorithms.text.phrases import is_denied, sentences_of, spans_of
-from discreet.algorithms.text.yes_no_claim import content
+from discreet.algorithms.text.phrases import is_denied_in, sentences_of
 from discreet.generation.asking import asking_layout, begin_sentence
 from discreet.generation.model import ScoringModel
 from discreet.generation.prompts import Layout
@@ -58,25 +56,15 @@ def statements_said(schema: AttributeSchema, text: str, said: Sequence[str]) -> 
     A text that says a value of one attribute does not say it of a later one: a small model repeats what it read.
     """
     found: list[Found] = []
+    sentences = sentences_of(text)
     taken: set[str] = set()
     for attribute, sentence in zip(schema.attributes, said, strict=True):
         for one in values_said(attribute, sentence, text):
             if one.text in taken and attribute.type == "text":
                 continue
             taken.add(one.text)
-            found.append((attribute.name, one.text, is_denied_in(text, one.text), one.number, one.unit))
+            found.append((attribute.name, one.text, is_denied_in(sentences, one.text), one.number, one.unit))
     return found
-
-
-def is_denied_in(text: str, value: str) -> bool:
-    """Return whether a text denies a value each time that it says it: "no fever"."""
-    words = content(value)
-    spans = spans_of(sentences_of(text), words) if words else []
-    return bool(spans) and all(is_denied(*span, _has_negation(value)) for span in spans)
-
-
-def _has_negation(value: str) -> bool:
-    return bool(re.search(r"\b(?:no|not|never|without)\b", value))
 
 
 def _said(

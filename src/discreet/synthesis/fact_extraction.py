@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 
 from discreet.algorithms.text.normalize import ARTICLES, SENTENCE_END, head, words_of
+from discreet.algorithms.text.phrases import is_denied_in, sentences_of
 from discreet.generation.answers import write_answers
 from discreet.generation.model import LanguageModel
 from discreet.generation.prompts import Layout, rewrite_layout
@@ -71,10 +72,12 @@ def facts_of(written: str, whole: bool = True) -> list[Fact]:
 def found_in(text: str, facts: Iterable[tuple[str, str]]) -> tuple[Fact, ...]:
     """Return the facts whose words all occur in the text. The kind of a fact may be the model's own word.
 
-    A value that a small model invents, or takes from the examples in its prompt, is left out.
+    A value that a small model invents, or takes from the examples in its prompt, is left out. So is one that the text
+    denies.
     """
-    there = set(words_of(text))
-    return tuple((kind, value) for kind, value in facts if there.issuperset(words_of(value)))
+    there, said = set(words_of(text)), sentences_of(text)
+    found = ((kind, value) for kind, value in facts if there.issuperset(words_of(value)))
+    return tuple(fact for fact in found if not is_denied_in(said, fact[1]))
 
 
 def sentences(facts: Sequence[Fact]) -> str:

@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from discreet.algorithms.text.phrases import is_denied_in, sentences_of
 from discreet.retrieval.attribute_schema import AttributeSchema
 from discreet.retrieval.unit_records import Statement
 from discreet.synthesis.asked_values import stands_in
@@ -102,11 +103,19 @@ class ReadStatements:
         return ()
 
     def of(self, unit: str, text: str) -> tuple[Statement, ...]:
-        """Return the statements of a unit's text; none if the reading does not cover it."""
+        """Return the statements of a unit's text; none if the reading does not cover it.
+
+        Without a schema, a line does not tell whether the text denies the statement. So the text is asked here, by the
+        rule of a reading under a schema; readings of older versions need not be made again.
+        """
         if name_of(unit, text) not in self.done.covered:
             return ()
         read = (_as_written(one, text) for one in self.named(digest(text)))
-        return tuple(one for one in read if stands_in(one.value, one.number, text))
+        found = tuple(one for one in read if stands_in(one.value, one.number, text))
+        if self.done.schema is not None or not found:
+            return found
+        sentences = sentences_of(text)
+        return tuple(replace(one, negated=is_denied_in(sentences, one.value)) for one in found)
 
 
 def name_of(unit: str, text: str) -> str:

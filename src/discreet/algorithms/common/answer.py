@@ -18,7 +18,7 @@ class Support:
     """The number of units that gave the released answer, with noise. It was paid with the answer.
 
     Attributes:
-        count: the number.
+        count: the number; at most `of`, if that is released.
         low, high: the interval. The probability that an answer is released and the true number is outside is at most
             0.05.
         of: the number of units that could have given it, with noise; 0 if it was not released.
@@ -28,6 +28,12 @@ class Support:
     low: int
     high: int
     of: int = 0
+
+    def __post_init__(self) -> None:
+        # Both have noise. A part that is larger than the whole is known to be false; the interval still covers.
+        count = min(self.count, self.of or self.count)
+        object.__setattr__(self, "count", count)
+        object.__setattr__(self, "low", min(self.low, count))
 
     @staticmethod
     def is_described(value: object) -> bool:

@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +16,11 @@ Weights = Sequence[int] | Mapping[int, int]
 
 MAY_BE_NONE = "The noise does not tell whether there is any."
 """A note to a share or a typical number of units of which there may be none."""
+MAY_LACK = (
+    "Units may be missing: earlier questions may have used up their grant, and then they are not counted. So counts "
+    "may be too small, beyond their intervals."
+)
+"""A note to all numbers of a statistic, from public prices alone (`query.odometer`). Releases keep it."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +116,12 @@ def added(counts: Cells, weights: Weights) -> Cells:
         [*weights.values()] if isinstance(weights, Mapping) else [1] * len(weights), dtype=np.float64
     )
     return total
+
+
+def at_most(part: Figure, of: Figure) -> Figure:
+    """Return the count of a part of some units, no larger than theirs. Its interval still covers."""
+    value = min(part.value, of.value)
+    return replace(part, value=value, low=min(part.low, value))
 
 
 def whole(figure: Figure) -> str:

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from discreet.algorithms.common.answer import Figure
 from discreet.algorithms.statistics.cell_statistic import CellStatistic
-from discreet.algorithms.statistics.counted import MAY_BE_NONE, Counted, Reckon, Weights, percent, whole
+from discreet.algorithms.statistics.counted import MAY_BE_NONE, Counted, Reckon, Weights, at_most, percent, whole
 from discreet.algorithms.statistics.population import Phrase
 from discreet.algorithms.statistics.regions import Known, region_of
 from discreet.errors import UsageError
@@ -69,6 +69,7 @@ class Share(CellStatistic):
 def say_share(counted: Counted, held: Weights, of: Weights) -> tuple[str, list[Figure]]:
     """Return a share of two sums of cells, and both counts. There may be no unit at all, and then it is any share."""
     share = counted.figure("share", "share", Reckon(held, of))
-    parts = counted.figure("it holds of", "count", Reckon(held)), counted.figure("of", "count", Reckon(of))
+    size = counted.figure("of", "count", Reckon(of))
+    parts = at_most(counted.figure("it holds of", "count", Reckon(held)), size), size
     note = "" if parts[1].low else f" {MAY_BE_NONE}"
     return f"{percent(share).capitalize()}: {whole(parts[0])} of {whole(parts[1])}.{note}", [share, *parts]

@@ -17,7 +17,7 @@ from discreet.algorithms.common.algorithm import Query
 from discreet.algorithms.common.answer import Figure, GeneratedAnswer
 from discreet.algorithms.common.plan import Plan
 from discreet.algorithms.statistics.cell_statistic import OUTSIDE
-from discreet.algorithms.statistics.counted import Counted, Reckon, percent, whole
+from discreet.algorithms.statistics.counted import Counted, Reckon, at_most, percent, whole
 from discreet.algorithms.statistics.noisy_cells import LISTS, choose_counts, cost_of
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.errors import UsageError
@@ -86,11 +86,12 @@ class ValueCounts(Statistic):
 
     def _table(self, found: list[tuple[str, int]], of: int, size: GaussianHistogram, sigma: float) -> list[Figure]:
         """Return the share and the count of each value, and the number of units that have one."""
-        table: list[Figure] = []
+        table, total = list[Figure](), Counted((of,), (size.sigma,)).figure("of", "count", Reckon([0]))
         for value, count in found:
             both = Counted((count, of), (sigma, size.sigma))
-            table += [both.figure(value, "count", Reckon([0])), both.figure(value, "share", Reckon([0], [1]))]
-        return [*table, Counted((of,), (size.sigma,)).figure("of", "count", Reckon([0]))]
+            counted, share = both.figure(value, "count", Reckon([0])), both.figure(value, "share", Reckon([0], [1]))
+            table += [at_most(counted, total), share]
+        return [*table, total]
 
 
 def sample(values: Sequence[str], size: int, key: bytes) -> tuple[str, ...]:

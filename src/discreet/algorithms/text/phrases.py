@@ -10,6 +10,7 @@ _SPACES = frozenset(",|and|or|but".split("|"))
 _TOKEN = re.compile(r"\w+(?:['.&+]\w+)*|,")
 # A run of marks is looked at once, from its start: a text of marks alone takes linear time.
 _SENTENCES = re.compile(r"(?<![.!?;:()\[\]])[.!?;:()\[\]]++(?=\s|$)|[()\[\];]|\n")
+_NEGATION = re.compile(r"\b(?:no|not|never|without)\b")
 _BETWEEN = 3
 """The most other words between the words of a phrase. A comma, or "and", counts as so many words."""
 
@@ -73,6 +74,13 @@ def is_denied(sentence: list[str], start: int, end: int, without: bool, tongue: 
     before = list(words_back(sentence[max(start - 3, 0) : start]))
     beside = bool(known.negations & {*before}) or _denies_back(sentence[end : end + 3], known)
     return beside or bool(known.negations & set(sentence[start:end])) != without
+
+
+def is_denied_in(sentences: Sequence[list[str]], value: str) -> bool:
+    """Return whether the sentences of a text deny a value each time that they say it: "no fever". Both are English."""
+    words = tongue_of("").content(value)
+    spans = spans_of(sentences, words) if words else []
+    return bool(spans) and all(is_denied(*span, bool(_NEGATION.search(value))) for span in spans)
 
 
 def _denies_back(after: list[str], tongue: Tongue) -> bool:
