@@ -13,7 +13,7 @@ from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.postgres.store import PostgresStore
 from discreet.retrieval.store import Piece, Store
 from discreet.retrieval.unit_records import UnitRecord, UnitRecords
-from discreet.retrieval.unit_texts import Moment, TextReader, gather, UnitTexts, read_unit_texts
+from discreet.retrieval.unit_texts import Moment, TextReader, UnitTexts, gather, read_unit_texts
 from discreet.testing.plain_store import PlainStore
 from discreet.testing.store import SIZE, direction
 from tests.ledger.conftest import Server

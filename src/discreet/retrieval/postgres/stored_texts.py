@@ -14,8 +14,8 @@ _MARK = "select next, erasures, (select count(*) from document) from store"
 _ADDED = "select distinct document, unit from chunk where id >= %s"
 _TEXTS = "select name, text, document from chunk join unit on unit.id = chunk.unit"
 _TEXTS_OF = (
-    "select name, text, chunk.document from unit join document on document.unit = unit.id join chunk on chunk.document = document.tie "
-    "where unit.id = any(%s)"
+    "select name, text, chunk.document from unit join document on document.unit = unit.id "
+    "join chunk on chunk.document = document.tie where unit.id = any(%s)"
 )
 """By way of the documents: chunks have no index of units."""
 _FIELDS = "select name, fields, document.tie from document join unit on unit.id = document.unit where fields != '{}'"
