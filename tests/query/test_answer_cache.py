@@ -5,6 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from discreet.generation.toy import ToyModel
 from discreet.query import answer_cache
@@ -27,7 +29,7 @@ def history(tmp_path: Path) -> AnswerCache:
 
 def test_the_same_question_in_other_dress_is_known(history: AnswerCache) -> None:
     history.add(released("What is the treatment for Glass Knee?", "Warm sand."))
-    for again in ("what is the treatment for glass knee", "Treatment for Glass Knee, please!"):
+    for again in ("what is the treatment for glass knee", "Tell me: What is the treatment for Glass  Knee, please!"):
         found = history.same(again)
         assert found is not None
         assert found.answer == "Warm sand."
@@ -39,10 +41,26 @@ def test_the_same_question_in_other_dress_is_known(history: AnswerCache) -> None
         ("What is the treatment for Glass Knee?", "What is the treatment for Glass Ankle?"),
         ("Does Ann owe Bob?", "Does Bob owe Ann?"),
         ("Who has it?", "Who has not it?"),
+        ("What is the treatment for hepatitis A?", "What is the treatment for hepatitis?"),
+        ("What helps on dialysis?", "What helps before dialysis?"),
+        ("What helps with type 1 diabetes?", "What helps with type 2 diabetes?"),
+        ("What helps with HIV+?", "What helps with HIV?"),
+        ("What is CD4 < 200?", "What is CD4 > 200?"),
+        ("What is given in the US?", "What is given in US?"),
+        ("What can it be?", "What will it be?"),
     ],
 )
 def test_another_question_is_another(one: str, other: str) -> None:
     assert essence(one) != essence(other)
+
+
+TOKENS = "a A the is it in on of for to not C + < / % & hepatitis b12 can what's us x-ray 1.5".split()
+
+
+@given(*[st.lists(st.sampled_from(TOKENS), min_size=1)] * 2)
+def test_questions_of_other_tokens_share_no_key(one: list[str], other: list[str]) -> None:
+    same = [word.casefold() for word in one] == [word.casefold() for word in other]
+    assert (essence(" ".join(one)) == essence(" ".join(other))) is same
 
 
 def test_a_question_of_nothing_is_not_known(history: AnswerCache) -> None:
@@ -106,7 +124,7 @@ def test_vault_pays_once_for_a_repeated_question(tmp_path: Path) -> None:
     vault.ask("Which disease is it?", NonRAG(max_tokens=4))
     assert vault.history.all() == []
     first = vault.ask("Which disease is it?", MuRAG(inner=inner, similarity=-1.0, epsilon=200))
-    again = vault.ask("which disease, please?", MuRAG(inner=inner, similarity=-1.0, epsilon=200))
+    again = vault.ask("which disease is it, please?", MuRAG(inner=inner, similarity=-1.0, epsilon=200))
     assert again.text == first.text
     assert again.receipt is not None
     assert (again.receipt.epsilon, again.receipt.payment, again.receipt.reused) == (0.0, "nobody", 1)

@@ -13,7 +13,7 @@ from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.postgres.store import PostgresStore
 from discreet.retrieval.store import Piece, Store
 from discreet.retrieval.unit_records import UnitRecord, UnitRecords
-from discreet.retrieval.unit_texts import Moment, TextReader, gather, read_unit_texts
+from discreet.retrieval.unit_texts import Moment, TextReader, UnitTexts, gather, read_unit_texts
 from discreet.testing.plain_store import PlainStore
 from discreet.testing.store import SIZE, direction
 from tests.ledger.conftest import Server
@@ -36,8 +36,8 @@ def put(store: Store, name: str, unit: str, texts: list[str], **fields: str | fl
 def listed(store: Store) -> Moment:
     """What the lists of a store tell, without its own reading of texts."""
     assert store.catalog is not None
-    fields = [(entry.unit, entry.fields) for entry in store.catalog.list_documents() if entry.fields]
-    return gather([(stored.unit, stored.text) for stored in store.texts()], fields)
+    fields = [(entry.unit, entry.fields, entry.id) for entry in store.catalog.list_documents() if entry.fields]
+    return gather([(stored.unit, stored.text, None) for stored in store.texts()], fields)
 
 
 def many(store: Store, count: int) -> None:
@@ -79,7 +79,8 @@ def compare_kept_with_fresh(open_store: Callable[[], ChangingStore], draw: np.ra
         fresh = UnitRecords(open_store()).now().records
         assert (list(found), found) == (list(fresh), fresh)
         expected = listed(stores[looking]).units
-        assert found == {unit: UnitRecord(own.texts, own.fields) for unit, own in sorted(expected.items())}
+        without = {unit: UnitRecord(own.texts, own.fields) for unit, own in found.items()}
+        assert without == {unit: UnitRecord(own.texts, own.fields) for unit, own in sorted(expected.items())}
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -157,7 +158,10 @@ def test_store_in_postgresql_reads_the_same(theirs: PostgresStore, tmp_path: Pat
         many(store, 4)
         put(store, "b", "unit 1", ["second", "first"], ward="north")
     found = read_unit_texts(theirs)
-    assert found.units == read_unit_texts(ours).units == listed(theirs).units
+    assert found.units == read_unit_texts(ours).units
+    assert found.units["unit 1"].fields_of == ({"ward": "north"}, {"ward": "north"}, {"age": 1.0})
+    bare = {unit: UnitTexts(own.texts, own.fields) for unit, own in found.units.items()}
+    assert bare == {unit: UnitTexts(own.texts, own.fields) for unit, own in listed(theirs).units.items()}
     assert found.units["unit 1"].texts == ("first", "second", "text 1")
 
 

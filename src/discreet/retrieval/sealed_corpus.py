@@ -93,6 +93,11 @@ class SealedCorpus:
         return Private(self._members[1], ADD_REMOVE_ONE)
 
     @property
+    def tells_documents(self) -> bool:
+        """Whether the store tells of which document each text is: public."""
+        return self._records.tells_documents
+
+    @property
     def schema(self) -> AttributeSchema | None:
         """The schema under which the texts were read: public; None if there is none."""
         return self._records.schema

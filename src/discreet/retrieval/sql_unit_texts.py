@@ -13,15 +13,16 @@ from discreet.retrieval.catalog import parse_fields
 from discreet.retrieval.row_changes import NO_ROW
 from discreet.retrieval.search import FREE, Index
 from discreet.retrieval.sqlite_errors import damaged
-from discreet.retrieval.unit_texts import Fields, Moment, Owned, UnitTexts, gather
+from discreet.retrieval.unit_texts import Fields, Moment, UnitTexts, gather
 
 _SHARE = 8
 """One over the share of rows that may change before all texts are read: a scan reads a row faster than a look-up."""
 _NO_FIELDS = "{}"
-_TEXTS = "select unit.name, chunk.text from chunk join unit on unit.id = chunk.unit"
-_FIELDS = "select unit.name, fields from document join unit on unit.id = document.unit"
+_TEXTS = "select unit.name, chunk.text, {} from chunk join unit on unit.id = chunk.unit"
+"""The documents of all chunks take memory, and are read only if a document has fields."""
+_FIELDS = "select unit.name, fields, document.id from document join unit on unit.id = document.unit"
 _TEXTS_OF = (
-    "select unit.name, chunk.text from unit join document on document.unit = unit.id "
+    "select unit.name, chunk.text, chunk.document from unit join document on document.unit = unit.id "
     "join chunk on chunk.document = document.id where unit.name = ?"
 )
 
@@ -39,8 +40,9 @@ def read_moment(database: sqlite3.Connection, index: Index, since: object) -> Mo
     """
     names = _changed(database, index, since) if isinstance(since, Index) else None
     if names is None:
-        fields = database.execute(f"{_FIELDS} where fields != ? order by document.id", (_NO_FIELDS,))
-        return gather(_owned(database.execute(_TEXTS)), list(_parsed(fields)), index)
+        fields = list(_parsed(database.execute(f"{_FIELDS} where fields != ? order by document.id", (_NO_FIELDS,))))
+        texts = database.execute(_TEXTS.format("chunk.document" if fields else "null"))
+        return gather(_owned(texts), fields, index)
     return Moment(index, {name: _of_unit(database, name) for name in names}, whole=False)
 
 
@@ -76,14 +78,14 @@ def _of_unit(database: sqlite3.Connection, name: str) -> UnitTexts:
     return found.units.get(name, UnitTexts(()))
 
 
-def _owned(rows: Iterable[Any]) -> list[Owned]:
+def _owned(rows: Iterable[Any]) -> list[tuple[str, str, object]]:
     found = list(rows)
-    if not all(isinstance(text, str) for _, text in found):
+    if not all(isinstance(text, str) for _, text, _ in found):
         raise damaged()
     return found
 
 
-def _parsed(rows: Iterable[Any]) -> Iterator[tuple[str, Fields]]:
-    for unit, content in rows:
+def _parsed(rows: Iterable[Any]) -> Iterator[tuple[str, Fields, object]]:
+    for unit, content, document in rows:
         if content != _NO_FIELDS:
-            yield unit, parse_fields(content)
+            yield unit, parse_fields(content), document

@@ -5,7 +5,7 @@ state of the store. A record is a function of the documents of one unit alone.
 """
 
 import unicodedata
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import itemgetter
@@ -14,7 +14,7 @@ from typing import Protocol, overload
 
 from discreet.retrieval.attribute_schema import AttributeSchema
 from discreet.retrieval.store import Store
-from discreet.retrieval.unit_texts import Fields, UnitTexts, Value, read_unit_texts
+from discreet.retrieval.unit_texts import Fields, TextReader, UnitTexts, Value, read_unit_texts
 
 
 @dataclass(frozen=True)
@@ -44,17 +44,26 @@ class UnitRecord:
         texts: its texts.
         fields: its declared fields: the fields of each document, by the id of the document.
         statements: the statements that were read in its texts.
+        fields_of: the declared fields of the document of each text; empty if no document has any.
     """
 
     texts: tuple[str, ...] = field(repr=False)
     fields: tuple[Fields, ...] = field(default=(), repr=False)
     statements: Sequence[Statement] = field(default=(), repr=False)
+    fields_of: tuple[Fields, ...] = field(default=(), repr=False)
 
     @staticmethod
     def of(unit: str, stored: UnitTexts, lookup: "Lookup | None") -> "UnitRecord":
         """Return the record of a unit from its texts, and from the statements that were read in them."""
         statements = () if lookup is None else LazyStatements(unit, stored.texts, lookup)
-        return UnitRecord(stored.texts, stored.fields, statements)
+        return UnitRecord(stored.texts, stored.fields, statements, stored.fields_of)
+
+    def part(self, passes: Callable[[Fields], bool]) -> "UnitRecord":
+        """Return the part of the record that stands in the documents whose declared fields pass a test."""
+        kept = [(text, own) for text, own in zip(self.texts, self.fields_of, strict=False) if passes(own)]
+        texts, said = tuple(text for text, _ in kept), self.statements
+        statements = said.within(texts) if isinstance(said, LazyStatements) else said
+        return UnitRecord(texts, tuple(filter(passes, self.fields)), statements, tuple(own for _, own in kept))
 
     @cached_property
     def plain(self) -> tuple[str, ...]:
@@ -101,6 +110,10 @@ class LazyStatements(Sequence[Statement]):
 
     def __init__(self, unit: str, texts: Sequence[str], lookup: Lookup) -> None:
         self._unit, self._texts, self._lookup = unit, texts, lookup
+
+    def within(self, texts: Sequence[str]) -> "LazyStatements":
+        """Return those that were read in some of the texts."""
+        return LazyStatements(self._unit, texts, self._lookup)
 
     @cached_property
     def _found(self) -> tuple[Statement, ...]:
@@ -159,6 +172,11 @@ class UnitRecords:
         self._built: Built | None = None
         self._looked = Looked(None, None)
         self._building = RLock()
+
+    @property
+    def tells_documents(self) -> bool:
+        """Whether the store tells of which document each text is: public."""
+        return isinstance(self._store, TextReader)
 
     @property
     def schema(self) -> AttributeSchema | None:

@@ -25,10 +25,12 @@ class UnitTexts:
     Attributes:
         texts: its texts, sorted.
         fields: the declared fields of its documents, by the id of the document.
+        fields_of: the declared fields of the document of each text; empty if no document has any.
     """
 
     texts: tuple[str, ...] = field(repr=False)
     fields: tuple[Fields, ...] = field(default=(), repr=False)
+    fields_of: tuple[Fields, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ def read_unit_texts(store: Store, since: object = None) -> Moment:
     """Return what a store holds; with the mark of a former moment, only what changed since if the store can tell it."""
     if isinstance(store, TextReader):
         return store.unit_texts(since)
-    return gather([(stored.unit, stored.text) for stored in store.texts()], _fields_of(store))
+    return gather([(stored.unit, stored.text, None) for stored in store.texts()], _fields_of(store))
 
 
 def owned_texts(store: Store) -> list[Owned]:
@@ -68,19 +70,34 @@ def owned_texts(store: Store) -> list[Owned]:
     return [(unit, text) for unit, own in units.items() for text in own.texts]
 
 
-def gather(texts: Sequence[Owned], fields: Sequence[tuple[str, Fields]], mark: object = None) -> Moment:
-    """Return the moment at which a store held these texts, and these fields of documents in the order of their ids."""
-    texts_of: dict[str, list[str]] = defaultdict(list)
+def gather(
+    texts: Sequence[tuple[str, str, object]], fields: Sequence[tuple[str, Fields, object]], mark: object = None
+) -> Moment:
+    """Return the moment at which a store held these texts, and these fields of documents in the order of their ids.
+
+    Args:
+        texts: the unit and the text of each chunk, and what names its document; None if the store cannot tell.
+        fields: the unit and the fields of each document that has any, and what names it.
+        mark: the mark of the moment.
+    """
+    texts_of: dict[str, list[tuple[str, object]]] = defaultdict(list)
     fields_of: dict[str, list[Fields]] = defaultdict(list)
-    for unit, text in texts:
-        texts_of[unit].append(text)
-    for unit, own in fields:
+    named = {document: own for _, own, document in fields}
+    for unit, text, document in texts:
+        texts_of[unit].append((text, document))
+    for unit, own, _ in fields:
         fields_of[unit].append(own)
-    return Moment(
-        mark, {unit: UnitTexts(tuple(sorted(own)), tuple(fields_of.get(unit, ()))) for unit, own in texts_of.items()}
-    )
+
+    def of_unit(unit: str, own: list[tuple[str, object]]) -> UnitTexts:
+        if unit not in fields_of:
+            return UnitTexts(tuple(sorted(text for text, _ in own)))
+        own.sort(key=lambda one: (one[0], str(one[1])))
+        beside = tuple(named.get(document, {}) for _, document in own)
+        return UnitTexts(tuple(text for text, _ in own), tuple(fields_of[unit]), beside)
+
+    return Moment(mark, {unit: of_unit(unit, own) for unit, own in texts_of.items()})
 
 
-def _fields_of(store: Store) -> list[tuple[str, Fields]]:
+def _fields_of(store: Store) -> list[tuple[str, Fields, object]]:
     documents = store.catalog.list_documents() if store.catalog else []
-    return [(entry.unit, entry.fields) for entry in documents if entry.fields]
+    return [(entry.unit, entry.fields, entry.id) for entry in documents if entry.fields]

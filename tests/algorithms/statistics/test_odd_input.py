@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from discreet.algorithms.statistics.population import FieldTest, Phrase
+from discreet.algorithms.statistics.population import FieldTest, Phrase, Population
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.errors import UnknownName, UsageError
 from discreet.privacy.accounting import Budget
@@ -138,7 +138,7 @@ def test_contradictory_documents_of_one_unit_count_once(tmp_path: Path) -> None:
 
 def test_field_that_changed_its_type_is_left_out() -> None:
     mixed = UnitRecord(("x",), ({"age": 30.0}, {"age": "unknown"}))
-    assert FieldTest.parse("age>=20").holds(mixed)
+    assert Population(fields=(FieldTest.parse("age>=20"),)).holds(mixed)
     assert Typical(attribute="age").cell(mixed) == 7
     assert Typical(attribute="age").cell(UnitRecord(("x",), ({"age": "unknown"},))) == -1
 

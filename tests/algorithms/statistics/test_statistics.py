@@ -12,7 +12,7 @@ from discreet.algorithms.common.algorithm import Query
 from discreet.algorithms.common.answer import GeneratedAnswer
 from discreet.algorithms.statistics.counted import Counted, Reckon
 from discreet.algorithms.statistics.noisy_cells import Price, choose_counts, choose_histogram, interval
-from discreet.algorithms.statistics.population import FieldTest, Phrase
+from discreet.algorithms.statistics.population import FieldTest, Phrase, Population
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.algorithms.statistics.typical import What
 from discreet.algorithms.statistics.values import values_of
@@ -80,7 +80,7 @@ def answer(
 
 
 def record(*texts: str, **fields: str | float) -> UnitRecord:
-    return UnitRecord(texts, (fields,) if fields else ())
+    return UnitRecord(texts, (fields,), (), (fields,) * len(texts)) if fields else UnitRecord(texts)
 
 
 @pytest.mark.parametrize(
@@ -128,8 +128,9 @@ def test_phrase_is_found_in_any_document_and_in_categories() -> None:
 )
 def test_fields_are_compared_by_their_type(test: str, value: str | float, holds: bool) -> None:
     found = FieldTest.parse(test)
-    assert found.holds(record("x", **{found.name: value})) is holds
-    assert not found.holds(record("x"))
+    assert found.passes({found.name: value}) is holds
+    assert Population(fields=(found,)).holds(record("x", **{found.name: value})) is holds
+    assert not found.passes({})
 
 
 @pytest.mark.parametrize("text", ["ward", "ward=", "=3", ">3", ""])

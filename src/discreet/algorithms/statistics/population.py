@@ -15,7 +15,7 @@ from discreet.algorithms.text.phrases import is_denied, sentences_of, spans_of
 from discreet.algorithms.text.tongues import Tongue, tongue_of
 from discreet.errors import UsageError
 from discreet.retrieval.unit_records import UnitRecord
-from discreet.retrieval.unit_texts import Value
+from discreet.retrieval.unit_texts import Fields, Value
 
 _RELATIONS: dict[str, Callable[[Value, Value], bool]] = {
     "!=": operator.ne,
@@ -33,7 +33,7 @@ _MARK = re.compile(r"[.:;!?](?=\s)")
 
 @dataclass(frozen=True)
 class FieldTest:
-    """A test of a declared field, such as "ward=3" or "age>=60". A unit passes if one of its documents does.
+    """A test of a declared field, such as "ward=3" or "age>=60".
 
     Attributes:
         name: the name of the field.
@@ -65,12 +65,11 @@ class FieldTest:
         except ValueError:
             return False
 
-    def holds(self, record: UnitRecord) -> bool:
-        """Return whether one of the unit's values passes. A value of another type does not."""
-        return any(self._passes(value) for value in record.values(self.name))
-
-    def _passes(self, value: Value) -> bool:
-        wanted: Value = self.value.casefold()
+    def passes(self, fields: Fields) -> bool:
+        """Return whether a document passes, by its fields. A value of another type does not."""
+        value, wanted = fields.get(self.name), self.value.casefold()
+        if value is None:
+            return False
         if isinstance(value, str):
             return _RELATIONS[self.relation](value.casefold(), wanted)
         try:
@@ -172,6 +171,9 @@ class Phrase:
 class Population:
     """The units of which all tests hold; all units if there are none.
 
+    A document passes all tests of fields, or none of what it says counts: a unit with fever in January and a rash in
+    June has no fever "in June", and is not "of March".
+
     Attributes:
         phrases: what their texts say.
         fields: the tests of declared fields.
@@ -182,14 +184,17 @@ class Population:
     fields: tuple[FieldTest, ...] = ()
     either: tuple[Phrase, ...] = ()
 
+    def part(self, record: UnitRecord) -> UnitRecord:
+        """Return what counts of a unit: the part of its record in documents that pass all tests of fields."""
+        return record.part(lambda own: all(test.passes(own) for test in self.fields)) if self.fields else record
+
     def holds(self, record: UnitRecord) -> bool:
         """Return whether a unit is among them."""
-        one = not self.either or any(phrase.holds(record) for phrase in self.either)
-        return one and all(test.holds(record) for test in self._tests)
-
-    @cached_property
-    def _tests(self) -> tuple[FieldTest | Phrase, ...]:
-        return (*self.fields, *self.phrases)
+        part = self.part(record)
+        if self.fields and not part.fields:
+            return False
+        one = not self.either or any(phrase.holds(part) for phrase in self.either)
+        return one and all(phrase.holds(part) for phrase in self.phrases)
 
     def narrowed(self, phrase: Phrase) -> "Population":
         """Return those of which a phrase holds as well."""

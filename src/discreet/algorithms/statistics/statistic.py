@@ -4,7 +4,7 @@ A unit outside the population does not pay, since it has no influence. No model 
 """
 
 from abc import abstractmethod
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -22,6 +22,8 @@ from discreet.privacy.private import Private
 from discreet.retrieval.sealed_corpus import SealedCorpus
 from discreet.retrieval.unit_records import UnitRecord
 
+BY_DOCUMENT = "tests=of one document"
+"""What sets a statistic apart from those of earlier versions, in which different documents could fulfil its tests."""
 LEAST_EPSILON = 1e-4
 """At a smaller price, the noise is more than the population of any vault."""
 
@@ -79,7 +81,8 @@ class Statistic(Algorithm):
         """What distinguishes two statistics: their parts, without the price, and phrases without empty words."""
         left_out = ("epsilon", "uses", *(("language",) if self.language in ("", "en") else ()))
         own = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in left_out}
-        return (self.name, *(f"{name}={_plain(name, value, self.language)}" for name, value in own.items()))
+        parts = (f"{name}={_plain(name, value, self.language)}" for name, value in own.items())
+        return (self.name, *parts, *((BY_DOCUMENT,) if self.where or self.dates_read else ()))
 
     def phrase(self, text: str, negated: bool = False) -> Phrase:
         """Return a phrase in the language of the statistic."""
@@ -109,8 +112,19 @@ class Statistic(Algorithm):
         return ()
 
     def admit(self, corpus: SealedCorpus, account: Account) -> tuple[Private[Member[UnitRecord]], PrivacyFilter]:
-        """Charge the units of the population that can pay. Return their records and the filter that spends it."""
-        members = corpus.records().keep(lambda member: self.members.holds(member.value))
+        """Charge the units of the population that can pay. Return their records and the filter that spends it.
+
+        A record is the part of it that counts (`Population.part`).
+        """
+        members = corpus.records()
+        if self.members.fields or self.dates_read:
+            if not corpus.tells_documents:
+                raise UsageError(
+                    "The vault's store does not tell of which document a text is, so what is said under a test of a "
+                    "field, or by date, is not known. Ask without --where and dates. Nothing was charged."
+                )
+            members = members.map(lambda member: replace(member, value=self.members.part(member.value)))
+        members = members.keep(lambda member: self.members.holds(member.value))
         return account.admit(members, self.plan(account.budget, 0).max_cost)
 
     @abstractmethod

@@ -1,6 +1,7 @@
 """Trend: how many units a condition holds of in each period. Privacy-spec, part 11: a histogram by period.
 
-A unit counts in one period: that of its earliest date between the first and the last one.
+A unit counts in one period: that of the earliest of its documents, between the first date and the last one, that says
+the condition; without a condition, the phrase of the population.
 """
 
 import re
@@ -12,6 +13,7 @@ from discreet.algorithms.common.answer import Figure
 from discreet.algorithms.statistics.cell_statistic import OUTSIDE
 from discreet.algorithms.statistics.count import Count
 from discreet.algorithms.statistics.counted import Counted, Reckon, whole
+from discreet.algorithms.statistics.population import Phrase
 from discreet.algorithms.statistics.regions import Known
 from discreet.errors import UsageError
 from discreet.retrieval.unit_records import UnitRecord
@@ -72,10 +74,16 @@ class Trend(Count):
         return {}
 
     def cell(self, record: UnitRecord) -> int:
-        """Return the period of the unit's earliest date."""
-        dates = sorted(value for value in record.values(self.date_field) if isinstance(value, str))
-        found = [place for place in (self._number(one) - self._first for one in dates) if 0 <= place < self.cells]
-        return found[0] if found else OUTSIDE
+        """Return the period of the unit's earliest date at which the condition holds."""
+        said = self.counted if self.condition else self.phrase(self.population)
+        for day in sorted({value for value in record.values(self.date_field) if isinstance(value, str)}):
+            place = self._number(day) - self._first
+            if 0 <= place < self.cells and (not said.text or self._says(record, day, said)):
+                return place
+        return OUTSIDE
+
+    def _says(self, record: UnitRecord, day: str, said: Phrase) -> bool:
+        return said.holds(record.part(lambda own: own.get(self.date_field) == day))
 
     def conclude(self, counted: Counted) -> tuple[str, list[Figure]]:
         """Return the count of each period."""

@@ -12,13 +12,13 @@ from discreet.retrieval.unit_texts import Moment, gather
 
 _MARK = "select next, erasures, (select count(*) from document) from store"
 _ADDED = "select distinct document, unit from chunk where id >= %s"
-_TEXTS = "select name, text from chunk join unit on unit.id = chunk.unit"
+_TEXTS = "select name, text, document from chunk join unit on unit.id = chunk.unit"
 _TEXTS_OF = (
-    "select name, text from unit join document on document.unit = unit.id join chunk on chunk.document = document.tie "
-    "where unit.id = any(%s)"
+    "select name, text, chunk.document from unit join document on document.unit = unit.id "
+    "join chunk on chunk.document = document.tie where unit.id = any(%s)"
 )
 """By way of the documents: chunks have no index of units."""
-_FIELDS = "select name, fields from document join unit on unit.id = document.unit where fields != '{}'"
+_FIELDS = "select name, fields, document.tie from document join unit on unit.id = document.unit where fields != '{}'"
 _FIELDS_OF = f"{_FIELDS} and unit.id = any(%s)"
 _IN_ORDER = "order by document.id"
 _SHARE = 8
@@ -71,10 +71,10 @@ def _with_new(server: Server, mark: Mark, since: Mark) -> list[int] | None:
     return sorted({unit for _, unit in found}) if len(found) == came else None
 
 
-def _gather(texts: Sequence[Sequence[bytes]], fields: Sequence[tuple[bytes, str]], mark: Mark) -> Moment:
+def _gather(texts: Sequence[Sequence[bytes]], fields: Sequence[tuple[bytes, str, bytes]], mark: Mark) -> Moment:
     return gather(
-        [(name.decode(), text.decode()) for name, text in texts],
-        [(name.decode(), json.loads(content)) for name, content in fields],
+        [(name.decode(), text.decode(), document) for name, text, document in texts],
+        [(name.decode(), json.loads(content), document) for name, content, document in fields],
         mark,
     )
 

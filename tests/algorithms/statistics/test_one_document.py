@@ -1,0 +1,98 @@
+"""Tests of fields and what is said under them hold of one document, and not of different ones of a unit."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from discreet.algorithms.statistics.statistic import BY_DOCUMENT, Statistic
+from discreet.errors import UsageError
+from discreet.query.derived import derive
+from discreet.registry import Compare, Count, Difference, ListValues, Share, Trend
+from discreet.retrieval.documents import Document
+from discreet.retrieval.sealed_corpus import SealedCorpus
+from discreet.retrieval.unit_records import UnitRecords
+from tests.algorithms.statistics.test_statistics import answer, corpus_of
+from tests.query.test_derived import released
+
+MARCH = ("day>=2026-03-01", "day<=2026-03-31")
+JUNE = ("day>=2026-06-01", "day<=2026-06-30")
+JANUARY = ("day>=2026-01-01", "day<=2026-01-31")
+
+
+@pytest.fixture(scope="module")
+def patients(tmp_path_factory: pytest.TempPathFactory) -> SealedCorpus:
+    """100 patients with a fever in January and a rash in June."""
+    found = []
+    for number in range(100):
+        unit, ward = f"u{number}", "north" if number < 40 else "south"
+        first = {"day": "2026-01-10", "ward": ward, "drug": "tea"}
+        found += [
+            Document(f"a{number}", unit, "The patient has a fever.", fields=first),
+            Document(f"b{number}", unit, "The patient has a rash.", fields={"day": "2026-06-10", "drug": "oil"}),
+        ]
+    return corpus_of(tmp_path_factory.mktemp("patients"), found)
+
+
+def numbers(corpus: SealedCorpus, statistic: Statistic) -> list[int]:
+    return [round(one.value) for one in answer(corpus, statistic)[0].table if one.kind in ("count", "difference")]
+
+
+@pytest.mark.parametrize(
+    ("statistic", "counts"),
+    [
+        (Count(where=MARCH), [0]),
+        (Count(where=JUNE), [100]),
+        (Count(condition="fever", where=MARCH), [0]),
+        (Count(condition="fever", where=JUNE), [0]),
+        (Count(condition="fever", where=JANUARY), [100]),
+        (Count(condition="fever", negated=True, where=JUNE), [100]),
+        (Count(condition="fever", where=("ward=north",)), [40]),
+        (Count(condition="rash", where=("ward=north",)), [0]),
+        (Count(where=("ward=north", *JUNE)), [0]),
+        (Count(where=("ward=north", *JANUARY)), [40]),
+        (Count(population="fever", condition="rash"), [100]),
+        (Share(condition="fever", where=JUNE), [0, 100]),
+        (Difference(groups=("fever", "rash"), where=JUNE), [0, 100, -100]),
+        (ListValues(attribute="drug", where=JUNE), [100, 100]),
+        (Trend(condition="rash", date_field="day", since="2026-01", until="2026-06"), [0, 0, 0, 0, 0, 100]),
+        (Trend(condition="fever", date_field="day", since="2026-01", until="2026-06"), [100, 0, 0, 0, 0, 0]),
+        (Trend(population="rash", date_field="day", since="2026-01", until="2026-06"), [0, 0, 0, 0, 0, 100]),
+        (Trend(date_field="day", since="2026-01", until="2026-06"), [100, 0, 0, 0, 0, 0]),
+    ],
+)
+def test_tests_hold_of_one_document(patients: SealedCorpus, statistic: Statistic, counts: list[int]) -> None:
+    assert numbers(patients, statistic) == counts
+
+
+def test_groups_are_those_of_the_documents_that_pass(patients: SealedCorpus) -> None:
+    found = answer(patients, Compare(groups=("fever", "rash"), condition="fever", where=JUNE))[0]
+    assert "not tell whether there is any" in found.text
+
+
+def test_statements_are_those_of_the_documents_that_pass(tmp_path: Path) -> None:
+    texts = (("a", "treatment: tea", "2026-01-10"), ("b", "treatment: oil", "2026-06-10"))
+    documents = [Document(f"{n}{i}", f"u{i}", t, fields={"day": d}) for n, t, d in texts for i in range(50)]
+    corpus = corpus_of(tmp_path, documents)
+    assert answer(corpus, ListValues(attribute="treatment", where=JUNE))[0].released == ("oil",)
+    assert answer(corpus, ListValues(attribute="treatment"))[0].released == ("oil", "tea")
+
+
+def test_release_of_an_earlier_version_is_no_release_of_this_one() -> None:
+    asked = Count(condition="fever", where=("ward=3",))
+    now = released(asked, (70,))
+    assert BY_DOCUMENT in now.choices
+    assert derive([now], "q", asked) is not None
+    before = replace(now, choices=tuple(one for one in asked.set_apart if one != BY_DOCUMENT))
+    assert derive([before], "q", asked) is None
+    assert BY_DOCUMENT not in Count(condition="fever").set_apart
+
+
+def test_store_that_names_no_documents_is_refused_unpaid(
+    patients: SealedCorpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(UnitRecords, "tells_documents", False)
+    for statistic in (Count(where=JUNE), Trend(date_field="day", since="2026-01", until="2026-06")):
+        with pytest.raises(UsageError, match="Nothing was charged"):
+            answer(patients, statistic)
+    assert numbers(patients, Count(condition="fever")) == [100]
