@@ -128,7 +128,7 @@ class KeeperInside:
 
     async def estimate(self, asked: Estimate) -> Estimated | Refused:
         try:
-            return self.served.estimate(asked)
+            return self.served.estimate(asked.question, asked.air)
         except DiscreetError as error:
             return refusal(error)
 

@@ -1,7 +1,7 @@
 """What a question would cost: from public values, and from what has landed.
 
 The keeper replies beside the question that it answers. The history and the balance of a vault change when an answer is
-ready, and how long an answer takes must not show. So the keeper is told which questions are in the air, and nothing of
+ready, and how long an answer takes must not show. So the keeper learns which questions are in the air, and nothing of
 them is in an estimate. Beside an answer the keeper also replies more slowly. So estimates leave at multiples of a step,
 a fraction of the quantum.
 """

@@ -111,7 +111,7 @@ class Answering:
 
     def _estimate(self, asked: Estimate) -> Reply:
         try:
-            return self._find(asked.question).estimate(asked)
+            return self._find(asked.question).estimate(asked.question, asked.air)
         except Exception as error:
             self._name(error, asked.question)
             return refusal(error)

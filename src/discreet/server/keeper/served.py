@@ -29,7 +29,6 @@ from discreet.server.wire import (
     Charge,
     Condense,
     Condensed,
-    Estimate,
     Estimated,
     ModelCard,
     Question,
@@ -75,15 +74,26 @@ class Served:
         self._writable = (-math.inf, False)
         self._before: dict[str, Landed] = {}
 
-    def estimate(self, asked: Estimate) -> Estimated:
+    def estimate(self, given: Question, air: Sequence[str] | None = None) -> Estimated:
         """Return what a question costs at most: from public values, beside a question that is being answered.
 
-        They are those from before the first of the questions in the air. What they have changed is not public yet.
+        They are those from before the first of the questions in the air. What these changed is not public yet. Without
+        `air` they are those of now, and the balance is not looked at.
 
         Raises:
             DiscreetError: if it would be refused, as far as that shows without the model.
         """
-        return self._estimate(asked.question, asked.air)
+        question = self._in_english(given)
+        preset = self.presets.find(self._model(question))
+        if preset.algorithm == PUBLIC:
+            self._check_public(question)
+            return Estimated(Charge.nothing(), free=True)
+        landed = None if air is None else self._landed(air)
+        algorithm, options = self._checked(preset, question), AskOptions(anew=question.anew, landed=landed)
+        price = self._pipeline.estimate(question.question, algorithm, options, admit=air is not None)
+        return Estimated(
+            self._price(price.most, price.epsilon), free=price.released or price.most == Spending.nothing()
+        )
 
     def answer(self, question: Question) -> Answered:
         """Return the answer to a question, paid.
@@ -126,7 +136,7 @@ class Served:
     def most(self, question: Question) -> Charge:
         """Return the most that a question can have cost, where the ledger cannot be asked."""
         try:
-            return self._estimate(replace(question, anew=True)).most
+            return self.estimate(replace(question, anew=True)).most
         except DiscreetError:
             return Charge.nothing()  # it was refused before anything was paid
 
@@ -152,20 +162,6 @@ class Served:
             found = self._look()
             self._writable = (time.monotonic(), found)
         return found
-
-    def _estimate(self, given: Question, air: Sequence[str] | None = None) -> Estimated:
-        """Return an estimate; without `air`, as the vault is now, whatever it has left."""
-        question = self._in_english(given)
-        preset = self.presets.find(self._model(question))
-        if preset.algorithm == PUBLIC:
-            self._check_public(question)
-            return Estimated(Charge.nothing(), free=True)
-        landed = None if air is None else self._landed(air)
-        algorithm, options = self._checked(preset, question), AskOptions(anew=question.anew, landed=landed)
-        price = self._pipeline.estimate(question.question, algorithm, options, admit=air is not None)
-        return Estimated(
-            self._price(price.most, price.epsilon), free=price.released or price.most == Spending.nothing()
-        )
 
     def _landed(self, air: Sequence[str]) -> Landed:
         now = self._before_first(air) or self._pipeline.landed
