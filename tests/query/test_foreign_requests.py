@@ -14,6 +14,7 @@ from discreet.errors import CannotAnswer, UnknownName
 from discreet.query.requests import Request, request_of
 from discreet.query.requests.foreign import foreign_request
 from discreet.query.statistics import build_statistic, statistic_asked
+from discreet.query.tested import check_tested
 from discreet.retrieval.unit_records import UnitRecord
 from tests.query.request_wordings import COMPARISONS, COUNTS, LISTS, SHARES, TRENDS, TYPICAL
 from tests.query.request_wordings_foreign import FOREIGN, NONE
@@ -74,7 +75,7 @@ def test_number_in_a_phrase_is_refused(question: str) -> None:
     request = statistic_asked(question, SETTINGS)
     assert request is not None
     with pytest.raises(CannotAnswer):
-        build_statistic(request, SETTINGS, {})
+        check_tested(build_statistic(request, SETTINGS, {}), question)
 
 
 # --- phrases ----------------------------------------------------------------------------------------------------------
@@ -168,7 +169,7 @@ def test_two_things_of_which_one_is_denied_are_refused(question: str) -> None:
     request = request_of(question, "patient")
     assert request is not None
     with pytest.raises(CannotAnswer, match="is two things"):
-        build_statistic(request, SETTINGS, {})
+        check_tested(build_statistic(request, SETTINGS, {}), question)
 
 
 @pytest.mark.parametrize(

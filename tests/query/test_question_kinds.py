@@ -26,10 +26,8 @@ EXAMPLES = {
         "How often should Zibber Drops be taken?",
         "How many times a day is Blerpox taken?",
         "How many weeks does the treatment of Zonkitis last?",
-        "What is the average lifespan of a basset hound?",
         "What is Crohn's disease?",
         "Who wrote the song rainy days and mondays?",
-        "who has trained the most melbourne cup winners?",
         "who gets the golden boot if its a tie?",
         "when did they stop making the nissan xterra?",
         "who spoke the words ich bin ein berliner?",
@@ -46,12 +44,16 @@ EXAMPLES = {
         "What are patients with Zonkitis given?",
         "Name one symptom that patients with Zonkitis have.",
         "What is the typical treatment of patients with Zonkitis?",
-        "What is the most common treatment of patients with Zonkitis?",
+        "What do most patients with Zonkitis get?",
+        "What do viewers of it see in most cases?",
+        "How often should Blerpox be taken?",
+        "Do we have a treatment for Zonkitis, and what is it?",
+        "What helps with chest pain at rest?",
+        "What is given at most twice?",
         "What is the heart rate of patients with Zonkitis?",
         "What is the drug that helps against Zonkitis?",
         "Which disease is it that causes itching?",
         "What is Zonkitis and its treatment?",
-        "What causes Zonkitis and how is it treated?",
         "What are the opening hours?",
         "Count Dracula was played by which actor?",
         "Do not repeat the question.",
@@ -59,6 +61,22 @@ EXAMPLES = {
         "Why?",
         "What is it?",
         "What areas of Africa were involved in colonization?",
+    ],
+    "superlative": [
+        "who has trained the most melbourne cup winners?",
+        "What is the most common treatment of patients with Zonkitis?",
+        "What is the main problem?",
+        "Which is the worst symptom of Zonkitis?",
+        "What treats Zonkitis best?",
+        "What is the highest dose of Blerpox?",
+        "Is Blerpox the best treatment for Zonkitis?",
+        "What do patients with Zonkitis mostly get?",
+        "Which treatment helps fastest against Zonkitis?",
+    ],
+    "two-things": [
+        "What causes Zonkitis and how is it treated?",
+        "What is the treatment for Zonkitis? What are its side effects?",
+        "Is Blerpox used to treat Zonkitis, and what does it cost?",
     ],
     "yes-no": [
         "Is Flarglepox Discombobulation used to treat Snurflaxitis?",
@@ -166,15 +184,31 @@ def test_a_number_that_a_document_states_is_a_fact(question: str) -> None:
 
 
 SPELLED = {"another language": "other-language", "nothing named": "nothing-named", "one individual": "person"}
+SPELLED |= {"two questions": "two-things", "average": "count"}
 
 
 def test_each_example_of_the_page_is_of_its_kind() -> None:
     page = (Path(__file__).parents[2] / "docs" / "asking.md").read_text(encoding="utf-8").partition("`--anyway`")[0]
     rows = re.findall(r"^\| ([^|]+) \| ([^|]+[.?]) \| .+ \|$", page, re.MULTILINE)
-    assert len(rows) == 7
+    assert len(rows) == 10
     for kind, examples in rows:
         named = {SPELLED.get(name, name) for name in kind.split(", ")}
         assert {recognise(question.strip(), unit="patient").name for question in examples.split(";")} <= named
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is the average lifespan of a basset hound?",
+        "What is the average satisfaction?",
+        "What is the mean satisfaction?",
+        "What is the share of late payments?",
+        "How often is Blerpox taken?",
+        "How frequently do attacks come?",
+    ],
+)
+def test_number_that_no_voter_knows_is_a_count(question: str) -> None:
+    assert recognise(question).name == "count"
 
 
 def test_each_kind_has_examples() -> None:

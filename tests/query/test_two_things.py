@@ -5,6 +5,7 @@ import pytest
 from discreet.errors import CannotAnswer
 from discreet.query.requests import request_of
 from discreet.query.statistics import build_statistic
+from discreet.query.tested import check_tested
 from discreet.registry import Count
 from tests.query.test_foreign_requests import SETTINGS
 
@@ -12,7 +13,9 @@ from tests.query.test_foreign_requests import SETTINGS
 def built(question: str) -> object:
     request = request_of(question, "patient")
     assert request is not None
-    return build_statistic(request, SETTINGS, {})
+    statistic = build_statistic(request, SETTINGS, {})
+    check_tested(statistic, question)
+    return statistic
 
 
 @pytest.mark.parametrize(

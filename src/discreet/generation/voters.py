@@ -6,6 +6,7 @@ from discreet.errors import EngineFailed, PrivateValueError
 from discreet.generation.answers import decode_or_empty, write_answers
 from discreet.generation.capabilities import Capability, capabilities
 from discreet.generation.model import Decoding, LanguageModel, Prompt, Tokens
+from discreet.generation.own_numbers import has_strange_number
 from discreet.generation.prompts import DOCUMENT_TOKENS, Layout, layout
 from discreet.generation.torch_backend.greedy import decode_rows
 from discreet.privacy.private import Private
@@ -19,7 +20,7 @@ class VoterBatch:
     The model is first asked by `votes`, `public_token`, `answers` or `grounded`.
     """
 
-    __slots__ = ("__best", "__decoding", "__model", "__prompts", "__rows", "__shared", "__steps")
+    __slots__ = ("__best", "__decoding", "__model", "__prompts", "__question", "__rows", "__shared", "__steps")
 
     def __init__(
         self,
@@ -58,7 +59,7 @@ class VoterBatch:
             return list(enumerate(shares))
 
         self.__rows = documents.map_batch(lay_out)
-        self.__model, self.__steps, self.__shared = model, max_tokens, laid_out.shared
+        self.__model, self.__steps, self.__shared, self.__question = model, max_tokens, laid_out.shared, question
         self.__prompts = [*prompts, alone]
         self.__decoding: Decoding | None = None
         self.__best: Tokens | None = None
@@ -83,7 +84,7 @@ class VoterBatch:
 
         A voter without a document computes the public answer, but its answer is empty: it must not count as an answer
         on which documents agree. The number of steps is public; a longer answer is cut. Afterwards all rows are at the
-        beginning, and can be continued together.
+        beginning, and can be continued together. An answer with a number that stands in no text of its voter is empty.
         """
         shares, public = self.grounded()
         return shares.map(lambda share: share[1]), public
@@ -107,7 +108,8 @@ class VoterBatch:
 
         def said(share: tuple[int, tuple[str, ...]]) -> tuple[tuple[str, ...], str]:
             row, texts = share
-            return texts, written[row] if texts else ""
+            said = written[row] if texts else ""
+            return texts, "" if has_strange_number(said, texts, self.__question) else said
 
         return self.__rows.read(said, otherwise=((), "")), written[-1]
 

@@ -31,6 +31,7 @@ from discreet.query.proposals import propose
 from discreet.query.recall import ALIKE, RELATED, find_released, keep_answer, public_record, repeat_answer
 from discreet.query.single_flight import alone_with
 from discreet.query.statistics import check_known
+from discreet.query.tested import check_tested
 from discreet.query.under_schema import under_schema
 from discreet.query.validation import (
     check_ceiling,
@@ -239,6 +240,8 @@ class QueryPipeline:
         """Refuse an invalid question, from public values alone. Return it with its plan."""
         parts, question = self._parts, normalize_question(question)
         check_declared(algorithm)
+        if isinstance(algorithm, Statistic):
+            check_tested(algorithm, question)  # first: what an earlier version released may be another question's
         check_payment(algorithm, parts.settings, parts.path)
         algorithm = with_choices(algorithm, question)
         require_opt_in(algorithm, options.not_private)

@@ -17,7 +17,18 @@ from discreet.query.languages import is_foreign
 from discreet.query.subject import names_nothing
 
 Name = Literal[
-    "fact", "yes-no", "count", "comparison", "list", "nothing-named", "follow-up", "summary", "other-language", "person"
+    "fact",
+    "yes-no",
+    "count",
+    "comparison",
+    "list",
+    "nothing-named",
+    "follow-up",
+    "summary",
+    "superlative",
+    "two-things",
+    "other-language",
+    "person",
 ]
 NAMES: tuple[Name, ...] = get_args(Name)
 
@@ -35,11 +46,15 @@ _ADVICE: dict[Name, str] = {
     "`discreet chat` knows the question before; for `discreet ask`, name it: --after QUESTION.",
     "summary": "It asks for a summary of many documents. An answer is a few words. Ask for one fact, for example: "
     "What is the treatment for ...?",
+    "superlative": "It asks for the end of an order ('most', 'main', 'best', 'worst'), and voters know their own "
+    "documents alone. Ask for a list: What are the most common symptoms of ...? Or for a share, a typical number, or "
+    "whether it is so at all.",
+    "two-things": "It is two questions, and one answer would be given. Ask each by itself.",
     "other-language": "It is in another language than the vault's model reads. Ask in {language}.",
     "person": "It asks about one individual, and the guarantee forbids statements about one individual. Ask for a fact "
     "that holds for many individuals.",
 }
-_CHOSEN = frozenset(("count", "comparison", "list", "nothing-named", "summary"))
+_CHOSEN = frozenset(("count", "comparison", "list", "nothing-named", "summary", "superlative"))
 """The kinds of which public choices make a choice."""
 _LANGUAGES = {"en": "English"}
 _MOST_KEPT = 64
@@ -82,6 +97,11 @@ def recognise(question: str, language: str = "en", unit: str = "") -> Kind:
         return _kind("list")
     if len(sentences) == 1 and _is_follow_up(sentences[0]):
         return _kind("follow-up")
+    for no_vote, pattern in _NO_VOTE:
+        if sentences and pattern.search(sentences[-1]):
+            return _kind(no_vote)
+    if sum(sentence.endswith("?") for sentence in sentences) > 1:
+        return _kind("two-things")
     return _kind("yes-no" if sentences and _is_yes_no(sentences[-1]) else "fact")
 
 
@@ -285,6 +305,34 @@ _RULES: tuple[tuple[Name, Callable[[str, _Nouns], bool]], ...] = (
     ("summary", _is_summary),
     ("list", _is_list),
 )
+
+# --- what no voter knows ----------------------------------------------------------------------------------------------
+
+_END = r"large|great|small|high|low|long|short|old|young|new|strong|weak|few|rare|safe|fast|slow|late|cheap|rich|hard"
+_NO_VOTE: tuple[tuple[Name, re.Pattern[str]], ...] = (
+    (
+        "count",
+        re.compile(
+            r"\baverage\b|\b(?:the|a) (?:mean|median)\b|\b(?:share|percentage|percent|proportion|frequency) of\b"
+            r"|\bhow (?:often|frequently)\b(?! (?:should|must|can|may|shall))"
+        ),
+    ),
+    (
+        "superlative",
+        re.compile(
+            r"(?<!at )\b(?:(?<!do )(?<!did )(?<!are )(?<!in )(?<!for )most(?! of\b)|least|mostly|main|mainly|chief"
+            rf"|leading|worst|best|biggest|commonest|(?:{_END})e?st|(?:heavi|earli|easi|mild|near|deadli|sick|healthi)e?st)\b"
+        ),
+    ),
+    (
+        "two-things",
+        re.compile(
+            r"\S (?:and|but) (?:what|which|how|who|when|where|why) (?:\w+ )?"
+            r"(?:is|are|was|were|do|does|did|has|have|had|can|should)\b(?! (?:it|they)\W*$)"
+        ),
+    ),
+)
+"""Voters know their own documents alone: no average, no share, and no first of many. One answer is to one question."""
 
 # --- follow-ups -------------------------------------------------------------------------------------------------------
 

@@ -26,6 +26,7 @@ from discreet.config import VaultConfig
 from discreet.errors import CannotAnswer, UnknownName, UsageError
 from discreet.query.question_kinds import recognise
 from discreet.query.requests import Request, request_of
+from discreet.query.tested import check_asked
 from discreet.query.under_schema import range_of
 from discreet.retrieval.attribute_schema import AttributeSchema
 
@@ -34,28 +35,9 @@ KINDS: dict[str, type[Statistic]] = {
     kind.name: kind for kind in (Count, Share, Difference, ListValues, Compare, Trend, Typical, Summary)
 }
 """The statistics by the names of their kinds."""
-_MEASURED = re.compile(
-    r"\b(?:over|under|above|below|older|younger|before|after|until|between|more than|less than|at (?:least|most))\b.*\d"
-    r"|\b(?:in|during|from|of) (?:\w+ )?(?:19|20)\d\d\b|\bon (?:the )?\d"
-    r"|\b(?:by|per|each|every) (?:day|week|weekday|hour|decade|age|sex|gender|ward|department|"
-    r"doctor|street|city|region)$",
-    re.IGNORECASE,
-)
-"""A comparison with a number or a date, or a division by something that is no declared field: no phrase of a text."""
-
-_TWO = re.compile(
-    r"\bweder\b|\b(?:aber|sondern|jedoch|und|oder) (?:kein\w*|nicht|ohne|nie)\b|\S \bohne\b"
-    r"|^ni\b|\bni\b.+\bni\b"
-    r"|\b(?:mais|et|ou|pero|sino|y|e|o) (?:pas|sans|non|aucun\w*|jamais|no|sin|ningun\w*|ningún|nunca)\b"
-    r"|\S \b(?:sans|sin)\b",
-    re.IGNORECASE,
-)
-"""In German, French or Spanish, two things of which one does not hold: no sentence of a text says both so."""
 
 _HOLDS_AND_NOT = re.compile(r"^(?P<holds>.+?) (?:but|and) (?:not|no|without|never) (?P<denied>.+)$", re.IGNORECASE)
 """In English, two things of which the second does not hold. "Migraine without aura" is one thing, as a text says it."""
-_DENIED = re.compile(r"^neither\b|\bnor\b|^(?:not|no|without) .+ but\b|\bor (?:not|no|without|never)\b", re.IGNORECASE)
-_SECOND = re.compile(r"\b(?:but|or|nor)\b", re.IGNORECASE)
 _MORE = re.compile(r"\b(?:and|but|or|nor)\b", re.IGNORECASE)
 
 
@@ -70,14 +52,19 @@ def statistic_asked(
         language: the code of the language that the model reads; "" for any. A statistic needs no model, and is found in
             German, French and Spanish, too.
         schema: the schema under which the documents were read; None if there is none.
+
+    Raises:
+        CannotAnswer: if the rules left out a part of the question that changes its answer.
     """
     if settings.payment != "unit":
         return None
     numbers = [one.called for one in schema.attributes if one.type == "number"] if schema else []
     request = request_of(question, settings.unit_field, (*settings.fields, *chain(*numbers)))
-    if request and request.language:  # no model reads it
-        return request
-    return None if recognise(question, language, settings.unit_field).name in _REFUSED else request
+    foreign = request and request.language  # no model reads it
+    if request is None or (not foreign and recognise(question, language, settings.unit_field).name in _REFUSED):
+        return None
+    check_asked(question, request)
+    return request
 
 
 def build_statistic(
@@ -95,16 +82,8 @@ def build_statistic(
         CannotAnswer: if the vault cannot release such a statistic.
         UsageError: if such a statistic has no such parameter.
     """
-    for part in (request.population, request.condition, *request.groups):
-        if _MEASURED.search(part) or (request.language and re.search(r"\d", part)):
-            raise CannotAnswer(
-                request.kind,
-                f"Texts do not say '{part}' in these words. Leave out the number, the date or the 'by ...', and "
-                "test a declared field: --where 'age>=60'.",
-            )
     if request.language == "":
         request = _as_set_and_condition(request)
-    _refuse_two(request)
     if request.statistic == "range":
         request = replace(request, statistic="quartiles")
     kind, own = _BUILD[request.kind](request, settings)
@@ -140,8 +119,18 @@ def check_known(algorithm: Algorithm, settings: VaultConfig, *, read: bool) -> N
         if settings.fields[name] != "date":
             raise UsageError(f"The field '{name}' is a {settings.fields[name]}, and a trend needs a date.")
     for test in algorithm.members.fields:
-        if settings.fields[test.name] == "number" and not test.is_number():
+        kind = settings.fields[test.name]
+        if kind == "number" and not test.is_number():
             raise UsageError(f"The field '{test.name}' is a number, and '{test.value}' is none. Write {test.name}>=60.")
+        if kind == "date" and not test.is_day():
+            raise UsageError(
+                f"The field '{test.name}' is a date, and '{test.value}' is no day. Write {test.name}>=2026-03-01; "
+                f"for a month, also {test.name}<=2026-03-31."
+            )
+        if kind == "category" and test.relation not in ("=", "!="):
+            raise UsageError(
+                f"The field '{test.name}' is a category, without an order. Write {test.name}={test.value}."
+            )
     for attribute in algorithm.attributes:
         if not (read or any(matches(name, attribute) for name in settings.fields)):
             raise CannotAnswer(
@@ -156,31 +145,10 @@ def _as_set_and_condition(request: Request) -> Request:
     two = _HOLDS_AND_NOT.match(request.condition)
     if two is None or request.kind != "count" or request.population or request.negated:
         return request
-    if _MORE.search(two["holds"]) or _MORE.search(two["denied"]):  # three things: `_refuse_two` refuses them
+    if _MORE.search(two["holds"]) or _MORE.search(two["denied"]):  # three things: `check_tested` refuses them
         return request
     return replace(request, population=two["holds"], condition=two["denied"], negated=True)
 
-
-def _refuse_two(request: Request) -> None:
-    """Refuse a phrase with two things of which one is denied: only its first denial would count."""
-    for part in (request.population, request.condition, *request.groups):
-        if _TWO.search(part) if request.language else _denies_a_part(part, request):
-            raise CannotAnswer(request.kind, _TWO_THINGS.format(part=part) + _NAME_BOTH[bool(request.language)])
-
-
-def _denies_a_part(part: str, request: Request) -> bool:
-    denied = request.negated and part == request.condition and _SECOND.search(part)
-    return bool(_HOLDS_AND_NOT.match(part) or _DENIED.search(part) or denied)
-
-
-_TWO_THINGS = (
-    "'{part}' is two things, and one of them does not hold. Name the one as the set, and the other as the condition: "
-)
-_NAME_BOTH = {
-    False: "'How many patients with fever have no chills?'",
-    True: "'Wie viele Patienten mit Fieber haben keinen Husten?', 'Combien de patients avec de la fièvre n'ont pas de "
-    "toux ?', '¿Cuántos pacientes con fiebre no tienen tos?'",
-}
 
 Built = tuple[type[Statistic], dict[str, Any]]
 """A statistic, and the parameters that follow from the question."""

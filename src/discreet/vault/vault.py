@@ -30,6 +30,7 @@ from discreet.query.latency import at_a_multiple
 from discreet.query.odometer import Odometer
 from discreet.query.pipeline import AskOptions, QueryPipeline, Simulation
 from discreet.query.proposals import check_hears
+from discreet.query.question_kinds import check_answerable
 from discreet.query.recall import widen_answer
 from discreet.query.statistics import build_statistic, statistic_asked
 from discreet.query.threshold_tuning import Tuning, release_threshold
@@ -324,11 +325,15 @@ class Vault(VaultDocuments, VaultReading):
             given: parameters of the statistic, such as `where` and `epsilon`.
 
         Raises:
-            CannotAnswer: if it asks for a statistic that the vault cannot release.
+            CannotAnswer: if it asks for a statistic that the vault cannot release, or is of no kind that voters answer.
+                An algorithm that is named is asked nevertheless.
         """
-        schema = self.components.readings.schema
-        request = statistic_asked(question, self.settings, self.components.language, schema)
-        return build_statistic(request, self.settings, given, schema) if request else self.default_algorithm(question)
+        schema, language = self.components.readings.schema, self.components.language
+        request = statistic_asked(question, self.settings, language, schema)
+        if request:
+            return build_statistic(request, self.settings, given, schema)
+        check_answerable(question, language=language, unit=self.settings.unit_field)
+        return self.default_algorithm(question)
 
     def default_algorithm(self, question: str = "") -> Algorithm:
         """Return the algorithm of a question that names none.

@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from functools import cached_property, lru_cache
 
 from discreet.algorithms.text.phrases import is_denied, sentences_of, spans_of
@@ -62,6 +63,13 @@ class FieldTest:
         """Return whether the value is a finite number."""
         try:
             return math.isfinite(float(self.value))
+        except ValueError:
+            return False
+
+    def is_day(self) -> bool:
+        """Return whether the value is a whole date, such as 2026-01-31: a part of one is compared wrongly."""
+        try:
+            return date.fromisoformat(self.value).isoformat() == self.value
         except ValueError:
             return False
 
@@ -171,7 +179,7 @@ class Phrase:
 class Population:
     """The units of which all tests hold; all units if there are none.
 
-    A document passes all tests of fields, or none of what it says counts: a unit with fever in January and a rash in
+    A document passes all tests of fields, or its content does not count: a unit with fever in January and a rash in
     June has no fever "in June", and is not "of March".
 
     Attributes:

@@ -95,11 +95,16 @@ _TYPED = (
 )
 
 
-def sentence_of(question: str) -> str:
-    """Return the last sentence of a question, without polite words, in the question's own spelling."""
+def sentences_of(question: str) -> list[str]:
+    """Return the sentences of a question that are more than polite words."""
     text = question.translate(_MARKS)
     some = [one for one in re.split(r"(?<=[.?!])\s+", _SHORT.sub(r"\1", text)) if re.search(r"\w", one)]
-    kept = [one for one in some if not _POLITE.fullmatch(one)]
+    return [one for one in some if not _POLITE.fullmatch(one)]
+
+
+def sentence_of(question: str) -> str:
+    """Return the last sentence of a question, without polite words, in the question's own spelling."""
+    kept = sentences_of(question)
     last = " ".join(kept[-1].split()) if kept else ""
     return _mended(_bare(last)) if len(last) <= LONGEST else ""
 

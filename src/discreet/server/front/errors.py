@@ -9,12 +9,17 @@ from typing import Any
 
 KIND_ADVICE = MappingProxyType(
     {
-        "count": "It asks for a number. Ask the vault's own model in other words, or name public choices.",
+        "count": "It asks for a number. Ask the vault's own model how many have a thing, or name public choices.",
         "comparison": "It compares a number with an expectation. Compare two groups, or ask for the number.",
         "list": "It asks for several things. Ask for one thing at a time.",
         "nothing-named": "It names nothing that documents could speak of. Name a thing.",
         "follow-up": "It refers to an earlier question. Write the whole question.",
         "summary": "It asks for a summary. Ask for one fact.",
+        "superlative": "It asks for the most, the main or the best. Ask for a list, a share or a typical number.",
+        "two-things": "It joins or compares several things. Ask about each by itself: How many patients have fever?",
+        "left-out": "A part of it would not be looked for in the texts, such as 'on', 'before', a month, a letter or "
+        "'+'. Leave it out if the rest alone is what you mean.",
+        "population": "Which values the declared fields have is not public. Ask about all, or name what texts say.",
         "other-language": "It is in a language that the vault's model does not read.",
         "person": "It asks about one individual. Ask what holds for many of them.",
     }

@@ -1,0 +1,205 @@
+"""Questions of which a part would not be tested: refused unpaid in every face, with a way to ask."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from discreet.adapters.source import open_source
+from discreet.algorithms.statistics.statistic import Statistic
+from discreet.cli.app import app
+from discreet.cli.chat import Conversation
+from discreet.cli.kinds import Chooser
+from discreet.errors import CannotAnswer, UsageError
+from discreet.generation.toy import ToyModel
+from discreet.registry import Compare, Count, Difference, ListValues, Share, Trend
+from discreet.retrieval.documents import Document
+from discreet.vault import Vault
+
+TWO, LOST, WHO, NO_FACT = "is two things", "would not be searched for|in these words", "--where sex=w", "Ask for a list"
+REFUSED = [
+    ("How many patients have Winter Hand or Glass Knee?", TWO),
+    ("How many patients have Winter Hand and Glass Knee?", TWO),
+    ("How many patients have both fever and chills?", TWO),
+    ("How many patients have either fever or chills?", TWO),
+    ("How many patients have neither fever nor chills?", TWO),
+    ("How many patients have numb thumbs and a weak grip?", TWO),
+    ("How many patients have fever/chills?", TWO),
+    ("How many patients have fever & chills?", TWO),
+    ("How many patients have fever + chills?", TWO),
+    ("How many patients have fever, chills?", TWO),
+    ("How many patients have fever except chills?", TWO),
+    ("How many patients have HIV+?", TWO),
+    ("How many patients have CD4 < 200?", TWO),
+    ("How many patients have CD4 > 200?", TWO),
+    ("How many patients have CD4 = 200?", TWO),
+    ("How many patients have CD4 \u2265 200?", TWO),
+    ("How many patients have an ejection fraction of 40 %?", TWO),
+    ("How many patients have asthma and what do they take for it?", TWO),
+    ("What share of patients with fever or chills have a rash?", TWO),
+    ("Is fever more common with Winter Hand and Glass Knee than with Ash Lung?", TWO),
+    ("How many patients have hepatitis A?", LOST),
+    ("How many patients have vitamin A deficiency?", LOST),
+    ("How many patients have A positive blood?", LOST),
+    ("How many patients have type I diabetes?", LOST),
+    ("How many patients are on dialysis?", LOST),
+    ("Roughly how many patients on dialysis have fever?", LOST),
+    ("How many patients have fever on dialysis?", LOST),
+    ("How many patients had antibiotics before surgery?", LOST),
+    ("How many patients had fever after surgery?", LOST),
+    ("How many patients had fever during pregnancy?", LOST),
+    ("How many patients have had fever since May?", LOST),
+    ("How many patients had fever in March?", LOST),
+    ("How many patients were seen in May?", LOST),
+    ("How many patients had fever in March 2024?", LOST),
+    ("How many patients cannot sleep?", LOST),
+    ("How many patients still have fever?", LOST),
+    ("How many patients no longer smoke?", LOST),
+    ("How many patients have heart disease?", LOST),
+    ("How many patients have a drug allergy?", LOST),
+    ("How many patients over 60 have fever?", LOST),
+    ("Combien de patients ont de la fi\u00e8vre et de la toux ?", TWO),
+    ("Wie viele Patienten haben Fieber nach Ostern?", LOST),
+    ("How many women have migraine?", WHO),
+    ("How many men have migraine?", WHO),
+    ("How many female patients have migraine?", WHO),
+    ("Is migraine more common in women than in men?", WHO),
+    ("How many patients have fever? And how many have chills?", "Ask each by itself"),
+    ("I mean those of ward 3. How many patients have fever?", "Ask each by itself"),
+    ("What is the average satisfaction?", "asks for a number"),
+    ("What is the share of late payments?", "asks for a number"),
+    ("How often is zibber given?", "asks for a number"),
+    ("What is the main problem?", NO_FACT),
+    ("What is the worst complaint?", NO_FACT),
+    ("What helps best against fever?", NO_FACT),
+]
+KEPT = [
+    ("How many patients have Winter Hand?", Count(condition="Winter Hand")),
+    ("How many patients have shortness of breath?", Count(condition="shortness of breath")),
+    ("How many patients report a loss of appetite?", Count(condition="loss of appetite")),
+    ("How many patients have a rash on the arm?", Count(condition="rash on the arm")),
+    ("How many patients fell out of bed?", Count(condition="fell out of bed")),
+    ("How many patients lost their case?", Count(condition="lost their case")),
+    ("How many patients have migraine without aura?", Count(condition="migraine without aura")),
+    ("How many patients have cuts that do not bleed?", Count(condition="cuts that do not bleed")),
+    ("How many patients have no fever?", Count(condition="fever", negated=True)),
+    ("How many patients have fever but no chills?", Count(population="fever", condition="chills", negated=True)),
+    ("How many patients have hepatitis B?", Count(condition="hepatitis B")),
+    ("How many patients have vitamin B12 deficiency?", Count(condition="vitamin B12 deficiency")),
+    ("How many patients have type 1 diabetes?", Count(condition="type 1 diabetes")),
+    ("How many patients have Crohn's?", Count(condition="Crohn's")),
+    ("Hello! How many patients have fever? Thanks!", Count(condition="fever")),
+    ("Is fever more common with Winter Hand or with Glass Knee?", None),
+    ("How many more patients have fever than chills?", None),
+]
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("tested") / "v"
+    fields = {"sex": "category", "day": "date", "age": "number"}
+    vault = Vault.create(place, epsilon=20, delta=1e-6, embedder="hashing", unit_field="patient", fields=fields)
+    own: dict[str, str | float] = {"sex": "w", "day": "2026-01-05", "age": 30.0}
+    vault.add_documents(Document(f"d{n}", f"p{n}", "Fever.", fields=own) for n in range(40))
+    return place
+
+
+@pytest.fixture
+def vault(path: Path, monkeypatch: pytest.MonkeyPatch) -> Vault:
+    """A vault in which nothing may be paid."""
+    opened = Vault.open(path, model=ToyModel())
+
+    def pay(*_: object, **__: object) -> None:
+        raise AssertionError("a question was begun")
+
+    monkeypatch.setattr(type(opened.ledger), "begin", pay)
+    return opened
+
+
+@pytest.mark.parametrize(("question", "way"), REFUSED)
+def test_question_is_refused_unpaid_in_python(vault: Vault, question: str, way: str) -> None:
+    with pytest.raises(CannotAnswer, match=way):
+        vault.ask(question)
+    with pytest.raises(CannotAnswer, match=way):
+        vault.price(question)
+
+
+@pytest.mark.parametrize(("question", "way"), REFUSED[:: len(REFUSED) // 8])
+def test_question_is_refused_unpaid_in_every_face(
+    vault: Vault, question: str, way: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for more in ([], ["--plan"], ["--json"]):
+        found = CliRunner().invoke(app, ["ask", str(vault.path), question, *more])
+        assert found.exit_code == 2, found.output
+        assert "Nothing was charged" in found.output
+    Conversation(vault, Chooser(vault, "", (), {}), agreed=True).ask(question)
+    assert ":anyway" in capsys.readouterr().err
+    reply = open_source(vault.path).ask(question)  # by the keeper's code, as a server and all adapters
+    assert (reply.status, reply.code, reply.metadata["epsilon"]) == ("refused", "cannot_answer", 0.0)
+    assert "Ask" in reply.text or "Leave it out" in reply.text
+
+
+@pytest.mark.parametrize(
+    "statistic",
+    [
+        Count(condition="Winter Hand or Glass Knee"),
+        Count(population="on dialysis"),
+        Count(condition="HIV+"),
+        Count(condition="fever in March"),
+        Count(condition="fever before surgery"),
+        Count(population="women"),
+        Share(condition="hepatitis A"),
+        Compare(condition="fever", groups=("women", "men")),
+        Difference(groups=("fever and chills", "rash")),
+        Trend(condition="fever/chills", date_field="day", until="2026-03"),
+        ListValues(attribute="symptoms and signs"),
+    ],
+)
+def test_statistic_of_a_program_is_refused_unpaid(vault: Vault, statistic: Statistic) -> None:
+    with pytest.raises(CannotAnswer):
+        vault.ask("A number, please.", statistic)
+
+
+@pytest.mark.parametrize(("question", "statistic"), KEPT)
+def test_question_whose_words_are_tested_is_kept(vault: Vault, question: str, statistic: Statistic | None) -> None:
+    asked = vault.algorithm_for(question)
+    assert vault.price(question) > 0
+    if statistic is not None:
+        assert asked == statistic
+
+
+@pytest.mark.parametrize(
+    ("test", "way"),
+    [
+        ("day<=2026", "2026-03-01"),
+        ("day=2026-01", "2026-03-01"),
+        ("day>=2026-13-01", "2026-03-01"),
+        ("day>=20260101", "2026-03-01"),
+        ("day>=March", "2026-03-01"),
+        ("sex>m", "without an order"),
+        ("age>=old", "is a number"),
+    ],
+)
+def test_value_of_another_form_is_refused_unpaid(vault: Vault, test: str, way: str) -> None:
+    with pytest.raises(UsageError, match=way):
+        vault.ask("How many?", Count(where=(test,)))
+    assert (
+        CliRunner().invoke(app, ["ask", str(vault.path), "How many patients are there?", "--where", test]).exit_code
+        == 2
+    )
+
+
+def test_each_part_is_offered_as_a_question(vault: Vault) -> None:
+    with pytest.raises(CannotAnswer) as refused:
+        vault.ask("How many patients have Winter Hand or Glass Knee?")
+    asked = "How many patients have Winter Hand? And: How many patients have Glass Knee?"
+    assert asked in refused.value.advice
+    with pytest.raises(CannotAnswer) as refused:
+        vault.ask("How many patients have heart disease?")
+    assert "How many patients have heart?" in refused.value.advice
+
+
+def test_named_algorithm_is_asked_nevertheless(path: Path) -> None:
+    opened = Vault.open(path, model=ToyModel(default="tea"))
+    answer = opened.ask("What is the main problem?", opened.default_algorithm())
+    assert answer.receipt is not None
