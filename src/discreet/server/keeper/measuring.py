@@ -128,7 +128,8 @@ def _seconds(dummy: Vault, preset: Preset) -> float:
 def _key(served: Served) -> str:
     settings = served.vault.settings
     asked = [repr(preset.build(_ASKED)) for preset in served.presets if preset.algorithm != PUBLIC]
-    content = [VERSION, settings.model, settings.embedder, settings.payment, settings.people, os.cpu_count(), sorted(asked)]
+    vault = [settings.model, settings.embedder, settings.payment, settings.people]
+    content = [VERSION, *vault, os.cpu_count(), sorted(asked)]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
