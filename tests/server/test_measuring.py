@@ -33,19 +33,19 @@ def made(path: Path, people: int, units: int = 3) -> Any:
 def measured(served: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[int, list[str], float]:
     """Return the dummies, the statistics that were asked of them, and the seconds."""
     dummies, asked = list[Document](), list[str]()
-    add, seconds = Vault.add_documents, measuring._seconds_of
+    add, ask = Vault.add_documents, Vault.ask
 
     def noted(dummy: Vault, documents: Iterable[Document], *others: Any, **named: Any) -> Any:
         dummies.extend(found := list(documents))
         return add(dummy, found, *others, **named)
 
-    def timed(dummy: Vault, statistic: Any) -> float:
+    def told(dummy: Vault, question: str, statistic: Any) -> Any:
         asked.append(statistic.name)
-        return seconds(dummy, statistic)
+        return ask(dummy, question, statistic)
 
     with monkeypatch.context() as patch:
         patch.setattr(Vault, "add_documents", noted)
-        patch.setattr(measuring, "_seconds_of", timed)
+        patch.setattr(Vault, "ask", told)
         folder.mkdir()
         longest = measure_longest(served, folder, lambda _: None)
     return len(dummies), asked, longest
