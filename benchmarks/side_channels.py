@@ -17,6 +17,14 @@ Asks instead, in a real vault that pays, a question that is about so many patien
 budget and when all have; the documents are the same. A cheap model and embedder, so that the time is that of search
 and payment. Prints a table: the median milliseconds of an answer, those of the processor, and how many payments its
 receipt lists, which is released: of murag-ada, one for each bin visited. "all bins" visits all of them in both vaults.
+
+    .venv/bin/python -m benchmarks.side_channels --lists 200 [--repeats 9]
+
+Asks instead for a list of values, in turn of two vaults of so many patients that differ in one: he has usual values, or
+as many as count that no other patient has. All answers release the same number of units. Prints a table: the median
+milliseconds of the processor for the counts and their noise, and for the whole answer, and the standard error of the
+difference. "a draw for each value" is how discreet drew before. "without noise" is what is left: the work of Python for
+each value that occurs.
 """
 
 import argparse
@@ -24,8 +32,13 @@ import shutil
 import statistics
 import tempfile
 import time
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import numpy as np
 from benchmarks.models import add_model_option, asked_model, model_name
@@ -37,9 +50,10 @@ from discreet.generation.model import LanguageModel
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Spending
 from discreet.privacy.costs import Pure
-from discreet.privacy.noise import InsecureSeededNoise
+from discreet.privacy.mechanisms.keyword_counts import KeywordCounts
+from discreet.privacy.noise import InsecureSeededNoise, Noise, SystemNoise
 from discreet.query.latency import at_a_multiple
-from discreet.registry import DPSparseVoteRAG, MuRAG, MuRAGAda, NaiveMultiRAG
+from discreet.registry import DPSparseVoteRAG, ListValues, MuRAG, MuRAGAda, NaiveMultiRAG
 from discreet.retrieval.documents import Document
 from discreet.retrieval.sealed_corpus import unit_key
 from discreet.vault import Vault
@@ -172,6 +186,86 @@ def used_up(asked: argparse.Namespace) -> None:
             table.write([name, *cells])
 
 
+class SameNumber(SystemNoise):
+    """Real noise that takes its time, and is left out: all answers release the same number of units."""
+
+    def gaussian(self, scale: float) -> int:
+        """Draw, and return 0."""
+        return 0 * super().gaussian(scale)
+
+
+class DrawnForEachValue(KeywordCounts):
+    """BROKEN: the number of draws follows the values that occur."""
+
+    def draw(self, shares: Sequence[Collection[str]], noise: Noise) -> dict[str, int]:
+        """Return noisy counts by word."""
+        counts = Counter(word for share in shares for word in sorted(set(share))[: self.words])
+        noisy = {word: counts[word] + noise.gaussian(self.sigma) for word in sorted(counts)}
+        return {word: count for word, count in noisy.items() if count >= self.threshold}
+
+
+class WithoutNoise(KeywordCounts):
+    """BROKEN: nothing is drawn."""
+
+    def draw(self, shares: Sequence[Collection[str]], noise: Noise) -> dict[str, int]:
+        """Return counts by word."""
+        counts = Counter(word for share in shares for word in sorted(set(share))[: self.words])
+        noisy = {word: counts[word] + 0 for word in sorted(counts)}
+        return {word: count for word, count in noisy.items() if count >= self.threshold}
+
+
+def listed(folder: Path, patients: int, own: Sequence[str]) -> Vault:
+    """A vault of patients with one of three drugs, but one patient with drugs of his own."""
+    told = [(f"p{number}", f"drug{number % 3}") for number in range(patients - 1)] + [("last", drug) for drug in own]
+    Vault.create(folder, epsilon=GRANT, delta=1e-6, embedder="hashing", history=False, fields={"drug": "category"})
+    vault = Vault.open(folder, model=ToyModel(default="nothing known"))
+    vault.add_documents(
+        Document(f"d{number}", unit, f"Note {number}.", fields={"drug": drug})
+        for number, (unit, drug) in enumerate(told)
+    )
+    return vault
+
+
+def ask_lists(asked: argparse.Namespace) -> None:
+    """Two vaults that differ in the values of one unit, asked in turn for a list."""
+    draws = {"a draw for each value": DrawnForEachValue, "calls of a released size": KeywordCounts}
+    columns = [f"{what}, {whose}" for what in ("counts, ms", "answer, ms") for whose in ("usual", "unusual")]
+    table = TableWriter(["values a unit", "noise", *columns, "difference of counts, ms", "its error, ms"], asked.csv)
+    sound, noise = KeywordCounts.draw, SameNumber()
+    with tempfile.TemporaryDirectory() as folder:
+        for each in (6, 100):
+            values = {"usual": [f"drug{number % 3}" for number in range(each)]}
+            values["unusual"] = [f"own{number:03}" for number in range(each)]
+            vaults = {name: listed(Path(folder) / f"{name}{each}", asked.lists, own) for name, own in values.items()}
+            listing = ListValues(attribute="drug", each=each, epsilon=5.0)
+            seconds: dict[tuple[str, str], list[tuple[float, float]]] = {}
+            for _ in range(asked.repeats + 1):
+                for (name, kind), (whose, vault) in product(
+                    (draws | {"without noise": WithoutNoise}).items(), vaults.items()
+                ):
+                    drawn: list[float] = []
+
+                    def timed(*given: Any, drawn: list[float] = drawn, kind: type[KeywordCounts] = kind) -> Any:
+                        begun = time.process_time()
+                        found = (sound if kind is KeywordCounts else kind.draw)(*given)
+                        drawn.append(time.process_time() - begun)
+                        return found
+
+                    with mock.patch.object(KeywordCounts, "draw", timed):
+                        begun = time.process_time()
+                        vault.simulate("Which drugs?", listing, noise=noise)
+                        whole = time.process_time() - begun
+                    seconds.setdefault((name, whose), []).append((drawn[0], whole))
+            for name in (*draws, "without noise"):
+                timings = [np.array(seconds[name, whose][1:]) * 1000 for whose in vaults]  # the first is to warm up
+                medians = [float(np.median(one[:, part])) for part in (0, 1) for one in timings]
+                error = 1.25 * float(np.sqrt(sum(one[:, 0].var() / len(one) for one in timings)))  # of a median
+                cells = [f"{value:.3f}" for value in (*medians, medians[1] - medians[0], error)]
+                table.write([str(each), name, *cells])
+            for vault in vaults.values():
+                vault.store.close()
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -179,14 +273,15 @@ def main() -> None:
     for name, value in (("questions", 8), ("repeats", 0), ("patients", 0), ("voters", 20), ("max-tokens", 12)):
         parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--used-up", type=int, default=0)
+    parser.add_argument("--lists", type=int, default=0)
     parser.add_argument("--quantum", type=float, default=0.0)
     parser.add_argument("--seed", type=int, default=0)
     add_csv_option(parser)
     asked = parser.parse_args()
-    asked.repeats = asked.repeats or (9 if asked.used_up else 3)
+    asked.repeats = asked.repeats or (9 if asked.used_up or asked.lists else 3)
     asked.patients = asked.patients or (10_000 if asked.used_up else 240)
-    if asked.used_up:
-        used_up(asked)
+    if asked.used_up or asked.lists:
+        (used_up if asked.used_up else ask_lists)(asked)
         return
     model = asked_model(asked.model)
     with tempfile.TemporaryDirectory() as folder:

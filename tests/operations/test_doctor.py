@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import socket
 import sqlite3
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from discreet.config import read_config, write_config
 from discreet.errors import NoSuchVault
@@ -225,6 +227,18 @@ def test_full_disk_and_a_network_file_system(vault: Vault) -> None:
     found = next(check_network(vault.path, mounts))
     assert (found.level, "nfs4" in found.what) == ("warning", True)
     assert next(check_network(vault.path, "/dev/a / ext4 rw 0 0\n")).level == "ok"
+
+
+def test_processor_is_named_with_what_it_computes(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, settings = (vault := make("rows")).path, vault.settings
+    said = [next(one for one in examine(path) if one.check == "processor").what for _ in range(2)]
+    assert said[0] == said[1]
+    assert re.search(r"\(.+\), (float32|bfloat16): public rows keep .*; their digest is [0-9a-f]{32}\.$", said[0])
+    real = torch.nn.functional.linear
+    monkeypatch.setattr(torch.nn.functional, "linear", lambda rows, weight, bias=None: real(rows, weight) + rows[0, 0])
+    assert "depends on its place" in next(one for one in problems(examine(path)) if one.check == "processor").what
+    write_config(path, replace(settings, model="openai:http://localhost:1#m"))
+    assert "processor" not in {one.check for one in examine(path)}  # another machine computes
 
 
 def test_models_are_found_without_loading(tmp_path: Path) -> None:

@@ -117,7 +117,7 @@ def test_supervisor_starts_again_what_dies_and_drains(tmp_path: Path, monkeypatc
     assert not config.ask_socket.exists()
 
 
-def test_supervisor_says_when_replies_leave(tmp_path: Path) -> None:
+def test_supervisor_says_when_replies_leave(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     config = config_of(make_vault(tmp_path / "v").path, quantum=None, port=free_port())
     running = supervised(config, tmp_path)
     try:
@@ -126,6 +126,7 @@ def test_supervisor_says_when_replies_leave(tmp_path: Path) -> None:
         assert said.startswith("The keeper opens the vaults and measures the longest answer.\n")
         quantum = default_quantum(longest_answers(config.ask_socket))
         assert f"\nEach reply leaves at a multiple of {quantum:.3g} s. --quantum SECONDS sets another.\n" in said
+        assert "a statistic may take longer than the quantum" in capfd.readouterr().err  # no people are declared
         running.send_signal(signal.SIGTERM)
         assert running.wait(60) == 0
     finally:

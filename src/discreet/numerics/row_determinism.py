@@ -215,7 +215,7 @@ def probe_machine() -> str:
 
     with torch.inference_mode():
         layer = torch.nn.Linear(576, 1536, bias=False).to(compute_dtype())
-        numbers = torch.arange(max(_ROWS) * 576 + 1536 * 576, dtype=torch.float64).sin().reshape(-1, 576).to(layer.weight)
+        numbers = torch.arange((max(_ROWS) + 1536) * 576, dtype=torch.float64).sin().reshape(-1, 576).to(layer.weight)
         layer.weight.copy_(numbers[max(_ROWS) :])
         check_matrix_products(layer)
         products = [layer(numbers[:count]).float().numpy().tobytes() for count in _ROWS]

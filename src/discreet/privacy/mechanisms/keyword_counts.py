@@ -16,7 +16,7 @@ from discreet.privacy.costs import Cost, ZeroConcentrated
 from discreet.privacy.noise import Noise, gaussians_in_calls
 
 MOST_DRAWS = 1 << 16
-"""The draws of one call at most: the values of 10,000 units with six each. They take a second."""
+"""The draws of one call at most: the values of 10,000 units with six each. They take half a second."""
 
 
 @dataclass(frozen=True)

@@ -6,16 +6,16 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from discreet.algorithms.statistics.count import Count
 from discreet.algorithms.statistics.list_values import ListValues
-from discreet.algorithms.statistics.statistic import Statistic
 from discreet.config import DEFAULT_STORE, VERSION, VaultConfig
 from discreet.errors import DiscreetError
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedding import Embedder, Told, Vectors
-from discreet.server.keeper.presets import PUBLIC, Preset
+from discreet.server.keeper.presets import PUBLIC
 from discreet.server.keeper.served import Served
 from discreet.server.wire import Question
 from discreet.vault import Vault
@@ -83,11 +83,12 @@ def _measure(served: Served, say: Callable[[str], None]) -> float:
         presets, longest = [preset for preset in served.presets if preset.algorithm != PUBLIC], 0.0
         for number, preset in enumerate(presets, 1):
             say(f"measures the longest answer: {number} of {len(presets)}")
-            longest = max(longest, _seconds(dummy, preset))
+            algorithm = preset.build(_ASKED)
+            longest = max(longest, _seconds(partial(dummy.simulate, _ASKED.question, algorithm)))
         if (people := settings.people) and settings.payment == "unit":
             say("measures a statistic")
             dummy.add_documents(_document(number) for number in range(UNITS, min(people, MOST_UNITS)))
-            longest = max(longest, *(_seconds_of(dummy, one) for one in _STATISTICS))
+            longest = max(longest, *(_seconds(partial(dummy.ask, _ASKED.question, one)) for one in _STATISTICS))
         return longest
 
 
@@ -106,20 +107,10 @@ def _document(number: int) -> Document:
     return Document(f"d{number}", f"u{number}", _TEXT * _REPEATED, fields={_FIELD: "dummy"})
 
 
-def _seconds_of(dummy: Vault, statistic: Statistic) -> float:
+def _seconds(ask: Callable[[], object]) -> float:
     begun = time.monotonic()
     try:
-        dummy.ask(_ASKED.question, statistic)
-    except DiscreetError:  # such as a list where delta is 0
-        return 0.0
-    return time.monotonic() - begun
-
-
-def _seconds(dummy: Vault, preset: Preset) -> float:
-    algorithm = preset.build(_ASKED)
-    begun = time.monotonic()
-    try:
-        dummy.simulate(_ASKED.question, algorithm)
+        ask()
     except DiscreetError:  # such as a model that lacks what the algorithm requires: it is refused in time
         return 0.0
     return time.monotonic() - begun
@@ -128,7 +119,8 @@ def _seconds(dummy: Vault, preset: Preset) -> float:
 def _key(served: Served) -> str:
     settings = served.vault.settings
     asked = [repr(preset.build(_ASKED)) for preset in served.presets if preset.algorithm != PUBLIC]
-    content = [VERSION, settings.model, settings.embedder, settings.payment, settings.people, os.cpu_count(), sorted(asked)]
+    vault = [settings.model, settings.embedder, settings.payment, settings.people]
+    content = [VERSION, *vault, os.cpu_count(), sorted(asked)]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 

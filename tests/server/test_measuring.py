@@ -1,0 +1,79 @@
+"""What the default quantum is measured on: public numbers alone, and a statistic at the declared size."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet.generation.toy import ToyModel
+from discreet.retrieval.documents import Document
+from discreet.server.keeper import measuring
+from discreet.server.keeper.measuring import measure_longest, what_is_not_covered
+from discreet.vault import Vault
+
+
+class Served:
+    """As much of a served vault as is measured."""
+
+    presets: tuple[Any, ...] = ()
+
+    def __init__(self, vault: Vault) -> None:
+        self.vault = vault
+
+
+def made(path: Path, people: int, units: int = 3) -> Any:
+    Vault.create(path, epsilon=20, delta=1e-6, unit_field="patient", embedder="hashing", people=people)
+    vault = Vault.open(path, model=ToyModel(default="nothing"))
+    vault.add_documents(Document(f"d{number}", f"p{number}", "numb thumbs") for number in range(units))
+    return Served(vault)
+
+
+def measured(served: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[int, list[str], float]:
+    """Return the dummies, the statistics that were asked of them, and the seconds."""
+    dummies, asked = list[Document](), list[str]()
+    add, ask = Vault.add_documents, Vault.ask
+
+    def noted(dummy: Vault, documents: Iterable[Document], *others: Any, **named: Any) -> Any:
+        dummies.extend(found := list(documents))
+        return add(dummy, found, *others, **named)
+
+    def told(dummy: Vault, question: str, statistic: Any) -> Any:
+        asked.append(statistic.name)
+        return ask(dummy, question, statistic)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Vault, "add_documents", noted)
+        patch.setattr(Vault, "ask", told)
+        folder.mkdir()
+        longest = measure_longest(served, folder, lambda _: None)
+    return len(dummies), asked, longest
+
+
+def test_a_statistic_is_measured_at_the_declared_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    served = made(tmp_path / "v", people=150)
+    units, asked, longest = measured(served, tmp_path / "run", monkeypatch)
+    assert (units, asked) == (150, ["list", "count"])
+    assert longest > 0
+    assert what_is_not_covered(served.vault.settings) == ""
+    assert served.vault.ledger.questions() == []
+
+
+def test_what_is_measured_does_not_follow_the_units(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two neighbouring vaults; a measurement at the true size would tell them apart."""
+    vaults = [made(tmp_path / f"v{units}", 120, units) for units in (110, 111)]
+    found = [measured(one, tmp_path / f"run{n}", monkeypatch)[:2] for n, one in enumerate(vaults)]
+    assert found[0] == found[1] == (120, ["list", "count"])
+
+
+def test_serve_says_what_the_quantum_does_not_cover(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measuring, "MOST_UNITS", 110)
+    undeclared, large = made(tmp_path / "v", people=0), made(tmp_path / "w", people=5000)
+    assert measured(undeclared, tmp_path / "run", monkeypatch) == (100, [], 0.0)
+    assert measured(large, tmp_path / "again", monkeypatch)[:2] == (110, ["list", "count"])
+    assert what_is_not_covered(undeclared.vault.settings) == "the vault declares no number of people"
+    assert what_is_not_covered(large.vault.settings) == "it was measured on 110 units"
+    elsewhere = replace(large.vault.settings, people=50, ledger="postgresql://db/x")
+    assert "this one in a database" in what_is_not_covered(elsewhere)
+    assert what_is_not_covered(replace(elsewhere, payment="corpus")) == ""  # it has no statistics
