@@ -66,8 +66,6 @@ THOROUGH = (
     "cli/test_progress.py::test_command_on_a_terminal_clears_what_it_showed",
     "retrieval/test_store_conformance.py::TestEmbeddedStore::test_history_does_not_show",
     *("retrieval/test_postgres_conformance.py", "retrieval/test_postgres_store.py", "cli/test_postgres_store.py"),
-    *("retrieval/test_qdrant_conformance.py", "retrieval/test_qdrant_store.py", "cli/test_qdrant_store.py"),
-    "retrieval/test_qdrant_erasure.py",
     "attacks/test_extraction.py::test_a_long_run_of_signs_is_read_at_once",
     *("algorithms/test_multi.py::test_stream", "algorithms/test_multi.py::test_a_unit_that_may_take_part_twice"),
     *("algorithms/test_multi.py::test_the_broken_twin", "baselines/test_ksa.py::test_the_law_of_a_whole_answer"),
@@ -91,6 +89,7 @@ TORCH = (
 )
 """Tests with these prefixes compute with torch, whose import takes ten seconds of one processor."""
 LONG = (
+    "testing/test_qdrant_example.py",
     "generation/ray_backend/test_reading.py",
     "generation/ray_backend/test_shared_model.py::test_workers_of_the_packaged_model_are_equal_bit_for_bit",
 )

@@ -36,12 +36,11 @@ from discreet.query.threshold_tuning import Tuning, release_threshold
 from discreet.retrieval.embedding import Embedder
 from discreet.retrieval.public import PublicTexts
 from discreet.retrieval.store import Store
+from discreet.retrieval.store_registry import is_address
 from discreet.synthesis.base import SynthesisAlgorithm
 from discreet.synthesis.dp_synrag.parameters import DPSynRAG
 from discreet.synthesis.runner import SynthesisRunner, Synthetic, Told, check_finished, make_corpus
-from discreet.system.database_url import is_postgres
 from discreet.system.progress import by_steps
-from discreet.system.qdrant_address import is_qdrant
 from discreet.system.turns import taking_turns
 from discreet.vault.budget_report import BudgetReport, report
 from discreet.vault.components import VaultComponents
@@ -103,8 +102,8 @@ class Vault(VaultDocuments, VaultReading):
             fields: the type of each field that is kept with a document: "date", "category" or "number", by name. The
                 values are as private as the text.
             people: the approximate number of units, declared and public; 0 if it is not declared.
-            store: the store of the documents: "postgresql://user@host/database", "qdrant://host:port" (for the vectors
-                alone), or a name: the built-in one or a plug-in's.
+            store: the store of the documents: "postgresql://user@host/database", an address of a plug-in, or a name:
+                the built-in one or a plug-in's.
 
         Raises:
             UsageError: if epsilon, delta or people is out of range, if the type of a field is unknown, or if `path`
@@ -118,7 +117,7 @@ class Vault(VaultDocuments, VaultReading):
         settings = replace(
             settings,
             ledger_name=name if ledger else "",
-            store_name=store_name if is_postgres(store) or is_qdrant(store) else "",
+            store_name=store_name if is_address(store) else "",
         )
         make_folder(Path(path), settings, FAILURE_SHARE)
         return cls.open(path)

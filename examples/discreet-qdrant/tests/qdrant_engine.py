@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from discreet_qdrant.engine import MISSING, Found, Ids, Shape
 
 from discreet.errors import StoreError
-from discreet.retrieval.qdrant.engine import MISSING, Found, Ids, Shape
 from discreet.retrieval.vectors import Vector
 
 PAGE = 1000

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from discreet.errors import UsageError
 
-PLAIN, ENCRYPTED = "qdrant://", "qdrants://"
+ENCRYPTED = "qdrants://"
 PORT = 6333
 MOST_CHUNKS = 2**20
 _FORM = re.compile(r"qdrants?://(\[[0-9a-f:.]+\]|[\w.-]+)(?::([0-9]{1,5}))?/?(?:\?chunks=([0-9]{1,7}))?", re.I | re.A)
@@ -37,11 +37,6 @@ class QdrantAddress:
     def is_local(self) -> bool:
         """Whether the host is this machine."""
         return self.host.lower() in ("localhost", "[::1]") or bool(re.fullmatch(r"127(\.[0-9]{1,3}){3}", self.host))
-
-
-def is_qdrant(text: str) -> bool:
-    """Return whether a text has the form of the address of a Qdrant server."""
-    return text.lower().startswith((PLAIN, ENCRYPTED))
 
 
 def read_address(text: str) -> QdrantAddress:

@@ -3,17 +3,17 @@
 from pathlib import Path
 
 import pytest
+from discreet_qdrant.address import read_address
+from discreet_qdrant.client import Client
 
 from discreet.errors import StoreError
-from discreet.retrieval.qdrant.client import Client
-from discreet.system.qdrant_address import read_address
 
 pytest.importorskip("qdrant_client", reason="Qdrant is tested where its client is installed")
 pytest.importorskip("qdrant_edge", reason="Qdrant is tested where its engine is installed")
 
 
 def test_no_proxy_of_the_environment_sees_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tests.qdrant_server import qdrant_server
+    from qdrant_server import qdrant_server
 
     with qdrant_server(tmp_path) as (address, _):
         for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "all_proxy", "ALL_PROXY"):

@@ -12,19 +12,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from discreet_qdrant import nearest, store
+from discreet_qdrant.engine import Engine, Found, searched
+from discreet_qdrant.scores import PointScores
+from discreet_qdrant.store import QdrantStore
+from qdrant_engine import EdgeEngine
+from test_qdrant_store import check_all_neighbours, of_known_key, reference
 
 from discreet.errors import StoreError
-from discreet.retrieval.qdrant import nearest, store
-from discreet.retrieval.qdrant.engine import Engine, Found, searched
-from discreet.retrieval.qdrant.scores import PointScores
-from discreet.retrieval.qdrant.store import QdrantStore
 from discreet.retrieval.search import Snapshot
 from discreet.retrieval.store import Hit, Vector
 from discreet.retrieval.vectors import whole_numbers
 from discreet.testing.exact_search import HEAVY, WANTED, ExactSearch, ahead, put_crowd
 from discreet.testing.store_cases import SIZE
-from tests.qdrant_engine import EdgeEngine
-from tests.retrieval.test_qdrant_store import check_all_neighbours, of_known_key, reference
 
 REQUESTS = 5
 """The most requests of Qdrant's grouping, in its server and its engine (`MAX_GET_GROUPS_REQUESTS`)."""

@@ -1,7 +1,7 @@
 """A store with its vectors in Qdrant. Texts, units and all else are in the vault's folder, as in the embedded store.
 
 A search needs of Qdrant one product for each point. Which points count, the best of each unit, ranks and ties are
-computed here, from the tables of the embedded store. docs/qdrant.md says what must hold, and why.
+computed here, from the tables of the embedded store. README.md says what must hold, and why.
 
 Erasure takes two steps, as in the embedded store. `settle` copies the vectors that remain to a new collection, and
 removes the old one with its files: a point that Qdrant deletes stays in its segments and in its log of writes.
@@ -17,17 +17,17 @@ import numpy as np
 from discreet.errors import BadData, StoreError, UsageError
 from discreet.retrieval.documents import StoredText
 from discreet.retrieval.embedded_store import EmbeddedStore
-from discreet.retrieval.qdrant.engine import Engine, check_shape
-from discreet.retrieval.qdrant.nearest import Stored, read_all, read_nearest
-from discreet.retrieval.qdrant.points import Points
-from discreet.retrieval.qdrant.scores import LookedUp, PointScores
 from discreet.retrieval.respelling import Merge
 from discreet.retrieval.row_changes import State
 from discreet.retrieval.search import FREE, Snapshot
 from discreet.retrieval.sqlite_errors import rolled_back_on_error
 from discreet.retrieval.store_metadata import read_dimension
 from discreet.retrieval.vectors import Vector, whole_numbers
-from discreet.system.qdrant_address import read_address
+from discreet_qdrant.address import read_address
+from discreet_qdrant.engine import Engine, check_shape
+from discreet_qdrant.nearest import Stored, read_all, read_nearest
+from discreet_qdrant.points import Points
+from discreet_qdrant.scores import LookedUp, PointScores
 
 _PATIENCE = 30_000
 _NAME = re.compile(r"store_[0-9a-f]{1,57}")
@@ -221,6 +221,6 @@ class QdrantStoreType:
                 engine.drop(name)
 
     def _connect(self) -> Engine:
-        from discreet.retrieval.qdrant.client import Client
+        from discreet_qdrant.client import Client
 
         return Client(self._address)

@@ -2,15 +2,19 @@
 
 import gc
 import json
+import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from discreet_qdrant.check import check_qdrant_store, main
+from qdrant_server import StandIn, qdrant_server
 from typer.testing import CliRunner, Result
 
 from discreet.cli.app import app
-from tests.copies import copy_of
-from tests.qdrant_server import StandIn, qdrant_server
+from discreet.config import read_config
+from discreet.operations.findings import problems
 
 GRANT = ("--people", 400, "--epsilon", 20, "--delta", 1e-6, "--unit-field", "patient", "--embedder", "hashing")
 TEXT = "numb thumbs"
@@ -41,6 +45,12 @@ def run(*arguments: object) -> Result:
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
+def checked(vault: Path, problem: bool = False) -> str:
+    found = list(check_qdrant_store(vault / "store", read_config(vault)))
+    assert bool(problems(found)) is problem
+    return " ".join(one.what + one.remedy for one in found)
+
+
 def said(result: Result) -> str:
     return " ".join(result.output.split())
 
@@ -67,9 +77,11 @@ def test_documents_are_asked_listed_and_erased(hospital: Path, running: tuple[st
     assert "p42" in run("list", hospital, "units", "--limit", 0).output
     assert run("remove", hospital, "--unit", "P42").exit_code == 0
     assert run("remove", hospital, "--unit", "P42").exit_code == 2
-    assert "snapshots, backups and replicas of the Qdrant" in said(run("erasure-report", hospital, "--unit", "p42"))
-    looked = run("doctor", hospital)
-    assert (looked.exit_code, "Each text has a vector" in said(looked)) == (0, True), looked.output
+    assert "snapshots, backups and replicas of the store 'qdrant'" in said(
+        run("erasure-report", hospital, "--unit", "p42")
+    )
+    assert "discreet has no checks for the store 'qdrant'" in said(run("doctor", hospital))
+    assert "Each text has a vector" in checked(hospital)
     assert run("undo", hospital, 1, "--yes").exit_code == 0
     assert "no units" in run("list", hospital, "units").output
     assert [name for name in running[1].settings if running[1].engine.count(name)] == []
@@ -77,7 +89,7 @@ def test_documents_are_asked_listed_and_erased(hospital: Path, running: tuple[st
 
 def test_backup_is_refused_and_move_is_not(hospital: Path, tmp_path: Path) -> None:
     refused = run("backup", hospital, tmp_path / "copy")
-    assert (refused.exit_code, "snapshot of its collection" in said(refused)) == (2, True)
+    assert (refused.exit_code, "store 'qdrant'" in said(refused)) == (2, True)
     assert not (tmp_path / "copy").exists()
     gc.collect()  # the commands ran in this process, and a vault that they opened may wait to be freed
     moved = run("move", hospital, tmp_path / "moved")
@@ -85,23 +97,21 @@ def test_backup_is_refused_and_move_is_not(hospital: Path, tmp_path: Path) -> No
     assert run("doctor", tmp_path / "moved").exit_code == 0
 
 
-def test_doctor_finds_lost_and_left_vectors(hospital: Path, running: tuple[str, StandIn], tmp_path: Path) -> None:
+def test_check_finds_lost_and_left_vectors(hospital: Path, running: tuple[str, StandIn], tmp_path: Path) -> None:
     engine, (name,) = running[1].engine, mine(hospital, running[1])
-    assert f"collection {name} in Qdrant" in said(run("doctor", hospital))
+    assert f"collection {name} in Qdrant" in checked(hospital)
     running[1].settings[f"{name}0"] = running[1].settings[name]
-    assert f"remove from Qdrant: {name}0." in said(run("doctor", hospital))
+    assert f"remove from Qdrant: {name}0." in checked(hospital)
     del running[1].settings[f"{name}0"]
     _, vectors = next(engine.pages(name))
     engine.add(name, [7], vectors[:1])
-    assert "1 vectors without a text" in said(run("doctor", hospital))
+    assert "1 vectors without a text" in checked(hospital)
     running[1].settings[name]["vectors"]["distance"] = "Cosine"
-    wrong = run("doctor", hospital)
-    assert (wrong.exit_code != 0, "distance Cosine in place of Dot" in said(wrong)) == (True, True)
+    assert "distance Cosine in place of Dot" in checked(hospital, problem=True)
     assert "distance Cosine" in said(run("ask", hospital, "How many patients have numb thumbs?"))
     engine.drop(name)
     del running[1].settings[name]
-    lost = run("doctor", hospital)
-    assert (lost.exit_code != 0, "lacks the store" in said(lost)) == (True, True)
+    assert "lacks the store" in checked(hospital, problem=True)
 
 
 def mine(hospital: Path, stand_in: StandIn) -> list[str]:
@@ -132,7 +142,16 @@ def test_key_is_taken_from_the_environment(
 
 def test_copies_of_a_vault_find_no_wrong_vectors(hospital: Path, tmp_path: Path) -> None:
     """Two copies share a collection. What one of them erases, the other misses: it fails, and answers nothing."""
-    copy_of(hospital, tmp_path / "copy")
+    gc.collect()
+    shutil.copytree(hospital, tmp_path / "copy")
     assert run("remove", hospital, "--unit", "p5").exit_code == 0
     failed = run("ask", tmp_path / "copy", "How many patients have numb thumbs?")
     assert (failed.exit_code, "lacks the store" in said(failed)) == (1, True)
+
+
+def test_check_is_a_command(
+    hospital: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["check", str(hospital)])
+    assert main() == 0
+    assert "ok: vectors: Each text has a vector." in capsys.readouterr().out

@@ -3,7 +3,7 @@
 Let each unit have at most `cap` points, and let s be the k-th best score of a unit. Fewer than k units are better than
 s, so fewer than k * cap points are. The k * cap best points therefore contain each point above s; and if they end
 below s, they contain each point at s too. If they end at s, a second request asks for all points from s on. The ranks
-of the k nearest units and their ties are then those of all points. docs/qdrant.md has the proof.
+of the k nearest units and their ties are then those of all points. README.md has the proof.
 """
 
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import StoreError
-from discreet.retrieval.qdrant.engine import WRONG_SCORES, Engine, Found, Ids, every, searched
 from discreet.retrieval.vectors import Vector
+from discreet_qdrant.engine import WRONG_SCORES, Engine, Found, Ids, every, searched
 
 
 @dataclass(frozen=True, eq=False)

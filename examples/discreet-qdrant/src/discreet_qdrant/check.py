@@ -1,26 +1,32 @@
-"""Checks of a store in Qdrant: its texts in the vault's folder, its collection, and the connection to the server."""
+"""Checks of a store in Qdrant: its texts in the vault's folder, its collection, and the connection to the server.
+
+    python -m discreet_qdrant.check VAULT
+
+It prints a line for each finding, and ends with 1 if there is a problem.
+"""
 
 import sqlite3
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from discreet.config import VaultConfig
+from discreet.config import VaultConfig, read_config
 from discreet.errors import DiscreetError, StoreError
 from discreet.operations.check_store import TEXTS, look_at_tables, unreadable
-from discreet.operations.findings import Finding, problem, sound, warning
+from discreet.operations.findings import Finding, problem, problems, sound, warning
 from discreet.operations.read_only import looking
 from discreet.retrieval.embedding import EMBEDDERS
-from discreet.retrieval.qdrant.engine import Engine, check_shape
 from discreet.retrieval.sqlite_errors import explained
-from discreet.system.qdrant_address import read_address
+from discreet_qdrant.address import read_address
+from discreet_qdrant.engine import Engine, check_shape
 
 _RESTORE = "Restore the vault's folder and a snapshot of its collection, of one time."
 
 
 def check_qdrant_store(store: Path, settings: VaultConfig) -> Iterator[Finding]:
     """Check the store: texts and vectors are whole, scores are exact, and no erased vector remains."""
-    from discreet.retrieval.qdrant.client import Client
+    from discreet_qdrant.client import Client
 
     try:
         address = read_address(settings.store)
@@ -41,7 +47,7 @@ def check_qdrant_store(store: Path, settings: VaultConfig) -> Iterator[Finding]:
             except StoreError as error:
                 yield unreadable(store, error)
     except DiscreetError as error:
-        yield problem("store", str(error), "Mend the server, then run: discreet doctor VAULT.")
+        yield problem("store", str(error), "Mend the server, then check the store again.")
 
 
 def _look(database: sqlite3.Connection, engine: Engine, names: list[str], settings: VaultConfig) -> Iterator[Finding]:
@@ -86,3 +92,16 @@ def _counted(points: int, chunks: int) -> Finding:
             "The next command that removes or replaces a document removes them.",
         )
     return sound("vectors", "Each text has a vector.")
+
+
+def main() -> int:
+    """Print the findings, and return the exit code."""
+    vault = Path(sys.argv[1])
+    found = list(check_qdrant_store(vault / "store", read_config(vault)))
+    for one in found:
+        print(f"{one.level}: {one.check}: {one.what} {one.remedy}".strip())
+    return bool(problems(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

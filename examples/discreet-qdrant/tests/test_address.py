@@ -1,9 +1,9 @@
 """Addresses of Qdrant servers in a vault's settings."""
 
 import pytest
+from discreet_qdrant.address import QdrantAddress, read_address
 
 from discreet.errors import UsageError
-from discreet.system.qdrant_address import QdrantAddress, is_qdrant, read_address
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from discreet.system.qdrant_address import QdrantAddress, is_qdrant, read_addres
 )
 def test_address_is_read(text: str, expected: QdrantAddress, url: str) -> None:
     found = read_address(text)
-    assert (is_qdrant(text), found, found.url) == (True, expected, url)
+    assert (found, found.url) == (expected, url)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """A stand-in for a Qdrant server: its REST interface, as far as the store uses it, over Qdrant's own engine.
 
 The requests are those of the real package qdrant-client, over real HTTP, and the engine is Qdrant's. The code between,
-which a server of Qdrant has in Rust, is ours. What it does not show is said in docs/qdrant.md.
+which a server of Qdrant has in Rust, is ours. What it does not show is said in README.md.
 """
 
 import json
@@ -16,8 +16,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
-
-from tests.qdrant_engine import EdgeEngine
+from qdrant_engine import EdgeEngine
 
 PATH = re.compile(r"/collections(?:/(?P<name>[\w-]+))?(?P<rest>/points(?:/\w+)?)?")
 

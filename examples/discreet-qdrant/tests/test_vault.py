@@ -4,16 +4,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from discreet_qdrant.check import check_qdrant_store
+from qdrant_server import StandIn, qdrant_server
 
-from discreet.operations.doctor import examine
+from discreet.config import read_config
+from discreet.generation.toy import ToyModel
 from discreet.operations.findings import problems
 from discreet.operations.page import as_page
 from discreet.operations.releases import erasures
 from discreet.operations.report import gather
+from discreet.registry import Consensus, MuRAG
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
-from tests.operations.conftest import CHEAP, with_toy
-from tests.qdrant_server import StandIn, qdrant_server
+
+CHEAP = MuRAG(inner=Consensus(voters=25, max_tokens=4, epsilon=1.5), epsilon=2.5, similarity=-1)
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +32,7 @@ def vault(running: tuple[str, StandIn], tmp_path: Path, request: pytest.FixtureR
         tmp_path / "vault", epsilon=200, delta=1e-6, embedder="hashing", store=running[0] + request.param
     )
     made.add_documents(Document(f"doc{n}", f"p{n}", "numb thumbs say: winterhand .") for n in range(30))
-    return with_toy(made)
+    return Vault.open(made.path, model=ToyModel(["winterhand", "thumbs", "numb"]))
 
 
 def test_questions_are_answered_and_units_erased(vault: Vault, running: tuple[str, StandIn]) -> None:
@@ -43,8 +47,8 @@ def test_questions_are_answered_and_units_erased(vault: Vault, running: tuple[st
     assert other.inventory.bury("P1") == 1
     assert {entry.unit for entry in vault.inventory.units()} == {f"p{n}" for n in range(30) if n != 1}
     assert [erasure.documents for erasure in erasures(vault.path) or []] == [1]
-    assert not problems(examine(vault.path))
-    assert "their vectors in Qdrant" in str(as_page(gather(vault.path)))
+    assert not problems(check_qdrant_store(vault.path / "store", read_config(vault.path)))
+    assert "in the store &#x27;qdrant&#x27; of a plug-in" in str(as_page(gather(vault.path)))
 
 
 def test_no_request_has_a_name_or_a_text(vault: Vault, running: tuple[str, StandIn]) -> None:

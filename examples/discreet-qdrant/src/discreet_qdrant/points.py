@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from discreet.errors import StoreError
-from discreet.retrieval.qdrant.engine import MISSING, Engine, check_shape, draw_ids
-from discreet.retrieval.qdrant.nearest import Stored
 from discreet.retrieval.sqlite_errors import damaged, rolled_back_on_error
 from discreet.retrieval.vectors import Blocks, Vector, VectorFile
+from discreet_qdrant.engine import MISSING, Engine, check_shape, draw_ids
+from discreet_qdrant.nearest import Stored
 
 _AT_ONCE = 2**19
 """The number of numbers in one request: some 4 MB of text, of 32 MB that a server accepts by default."""

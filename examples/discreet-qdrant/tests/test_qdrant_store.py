@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from discreet_qdrant.engine import Found, Shape
+from discreet_qdrant.store import QdrantStore
 from hypothesis import example, given
 from hypothesis import strategies as st
+from qdrant_engine import EdgeEngine
 
 from discreet.errors import BadData, StoreError
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import EmbeddedStore
-from discreet.retrieval.qdrant.engine import Found, Shape
-from discreet.retrieval.qdrant.store import QdrantStore
 from discreet.retrieval.store import Piece, Vector
 from discreet.retrieval.store_metadata import replace_key
 from discreet.retrieval.vectors import whole_numbers
 from discreet.testing.settings import QUICK
 from discreet.testing.store_cases import SIZE, direction, entry, fill
-from tests.qdrant_engine import EdgeEngine
 
 KEY = b"k" * 32
 PREFIX = "store_1-"

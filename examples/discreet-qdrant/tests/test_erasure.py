@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from qdrant_engine import EdgeEngine
+from test_qdrant_store import NEAR, PREFIX, delete, open_store
 
 from discreet.errors import StoreError
 from discreet.retrieval.store import Vector
 from discreet.retrieval.vectors import whole_numbers
 from discreet.testing.store_cases import SIZE, direction, fill
-from tests.qdrant_engine import EdgeEngine
-from tests.retrieval.test_qdrant_store import NEAR, PREFIX, delete, open_store
 
 
 @pytest.fixture

@@ -7,18 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from discreet_qdrant.address import read_address
+from discreet_qdrant.client import Client
+from discreet_qdrant.engine import Engine
+from discreet_qdrant.store import QdrantStore
+from qdrant_engine import EdgeEngine
+from qdrant_server import StandIn, qdrant_server
 
-from discreet.retrieval.qdrant.client import Client
-from discreet.retrieval.qdrant.engine import Engine
-from discreet.retrieval.qdrant.store import QdrantStore
 from discreet.retrieval.store import Store
-from discreet.system.qdrant_address import read_address
 from discreet.testing import StoreSuite
 from discreet.testing.exact_search import ExactSearch
 from discreet.testing.refusal import Refusal
 from discreet.testing.store import SIZE, MakeStore
-from tests.qdrant_engine import EdgeEngine
-from tests.qdrant_server import StandIn, qdrant_server
 
 
 @pytest.fixture(scope="module")

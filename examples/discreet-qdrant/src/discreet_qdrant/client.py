@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from discreet.errors import MissingPart, StoreError
-from discreet.retrieval.qdrant.engine import MISSING, WRONG_SCORES, Found, Ids, Shape
+from discreet.errors import StoreError
 from discreet.retrieval.vectors import Vector
-from discreet.system.qdrant_address import QdrantAddress
+from discreet_qdrant.address import QdrantAddress
+from discreet_qdrant.engine import MISSING, WRONG_SCORES, Found, Ids, Shape
 
 KEY = "QDRANT_API_KEY"
 PATIENCE = 120
@@ -32,20 +32,15 @@ class Client:
 
     Args:
         address: where the server is.
-
-    Raises:
-        MissingPart: if qdrant-client is not installed.
     """
 
     def __init__(self, address: QdrantAddress) -> None:
-        try:
-            from qdrant_client import QdrantClient, models
-        except ImportError:
-            raise MissingPart("A store in Qdrant needs qdrant-client", "qdrant") from None
+        from qdrant_client import QdrantClient, models  # takes a second
+
         self._models: Any = models
         key = os.environ.get(KEY)
         with explained(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # `discreet doctor` warns of a connection without encryption
+            warnings.simplefilter("ignore")  # `discreet_qdrant.check` warns of a connection without encryption
             self._client: Any = QdrantClient(
                 url=address.url,
                 port=None,

@@ -1,6 +1,7 @@
 """How fast the store in Qdrant searches, adds and erases, beside the embedded store in the same run.
 
-.venv/bin/python -m benchmarks.qdrant_store [--documents 10000 100000] [--dimension 384] [--csv FILE]
+PYTHONPATH=.:examples/discreet-qdrant/tests .venv/bin/python examples/discreet-qdrant/benchmark.py
+    [--documents 10000 100000] [--dimension 384] [--csv FILE]
 
 Qdrant's own engine runs in this process (the package qdrant-edge-py), since no package has its server. Requests over
 HTTP go to a stand-in for the server, in Python, over the same engine. All stores get the same random vectors of single
@@ -15,13 +16,13 @@ from typing import Any
 import numpy as np
 from benchmarks.postgres_store import WANTED, change, fill, question, seconds
 from benchmarks.writing import TableWriter, add_csv_option
-from tests.qdrant_server import StandIn, qdrant_server
+from discreet_qdrant.address import read_address
+from discreet_qdrant.client import Client
+from discreet_qdrant.engine import Engine
+from discreet_qdrant.store import QdrantStore
+from qdrant_server import StandIn, qdrant_server
 
 from discreet.retrieval.embedded_store import EmbeddedStore
-from discreet.retrieval.qdrant.client import Client
-from discreet.retrieval.qdrant.engine import Engine
-from discreet.retrieval.qdrant.store import QdrantStore
-from discreet.system.qdrant_address import read_address
 
 CAP = 50
 """The cap of chunks that is measured: 80 units then need 4,000 points."""
