@@ -51,7 +51,6 @@ THOROUGH = (
         "generation/test_model.py",
         "generation/ray_backend/",
         "retrieval/test_ray_embedder.py",
-        "vault/test_cluster_embedder.py",
     ),
     *(f"ledger/test_{name}.py" for name in "postgres postgres_faults sqlite unit_faults".split()),
     *("planning/test_plan.py::test_plot", "privacy/test_hindsight.py", "privacy/test_keywords.py"),
@@ -73,7 +72,6 @@ THOROUGH = (
     "testing/test_example_plugin.py::test_example_passes_its_own_tests",
     *(f"server/test_{name}.py" for name in "keeper keeper_crash supervisor".split()),
     "server/accounts/test_concurrency.py",
-    "server/model_worker/",
     "server/front/test_description.py",
     "server/accounts/test_postgres.py",
     "reading/test_documents.py::test_each_sheet_with_a_text_is_read_and_others_are_named",
@@ -91,7 +89,6 @@ TORCH = (
 LONG = (
     "testing/test_qdrant_example.py",
     "generation/ray_backend/test_reading.py",
-    "generation/ray_backend/test_shared_model.py::test_workers_of_the_packaged_model_are_equal_bit_for_bit",
 )
 """Tests with these prefixes take long, and run only if the command line asks for them: pytest -m long."""
 MARKS = {"thorough": THOROUGH, "torch": TORCH}

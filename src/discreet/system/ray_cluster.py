@@ -4,7 +4,6 @@ import importlib.util
 import logging
 import os
 import socket
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -99,22 +98,3 @@ def _check_reachable(address: str) -> None:
             f"No Ray cluster answers at {address} ({error}). Start one there (ray start --head), or use "
             f"--ray {HERE}. Nothing was paid, and nothing was changed."
         ) from error
-
-
-def find_actor(ray: Any, address: str, name: str, kind: type, *arguments: Any) -> Any:
-    """Return the actor with this name, for all processes that use this version of discreet; start it if none runs.
-
-    It stays when the process that started it ends; one of a cluster of this process ends with the cluster. Ray starts a
-    lost one again.
-
-    Args:
-        ray: what `connect_ray` returned.
-        address: the address of the cluster.
-        name: the name.
-        kind: the class of the actor.
-        arguments: those of its constructor.
-    """
-    options = {"name": f"{version('discreet')} {name}", "namespace": "discreet", "get_if_exists": True}
-    lifetime = None if address == HERE else "detached"
-    actor: Any = ray.remote(num_cpus=0, max_restarts=-1)(kind)
-    return actor.options(**options, lifetime=lifetime).remote(*arguments)

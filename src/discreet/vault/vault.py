@@ -130,7 +130,6 @@ class Vault(VaultDocuments, VaultReading):
         model: LanguageModel | None = None,
         embedder: Embedder | None = None,
         store: Store | None = None,
-        ray: str | None = None,
     ) -> Self:
         """Open a vault.
 
@@ -141,15 +140,13 @@ class Vault(VaultDocuments, VaultReading):
             model: the language model. The guarantee rests on its row contract: see `generation.model`.
             embedder: the embedder. The vectors in the store must come from the same embedder.
             store: the documents.
-            ray: the address of a Ray cluster whose workers hold the model for all processes that ask: host:port, or
-                "local". It serves algorithms that need whole answers.
 
         Raises:
             NoSuchVault, VaultVersionError, LedgerError: if the vault is missing, of another version, or damaged.
         """
         path = Path(path)
         settings = read_config(path)
-        return cls(VaultComponents(path, settings, open_ledger(path, settings), model, embedder, store, ray=ray or ""))
+        return cls(VaultComponents(path, settings, open_ledger(path, settings), model, embedder, store))
 
     def convert(self) -> None:
         """Change the payment from "corpus" to "unit", for good.
