@@ -49,8 +49,6 @@ THOROUGH = (
     *(
         "cli/test_add.py::test_on_a_terminal",
         "generation/test_model.py",
-        "generation/ray_backend/",
-        "retrieval/test_ray_embedder.py",
     ),
     *(f"ledger/test_{name}.py" for name in "postgres postgres_faults sqlite unit_faults".split()),
     *("planning/test_plan.py::test_plot", "privacy/test_hindsight.py", "privacy/test_keywords.py"),
@@ -87,8 +85,9 @@ TORCH = (
 )
 """Tests with these prefixes compute with torch, whose import takes ten seconds of one processor."""
 LONG = (
+    *(f"engines/test_ray_{name}.py" for name in "embedding reading writing".split()),
+    "engines/test_ray_cluster.py::test_joining_prints_no_line_of_rays_log",
     "testing/test_qdrant_example.py",
-    "generation/ray_backend/test_reading.py",
 )
 """Tests with these prefixes take long, and run only if the command line asks for them: pytest -m long."""
 MARKS = {"thorough": THOROUGH, "torch": TORCH}

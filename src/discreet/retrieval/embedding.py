@@ -55,7 +55,7 @@ class Embedder(Protocol):
 
 @runtime_checkable
 class StreamingEmbedder(Protocol):
-    """An embedder whose vectors arrive one group after the other (`ray_embedder`).
+    """An embedder whose vectors arrive one group after the other (`engines.ray`).
 
     Attributes:
         documents_at_once: the number of documents that it is given together.

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from discreet.baselines.corpus import BaselineCorpus
 from discreet.config import VaultConfig, read_secret
+from discreet.engines.ray import RayEmbedder
 from discreet.errors import StoreError
 from discreet.export.vectors import FOLDER, Source
 from discreet.generation.capabilities import require_scores
@@ -36,7 +37,6 @@ from discreet.query.public_context import PublicContext
 from discreet.retrieval.embedding import Deferred, Embedder, deferred_embedder
 from discreet.retrieval.indexer import Indexer
 from discreet.retrieval.inventory import Inventory
-from discreet.retrieval.ray_embedder import RayEmbedder
 from discreet.retrieval.sealed_corpus import SealedCorpus, unit_key
 from discreet.retrieval.store import Store
 from discreet.retrieval.store_registry import count_units, open_store, stored_dimension

@@ -190,7 +190,7 @@ class Vault(VaultDocuments, VaultReading):
             only_new: whether to use only documents that the last corpus did not use.
             force: whether `out` may be overwritten.
             told: receives the step, the amount that is done, and the total amount.
-            ray: the address of a Ray cluster (generation/ray_backend) whose workers run the model; none if None.
+            ray: the address of a Ray cluster (engines/ray.py) whose workers run the model; none if None.
 
         Raises:
             UsageError, BudgetExhausted, BadData: if `out` cannot be written, if a unit has too little budget, or if

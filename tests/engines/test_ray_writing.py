@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from itertools import count
@@ -22,12 +23,12 @@ import torch
 from typer.testing import CliRunner
 
 from discreet.cli.app import app
+from discreet.engines.ray import RayModel, _compared_model, run_concurrently, use_ray
 from discreet.errors import DiscreetError, UsageError
 from discreet.generation.loading import load_model
 from discreet.generation.model import ScoredDecoding
 from discreet.generation.probing import probe
 from discreet.generation.prompts import rewrite_layout
-from discreet.generation.ray_backend.model import RayModel, _alike, run_concurrently, use_ray
 from discreet.generation.torch_backend.length_buckets import in_order
 from discreet.numerics.dtype import compute_dtype
 from discreet.privacy.accounting import Budget
@@ -96,7 +97,7 @@ def test_a_corpus_is_the_same(method: SynthesisAlgorithm[Any], cluster: RayModel
 
 
 def test_facts_are_the_same(cluster: RayModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.generation.ray_backend.model._AT_ONCE", 8)  # so that both workers read some
+    monkeypatch.setattr("discreet.engines.ray._READ", 8)  # so that both workers read some
     assert in_order(stated(cluster, FEW, 4, 24)) == in_order(stated(load_model(), FEW, 4, 24))
 
 
@@ -197,7 +198,7 @@ def test_a_run_that_was_killed_goes_on_and_draws_nothing_twice(cluster: RayModel
 from dataclasses import replace
 from discreet.synthesis.dp_synth import DPSynth
 from discreet.generation.loading import load_model
-from discreet.generation.ray_backend.model import RayModel
+from discreet.engines.ray import RayModel
 from discreet.vault import Vault
 
 model = RayModel(load_model(), "local", workers=2)
@@ -272,13 +273,22 @@ def test_a_step_that_failed_is_not_passed_over(cluster: RayModel) -> None:
         begun.logits()
 
 
-def test_workers_that_are_not_alike_are_refused() -> None:
+def test_workers_that_are_not_alike_are_refused(cluster: RayModel) -> None:
     model = load_model()
-    here = probe(model)
-    assert here == probe(model)
-    _alike([here] * 3)
-    with pytest.raises(DiscreetError, match="not alike"):
-        _alike([here, "another", here])
+    assert cluster.probe == probe(model) == probe(model)
+    with pytest.raises(DiscreetError, match="differ from those of this process"):
+        _compared_model(model.name, "another")
+    other = replace_probe(model)
+    with pytest.raises(DiscreetError, match="differ from those of this process"):
+        RayModel(other, "local", workers=2)
+    assert cluster.workers == 2  # the process stays in the cluster
+
+
+def replace_probe(model: Any) -> Any:
+    """A model whose public rows are others than those of the workers."""
+    other = copy(model)
+    other.probe = "another"
+    return other
 
 
 @pytest.mark.skipif(
@@ -311,7 +321,7 @@ def test_a_worker_that_is_lost_is_explained(cluster: RayModel) -> None:  # the l
     laid_out = rewrite_layout(cluster, 16, 4)
     begun = cluster.start(laid_out.shared, [laid_out.prompt()] * ROWS, 4)
     begun.logits()
-    cluster._ray.kill(begun._worker)
+    cluster._jobs.ray.kill(begun._worker)
     with pytest.raises(DiscreetError, match="charges and draws are kept"):
         begun.logits()
 

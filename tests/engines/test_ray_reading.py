@@ -89,13 +89,12 @@ def test_killed_worker_loses_nothing_that_was_read(
 ) -> None:
     path = copy_of(vault, tmp_path / "v")
     reading = started(path, here)
-    os.kill(here.processes_of("Worker")[0], signal.SIGKILL)
+    os.kill(here.processes_of("MapBatches")[0], signal.SIGKILL)
     said = " ".join(reading.communicate(timeout=300)[0].split())
-    assert reading.returncode == 1
-    assert "workers of the cluster failed" in said
-    assert "Run the command again" in said
+    assert reading.returncode == 0, said  # Ray gives its texts to another worker
+    assert f"{len(TEXTS)} texts read" in said
     assert "Zonkitis" not in said
-    check_resumed(path, here, alone)
+    assert statements_in(path) == alone
 
 
 def test_killed_command_is_resumed_and_reads_nothing_twice(
@@ -106,7 +105,7 @@ def test_killed_command_is_resumed_and_reads_nothing_twice(
     reading.kill()
     reading.communicate(timeout=60)
     until = time.monotonic() + 60
-    while here.processes_of("Worker"):  # the cluster ends the workers of a command that is gone
+    while here.processes_of("MapBatches"):  # the cluster ends the workers of a command that is gone
         assert time.monotonic() < until
         time.sleep(0.1)
     check_resumed(path, here, alone)

@@ -15,13 +15,12 @@ import pytest
 from typer.testing import CliRunner
 
 from discreet.cli.app import app
+from discreet.engines.ray import RayEmbedder, connect_ray, leave_ray
 from discreet.errors import DiscreetError
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedding import HashingEmbedder, Told, Vectors, open_embedder
 from discreet.retrieval.indexer import Indexer
-from discreet.retrieval.ray_embedder import RayEmbedder
 from discreet.system.progress import Advance, shown_by
-from discreet.system.ray_cluster import connect_ray, leave_ray
 from discreet.vault import Vault
 from tests.ray_cluster import Cluster, cluster
 
@@ -153,13 +152,3 @@ def test_killed_command_is_resumed_and_adds_nothing_twice(here: Cluster, tmp_pat
     stored = np.frombuffer(vectors_in(there.path), dtype=np.float32).reshape(-1, 1024)
     expected = np.frombuffer(vectors_in(alone.path), dtype=np.float32).reshape(-1, 1024)
     assert sorted(map(bytes, stored)) == sorted(map(bytes, expected))
-
-
-def test_absent_cluster_is_named_and_nothing_is_added(tmp_path: Path) -> None:
-    vault = vault_at(tmp_path / "v")
-    file = tmp_path / "notes.csv"
-    file.write_text("unit,text\na,fever\n")
-    said = CliRunner().invoke(app, ["add", str(vault.path), str(file), "--yes", "--ray", "127.0.0.1:9"])
-    assert said.exit_code == 1
-    assert "No Ray cluster answers at 127.0.0.1:9" in " ".join(said.output.split())
-    assert vault.store.count_documents() == 0
