@@ -104,8 +104,9 @@ report:
 		'pypandoc-binary>=1.17,<2' 'typst>=0.15,<0.16'
 	@.venv/report/bin/python -m benchmarks.report
 
-# Hours: audits with many draws, broken twins, fuzzing, load on a vault and on a server; one page, nightly/index.md.
-nightly: install
+# Hours: the tests that take long, audits with many draws, broken twins, fuzzing, load on a vault and on a server; one
+# page, nightly/index.md.
+nightly: install long
 	@$(PIP) -e '.[fuzz]'
 	$(BIN)/python -m benchmarks.nightly --hours $(or $(HOURS),8)
 

@@ -1,19 +1,17 @@
-"""What the start of the command line costs: one question cold, with a model process, and by a running server.
+"""What the start of the command line costs: one question cold, and by a running server.
 
     .venv/bin/python -m benchmarks.cold_start DATA/medical_synth_small [--documents 200] [--rounds 3]
         [--kinds "a count" open] [--csv FILE]
 
 "cold" is `discreet ask` as a new process, which loads the embedder, and the language model if the question needs it.
-"with a model process" is the same command while `discreet serve-model --socket` holds the language model. "by a running
-server" is a request to `discreet serve`, which holds both, without a latency step. An open question is answered by
-voters that read, and a count by rules. Each is paid anew each time, and the ways take turns. Seconds are those of a
-clock on the wall, medians of the rounds.
+"by a running server" is a request to `discreet serve`, which holds both, without a latency step. An open question is
+answered by voters that read, and a count by rules. Each is paid anew each time, and the ways take turns. Seconds are
+those of a clock on the wall, medians of the rounds.
 """
 
 import argparse
 import http.client
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -25,12 +23,9 @@ from itertools import islice
 from pathlib import Path
 
 from benchmarks.data_part import lines_of
-from benchmarks.model_worker import on_socket
 from benchmarks.writing import TableWriter, add_csv_option
 from tests.server.front.serving import free_port
 
-from discreet.generation.loading import PACKAGED
-from discreet.generation.remote.worker_model import WORKER
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
 
@@ -39,7 +34,7 @@ QUESTIONS = {
     "a count": "How many patients have Schnitzelploxia?",
     "open": "What is the treatment for Schnitzelploxia?",
 }
-COLD, WORKER_WAY, SERVED = "cold", "with a model process", "by a running server"
+COLD, SERVED = "cold", "by a running server"
 PRICE = 8.0
 """The most that a question may cost. A higher price takes fewer voters, so that the start is a larger part."""
 WAIT = 900.0
@@ -56,22 +51,18 @@ def make_vault(path: Path, data: Path, count: int) -> None:
     )
 
 
-def run_command(words: Sequence[str], worker: str = "") -> str:
-    """Return what a command of discreet printed; with `worker`, the language model is there."""
-    environment = {name: value for name, value in os.environ.items() if name != WORKER}
-    environment |= {WORKER: worker} if worker else {}
-    ran = subprocess.run(
-        [sys.executable, "-m", "discreet", *words], env=environment, capture_output=True, text=True, check=False
-    )
+def run_command(words: Sequence[str]) -> str:
+    """Return what a command of discreet printed."""
+    ran = subprocess.run([sys.executable, "-m", "discreet", *words], capture_output=True, text=True, check=False)
     if ran.returncode:
         sys.exit(f"discreet {' '.join(words)} ended with {ran.returncode}: {ran.stderr.strip()}")
     return ran.stdout
 
 
-def by_command(vault: Path, worker: str = "") -> Ask:
+def by_command(vault: Path) -> Ask:
     """Return a way to ask by a new process."""
     options = ["--epsilon", str(PRICE), "--anew", "--json"]
-    return lambda question: check_answer(run_command(["ask", str(vault), question, *options], worker))
+    return lambda question: check_answer(run_command(["ask", str(vault), question, *options]))
 
 
 def by_server(vault: Path, port: int, key: str) -> Ask:
@@ -166,13 +157,12 @@ def main() -> None:
     add_csv_option(parser)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(dir="/tmp", prefix="dc") as folder:
-        vault, socket = Path(folder) / "v", Path(folder) / "model"
+        vault = Path(folder) / "v"
         make_vault(vault, given.data, given.documents)
         key = json.loads(run_command(["key", "issue", str(vault), "ana", "--epsilon", "500", "--json"]))["key"]
-        with on_socket(socket, None, PACKAGED) as worker, on_server(vault) as port:
-            ways = {COLD: by_command(vault), WORKER_WAY: by_command(vault, worker), SERVED: by_server(vault, port, key)}
-            for ask in (ways[WORKER_WAY], ways[SERVED]):
-                ask(QUESTIONS[given.kinds[-1]])  # warm up
+        with on_server(vault) as port:
+            ways = {COLD: by_command(vault), SERVED: by_server(vault, port, key)}
+            ways[SERVED](QUESTIONS[given.kinds[-1]])  # warm up
             measure(ways, given.kinds, given.rounds, TableWriter(COLUMNS, given.csv))
 
 

@@ -17,11 +17,10 @@ from pathlib import Path
 from benchmarks.writing import TableWriter, add_csv_option
 
 from discreet.demo.corpus import documents
+from discreet.engines.ray import HERE, RayEmbedder
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedding import open_embedder
 from discreet.retrieval.indexer import Indexer
-from discreet.retrieval.ray_embedder import RayEmbedder
-from discreet.system.ray_cluster import HERE
 from discreet.vault import Vault
 
 COLUMNS = (

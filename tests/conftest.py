@@ -49,9 +49,6 @@ THOROUGH = (
     *(
         "cli/test_add.py::test_on_a_terminal",
         "generation/test_model.py",
-        "generation/ray_backend/",
-        "retrieval/test_ray_embedder.py",
-        "vault/test_cluster_embedder.py",
     ),
     *(f"ledger/test_{name}.py" for name in "postgres postgres_faults sqlite unit_faults".split()),
     *("planning/test_plan.py::test_plot", "privacy/test_hindsight.py", "privacy/test_keywords.py"),
@@ -66,8 +63,6 @@ THOROUGH = (
     "cli/test_progress.py::test_command_on_a_terminal_clears_what_it_showed",
     "retrieval/test_store_conformance.py::TestEmbeddedStore::test_history_does_not_show",
     *("retrieval/test_postgres_conformance.py", "retrieval/test_postgres_store.py", "cli/test_postgres_store.py"),
-    *("retrieval/test_qdrant_conformance.py", "retrieval/test_qdrant_store.py", "cli/test_qdrant_store.py"),
-    "retrieval/test_qdrant_erasure.py",
     "attacks/test_extraction.py::test_a_long_run_of_signs_is_read_at_once",
     *("algorithms/test_multi.py::test_stream", "algorithms/test_multi.py::test_a_unit_that_may_take_part_twice"),
     *("algorithms/test_multi.py::test_the_broken_twin", "baselines/test_ksa.py::test_the_law_of_a_whole_answer"),
@@ -75,7 +70,6 @@ THOROUGH = (
     "testing/test_example_plugin.py::test_example_passes_its_own_tests",
     *(f"server/test_{name}.py" for name in "keeper keeper_crash supervisor".split()),
     "server/accounts/test_concurrency.py",
-    "server/model_worker/",
     "server/front/test_description.py",
     "server/accounts/test_postgres.py",
     "reading/test_documents.py::test_each_sheet_with_a_text_is_read_and_others_are_named",
@@ -91,8 +85,9 @@ TORCH = (
 )
 """Tests with these prefixes compute with torch, whose import takes ten seconds of one processor."""
 LONG = (
-    "generation/ray_backend/test_reading.py",
-    "generation/ray_backend/test_shared_model.py::test_workers_of_the_packaged_model_are_equal_bit_for_bit",
+    *(f"engines/test_ray_{name}.py" for name in "embedding reading writing".split()),
+    "engines/test_ray_cluster.py::test_joining_prints_no_line_of_rays_log",
+    "testing/test_qdrant_example.py",
 )
 """Tests with these prefixes take long, and run only if the command line asks for them: pytest -m long."""
 MARKS = {"thorough": THOROUGH, "torch": TORCH}

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from discreet.system.ray_cluster import HERE, connect_ray, leave_ray
+from discreet.engines.ray import HERE, connect_ray, leave_ray
 
 ROOT = Path(__file__).parents[1]
 

@@ -16,9 +16,10 @@ from typing import Any
 
 from discreet.errors import UsageError
 
-ALGORITHMS, STORES, MODELS = "discreet.algorithms", "discreet.stores", "discreet.models"
+ALGORITHMS, MODELS = "discreet.algorithms", "discreet.models"
+STORES, STORE_ADDRESSES = "discreet.stores", "discreet.store_addresses"
 EMBEDDERS, LOADERS = "discreet.embedders", "discreet.loaders"
-GROUPS = (ALGORITHMS, STORES, MODELS, EMBEDDERS, LOADERS)
+GROUPS = (ALGORITHMS, STORES, STORE_ADDRESSES, MODELS, EMBEDDERS, LOADERS)
 """The groups of entry points that this program reads."""
 
 

@@ -59,7 +59,7 @@ def test_model_is_given_where_it_is_taken() -> None:
     assert with_model(text, None) == text
 
 
-MODELS = ("analyst", "attacks", "model_worker", "peers", "shared_statements", "side_channels", "streams", "wordings")
+MODELS = ("analyst", "attacks", "peers", "shared_statements", "side_channels", "streams", "wordings")
 
 
 @pytest.mark.parametrize("module", MODELS)

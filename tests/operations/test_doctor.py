@@ -6,7 +6,7 @@ import re
 import shutil
 import socket
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
@@ -19,7 +19,6 @@ import torch
 
 from discreet.config import read_config, write_config
 from discreet.errors import NoSuchVault
-from discreet.generation.remote.worker_model import WORKER
 from discreet.ledger.packed_payers import pack
 from discreet.operations.check_folder import check_disk, check_network, check_rights
 from discreet.operations.check_ledger import utc_now
@@ -30,7 +29,6 @@ from discreet.privacy.costs import ORDERS
 from discreet.vault import Vault
 from tests.operations.conftest import CHEAP, Make
 from tests.retrieval.older import make_older
-from tests.server.model_worker.processes import short_folder
 
 
 @pytest.fixture
@@ -249,40 +247,10 @@ def test_models_are_found_without_loading(tmp_path: Path) -> None:
     assert "not on this machine" in language_model("no/such-model").missing
 
 
-@pytest.fixture
-def worker_socket() -> Iterator[str]:
-    with short_folder() as folder, socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(str(folder / "model"))
-        listening.listen()
-        yield str(folder / "model")
-
-
-def test_model_worker_takes_the_place_of_what_is_not_installed(
-    vault: Vault, worker_socket: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_models_that_are_not_installed_are_problems(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     write_config(vault.path, replace(read_config(vault.path), embedder="minilm+words"))
     monkeypatch.setattr("discreet.operations.models._without", lambda *modules: list(modules))
     assert [one.level for check in ("model", "embedder") for one in found(vault, check)] == ["problem"] * 2
-    monkeypatch.setenv(WORKER, worker_socket)
-    assert not found(vault, "model")
-    (embedding,) = found(vault, "embedder")
-    assert (embedding.level, "To add documents" in embedding.remedy) == ("warning", True)
-
-
-def test_model_worker_that_does_not_run_is_named_with_its_command(vault: Vault, tmp_path: Path) -> None:
-    write_config(vault.path, replace(read_config(vault.path), model=f"worker:{tmp_path}/model"))
-    (one,) = found(vault, "model")
-    assert one.level == "problem"
-    assert one.remedy.endswith(f"discreet serve-model --embedder hashing --socket {tmp_path}/model")
-
-
-def test_socket_of_a_killed_worker_is_no_worker(vault: Vault) -> None:
-    with short_folder() as folder:
-        with socket.socket(socket.AF_UNIX) as killed:
-            killed.bind(str(folder / "model"))
-        write_config(vault.path, replace(read_config(vault.path), model=f"worker:{folder}/model"))
-        (one,) = found(vault, "model")
-    assert (one.level, "none listens" in one.what) == ("problem", True)
 
 
 def test_model_of_a_server_is_not_said_to_be_on_this_machine(vault: Vault) -> None:

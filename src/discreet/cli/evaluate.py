@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet.algorithms.common.algorithm import Algorithm
-from discreet.cli.app import Json, Ray, VaultPath, app
+from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.completion import complete_from
 from discreet.cli.kinds import reads_before
 from discreet.cli.other_model import OtherModel, check_model, with_model
@@ -51,7 +51,6 @@ def evaluate(
         str | None, typer.Option("--bert-score", metavar="MODEL", help="Add BERTScore, by minilm or an encoder.")
     ] = None,
     model: OtherModel = "",
-    ray: Ray = None,
     output: Annotated[Path | None, typer.Option("--out", help="Write every answer to this JSONL file.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
     as_json: Json = False,
@@ -60,7 +59,7 @@ def evaluate(
 
     Parameters: discreet algorithms show NAME. Columns: docs/howto.md.
     """
-    opened = Vault.open(vault, ray=ray)
+    opened = Vault.open(vault)
     check_model(model)
     if output is not None:
         check_output_path(output, opened.path, force=force)
@@ -73,7 +72,7 @@ def evaluate(
     decided = not (algorithm or plugin or model) and reads_before(opened, param)
     choose = as_asked(opened) if decided else None
     tokens = open_token_embedder(encoder) if encoder else None
-    opened = with_model(opened, model, ray)
+    opened = with_model(opened, model)
     with doing("Answering questions", len(asked) * len(algorithms) * seeds) as advance:
         rows = run_experiment(
             opened, asked, algorithms, seeds, output, lambda: advance(1), texts, choose=choose, encoder=tokens

@@ -71,8 +71,8 @@ def init(
     store: Annotated[
         str,
         typer.Option(
-            help="Keep the documents in a database with pgvector: postgresql://user@host/database; or their vectors in "
-            "Qdrant: qdrant://host:port; or a plug-in's name."
+            help="Keep the documents in a database with pgvector: postgresql://user@host/database; or by "
+            "a plug-in: its name or address."
         ),
     ] = DEFAULT_STORE,
     accept_claims: Annotated[

@@ -23,6 +23,6 @@ def check_model(name: str) -> None:
         check_parts(name, HashingEmbedder.name, download=True)
 
 
-def with_model(vault: Vault, name: str, ray: str | None = None) -> Vault:
+def with_model(vault: Vault, name: str) -> Vault:
     """Return the vault with another language model for this process; itself if `name` is ""."""
-    return Vault.open(vault.path, model=open_model(name, ray or "")) if name else vault
+    return Vault.open(vault.path, model=open_model(name)) if name else vault

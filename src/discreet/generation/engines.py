@@ -1,28 +1,21 @@
 """Engines: what computes a language model beside this process's own torch.
 
 openai:URL#NAME   a server that speaks OpenAI's protocol (`remote.openai_model`)
-worker:PATH       a model worker of this package on a Unix socket (`remote.worker_model`)
 vllm:NAME         vLLM in this process, on a GPU (`vllm_model`)
 """
 
 from collections.abc import Callable
 
 from discreet.generation.model import Completer
-from discreet.generation.remote.endpoint import Endpoint
 from discreet.generation.remote.openai_address import OpenAIAddress
 from discreet.generation.remote.openai_model import open_openai
-from discreet.generation.remote.worker_model import open_worker
 from discreet.generation.vllm_model import check_vllm, open_vllm
 
-ENGINES: dict[str, Callable[[str], Completer]] = {"openai": open_openai, "worker": open_worker, "vllm": open_vllm}
+ENGINES: dict[str, Callable[[str], Completer]] = {"openai": open_openai, "vllm": open_vllm}
 """The engines by the beginning of a model's name; each opens a model by what stands after the colon."""
-ENGINE_NAMES = ("openai:URL#NAME", "vllm:NAME", "worker:PATH")
+ENGINE_NAMES = ("openai:URL#NAME", "vllm:NAME")
 """The forms of their names, for messages."""
-_CHECKS: dict[str, Callable[[str], object]] = {
-    "openai": OpenAIAddress.parse,
-    "vllm": check_vllm,
-    "worker": lambda path: Endpoint.parse(f"unix:{path}"),
-}
+_CHECKS: dict[str, Callable[[str], object]] = {"openai": OpenAIAddress.parse, "vllm": check_vllm}
 
 
 def is_engine_name(name: str) -> bool:

@@ -17,7 +17,7 @@ _STEPS = 2
 def probe(model: VotingModel) -> str:
     """Return a digest of a model's outputs on public rows: it differs between kinds of machine.
 
-    A model in other processes has the digest of these processes in its attribute `probe`. The digest of a model
+    A model on a cluster has the digest that all its workers share in its attribute `probe`. The digest of a model
     without logits is that of its answers.
     """
     found = getattr(model, "probe", None)

@@ -12,7 +12,6 @@ from discreet.retrieval.embedding import EMBEDDERS
 from discreet.retrieval.schema import MIGRATIONS, VERSION
 from discreet.retrieval.sqlite_errors import explained
 from discreet.system.database_url import is_postgres
-from discreet.system.qdrant_address import is_qdrant
 
 TEXTS, VECTORS = "store.sqlite", "vectors.f32"
 _NUMBER = 4
@@ -28,15 +27,9 @@ def check_store(folder: Path, settings: VaultConfig) -> Iterator[Finding]:
 
         yield from check_postgres_store(settings)
         return
-    if is_qdrant(settings.store):
-        from discreet.operations.check_qdrant_store import check_qdrant_store
-
-        yield from check_qdrant_store(store, settings)
-        return
     if settings.store != DEFAULT_STORE:
-        yield warning(
-            "store", f"discreet has no checks for the store '{settings.store}'.", "Use the checks of that store."
-        )
+        name = settings.store.partition(":")[0]
+        yield warning("store", f"discreet has no checks for the store '{name}'.", "Use the checks of that store.")
         return
     if not store.is_dir():
         yield problem("store", f"The folder {store} with the documents is missing.", _AGAIN)

@@ -22,7 +22,6 @@ from discreet.operations.check_ledger import LEDGER
 from discreet.operations.check_store import TEXTS, VECTORS
 from discreet.retrieval.sqlite_errors import explained as store_explained
 from discreet.system.database_url import is_postgres
-from discreet.system.qdrant_address import is_qdrant
 
 STORE, RUN = "store", Path("synthesis/run.jsonl")
 _KEPT_OF_SYNTHESIS = Path("synthesis/done.json")
@@ -34,19 +33,15 @@ def copy_files(folder: Path, target: Path, settings: VaultConfig) -> None:
     """Copy the vault at `folder` into the new folder `target`. Documents and a ledger in PostgreSQL stay there.
 
     Raises:
-        UsageError: if the vault has a store in Qdrant or of a plug-in, which only its own tools can copy.
+        UsageError: if the vault has a store of a plug-in, which only its own tools can copy.
         StoreError, LedgerError: if a file is missing or cannot be read, or if the disk is full.
     """
     elsewhere = is_postgres(settings.store)
     if settings.store != DEFAULT_STORE and not elsewhere:
-        if is_qdrant(settings.store):
-            raise UsageError(
-                "The vectors of the vault are in Qdrant, and a copy of the folder would share them. Stop all processes "
-                "that use the vault, copy its folder, and make a snapshot of its collection in Qdrant: docs/qdrant.md."
-            )
+        name = settings.store.partition(":")[0]
         raise UsageError(
-            f"The vault has the store '{settings.store}'. Only vaults with the store '{DEFAULT_STORE}' can be copied. "
-            "Stop all processes that use the vault, then back up its folder and its store with their own tools."
+            f"The vault has the store '{name}'. Only vaults with the store '{DEFAULT_STORE}' can be copied. Stop "
+            "all processes that use the vault, then back up its folder and its store with their own tools."
         )
     with store_explained():
         target.mkdir(mode=0o700)

@@ -9,9 +9,8 @@ from pathlib import Path
 from discreet import __version__
 from discreet.config import VERSION, VaultConfig, read_config
 from discreet.errors import DiscreetError, NoSuchVault, StoreError
-from discreet.generation.opening import find_socket, is_plugin_model
+from discreet.generation.opening import is_plugin_model
 from discreet.generation.remote.openai_address import OpenAIAddress
-from discreet.generation.remote.worker_model import SocketLink
 from discreet.numerics.dtype import INSTRUCTIONS, compute_dtype
 from discreet.numerics.row_determinism import probe_machine
 from discreet.operations import models
@@ -26,8 +25,6 @@ from discreet.operations.check_folder import (
 from discreet.operations.check_ledger import check_ledger, utc_now
 from discreet.operations.check_store import check_store
 from discreet.operations.findings import Finding, problem, sound, warning
-from discreet.retrieval.served_embedder import needs_torch
-from discreet.vault.worker_embedder import start_command
 
 
 def examine(folder: Path, *, expect: int = 0, now: datetime | None = None) -> list[Finding]:
@@ -85,19 +82,11 @@ def _guarded(name: str, check: Callable[[], Iterator[Finding]]) -> list[Finding]
 
 
 def _models(settings: VaultConfig) -> Iterator[Finding]:
-    socket = find_socket(settings.model)
-    if socket:
-        yield _worker(socket, settings)
-    elif is_plugin_model(settings.model):
+    if is_plugin_model(settings.model):
         yield _engine(settings.model)
     else:
         yield _here("model", models.language_model(settings.model))
-    embedder = models.embedder(settings.embedder)
-    if socket and embedder.missing and needs_torch(settings.embedder):
-        said = f"{embedder.name}: {embedder.missing}. A worker embeds questions; documents cannot be added here."
-        yield warning("embedder", said, f"To add documents on this machine: {embedder.remedy}")
-    else:
-        yield _here("embedder", embedder)
+    yield _here("embedder", models.embedder(settings.embedder))
 
 
 def _processor(settings: VaultConfig) -> Iterator[Finding]:
@@ -118,15 +107,6 @@ def _here(check: str, found: models.Here) -> Finding:
         return sound(check, f"{found.name} is on this machine.")
     level = warning if "downloads" in found.remedy else problem
     return level(check, f"{found.name}: {found.missing}", found.remedy)
-
-
-def _worker(socket: str, settings: VaultConfig) -> Finding:
-    link = SocketLink(socket)
-    if link.listens():
-        return sound("model", f"A model worker computes the model: it listens at {link.path}.")
-    name = "" if is_plugin_model(settings.model) else settings.model
-    command = start_command(link.path, settings.embedder, name)
-    return problem("model", f"No model worker is running: none listens at {link.path}.", f"Start it: {command}")
 
 
 def _engine(name: str) -> Finding:

@@ -8,11 +8,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from discreet.config import DEFAULT_STORE
 from discreet.export.vectors import FOLDER as EXPORTS
 from discreet.retrieval.documents import canonical_unit
 from discreet.retrieval.sealed_corpus import unit_key
 from discreet.system.database_url import is_postgres
-from discreet.system.qdrant_address import is_qdrant
 from discreet.vault import Vault
 from discreet.vault.derived_data import SYNTHESIS
 
@@ -130,11 +130,10 @@ def _remains(vault: Vault, erased: bool, paid: frozenset[str], spent: float | No
             "the write-ahead log, replicas, archives and dumps of the store's database",
             "the server keeps what was written until it recycles these files. docs/erasure.md has the commands",
         )
-    if is_qdrant(vault.settings.store):
+    elif vault.settings.store != DEFAULT_STORE:
         yield Remainder(
-            "snapshots, backups and replicas of the Qdrant server",
-            "an erasure removes the collection with its files, and nothing beside it. Remove what was made before it: "
-            "docs/qdrant.md",
+            f"snapshots, backups and replicas of the store '{vault.settings.store.partition(':')[0]}'",
+            "the store is that of a plug-in, which erased the documents. Its documentation says what else keeps them",
         )
     if vault.store.unsettled():
         yield Remainder(

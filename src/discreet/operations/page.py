@@ -3,13 +3,13 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from discreet.config import DEFAULT_STORE
 from discreet.ledger.records import QuestionRecord
 from discreet.operations.odds import percent
 from discreet.operations.releases import outcome
 from discreet.operations.report import Report
 from discreet.system.database_url import is_postgres
 from discreet.system.markup import Markup, element, listed, page, paragraph, private, section, strong, table
-from discreet.system.qdrant_address import is_qdrant
 
 MOST_ROWS = 1000
 """The number of newest questions in the list. The counts include all questions."""
@@ -250,9 +250,9 @@ def _settings(report: Report) -> Markup:
 
 
 def _place(store: str) -> str:
-    if is_qdrant(store):
-        return "in the vault; their vectors in Qdrant"
-    return "in a PostgreSQL database" if is_postgres(store) else "in the vault"
+    if is_postgres(store):
+        return "in a PostgreSQL database"
+    return "in the vault" if store == DEFAULT_STORE else f"in the store '{store.partition(':')[0]}' of a plug-in"
 
 
 def _findings(report: Report) -> Markup:

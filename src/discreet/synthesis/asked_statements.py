@@ -13,10 +13,10 @@ from functools import partial
 
 from discreet.algorithms.text.normalize import SENTENCE_END
 from discreet.algorithms.text.phrases import is_denied_in, sentences_of
+from discreet.engines.ray import RayModel
 from discreet.generation.asking import asking_layout, begin_sentence
 from discreet.generation.model import ScoringModel
 from discreet.generation.prompts import Layout
-from discreet.generation.ray_backend.model import RayModel
 from discreet.generation.torch_backend.length_buckets import in_order, map_in_buckets
 from discreet.retrieval.attribute_schema import AttributeSchema
 from discreet.synthesis.asked_values import values_said

@@ -15,10 +15,10 @@ from functools import partial
 from typing import ClassVar
 
 from discreet.algorithms.common.logit_sum import Shape, Writers, check_shape, drawn, heard, voices
+from discreet.engines.ray import run_concurrently
 from discreet.errors import BadData, UsageError
 from discreet.generation.model import ScoringModel
 from discreet.generation.prompts import DOCUMENT_TOKENS, rewrite_layout
-from discreet.generation.ray_backend.model import run_concurrently
 from discreet.privacy.costs import Cost
 from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.mechanisms.aggregated_logits import LARGEST_CLIP, TokenPrice

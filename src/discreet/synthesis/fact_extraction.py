@@ -12,10 +12,10 @@ from functools import partial
 
 from discreet.algorithms.text.normalize import ARTICLES, SENTENCE_END, head, words_of
 from discreet.algorithms.text.phrases import is_denied_in, sentences_of
+from discreet.engines.ray import RayModel
 from discreet.generation.answers import write_answers
 from discreet.generation.model import LanguageModel
 from discreet.generation.prompts import Layout, rewrite_layout
-from discreet.generation.ray_backend.model import RayModel
 from discreet.generation.torch_backend.length_buckets import in_order, map_in_buckets
 from discreet.synthesis.base import Fact
 

@@ -28,6 +28,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
 
+from discreet.engines.ray import use_ray
 from discreet.errors import StoreError, UsageError
 from discreet.generation.asking import ASKING
 from discreet.generation.capabilities import find_assumptions, require_scores
@@ -35,7 +36,6 @@ from discreet.generation.completer_adapter import adapt_completer
 from discreet.generation.model import Completer, VotingModel
 from discreet.generation.probing import check_ready, probe
 from discreet.generation.prompts import DOCUMENT_TOKENS, REWRITING
-from discreet.generation.ray_backend.model import use_ray
 from discreet.retrieval.attribute_schema import AttributeSchema
 from discreet.retrieval.store import Store
 from discreet.retrieval.unit_texts import Owned, owned_texts
@@ -264,7 +264,7 @@ def read_all(
     if ray is None:
         reader = adapt_completer(model) if schema is None else require_scores(model, "read --schema")
         return readings.read(reader, lambda: owned_texts(store), told, schema)
-    with use_ray(require_scores(model, "read --ray"), ray) as spread:
+    with use_ray(require_scores(model, "read --ray"), ray, writes=False) as spread:
         return readings.read(spread, lambda: owned_texts(store), told, schema)
 
 

@@ -20,10 +20,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from discreet.engines.ray import use_ray
 from discreet.errors import BudgetExhausted, StoreError, UsageError
 from discreet.generation.model import ScoringModel
 from discreet.generation.probing import probe
-from discreet.generation.ray_backend.model import use_ray
 from discreet.privacy.accounting import Spending
 from discreet.privacy.filter import PrivacyFilter, Receipt
 from discreet.privacy.ledger import UnitLedger

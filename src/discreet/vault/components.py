@@ -15,7 +15,7 @@ VAULT/exports/        the unit of each row of exported vectors (`export`)
 VAULT/claims/         the data of baselines on projected vectors (`baselines.projected`)
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -23,20 +23,20 @@ from typing import TYPE_CHECKING
 
 from discreet.baselines.corpus import BaselineCorpus
 from discreet.config import VaultConfig, read_secret
+from discreet.engines.ray import RayEmbedder
 from discreet.errors import StoreError
 from discreet.export.vectors import FOLDER, Source
 from discreet.generation.capabilities import require_scores
 from discreet.generation.loading import PACKAGED
 from discreet.generation.model import LanguageModel
-from discreet.generation.opening import find_socket, is_plugin_model, open_model
+from discreet.generation.opening import open_model
 from discreet.privacy.ledger import UnitLedger
 from discreet.privacy.noise import Noise
 from discreet.query.answer_cache import AnswerCache
 from discreet.query.public_context import PublicContext
-from discreet.retrieval.embedding import Deferred, Embedder, InOtherProcess, deferred_embedder, open_embedder
+from discreet.retrieval.embedding import Deferred, Embedder, deferred_embedder
 from discreet.retrieval.indexer import Indexer
 from discreet.retrieval.inventory import Inventory
-from discreet.retrieval.ray_embedder import RayEmbedder
 from discreet.retrieval.sealed_corpus import SealedCorpus, unit_key
 from discreet.retrieval.store import Store
 from discreet.retrieval.store_registry import count_units, open_store, stored_dimension
@@ -44,9 +44,7 @@ from discreet.retrieval.unit_records import UnitRecords
 from discreet.synthesis.readings import FOLDER as READINGS
 from discreet.synthesis.readings import Readings
 from discreet.synthesis.runner import SynthesisRunner
-from discreet.vault.cluster_embedder import open_on_cluster
 from discreet.vault.derived_data import CLAIMS, SIMULATED, SYNTHESIS, DerivedData
-from discreet.vault.worker_embedder import open_at_worker
 
 if TYPE_CHECKING:
     from discreet.ledger.protocol import VaultLedger
@@ -71,10 +69,8 @@ class VaultComponents:
         embedder: Embedder | None = None,
         store: Store | None = None,
         asked: Sequence[str] = (),
-        ray: str = "",
     ) -> None:
         self.path, self.settings, self.ledger, self.asked = path, settings, ledger, list(asked)
-        self._ray = ray
         self._given_model, self._given_embedder, self._given_store = model, embedder, store
 
     def reopen(self, settings: VaultConfig) -> "VaultComponents":
@@ -91,7 +87,6 @@ class VaultComponents:
             self._given_embedder,
             self._given_store,
             self.asked,
-            self._ray,
         )
 
     @property
@@ -105,27 +100,14 @@ class VaultComponents:
     @cached_property
     def model(self) -> LanguageModel:
         """The language model; loaded at first use."""
-        return open_model(self.settings, self._ray) if self._given_model is None else self._given_model
+        return open_model(self.settings) if self._given_model is None else self._given_model
 
     @cached_property
     def embedder(self) -> Embedder:
         """The embedder of questions; loaded when it first embeds."""
         if self._given_embedder is not None:
             return self._given_embedder
-        return self._deferred(self._load_embedder)
-
-    def _deferred(self, load: Callable[[str], Embedder]) -> Embedder:
-        return deferred_embedder(self.settings.embedder, stored_dimension(self.settings, self.path / "store"), load)
-
-    def _load_embedder(self, name: str) -> Embedder:
-        """Return the embedder of the worker or cluster that computes the vault's model, or this process's own."""
-        if self._given_model is not None:
-            return open_embedder(name)
-        model = self.settings.model
-        if found := open_on_cluster(self._ray, model, name):
-            return found
-        socket = "" if self._ray else find_socket(model)
-        return open_at_worker(socket, name, "" if is_plugin_model(model) else model) or open_embedder(name)
+        return deferred_embedder(self.settings.embedder, stored_dimension(self.settings, self.path / "store"))
 
     @property
     def language(self) -> str:
@@ -138,10 +120,9 @@ class VaultComponents:
         _ = self.model  # last: as long as no model is loaded, nothing was paid
 
     def load_embedder(self) -> None:
-        """Load the embedder, and check that it is there, so that a failure comes before any payment."""
-        loaded = self.embedder.loaded if isinstance(self.embedder, Deferred) else self.embedder
-        if isinstance(loaded, InOtherProcess):
-            loaded.check_ready()
+        """Load the embedder, so that a failure comes before any payment."""
+        if isinstance(self.embedder, Deferred):
+            _ = self.embedder.loaded
 
     @cached_property
     def store(self) -> Store:
@@ -184,12 +165,7 @@ class VaultComponents:
     @property
     def indexer(self) -> Indexer:
         """The way of documents into the store."""
-        return Indexer(self.store, self._document_embedder)
-
-    @property
-    def _document_embedder(self) -> Embedder:
-        """The embedder of documents: always this process's own, which embeds many at once."""
-        return self._deferred(open_embedder) if self._given_embedder is None else self._given_embedder
+        return Indexer(self.store, self.embedder)
 
     @contextmanager
     def indexer_on(self, ray: str | None) -> Iterator[Indexer]:
@@ -197,7 +173,7 @@ class VaultComponents:
         if ray is None:
             yield self.indexer
             return
-        spread = RayEmbedder(self._document_embedder, ray)
+        spread = RayEmbedder(self.embedder, ray)
         try:
             yield Indexer(self.store, spread)
         finally:

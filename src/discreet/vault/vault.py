@@ -37,12 +37,11 @@ from discreet.query.threshold_tuning import Tuning, release_threshold
 from discreet.retrieval.embedding import Embedder
 from discreet.retrieval.public import PublicTexts
 from discreet.retrieval.store import Store
+from discreet.retrieval.store_registry import is_address
 from discreet.synthesis.base import SynthesisAlgorithm
 from discreet.synthesis.dp_synrag.parameters import DPSynRAG
 from discreet.synthesis.runner import SynthesisRunner, Synthetic, Told, check_finished, make_corpus
-from discreet.system.database_url import is_postgres
 from discreet.system.progress import by_steps
-from discreet.system.qdrant_address import is_qdrant
 from discreet.system.turns import taking_turns
 from discreet.vault.budget_report import BudgetReport, report
 from discreet.vault.components import VaultComponents
@@ -104,8 +103,8 @@ class Vault(VaultDocuments, VaultReading):
             fields: the type of each field that is kept with a document: "date", "category" or "number", by name. The
                 values are as private as the text.
             people: the approximate number of units, declared and public; 0 if it is not declared.
-            store: the store of the documents: "postgresql://user@host/database", "qdrant://host:port" (for the vectors
-                alone), or a name: the built-in one or a plug-in's.
+            store: the store of the documents: "postgresql://user@host/database", an address of a plug-in, or a name:
+                the built-in one or a plug-in's.
 
         Raises:
             UsageError: if epsilon, delta or people is out of range, if the type of a field is unknown, or if `path`
@@ -119,7 +118,7 @@ class Vault(VaultDocuments, VaultReading):
         settings = replace(
             settings,
             ledger_name=name if ledger else "",
-            store_name=store_name if is_postgres(store) or is_qdrant(store) else "",
+            store_name=store_name if is_address(store) else "",
         )
         make_folder(Path(path), settings, FAILURE_SHARE)
         return cls.open(path)
@@ -132,7 +131,6 @@ class Vault(VaultDocuments, VaultReading):
         model: LanguageModel | None = None,
         embedder: Embedder | None = None,
         store: Store | None = None,
-        ray: str | None = None,
     ) -> Self:
         """Open a vault.
 
@@ -143,15 +141,13 @@ class Vault(VaultDocuments, VaultReading):
             model: the language model. The guarantee rests on its row contract: see `generation.model`.
             embedder: the embedder. The vectors in the store must come from the same embedder.
             store: the documents.
-            ray: the address of a Ray cluster whose workers hold the model for all processes that ask: host:port, or
-                "local". It serves algorithms that need whole answers.
 
         Raises:
             NoSuchVault, VaultVersionError, LedgerError: if the vault is missing, of another version, or damaged.
         """
         path = Path(path)
         settings = read_config(path)
-        return cls(VaultComponents(path, settings, open_ledger(path, settings), model, embedder, store, ray=ray or ""))
+        return cls(VaultComponents(path, settings, open_ledger(path, settings), model, embedder, store))
 
     def convert(self) -> None:
         """Change the payment from "corpus" to "unit", for good.
@@ -195,7 +191,7 @@ class Vault(VaultDocuments, VaultReading):
             only_new: whether to use only documents that the last corpus did not use.
             force: whether `out` may be overwritten.
             told: receives the step, the amount that is done, and the total amount.
-            ray: the address of a Ray cluster (generation/ray_backend) whose workers run the model; none if None.
+            ray: the address of a Ray cluster (engines/ray.py) whose workers run the model; none if None.
 
         Raises:
             UsageError, BudgetExhausted, BadData: if `out` cannot be written, if a unit has too little budget, or if

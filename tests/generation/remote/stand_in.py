@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -30,6 +31,9 @@ class StandIn:
         textless: whether it replies without a text.
         dies_at: a prompt with this word closes the connection; empty for none.
         remembers: whether an answer depends on the prompt before, as with a prefix cache.
+        minds: whether an answer depends on other requests at the same time, as with batches that round differently.
+        seconds: how long it takes for a request.
+        together: the most requests that it had at once.
         bodies, keys: what it received.
     """
 
@@ -43,6 +47,10 @@ class StandIn:
     textless: bool = False
     dies_at: str = ""
     remembers: bool = False
+    minds: bool = False
+    seconds: float = 0
+    together: int = 0
+    running: int = 0
     bodies: list[dict[str, Any]] = field(default_factory=list)
     keys: list[str | None] = field(default_factory=list)
     url: str = ""
@@ -52,6 +60,8 @@ class StandIn:
         """Return a choice."""
         words = said(prompt).split(" ")
         if self.remembers and self.last and self.last != prompt and not prompt.startswith("The sky"):
+            words = ["changed"]
+        if self.minds and self.running > 1:
             words = ["changed"]
         self.last = prompt
         return {
@@ -95,14 +105,24 @@ class StandIn:
 def running(habits: StandIn) -> Iterator[StandIn]:
     """Run a server on a port of this machine."""
 
+    turn = threading.Lock()
+
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self._reply({})
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            habits.bodies.append(body)
-            self._reply(body)
+            with turn:
+                habits.bodies.append(body)
+                habits.running += 1
+                habits.together = max(habits.together, habits.running)
+            time.sleep(habits.seconds)
+            try:
+                self._reply(body)
+            finally:
+                with turn:
+                    habits.running -= 1
 
         def _reply(self, body: dict[str, Any]) -> None:
             habits.keys.append(self.headers.get("Authorization"))
@@ -123,7 +143,10 @@ def running(habits: StandIn) -> Iterator[StandIn]:
         def log_message(self, *_: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    class Server(ThreadingHTTPServer):
+        request_queue_size = 128
+
+    server = Server(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     habits.url = f"http://127.0.0.1:{server.server_address[1]}/v1"

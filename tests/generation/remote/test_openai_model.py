@@ -1,6 +1,7 @@
 """A model behind a server of OpenAI's protocol, against a stand-in with the habits of real ones."""
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -45,12 +46,12 @@ def filled(
 
 
 class TestOpenAIModel(ModelSuite):
-    @pytest.fixture(params=["", "?rows=together", "?endpoint=chat"])
+    @pytest.fixture(params=["", "?rows=together", "?rows=3", "?endpoint=chat"])
     def model(self, request: pytest.FixtureRequest, server: StandIn) -> Completer:
         return opened(server, request.param)
 
 
-@pytest.mark.parametrize("options", ["", "?rows=together", "?endpoint=chat"])
+@pytest.mark.parametrize("options", ["", "?rows=together", "?rows=16", "?rows=16&endpoint=chat"])
 def test_vault_answers_and_receipt_names_the_assumption(tmp_path: Path, server: StandIn, options: str) -> None:
     answer = filled(tmp_path, server, options=options).ask("fever?", VOTE)
     assert answer.answer is not None
@@ -116,7 +117,32 @@ def test_server_without_lists_is_asked_row_by_row() -> None:
         assert opened(server, "?rows=together").complete(["say: a .", "say: b ."], 2) == [" a ", " b "]
 
 
-@pytest.mark.parametrize("options", ["", "?rows=together"])
+@pytest.mark.parametrize(("options", "requests"), [("", 1), ("?rows=24", 24)])
+def test_rows_go_side_by_side_in_groups_of_public_size(server: StandIn, options: str, requests: int) -> None:
+    model = opened(server, options)
+    server.bodies.clear()
+    server.seconds, server.together = 0.05, 0
+    began = time.monotonic()
+    found = model.complete([f"say: {row} ." for row in range(72)], 2)
+    taken = time.monotonic() - began
+    assert found == [f" {row} " for row in range(72)]
+    assert server.together == requests
+    groups = [server.bodies[at : at + requests] for at in range(0, 72, requests)]
+    for at, group in enumerate(groups):  # a group is sent when the one before was answered
+        assert {body["prompt"] for body in group} == {f"say: {at * requests + row} ." for row in range(requests)}
+    assert taken >= 0.05 * 72 / requests
+    if requests > 1:
+        assert taken < 0.05 * 72 / 2
+
+
+def test_server_that_minds_requests_at_once_is_refused() -> None:
+    with running(StandIn(minds=True, seconds=0.05)) as server:
+        assert opened(server).complete(["say: a .", "say: b ."], 2) == [" a ", " b "]
+        with pytest.raises(DiscreetError, match="another answer to a public row"):
+            opened(server, "?rows=4")
+
+
+@pytest.mark.parametrize("options", ["", "?rows=together", "?rows=2"])
 def test_row_that_the_server_refuses_is_empty(server: StandIn, options: str) -> None:
     found = opened(server, options).complete(["say: a .", "toolong say: b .", "say: c ."], 2)
     assert found == [" a ", "", " c "]
@@ -154,7 +180,7 @@ def test_server_that_changes_is_refused_before_a_question(tmp_path: Path, server
     assert (vault.ledger.unit_balances(), len(vault.ledger.questions())) == before
 
 
-@pytest.mark.parametrize("options", ["", "?rows=together"])
+@pytest.mark.parametrize("options", ["", "?rows=together", "?rows=2"])
 def test_death_in_mid_question_is_charged_and_releases_nothing(tmp_path: Path, server: StandIn, options: str) -> None:
     server.dies_at = "diesnow"
     vault = filled(tmp_path, server, DIES, options)
@@ -173,10 +199,10 @@ def test_death_is_charged_where_all_units_pay_as_often_as_it_comes(tmp_path: Pat
     """Otherwise an analyst asks for nothing, without end, whether a document that stops the server is there."""
     server.dies_at = "diesnow"
     vault, asked = filled(tmp_path, server, DIES, payment="corpus"), Consensus(voters=10, max_tokens=4, epsilon=4)
-    for time in (1, 2, 3):
+    for times in (1, 2, 3):
         with pytest.raises(ServerGone, match="could have cost is charged"):
             vault.ask("fever?", asked, anew=True)
-        assert vault.budget().spent == pytest.approx(4 * time, rel=0.2)
+        assert vault.budget().spent == pytest.approx(4 * times, rel=0.2)
     assert len(vault.ledger.questions()) == 3
     with pytest.raises(BudgetExhausted):
         vault.ask("fever?", Consensus(voters=10, max_tokens=4, epsilon=9990), anew=True)
@@ -234,6 +260,8 @@ def test_key_is_sent_and_shown_nowhere(tmp_path: Path, monkeypatch: pytest.Monke
         ("openai:http://me:hunter2@127.0.0.1/v1", "no password"),
         ("openai:http://127.0.0.1:99999/v1", "invalid"),
         ("openai:http://127.0.0.1/v1?rows=apart", "no such option 'rows'"),
+        ("openai:http://127.0.0.1/v1?rows=1", "no such option 'rows'"),
+        ("openai:http://127.0.0.1/v1?rows=129", "rows=2 to rows=128"),
         ("openai:http://127.0.0.1/v1?rows=together&endpoint=chat", "one row"),
         ("openai:unix:", "path of the socket"),
     ],

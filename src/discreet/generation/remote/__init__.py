@@ -1,1 +1,1 @@
-"""Language models in other processes: servers that speak the protocol of OpenAI, and model workers on a socket."""
+"""Language models behind servers that speak the protocol of OpenAI."""

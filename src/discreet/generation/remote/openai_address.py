@@ -9,8 +9,10 @@ from urllib.parse import parse_qsl
 from discreet.errors import UsageError
 from discreet.generation.remote.endpoint import Endpoint
 
+MOST_AT_ONCE = 128
+"""The most requests at once."""
 _OPTIONS = {
-    "rows": ("alone", "together"),
+    "rows": ("alone", "together", *map(str, range(2, MOST_AT_ONCE + 1))),
     "endpoint": ("completions", "chat"),
     "unencrypted": ("yes",),
 }
@@ -25,6 +27,7 @@ class OpenAIAddress:
         endpoint: the server.
         model: the model's name there; empty for the only one.
         together: whether one request has all rows of a question; otherwise each row has a request of its own.
+        at_once: the number of these requests that are sent at once: public.
         chat: whether the chat endpoint is asked (True), or that of plain completions (False); None for the first of
             completions and chat that the server has.
     """
@@ -32,6 +35,7 @@ class OpenAIAddress:
     endpoint: Endpoint
     model: str = ""
     together: bool = False
+    at_once: int = 1
     chat: bool | None = None
 
     @staticmethod
@@ -46,9 +50,10 @@ class OpenAIAddress:
         options = dict(parse_qsl(query, keep_blank_values=True))
         for name, value in options.items():
             if value not in _OPTIONS.get(name, ()):
-                known = ", ".join(f"{one}={'|'.join(values)}" for one, values in _OPTIONS.items())
                 raise UsageError(
-                    f"The address of a model has no such option '{name}', or value of it. Options: {known}."
+                    f"The address of a model has no such option '{name}', or value of it. Options: rows=alone, "
+                    f"rows=together, rows=2 to rows={MOST_AT_ONCE}, endpoint=completions, endpoint=chat, "
+                    "unencrypted=yes."
                 )
         endpoint = Endpoint.parse(url)
         if endpoint.scheme == "unix":
@@ -59,7 +64,8 @@ class OpenAIAddress:
                 "them nevertheless, write ?unencrypted=yes after the address."
             )
         chat = {"chat": True, "completions": False}.get(options.get("endpoint", ""))
-        together = options.get("rows") == "together"
+        rows = options.get("rows", "alone")
+        together = rows == "together"
         if together and chat:
             raise UsageError("A chat has one row. Leave out rows=together, or use endpoint=completions.")
-        return OpenAIAddress(endpoint, model, together, chat)
+        return OpenAIAddress(endpoint, model, together, int(rows) if rows.isdigit() else 1, chat)

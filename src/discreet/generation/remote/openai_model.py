@@ -10,10 +10,15 @@ They stand on each receipt in one sentence:
   whole: what it could have cost is charged, and nothing is released.
 
 By default each row is a request of its own, one after the other, so that the rows of a question never meet in a batch.
+A custodian who declares that rows do not depend on each other sends them in one request (`rows=together`), or side by
+side: the first N at once, the next N when all of these have been answered (`rows=N`). So the order of the rows, their
+number, and which of them are sent at once are public, and depend on no answer.
+
 A row that the server refuses (status 400, 413 or 422), for instance as too long, has an empty answer.
 """
 
 from collections.abc import Sequence
+from threading import Thread
 from typing import Any
 
 from discreet.errors import EngineFailed, UnknownName, UsageError
@@ -116,7 +121,11 @@ class OpenAIModel(ChatTokens, WholeAnswers):
     def _ask(self, rows: Sequence[Row], max_tokens: int) -> list[Written]:
         if self.address.together and (found := self._ask_together(rows, max_tokens)) is not None:
             return found
-        return [self._ask_one(row, max_tokens) for row in rows]
+        at_once, found = self.address.at_once, list[Written]()
+        for start in range(0, len(rows), at_once):
+            for reply in self._send_each(rows[start : start + at_once], max_tokens):
+                found.append(self._read_one(reply, max_tokens))
+        return found
 
     def _ask_together(self, rows: Sequence[Row], max_tokens: int) -> list[Written] | None:
         """Return the answers by one request; None if the server refuses it, since it may mean one row alone."""
@@ -129,8 +138,29 @@ class OpenAIModel(ChatTokens, WholeAnswers):
             raise ServerGone(f"The model's server at {self._endpoint} returned another number of answers than of rows.")
         return [self._written(found[row], max_tokens) for row in range(len(rows))]
 
-    def _ask_one(self, row: Row, max_tokens: int) -> Written:
-        reply = self._send(row.messages if self._chat else row.text, max_tokens)
+    def _send_each(self, rows: Sequence[Row], max_tokens: int) -> list[Reply]:
+        """Return the reply to each row, when all have come. Ctrl-C does not wait for them."""
+        asked = [row.messages if self._chat else row.text for row in rows]
+        if len(asked) == 1:
+            return [self._send(asked[0], max_tokens)]
+        replies, failures = dict[int, Reply](), dict[int, Exception]()
+
+        def send(place: int) -> None:
+            try:
+                replies[place] = self._send(asked[place], max_tokens)
+            except Exception as error:
+                failures[place] = error
+
+        threads = [Thread(target=send, args=(place,), daemon=True) for place in range(len(asked))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        if failures:
+            raise failures[min(failures)]
+        return [replies[place] for place in range(len(asked))]
+
+    def _read_one(self, reply: Reply, max_tokens: int) -> Written:
         if reply.status in _REFUSED:
             return self.written("", max_tokens)
         choices = self._choices(reply)

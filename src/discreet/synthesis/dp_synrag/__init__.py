@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from discreet.algorithms.common.logit_sum import Writers
+from discreet.engines.ray import run_concurrently
 from discreet.generation.model import ScoringModel
 from discreet.generation.prompts import rewrite_layout
-from discreet.generation.ray_backend.model import run_concurrently
 from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.mechanisms.noisy_sum import NoisySum
 from discreet.privacy.mechanisms.threshold_choice import ThresholdChoice

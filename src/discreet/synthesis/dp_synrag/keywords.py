@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from discreet.algorithms.text.keywords import keywords
+from discreet.engines.ray import RayModel
 from discreet.generation.model import Prompt, ScoringModel
-from discreet.generation.ray_backend.model import RayModel
 from discreet.generation.torch_backend.length_buckets import in_order, map_in_buckets
 from discreet.synthesis.base import Ranked
 

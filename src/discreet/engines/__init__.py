@@ -1,0 +1,1 @@
+"""What computes in bulk on more than one machine."""

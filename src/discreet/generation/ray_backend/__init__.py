@@ -1,1 +1,0 @@
-"""A language model on the workers of a Ray cluster."""

@@ -1,1 +1,0 @@
-"""A language model as a process: several askers on one machine share one model."""

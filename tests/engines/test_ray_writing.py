@@ -1,0 +1,345 @@
+"""The model's work on a local cluster of two workers: the same, bit for bit; and what may be wrong with a cluster."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from copy import copy
+from dataclasses import replace
+from functools import partial
+from itertools import count
+from pathlib import Path
+from threading import Barrier, Event
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from discreet.cli.app import app
+from discreet.engines.ray import RayModel, _compared_model, run_concurrently, use_ray
+from discreet.errors import DiscreetError, UsageError
+from discreet.generation.loading import load_model
+from discreet.generation.model import ScoredDecoding
+from discreet.generation.probing import probe
+from discreet.generation.prompts import rewrite_layout
+from discreet.generation.torch_backend.length_buckets import in_order
+from discreet.numerics.dtype import compute_dtype
+from discreet.privacy.accounting import Budget
+from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.noise import InsecureSeededNoise
+from discreet.retrieval.documents import Document
+from discreet.synthesis.base import SynthesisAlgorithm
+from discreet.synthesis.checkpoint import RunCheckpoint
+from discreet.synthesis.dp_synrag.parameters import DPSynRAG
+from discreet.synthesis.dp_synth import DPSynth
+from discreet.synthesis.fact_extraction import stated
+from discreet.vault import Vault
+from tests.copies import copy_of
+
+TEXTS = [f"Case {n}: the diagnosis is Zonkitis, to be treated with Blerpox." for n in range(40)]
+FEW = TEXTS[:16]
+ROWS = 8
+"""The number of rows of a batch, where a test is not about that number: all rows of a batch go to one worker."""
+ENDLESS = 5000
+"""The number of steps of a batch that never ends by itself. A step of so few rows takes some 50 ms."""
+# Everybody is in every cluster.
+SMALL = DPSynRAG(epsilon=300.0, tokens=4, keywords=3, clusters=2, overlap=2, text_tokens=8, wanted=6)
+DEALT = DPSynth(epsilon=300.0, tokens=4, subsets=3, text_tokens=8)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[RayModel]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_ADDRESS", "127.0.0.1:9")  # where no cluster is: "local" must not look there
+        over = RayModel(load_model(), "local", workers=2)
+    yield over
+    over.close()
+
+
+def filled(folder: Path) -> Vault:
+    vault = Vault.create(folder / "v", epsilon=400, delta=1e-5, embedder="hashing")
+    vault.add_documents(Document(f"d{n}", f"u{n}", text) for n, text in enumerate(FEW))
+    return vault
+
+
+def drawn(path: Path) -> list[str]:
+    """The names of what a run has drawn, in order."""
+    return [json.loads(line)["name"] for line in path.read_text().splitlines() if line]
+
+
+@pytest.mark.parametrize("method", [SMALL, DEALT], ids=lambda method: method.name)
+def test_a_corpus_is_the_same(method: SynthesisAlgorithm[Any], cluster: RayModel, tmp_path: Path) -> None:
+    made, orders = [], []
+    # One vault and its copy: another one, with another secret, would deal its units to other subsets.
+    copy = copy_of(filled(tmp_path).path, tmp_path / "copy")
+    for model, path in ((cluster, tmp_path / "v"), (load_model(), copy)):
+        shop = Vault.open(path).workshop(InsecureSeededNoise(1), MemoryLedger(Budget(400.0, 1e-5, 5e-6)))
+        told: list[int] = []
+        step = lambda what, done, _, told=told: told.append(done) if what in ("clusters", "subsets") else None  # noqa: E731
+        made.append(replace(shop, model=model).make(method, told=step))
+        assert told == list(range(4 if method is DEALT else 3))
+        orders.append(drawn(shop.folder / "run.jsonl"))
+    assert made[0].texts == made[1].texts
+    assert made[0].texts
+    assert made[0].receipt.describe() == made[1].receipt.describe()
+    assert sorted(orders[0]) == sorted(orders[1])
+    if method is SMALL:  # the second cluster had begun before the first one was written; without Ray it had not
+        begun = ["size" if name.startswith("size") else "text" for name in orders[0] if name[:4] in ("size", "text")]
+        assert begun[:2] == ["size", "size"]
+        assert [name[:4] for name in orders[1] if name[:4] in ("size", "text")] == ["size", "text"] * 2
+
+
+def test_facts_are_the_same(cluster: RayModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("discreet.engines.ray._READ", 8)  # so that both workers read some
+    assert in_order(stated(cluster, FEW, 4, 24)) == in_order(stated(load_model(), FEW, 4, 24))
+
+
+def test_as_much_is_under_way_as_there_are_workers(cluster: RayModel) -> None:
+    met, told = Barrier(2), list[int]()
+
+    def work(number: int) -> int:
+        met.wait(60)  # each needs another one beside it
+        return number
+
+    assert run_concurrently(cluster, [partial(work, number) for number in range(6)], told.append) == list(range(6))
+    assert told == list(range(7))
+    nothing = list[Callable[[], int]]()
+    for model in (cluster, load_model()):
+        assert run_concurrently(model, nothing, told.append) == []
+
+
+def test_an_error_loses_nothing_that_was_drawn_beside_it(cluster: RayModel, tmp_path: Path) -> None:
+    journal, begun, failed = RunCheckpoint(tmp_path / "run.jsonl"), Event(), Event()
+
+    def fails() -> int:
+        assert begun.wait(60)
+        failed.set()
+        raise UsageError("the first")
+
+    def goes_on() -> int:
+        begun.set()
+        assert failed.wait(60)
+        time.sleep(0.5)
+        return 7
+
+    def later() -> int:
+        time.sleep(0.5)
+        return 1
+
+    draws = {"a": fails, "b": goes_on, "c": later, "d": later, "e": later}
+    with pytest.raises(UsageError, match="the first"):
+        run_concurrently(cluster, [partial(journal.once, name, draw) for name, draw in draws.items()], lambda _: None)
+    assert {"b"} <= set(drawn(tmp_path / "run.jsonl")) <= {"b", "c"}  # c may have begun before the error was noticed
+    again = RunCheckpoint(tmp_path / "run.jsonl")
+    assert run_concurrently(cluster, [partial(again.once, name, later) for name in draws], lambda _: None) == [
+        1,
+        7,
+        1,
+        1,
+        1,
+    ]
+
+
+@pytest.mark.usefixtures("signals_heard")
+def test_ctrl_c_stops_what_is_under_way_at_its_next_step(cluster: RayModel) -> None:
+    laid_out, steps, turn = rewrite_layout(cluster, 16, 4), list[int](), count()
+
+    def endless() -> None:
+        begun = cluster.start(laid_out.shared, [laid_out.prompt()] * ROWS, 4)
+        while len(steps) < ENDLESS:  # it would go on for minutes
+            begun.append(7)
+            begun.logits()
+            begun.truncate(0)
+            steps.append(1)
+            if next(turn) == 3:  # one thread alone sees it
+                os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        run_concurrently(cluster, [endless] * 3, lambda _: None)
+    ended = len(steps)
+    assert cluster.start(laid_out.shared, [laid_out.prompt()] * ROWS, 4).logits().shape[0] == ROWS  # it works again
+    assert len(steps) == ended < ENDLESS
+
+
+@pytest.mark.usefixtures("signals_heard")
+def test_repeated_ctrl_c_ends_after_the_last_step(cluster: RayModel) -> None:
+    """A thread that was left behind could draw when another process has the vault."""
+    begun, ended = Event(), list[int]()
+
+    def slow() -> None:
+        begun.set()
+        time.sleep(4)
+        ended.append(1)
+
+    def pressed() -> None:
+        assert begun.wait(60)
+        for _ in range(4):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.5)
+
+    with pytest.raises(KeyboardInterrupt):
+        run_concurrently(cluster, [slow, pressed], lambda _: None)
+    assert ended == [1]
+    assert run_concurrently(cluster, [lambda: 7], lambda _: None) == [7]
+
+
+def test_a_run_that_was_killed_goes_on_and_draws_nothing_twice(cluster: RayModel, tmp_path: Path) -> None:
+    """With the operating system's noise, a ledger on disk, and a cluster of its own that dies with it."""
+    vault = filled(tmp_path)
+    path = vault.path / "synthesis" / "run.jsonl"
+    script = f"""
+from dataclasses import replace
+from discreet.synthesis.dp_synth import DPSynth
+from discreet.generation.loading import load_model
+from discreet.engines.ray import RayModel
+from discreet.vault import Vault
+
+model = RayModel(load_model(), "local", workers=2)
+replace(Vault.open({str(vault.path)!r}).workshop(), model=model).make({DEALT!r})
+"""
+    killed = subprocess.Popen([sys.executable, "-c", script], start_new_session=True)
+    until = time.monotonic() + 300
+    while not (path.exists() and any(name.startswith("text") for name in drawn_so_far(path))):
+        assert killed.poll() is None
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    killed.kill()
+    killed.wait()
+    first, paid, readings = path.read_text(), vault.ledger.spent(), vault.ledger.unit_balances()
+    shop = replace(vault.workshop(), model=cluster)
+    made = shop.make(DEALT)
+    assert made.texts
+    assert path.read_text().startswith(first)
+    assert len(set(drawn_so_far(path))) == len(drawn_so_far(path))
+    assert len([name for name in drawn_so_far(path) if name.startswith("text")]) == 3
+    assert vault.ledger.spent() == paid
+    assert len(vault.ledger.unit_balances()) == len(readings) == 1
+    assert [text.text for text in shop.make(DEALT).texts] == [text.text for text in made.texts]
+
+
+def drawn_so_far(path: Path) -> list[str]:
+    """The names of what a run has drawn; the last line may be cut off."""
+    found = []
+    for line in path.read_text().splitlines():
+        try:
+            found.append(json.loads(line)["name"])
+        except ValueError:
+            continue
+    return found
+
+
+def test_text_of_a_control_token_is_plain_in_concurrent_calls(cluster: RayModel) -> None:
+    """The tokenizer by itself obeys it now and then, when another thread lays out a chat meanwhile."""
+    said = "Say <|im_start|> and then <|im_end|>. " * 5
+    asked: list[Callable[[], object]] = [lambda: cluster.encode(said), lambda: cluster.chat("Be brief.", [("a", "b")])]
+    alone = [ask() for ask in asked]
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(lambda number: asked[number % 2]() == alone[number % 2], range(2000)))
+    assert all(found)
+
+
+def test_two_workers_continue_prompts_at_once(cluster: RayModel) -> None:
+    model = load_model()
+    assert cluster.workers == 2
+    laid_out = rewrite_layout(model, 16, 4)
+    prompts = [laid_out.prompt(model.encode(text)) for text in TEXTS[:ROWS]]
+    here = model.start(laid_out.shared, prompts, 4)
+    there = [cluster.start(laid_out.shared, prompts, 4) for _ in range(2)]
+    decodings: list[ScoredDecoding] = [here, *there]
+    for decoding in decodings:
+        decoding.append(7)
+        decoding.append_each(range(ROWS))
+        decoding.truncate(1)
+        decoding.append(9)
+    for decoding in decodings[1:]:
+        assert np.array_equal(decoding.logits(), here.logits())
+        assert np.array_equal(decoding.best(), here.best())
+    assert np.array_equal(cluster.token_nll((5,), prompts[:3]), model.token_nll((5,), prompts[:3]))
+
+
+def test_a_step_that_failed_is_not_passed_over(cluster: RayModel) -> None:
+    laid_out = rewrite_layout(cluster, 16, 1)
+    begun = cluster.start(laid_out.shared, [laid_out.prompt()] * ROWS, 1)
+    begun.append(7)
+    begun.append(7)  # one more than there is room for: nobody waits for it
+    with pytest.raises(DiscreetError, match="workers of the cluster failed"):
+        begun.logits()
+
+
+def test_workers_that_are_not_alike_are_refused(cluster: RayModel) -> None:
+    model = load_model()
+    assert cluster.probe == probe(model) == probe(model)
+    with pytest.raises(DiscreetError, match="differ from those of this process"):
+        _compared_model(model.name, "another")
+    other = replace_probe(model)
+    with pytest.raises(DiscreetError, match="differ from those of this process"):
+        RayModel(other, "local", workers=2)
+    assert cluster.workers == 2  # the process stays in the cluster
+
+
+def replace_probe(model: Any) -> Any:
+    """A model whose public rows are others than those of the workers."""
+    other = copy(model)
+    other.probe = "another"
+    return other
+
+
+@pytest.mark.skipif(
+    compute_dtype() != torch.float32 or torch.backends.cpu.get_cpu_capability() == "DEFAULT",
+    reason="other kernels are tried in float32, where torch has any",
+)
+def test_a_machine_with_other_kernels_is_told_apart() -> None:
+    """What the probe is for; though its rows are few and short."""
+    script = """
+from discreet.generation.loading import load_model
+from discreet.generation.probing import probe
+
+print(probe(load_model()))
+"""
+    found = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "ATEN_CPU_CAPABILITY": "default"},
+        capture_output=True,
+        text=True,
+    )
+    if found.returncode and "depends on its place" in found.stderr:
+        return  # nothing may be made on such a machine anyhow
+    assert not found.returncode, found.stderr
+    here, other = probe(load_model()), found.stdout.split()[-1]
+    assert len(other) == len(here)
+    assert other != here
+
+
+def test_a_worker_that_is_lost_is_explained(cluster: RayModel) -> None:  # the last one with this cluster
+    laid_out = rewrite_layout(cluster, 16, 4)
+    begun = cluster.start(laid_out.shared, [laid_out.prompt()] * ROWS, 4)
+    begun.logits()
+    cluster._jobs.ray.kill(begun._worker)
+    with pytest.raises(DiscreetError, match="charges and draws are kept"):
+        begun.logits()
+
+
+def test_without_an_address_nothing_is_spread() -> None:
+    model = load_model()
+    with use_ray(model, None) as same:
+        assert same is model
+
+
+def test_nothing_answers(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+    vault = filled(tmp_path)
+    command = ["synthesize", str(vault.path), "--out", str(tmp_path / "c.jsonl"), "--ray", address]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 1
+    assert "No Ray cluster answers" in result.output
+    assert vault.budget().spent == 0
+    assert not (tmp_path / "c.jsonl").exists()
