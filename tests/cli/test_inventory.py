@@ -104,7 +104,7 @@ def test_empty_vault_is_listed_without_an_embedder(vault: Vault, monkeypatch: py
     def refuse(_: str) -> None:
         raise AssertionError("an embedder was loaded")
 
-    monkeypatch.setattr("discreet.vault.components.open_embedder", refuse)
+    monkeypatch.setattr("discreet.retrieval.embedding.open_embedder", refuse)
     for what in ("units", "documents", "batches", "spellings"):
         assert json_of("list", vault.path, what) == {what: [], "more": False}
     for refused in (("undo", vault.path, 1), ("remove", vault.path, "--unit", "Ada")):
