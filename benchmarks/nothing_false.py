@@ -66,7 +66,7 @@ noted "300 added" add joined notes.csv --text-field note --text-field sex
 """
 TESTS: tuple[str, ...] = ("tests/server/test_clocks.py",)
 """The clocks, the desk and what else no command line shows."""
-_NEAR, _LONGEST = 15, 300.0
+_NEAR, _LONGEST = 15, 120.0
 _FIELDS = ("--field", "sex:category", "--field", "date:date", "--field", "month:number")
 
 
@@ -108,7 +108,10 @@ class Run:
             if line.arguments[0] == "serve":
                 taken.bind(("127.0.0.1", 8931))
                 taken.listen()
-            done = self._call(*line.arguments)
+            try:
+                done = self._call(*line.arguments)
+            except subprocess.TimeoutExpired:
+                return f"(no answer within {_LONGEST:g} s)", False
         said = f"{done.stdout}\n{done.stderr}"
         shown = " ".join((done.stdout.strip() or done.stderr.strip()).split())
         if line.wanted == "refused":

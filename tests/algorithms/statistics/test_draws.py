@@ -95,7 +95,7 @@ def test_draws_that_are_thrown_away_change_no_law() -> None:
     for size in (1, 2):
         law = Counter[int]()
         for noise in _paths():
-            law[gaussians_in_calls(noise, 0.4, size, 1)[0]] += noise.probability  # type: ignore[assignment, arg-type]
+            law[gaussians_in_calls(noise, 0.4, size, 1)[0]] += noise.probability  # type: ignore[assignment]
         laws.append([law[z] for z in sorted(law)])
     assert laws[0] == pytest.approx(laws[1])
 

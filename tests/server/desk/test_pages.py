@@ -2,6 +2,7 @@
 
 import json
 import re
+from typing import Any
 
 import pytest
 from lxml import html  # type: ignore[import-untyped]
@@ -119,11 +120,12 @@ def test_act_on_a_key_is_asked_about_first(desk: Opened, path: str) -> None:
 
 def test_act_on_documents_is_asked_about_first(desk: Opened) -> None:
     held, before = Vault.open(read_vault(desk.desk)).store.count_documents(), desk.acts()
-    for path, form in (
+    forms: tuple[tuple[str, dict[str, Any]], ...] = (
         ("/erasure/erase", {"unit": f"p8{SCRIPT}", "anyway": "yes"}),
         ("/erasure/readmit", {"unit": "p8"}),
         ("/documents/undo", {"batch": "1"}),
-    ):
+    )
+    for path, form in forms:
         page = desk.post(path, vault="v", **form).text
         assert "Are you sure?" in text_of(page)
         assert SCRIPT not in page
