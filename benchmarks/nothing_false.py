@@ -169,32 +169,37 @@ def write_files(folder: Path) -> None:
 def main() -> int:
     """Run all lines with both sources. Return 1 if one is not as it should be now."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.nothing_false", description="Ask before and now.")
-    parser.add_argument("--before", default="26ea044", help="a commit")
+    parser.add_argument("--before", default="26ea044", help="a commit; empty for none")
     parser.add_argument("--only", default="", help="only lines with this word")
     parser.add_argument("--width", type=int, default=100, help="characters of an output that are shown")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        subprocess.run(["git", "worktree", "add", "-q", "--detach", str(folder / "sources"), given.before], cwd=ROOT)
+        lines = [line for line in read_input() if given.only in " ".join((line.wanted, *line.arguments))]
+        sources = {"now": ROOT / "src"}
+        if given.before:
+            tree = folder / "tree"
+            subprocess.run(["git", "worktree", "add", "-q", "--detach", str(tree), given.before], cwd=ROOT, check=True)
+            sources = {"before": tree / "src", **sources}
         try:
-            lines = [line for line in read_input() if given.only in " ".join((line.wanted, *line.arguments))]
-            wrong = compare(lines, folder, given.width) if lines else 0
+            wrong = compare(lines, sources, folder, given.width) if lines else 0
         finally:
-            subprocess.run(["git", "worktree", "remove", "--force", str(folder / "sources")], cwd=ROOT)
+            if given.before:
+                subprocess.run(["git", "worktree", "remove", "--force", str(tree)], cwd=ROOT, check=False)
     print(f"{wrong} of {len(lines)} lines are not as they should be. The other cases have tests:", flush=True)
     return subprocess.call([sys.executable, "-m", "pytest", *TESTS], cwd=ROOT) or int(wrong > 0)
 
 
-def compare(lines: list[Line], folder: Path, width: int) -> int:
-    """Print what each line printed before and prints now. Return the number of lines that are wrong now."""
-    runs = []
-    for name, sources in (("before", folder / "sources/src"), ("now", ROOT / "src")):
+def compare(lines: list[Line], sources: dict[str, Path], folder: Path, width: int) -> int:
+    """Print what each line prints with each of the sources. Return the number of lines that are wrong now."""
+    runs = {}
+    for name, path in sources.items():
         (folder / name).mkdir()
-        runs.append(Run(sources, folder / name))
+        runs[name] = Run(path, folder / name)
     wrong = 0
     for line in lines:
         print(f"\n{shlex.join(('discreet', *line.arguments))}   [{line.wanted}]", flush=True)
-        for name, run in zip(("before", "now"), runs, strict=True):
+        for name, run in runs.items():
             shown, fine = run.look(line)
             print(f"  {name:7} {'ok   ' if fine else 'WRONG'} {shown[:width]}", flush=True)
         wrong += not fine
