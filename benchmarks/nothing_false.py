@@ -56,10 +56,9 @@ refused     ask one "What share of patients have Winter Hand?" --kind fact
 refused     ask one "How often do patients have Winter Hand?" --kind fact
 refused     ask one "What is the main problem?"
 refused     ask one "What is the worst symptom?"
-near 100    ask spent "How many patients have Winter Hand?" --anew
-near 100    ask spent "How many patients have Winter Hand?" --anew
-near 100    ask spent "How many patients have Winter Hand?" --anew
-noted "grant" ask spent "How many patients have Winter Hand?" --anew
+near 100    ask spent "How many patients have Winter Hand?" --anew --epsilon 4
+near 100    ask spent "How many patients have Winter Hand?" --anew --epsilon 4
+noted "Units may be missing" ask spent "How many patients have Winter Hand?" --anew --epsilon 4
 near 22     ask denied "How many patients have nausea?"
 refused     serve one --port 8931
 noted "300 added" add joined notes.csv --text-field note --text-field sex
