@@ -35,7 +35,7 @@ def test_the_python_face_in_a_few_lines(tmp_path: Path) -> None:
     assert again.budget().spent == vault.budget().spent
     with pytest.raises(discreet.BudgetExhausted):
         again.ask("Which disease was it?", algorithm=discreet.DPVoteRAG(epsilon=19))
-    assert again.ask("What was the disease?").text == answer.text  # released before: free
+    assert again.ask("Please, what is the disease").text == answer.text  # released before: free
     assert vault.remove_unit("p3") == 1
 
 

@@ -63,16 +63,6 @@ def test_texts_of_several_fields_are_joined_in_order(vault: Vault, tmp_path: Pat
     assert [bad["reason"] for bad in report["bad"]] == ["the field 'plan' is not a text", "no field 'seen'"]
 
 
-@pytest.mark.parametrize(
-    "option", ["--unit-field", "--id-field", "--encoding", "--delimiter", "--units", "--unit-from"]
-)
-def test_option_of_one_value_is_refused_if_given_twice(vault: Vault, export: Path, option: str) -> None:
-    result = run("add", vault.path, export, option, "a", option, "b", "--json")
-    assert result.exit_code == 2
-    assert f"'{option}': it takes one value, and is given twice" in json.loads(result.stdout)["message"]
-    assert vault.inventory.batches() == []
-
-
 def test_mail_with_an_attachment_is_added_in_part(vault: Vault, tmp_path: Path) -> None:
     for name, attached in (("a.eml", {"b.pdf": b"x"}), ("c.eml", {})):
         (tmp_path / name).write_bytes(samples.eml("A note.", attached=attached))

@@ -75,10 +75,7 @@ _MODULES = {name: module for panel in PANELS.values() for name, (module, _) in p
 
 
 class Command(TyperCommand):
-    """A command. For a misspelt option, its error names those that the help lists, and another one if it is nearest.
-
-    An option that takes one value is refused if it is given twice: the parser drops all values but the last.
-    """
+    """A command. For a misspelt option, its error names those that the help lists, and another one if it is nearest."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments of the command.
@@ -87,11 +84,6 @@ class Command(TyperCommand):
             WRONG_USE: if they are wrong.
         """
         try:
-            order: Sequence[Any] = self.make_parser(ctx).parse_args(args=list(args))[2]
-            for number, param in enumerate(order):
-                single = not (getattr(param, "multiple", True) or getattr(param, "is_flag", False))
-                if single and any(param is other for other in order[:number]):
-                    raise typer.BadParameter("it takes one value, and is given twice", ctx=ctx, param=param)
             return super().parse_args(ctx, args)
         except WRONG_USE as error:
             if near := getattr(error, "possibilities", None):  # the nearest one is first

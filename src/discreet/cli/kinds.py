@@ -85,7 +85,8 @@ class Chooser:
         def check(question: str) -> None:
             found = self._statistic(question)
             if found is None:
-                usual(question)
+                if self.name not in KINDS:
+                    usual(question)
             elif not self.vault.pipeline.has_released(question, found):
                 check_known(found, self.vault.settings, read=self.vault.components.readings.complete)
 

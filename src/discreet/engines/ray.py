@@ -88,7 +88,7 @@ def connect_ray(address: str, workers: int = 0) -> Any:
         _check_reachable(address)
         given = any(os.environ.get(name) for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"))
         if given or (Path.home() / ".ray" / "auth_token").exists():
-            os.environ.setdefault("RAY_AUTH_MODE", "token")  # Ray shows a token only if it is told to
+            os.environ.setdefault("RAY_AUTH_MODE", "token")  # else Ray shows no token
     if _joined and address not in _joined:
         raise DiscreetError(
             f"This process is in the Ray cluster at {next(iter(_joined))} already. Start another process for the one "
