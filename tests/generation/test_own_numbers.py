@@ -2,9 +2,8 @@
 
 import pytest
 
-from discreet.generation.own_numbers import has_strange_number
 from discreet.generation.toy import ToyModel
-from discreet.generation.voters import VoterBatch
+from discreet.generation.voters import VoterBatch, has_strange_number
 from discreet.privacy.partition import REPLACE_ONE
 from discreet.privacy.private import Private, unseal
 

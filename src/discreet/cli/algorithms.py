@@ -7,7 +7,7 @@ import typer
 from rich.table import Table
 
 from discreet.algorithms.common.algorithm import Guarantee
-from discreet.cli.app import App, Json, app
+from discreet.cli.app import Json, app
 from discreet.cli.output import err, explained, out, print_json
 from discreet.cli.parameters import find_algorithm, list_inner_parameters, list_own_parameters
 from discreet.cli.plugin_file import Plugin, register_files
@@ -16,7 +16,7 @@ from discreet.parameters import Parameter, read_parameters
 from discreet.registry import ALGORITHMS, find_plugin_failures
 from discreet.synthesis.runner import METHODS
 
-_group = App(invoke_without_command=True, no_args_is_help=False)
+_group = typer.Typer(invoke_without_command=True, no_args_is_help=False)
 app.add_typer(_group, name="algorithms")
 
 

@@ -155,17 +155,14 @@ def _summary(name: str) -> TyperCommand:
     return TyperCommand(name, help=text, rich_help_panel=panel)
 
 
-class App(typer.Typer):
-    """A group of commands, of the kind `Command`."""
-
+class _App(typer.Typer):
     def command(
         self, name: str | None = None, *, cls: type[TyperCommand] | None = Command, **given: Any
     ) -> Callable[[Function], Function]:
-        """Return a decorator that makes a command of a function."""
         return super().command(name, cls=cls, **given)
 
 
-app = App(
+app = _App(
     cls=Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,  # a traceback may show private values

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.app import App, Json, app
+from discreet.cli.app import Json, app
 from discreet.cli.key_values import state_of
 from discreet.cli.output import counted, explained, out, print_json
 from discreet.config import near_vaults
@@ -17,7 +17,7 @@ from discreet.server.log_chain import GENESIS
 
 _HEAD = re.compile(f"[0-9a-f]{{{len(GENESIS)}}}")
 
-_group = App(no_args_is_help=True)
+_group = typer.Typer(no_args_is_help=True)
 app.add_typer(_group, name="audit-log")
 
 

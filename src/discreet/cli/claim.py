@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet.attacks.distinguish import distinguish as run_distinguish
-from discreet.cli.app import App, Json, app
+from discreet.cli.app import Json, app
 from discreet.cli.output import explained, out, print_json
 from discreet.cli.progress import doing
 from discreet.privacy.claims import (
@@ -24,7 +24,7 @@ from discreet.privacy.claims import (
     row_divergence,
 )
 
-claim = App(help="Compute published claims that are no guarantees.", no_args_is_help=True)
+claim = typer.Typer(help="Compute published claims that are no guarantees.", no_args_is_help=True)
 app.add_typer(claim, name="claim")
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from discreet.cli.app import App, Json, VaultPath, app
+from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.key_output import (
     describe,
     plain_requests,
@@ -27,7 +27,7 @@ from discreet.server.accounts.values import can_match, parse_expiry, parse_model
 from discreet.server.shared_accounts import share_accounts
 from discreet.system.shell import quoted
 
-_group = App(no_args_is_help=True)
+_group = typer.Typer(no_args_is_help=True)
 app.add_typer(_group, name="key")
 
 State = Annotated[

@@ -1,15 +1,23 @@
 """Voters: one sealed prompt for each, and the public prompt, in one batch that is continued by the same tokens."""
 
+import re
+import unicodedata
 from collections.abc import Callable, Sequence
 
 from discreet.errors import EngineFailed, PrivateValueError
 from discreet.generation.answers import decode_or_empty, write_answers
 from discreet.generation.capabilities import Capability, capabilities
 from discreet.generation.model import Decoding, LanguageModel, Prompt, Tokens
-from discreet.generation.own_numbers import has_strange_number
 from discreet.generation.prompts import DOCUMENT_TOKENS, Layout, layout
 from discreet.generation.torch_backend.greedy import decode_rows
 from discreet.privacy.private import Private
+
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_WORDS = dict(
+    zip("zero one two three four five six seven eight nine ten eleven twelve".split(), range(13), strict=True)
+)
+_WORD = re.compile(rf"\b(?:{'|'.join(_WORDS)})\b", re.IGNORECASE)
 
 
 class VoterBatch:
@@ -162,3 +170,28 @@ def _prompt(
     except Exception:
         # An error of the tokenizer must not show: it would depend on the document.
         return alone
+
+
+def has_strange_number(answer: str, texts: Sequence[str], question: str) -> bool:
+    """Return whether an answer has a number in digits that stands in none of the texts, and not in the question.
+
+    "two" in a text is a 2. It depends on one voter's answer and texts, and on the question, alone.
+    """
+    wanted = _numbers(answer)
+    return bool(wanted) and not wanted <= _numbers(" ".join((question, *texts)), words=True)
+
+
+def _numbers(text: str, *, words: bool = False) -> set[str]:
+    text = unicodedata.normalize("NFKC", text)
+    found = {str(_WORDS[one.casefold()]) for one in _WORD.findall(text)} if words else set()
+    return found.union(*map(_values, _NUMBER.findall(text)))
+
+
+def _values(written: str) -> list[str]:
+    """Return the one value of a decimal or a whole number, or those of a date: "31.01.2026" is 31, 1 and 2026."""
+    plain = written.replace(",", "") if _THOUSANDS.fullmatch(written) else written.replace(",", ".")
+    parts = plain.split(".")
+    if len(parts) != 2:
+        return [part.lstrip("0") or "0" for part in parts]
+    whole, rest = parts[0].lstrip("0") or "0", parts[1].rstrip("0")
+    return [f"{whole}.{rest}" if rest else whole]

@@ -30,6 +30,8 @@ Words = Callable[[str], Sequence[str]]
 """Returns the words of a phrase that have a meaning, without their endings."""
 Asked = Callable[[str], bool]
 """Returns whether a kind of statement is the attribute that a question names."""
+_PUBLIC = "statement"
+"""A kind that is always embedded, so that there is always one."""
 
 
 class KindVectors:
@@ -49,14 +51,21 @@ class KindVectors:
             return self._given
 
     def of(self, kinds: Iterable[str], state: object) -> dict[str, Whole]:
-        """Return the vector of each kind in whole numbers; `state` changes with the documents."""
+        """Return the vector of each kind in whole numbers; `state` changes with the documents.
+
+        Which kinds are new depends on all texts, and may depend on one unit. So the embedder is called each time: its
+        failure must not tell whether there was a new kind.
+        """
         changed = self._state is None or self._state != state
         names = sorted(set(kinds) - {""}) if changed else list(self._vectors)
         known = {name: self._vectors[name] for name in names if name in self._vectors}
         fresh = [name for name in names if name not in known]
-        self._vectors = known | dict(zip(fresh, map(_whole, self._embedder.embed(fresh) if fresh else ()), strict=True))
+        self._vectors = known | dict(zip(fresh, map(_whole, self._embed_anew(fresh)), strict=True))
         self._state = state
         return self._vectors
+
+    def _embed_anew(self, kinds: Sequence[str]) -> Iterable[Vector]:
+        return self._embedder.embed([*kinds, _PUBLIC])[:-1]
 
     def embed(self, question: str) -> Vector:
         """Return the vector of a question."""

@@ -209,7 +209,7 @@ def test_erasure_tells_what_stays_and_logs_no_name(desk: Opened) -> None:
     assert len(act["of"]) == 32
     assert '"p7"' not in json.dumps(act)
     assert Vault.open(read_vault(desk.desk)).inventory.erased("p7") is not None
-    assert "no individual" in text_of(desk.agree("/erasure/erase", 400, vault="v", unit="nobody at all").text)
+    assert "no individual" in text_of(desk.agree("/erasure/erase", 400, vault="v", unit="unknown").text)
     desk.agree("/erasure/readmit", vault="v", unit="p7")
     assert desk.acts()[-1]["of"] == act["of"]
 
