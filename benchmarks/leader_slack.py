@@ -13,7 +13,7 @@ import time
 from itertools import chain
 
 from benchmarks.writing import TableWriter, add_csv_option
-from tests.privacy.test_leader import Counts, Law, every_move, law_of
+from tests.guarantee.privacy.test_leader import Counts, Law, every_move, law_of
 
 from discreet.privacy.mechanisms.leader_certificate import certified_cost
 

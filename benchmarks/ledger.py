@@ -186,7 +186,7 @@ def own_server() -> Iterator[str | None]:
     import pytest
 
     sys.path.insert(0, str(Path(__file__).parents[1]))
-    from tests.ledger import conftest
+    from tests.guarantee.ledger import conftest
 
     with ExitStack() as stack:
         try:

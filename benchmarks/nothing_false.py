@@ -63,7 +63,7 @@ near 22     ask denied "How many patients have nausea?"
 refused     serve one --port 8931
 noted "300 added" add joined notes.csv --text-field note --text-field sex
 """
-TESTS: tuple[str, ...] = ("tests/server/test_clocks.py",)
+TESTS: tuple[str, ...] = ("tests/guarantee/server/test_clocks.py",)
 """The clocks, the desk and what else no command line shows."""
 _NEAR, _LONGEST = 15, 120.0
 _FIELDS = ("--field", "sex:category", "--field", "date:date", "--field", "month:number")

@@ -11,6 +11,7 @@ import hypothesis
 import pytest
 
 from tests.slow_tests import read_slow_tests
+from tests.small_model import save_small_model
 
 if TYPE_CHECKING:  # torch takes seconds: only the fixtures that need it import it
     from discreet.generation.torch_backend.transformers_model import TransformersModel
@@ -29,47 +30,64 @@ Record = dict[str, object]
 THOROUGH = (
     *(
         "adapters/",
-        "audit/",
+        "guarantee/audit/",
         "bench/test_experiments.py",
         "docs/test_howto.py",
         "fuzz/",
         "operations/",
-        "statistical/",
+        "guarantee/statistical/",
         "synthesis/dp_synrag/test_steps.py",
-        "synthesis/test_dp_facts.py",
+        "guarantee/synthesis/test_dp_facts.py",
         "synthesis/test_fact_extraction.py",
         "synthesis/test_runner.py",
         "synthesis/test_methods.py",
         "system/test_turns.py",
     ),
-    *(f"algorithms/test_{name}.py" for name in "adaptive consensus_neighbours neighbours".split()),
+    "algorithms/test_adaptive.py",
+    *(f"guarantee/algorithms/test_{name}.py" for name in "consensus_neighbours neighbours".split()),
     *("baselines/test_ksa.py::test_with_the_packaged_model", "baselines/test_projected.py"),
-    *("attacks/test_distinguish.py", "attacks/test_suite.py", "evaluation/", "generation/test_independence.py"),
+    *(
+        "attacks/test_distinguish.py",
+        "attacks/test_suite.py",
+        "evaluation/",
+        "guarantee/generation/test_independence.py",
+    ),
     *(f"cli/test_{name}.py" for name in "attack audit bad_input bench chat commands consensus public units".split()),
     *(
         "cli/test_add.py::test_on_a_terminal",
         "generation/test_model.py",
     ),
-    *(f"ledger/test_{name}.py" for name in "postgres postgres_faults sqlite unit_faults".split()),
-    *("planning/test_plan.py::test_plot", "privacy/test_hindsight.py", "privacy/test_keywords.py"),
-    *("privacy/test_mechanisms.py::TestClaims", "privacy/test_twins.py", "reading/test_sandbox.py"),
+    *(f"guarantee/ledger/test_{name}.py" for name in "postgres postgres_faults sqlite unit_faults".split()),
+    *("planning/test_plan.py::test_plot", "guarantee/privacy/test_hindsight.py", "guarantee/privacy/test_keywords.py"),
+    *("guarantee/privacy/test_mechanisms.py::TestClaims", "guarantee/privacy/test_twins.py", "reading/test_sandbox.py"),
     *(
         "reading/test_intake_files.py::test_fifty_megabytes_are_cut_in_linear_time",
         "retrieval/test_documents.py::test_fifty_megabytes",
     ),
     *("retrieval/test_embedding.py", "retrieval/test_sealed_corpus.py::test_a_vector_depends_on_its_text_alone"),
-    *("retrieval/test_spelling.py::test_every_character", "retrieval/test_erasure.py", "export/"),
+    *("retrieval/test_spelling.py::test_every_character", "retrieval/test_erasure.py", "export/", "guarantee/export/"),
     *("test_face.py::test_the_python_face", "reading/test_intake_oddities.py::test_reading_streams"),
     "cli/test_progress.py::test_command_on_a_terminal_clears_what_it_showed",
-    "retrieval/test_store_conformance.py::TestEmbeddedStore::test_history_does_not_show",
-    *("retrieval/test_postgres_conformance.py", "retrieval/test_postgres_store.py", "cli/test_postgres_store.py"),
+    "guarantee/retrieval/test_store_conformance.py::TestEmbeddedStore::test_history_does_not_show",
+    *(
+        "guarantee/retrieval/test_postgres_conformance.py",
+        "retrieval/test_postgres_store.py",
+        "cli/test_postgres_store.py",
+    ),
     "attacks/test_extraction.py::test_a_long_run_of_signs_is_read_at_once",
-    *("algorithms/test_multi.py::test_stream", "algorithms/test_multi.py::test_a_unit_that_may_take_part_twice"),
-    *("algorithms/test_multi.py::test_the_broken_twin", "baselines/test_ksa.py::test_the_law_of_a_whole_answer"),
-    "privacy/test_mechanisms.py::test_half_the_noise_is_caught",
+    *(
+        "guarantee/algorithms/test_multi.py::test_stream",
+        "guarantee/algorithms/test_multi.py::test_a_unit_that_may_take_part_twice",
+    ),
+    *(
+        "guarantee/algorithms/test_multi.py::test_the_broken_twin",
+        "baselines/test_ksa.py::test_the_law_of_a_whole_answer",
+    ),
+    "guarantee/privacy/test_mechanisms.py::test_half_the_noise_is_caught",
     "testing/test_example_plugin.py::test_example_passes_its_own_tests",
-    *(f"server/test_{name}.py" for name in "keeper keeper_crash supervisor".split()),
-    "server/accounts/test_concurrency.py",
+    *(f"server/test_{name}.py" for name in "keeper supervisor".split()),
+    "guarantee/server/test_keeper_crash.py",
+    "guarantee/server/test_concurrency.py",
     "server/front/test_description.py",
     "server/accounts/test_postgres.py",
     "reading/test_documents.py::test_each_sheet_with_a_text_is_read_and_others_are_named",
@@ -78,6 +96,7 @@ THOROUGH = (
 THOROUGH_FIXTURES = frozenset(("smollm", "server", "url"))
 TORCH = (
     *("generation/test_voters.py", "generation/gpu_backend/", "generation/torch_backend/", "numerics/"),
+    *(f"guarantee/generation/test_{name}.py" for name in "independence probing row_determinism".split()),
     "benchmarks/test_gpu.py",
     "generation/test_vllm_model.py::test_context",
     "cli/test_questions.py::test_model_that_may_read_other_languages_is_asked_in_them",
@@ -183,19 +202,8 @@ def small_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     It is for tests of what surrounds a model: it computes an answer in a hundredth of the packaged model's time.
     """
-    import torch
-    from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
-
-    from discreet.generation.loading import packaged_model_dir
-
     folder = tmp_path_factory.mktemp("model")
-    tokenizer = AutoTokenizer.from_pretrained(packaged_model_dir())
-    small: dict[str, Any] = dict.fromkeys(("hidden_size", "intermediate_size"), 64)
-    small |= dict.fromkeys(("num_hidden_layers", "num_attention_heads"), 2)
-    config = LlamaConfig(vocab_size=len(tokenizer), pad_token_id=tokenizer.pad_token_id, **small)
-    torch.manual_seed(1)
-    LlamaForCausalLM(config).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
+    save_small_model(folder)
     return folder
 
 

@@ -15,7 +15,7 @@ from discreet.retrieval.postgres.server import Server as Connection
 from discreet.retrieval.postgres.store import SEARCH, PostgresStore
 from discreet.retrieval.postgres.tables import make_store
 from discreet.retrieval.vectors import Vector
-from tests.ledger.conftest import Server, binaries, server_of_our_own
+from tests.guarantee.ledger.conftest import Server, binaries, server_of_our_own
 
 
 def programs() -> Path | None:

@@ -30,7 +30,7 @@ from benchmarks.keepers.networks import Network, enter, make_network
 from benchmarks.keepers.running import LARGE, unsafe_database
 from benchmarks.keepers.setting import WIDE, Issued, Setting, issue_keys, make_host, make_vaults
 from benchmarks.writing import TableWriter, add_csv_option
-from tests.ledger.links import AFTER, BEFORE, LATE, STATEMENTS, Link
+from tests.guarantee.ledger.links import AFTER, BEFORE, LATE, STATEMENTS, Link
 from tests.server.front.serving import free_port
 
 from discreet.server.accounts import Accounts

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from benchmarks.keepers.host import Host
-from tests.ledger.conftest import Server
+from tests.guarantee.ledger.conftest import Server
 
 KINDS = {"keeper": 8, "front": 3, "host": 2, "database": 4}
 """What is killed, and how often beside the others."""

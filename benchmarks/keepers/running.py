@@ -11,7 +11,7 @@ from benchmarks.keepers.askers import Asked, Asker
 from benchmarks.keepers.checks import Checks, check, gather, table
 from benchmarks.keepers.faults import Faults
 from benchmarks.keepers.setting import GRANT_OF_TIGHT, Setting, issue_keys, make_hosts, make_vaults
-from tests.ledger.conftest import Server
+from tests.guarantee.ledger.conftest import Server
 from tests.server.front.serving import free_port
 from tests.vector_server import vector_server
 

@@ -14,7 +14,7 @@ from discreet.privacy.noise import InsecureSeededNoise
 from discreet.privacy.private import unseal
 from discreet.privacy.unit_account import UnitAccount
 from discreet.registry import Consensus, MuRAGAda
-from tests.algorithms.test_multi import corpus_of
+from tests.guarantee.algorithms.test_multi import corpus_of
 
 FAR = MuRAGAda(highest=0.9, lowest=-0.01)
 """With these bins, documents without a word of the question are in the last one of 16."""

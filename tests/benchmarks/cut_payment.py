@@ -11,7 +11,7 @@ from pathlib import Path
 from benchmarks.keepers.cut_links import cut, finish, two_hosts
 from benchmarks.keepers.networks import enter
 
-from tests.ledger.links import AFTER, BEFORE, LATE
+from tests.guarantee.ledger.links import AFTER, BEFORE, LATE
 
 if __name__ == "__main__":
     with two_hosts(Path(sys.argv[1]), enter()) as hosts:

@@ -10,7 +10,7 @@ from benchmarks.keepers.checks import _other_answer
 from benchmarks.keepers.networks import permitted
 from benchmarks.keepers.running import Plan, run
 
-from tests.ledger.links import AFTER, BEFORE, LATE
+from tests.guarantee.ledger.links import AFTER, BEFORE, LATE
 
 SHORT = Plan(seconds=15, keepers=2, askers=8, keys=4, seed=3, pause=(1.0, 3.0), late=5.0)
 

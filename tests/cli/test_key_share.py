@@ -7,7 +7,7 @@ import pytest
 
 from discreet.vault import Vault
 from tests.cli.test_key import json_of, run, said
-from tests.ledger.conftest import running
+from tests.guarantee.ledger.conftest import running
 
 
 @pytest.fixture(scope="module")

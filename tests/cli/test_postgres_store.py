@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from discreet.cli.app import app
-from tests.ledger.conftest import Server
+from tests.guarantee.ledger.conftest import Server
 from tests.vector_server import vector_server
 
 GRANT = ("--people", 400, "--epsilon", 20, "--delta", 1e-6, "--unit-field", "patient", "--embedder", "hashing")

@@ -15,7 +15,7 @@ from discreet.cli.app import app
 from discreet.demo.corpus import documents
 from discreet.errors import StoreError
 from discreet.vault import Vault
-from tests.ledger.conftest import running
+from tests.guarantee.ledger.conftest import running
 
 ASKED = "What is the treatment for Thunder Heart?"
 EIGHT = ("--voters", 12, "--max-tokens", 8)

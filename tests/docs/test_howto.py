@@ -66,5 +66,5 @@ def test_howto_tries_claims(desk: Path, toy: None) -> None:
 def test_howto_audits_parse() -> None:
     audits = steps(HOWTO, "audit")
     for words in audits:
-        parse(words)  # they take minutes: tests/audit runs them
+        parse(words)  # they take minutes: tests/guarantee/audit runs them
     assert len(audits) > 3

@@ -16,7 +16,7 @@ from discreet.operations.releases import corpora
 from discreet.operations.restore import restore
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
-from tests.ledger.conftest import running, sql
+from tests.guarantee.ledger.conftest import running, sql
 from tests.operations.conftest import CHEAP, with_toy
 
 

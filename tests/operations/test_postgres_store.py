@@ -20,7 +20,7 @@ from discreet.operations.restore import restore
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
 from tests.copies import copy_of
-from tests.ledger.conftest import Server, sql
+from tests.guarantee.ledger.conftest import Server, sql
 from tests.operations.conftest import CHEAP, with_toy
 from tests.vector_server import vector_server
 

@@ -18,7 +18,7 @@ from discreet.retrieval.postgres.store import PostgresStore, PostgresStoreType
 from discreet.retrieval.store import Piece
 from discreet.retrieval.vectors import LARGEST, half_numbers, whole_numbers
 from discreet.testing.store import SIZE, direction, entry, fill
-from tests.ledger.conftest import Server, sql
+from tests.guarantee.ledger.conftest import Server, sql
 from tests.vector_server import make, vector_server, workers
 
 

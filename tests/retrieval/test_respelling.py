@@ -18,7 +18,7 @@ from discreet.retrieval.documents import Document
 from discreet.retrieval.sealed_corpus import unit_key
 from discreet.retrieval.store_registry import count_units
 from discreet.vault import Vault
-from tests.ledger.test_sqlite import fork
+from tests.guarantee.ledger.test_sqlite import fork
 from tests.retrieval.older import make_older
 
 OLD = {"7": "7", "a": "7.0", "b": "ada\u200b lind", "ada lind": "ada lind", "cora": "cora", "9": "9.00"}

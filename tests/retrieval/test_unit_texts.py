@@ -16,7 +16,7 @@ from discreet.retrieval.unit_records import UnitRecord, UnitRecords
 from discreet.retrieval.unit_texts import Moment, TextReader, UnitTexts, gather, read_unit_texts
 from discreet.testing.plain_store import PlainStore
 from discreet.testing.store import SIZE, direction
-from tests.ledger.conftest import Server
+from tests.guarantee.ledger.conftest import Server
 from tests.vector_server import make, vector_server
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from discreet.server.wire import Answered, Charge, Refused
 from discreet.vault import Vault
-from tests.ledger.conftest import Server, server_of_our_own
+from tests.guarantee.ledger.conftest import Server, server_of_our_own
 from tests.server.keepers import ask, config_of, exchange, keeping, make_vault
 
 

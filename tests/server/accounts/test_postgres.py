@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from discreet.server.accounts import Accounts, AccountsError, KeyExhausted, Limits, Replay, Reservation
-from tests.ledger.conftest import running
+from tests.guarantee.ledger.conftest import running
 from tests.server.accounts.helpers import GRANT, VAULT, pure
 
 

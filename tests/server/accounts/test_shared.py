@@ -10,7 +10,7 @@ from sqlalchemy import text
 from discreet.errors import UsageError
 from discreet.server.accounts import Accounts, InFlight, Limits, Replay, Reservation
 from discreet.server.shared_accounts import ACCOUNTS, find_accounts, read_server_id, share_accounts
-from tests.ledger.conftest import Server, server_of_our_own
+from tests.guarantee.ledger.conftest import Server, server_of_our_own
 from tests.server.accounts.helpers import GRANT, VAULT, mark_lost, pure
 
 URL = "postgresql://custodian@/accounts?host=/run/postgresql"

@@ -1,0 +1,126 @@
+"""What is special about the ledger in PostgreSQL: names, addresses, connections, rights."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from discreet.errors import DiscreetError, LedgerError, VaultVersionError
+from discreet.ledger.postgres import PostgresLedger
+from discreet.privacy.accounting import Budget
+from tests.guarantee.ledger.conftest import sql
+from tests.guarantee.ledger.test_sqlite import charge
+from tests.guarantee.ledger.test_unit_faults import LARGE, UNITS, of, parts_of
+
+
+def test_ledger_that_is_not_there_is_not_begun_afresh(url: str, name: str) -> None:
+    with pytest.raises(LedgerError, match="no such ledger"):
+        PostgresLedger.open(url, name)
+    ledger = PostgresLedger.create(url, name, LARGE)
+    sql(url, f'drop schema "{name}" cascade')
+    with pytest.raises(LedgerError, match="no such ledger"):
+        ledger.reserve("q", 0, of(0.1), UNITS)
+
+
+@pytest.mark.parametrize("wrong", ["public", "vault_", "vault_x", 'vault_1"; drop table x', "vault_1\n", "VAULT_1"])
+def test_names_are_nothing_but_names(url: str, wrong: str) -> None:
+    with pytest.raises(DiscreetError, match="Expected: vault_"):
+        PostgresLedger.create(url, wrong, LARGE)
+
+
+@pytest.mark.parametrize("wrong", ["", "no address", "sqlite:///x", "postgresql://u:hunter2@h:port/x"])
+def test_what_is_no_address_is_not_repeated(wrong: str) -> None:
+    with pytest.raises(DiscreetError) as said:
+        PostgresLedger.open(wrong, "vault_1")
+    assert "hunter2" not in str(said.value)
+    assert "postgresql://user@host/database" in str(said.value)
+
+
+def test_server_out_of_reach_is_explained_without_its_address(url: str, tmp_path: Path) -> None:
+    for where, said in (
+        (f"postgresql://someone:hunter2@/postgres?host={tmp_path}", "cannot be reached"),
+        ("postgresql://someone:hunter2@127.0.0.1:1/postgres", "cannot be reached"),
+        (url.replace("/postgres?", "/elsewhere?"), "refuses the connection, or does not exist"),
+        (url.replace("postgres@", "someone@"), "refuses the connection, or does not exist"),
+    ):
+        with pytest.raises(LedgerError, match=said) as error:
+            PostgresLedger.open(where, "vault_1")
+        for secret in ("hunter2", "someone", "127.0.0.1", str(tmp_path), "elsewhere"):
+            assert secret not in str(error.value)
+        assert error.value.__suppress_context__
+
+
+def test_connection_that_breaks_is_made_anew(url: str, name: str) -> None:
+    ledger = PostgresLedger.create(url, name, LARGE)
+    ledger.reserve("q", 0, of(0.1), UNITS)
+    others = "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()"
+    sql(url, f"{others} and backend_type = 'client backend'")
+    assert ledger.reserve("q", 1, of(0.1), UNITS) == frozenset(UNITS)
+    with pytest.raises(LedgerError, match="cannot be reached"), ledger._writing():
+        sql(url, f"{others} and backend_type = 'client backend'")
+    assert len(parts_of(ledger)) == 2
+
+
+def test_later_format_is_not_opened(url: str, name: str) -> None:
+    PostgresLedger.create(url, name, LARGE)
+    sql(url, f'update "{name}".format set version = 99')
+    with pytest.raises(VaultVersionError, match="99"):
+        PostgresLedger.open(url, name)
+    sql(url, f'update "{name}".format set version = 1')
+    with pytest.raises(LedgerError, match="corrupt"):
+        PostgresLedger.open(url, name)
+
+
+def test_who_may_only_read_reads(url: str, name: str) -> None:
+    ledger = PostgresLedger.create(url, name, LARGE)
+    ledger.charge(charge("q", 0))
+    reader = name.replace("vault", "reader")
+    sql(
+        url,
+        f"create role {reader} login",
+        f'grant usage on schema "{name}" to {reader}',
+        f'grant select on all tables in schema "{name}" to {reader}',
+    )
+    found = PostgresLedger.open(url.replace("postgres@", f"{reader}@"), name)
+    assert found.spent() == of(0.01)
+    with pytest.raises(LedgerError, match="cannot be written"):
+        found.reserve("q", 0, of(0.1), UNITS)
+
+
+def test_grant_cannot_be_emptied(url: str, name: str) -> None:
+    ledger = PostgresLedger.create(url, name, LARGE)
+    with pytest.raises(LedgerError), ledger._writing() as connection:
+        connection.execute(text("truncate grant_"))
+
+
+def test_without_the_driver_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise ModuleNotFoundError("No module named 'psycopg'")
+
+    monkeypatch.setattr("discreet.ledger.postgres_connection.create_engine", refuse)
+    with pytest.raises(DiscreetError, match="pip install"):
+        PostgresLedger.open("postgresql://user@host/database", "vault_1")
+
+
+def test_copy_in_a_file_is_a_simulation_that_knows_all(url: str, name: str, tmp_path: Path) -> None:
+    ledger = PostgresLedger.create(url, name, Budget(3.0, 1e-5, accountant="zcdp"), log_questions=True)
+    for question in ("later", "earlier"):
+        ledger.begin(question, "mu-rag", "Why?")
+    ledger.charge(charge("later", 0))
+    ledger.reserve("earlier", 0, of(2.0), UNITS)
+    ledger.settle("earlier", 0, of(0.5))
+    ledger.reserve("earlier", 1, of(2.0), UNITS[:3])
+    copy = ledger.copy(tmp_path / "copy.sqlite")
+    assert (copy.simulation, ledger.simulation) == (True, False)
+    assert (copy.budget, copy.spent(), copy.questions()) == (ledger.budget, ledger.spent(), ledger.questions())
+    assert Counter(dict(copy.unit_balances())) == Counter(dict(ledger.unit_balances()))
+    assert parts_of(copy) == parts_of(ledger)
+    assert copy.reserve("r", 0, of(1.0), UNITS) == frozenset(UNITS[3:])
+    assert ledger.reserve("r", 0, of(1.0), UNITS[:4]) == frozenset(UNITS[3:4])
+    with pytest.raises(LedgerError, match="never overwrites"):
+        ledger.copy(tmp_path / "copy.sqlite")
+    sql(url, f'drop table "{name}".part')
+    with pytest.raises(LedgerError, match="no such ledger"):
+        ledger.copy(tmp_path / "another.sqlite")
+    assert not (tmp_path / "another.sqlite").exists()

@@ -1,0 +1,170 @@
+"""Power cuts and full disks under a PostgreSQL ledger: nothing acknowledged is lost, never more than granted."""
+
+import os
+import random
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TextIO
+
+import pytest
+
+from discreet.errors import BudgetExhausted, LedgerError
+from discreet.ledger.postgres import PostgresLedger
+from discreet.privacy.accounting import Budget
+from tests.guarantee.ledger.conftest import Server, server_of_our_own
+from tests.guarantee.ledger.test_sqlite import charge, fork
+from tests.guarantee.ledger.test_unit_faults import LARGE, UNITS, of, parts_of, split
+
+GRANT = Budget(3.0, 1e-5, accountant="pure")
+ROOM = 100 * 2**20
+
+
+@pytest.fixture
+def careless() -> Iterator[Server]:
+    """A server that, unless told otherwise, keeps commits in its memory for ten seconds: killing it loses them.
+
+    It does not wait for the disk itself: what it gave to the system survives, since the machine goes on.
+    """
+    pytest.importorskip("psycopg", reason="PostgreSQL is tested where psycopg is installed")
+    with server_of_our_own(fsync="off", synchronous_commit="off", wal_writer_delay="10000") as own:
+        yield own
+
+
+def test_what_was_just_committed_survives_a_power_cut(careless: Server, name: str) -> None:
+    ledger = PostgresLedger.create(careless.url, name, GRANT)
+    for number in range(3):
+        assert ledger.charge(charge("q", number))
+        power_cut(careless)
+        found = PostgresLedger.open(careless.url, name)
+        assert found.spent() == of(0.01).times(number + 1)
+        assert not found.charge(charge("q", number))
+    for part in range(3):
+        paying = ledger.reserve("r", part, of(0.9), UNITS[part:])
+        power_cut(careless)
+        assert parts_of(PostgresLedger.open(careless.url, name))["r", part] == paying == frozenset(UNITS[part:])
+        with pytest.raises(LedgerError, match="reserved before"):
+            ledger.reserve("r", part, of(0.9), UNITS)
+    assert ledger.reserve("r", 3, of(0.9), UNITS) == frozenset(UNITS[:2])
+    before = ledger.spent()
+    ledger.reserve_all("s", 0, of(0.1))
+    power_cut(careless)
+    assert PostgresLedger.open(careless.url, name).spent() == before + of(0.1)
+
+
+@pytest.mark.usefixtures("sizes")
+def test_settlement_lost_in_a_power_cut_keeps_the_reservation(careless: Server, name: str) -> None:
+    ledger = PostgresLedger.create(careless.url, name, GRANT)
+    ledger.reserve("q", 0, of(2.0), UNITS)
+    ledger.settle("q", 0, of(0.5))
+    power_cut(careless)
+    (reading, count), *others = PostgresLedger.open(careless.url, name).unit_balances()
+    assert (count, others) == (len(UNITS), [])
+    assert reading.pure == of(2.0).loss_nano[-1]  # so that these tests would see it, were a reservation no more durable
+    ledger.settle("q", 0, of(0.5))
+    assert ledger.reserve("r", 0, of(2.0), UNITS) == frozenset(UNITS)
+    parts_of(PostgresLedger.open(careless.url, name))
+
+
+@pytest.mark.usefixtures("sizes")
+def test_power_cut_loses_and_splits_no_payment(careless: Server, name: str, tmp_path: Path) -> None:
+    PostgresLedger.create(careless.url, name, GRANT)
+    journal, choose = tmp_path / "acknowledged", random.Random(3)
+    journal.touch()
+
+    def work() -> None:
+        with journal.open("a") as file:
+            try:
+                pay(PostgresLedger.open(careless.url, name), file)
+            except LedgerError as error:
+                file.write(f"stopped {'cannot be reached' in str(error)}\n")
+
+    for _ in range(4):
+        before = len(journal.read_text().splitlines())
+        children = [fork(work) for _ in range(3)]
+        # However busy the machine is, each of them pays.
+        while len({line.split()[0] for line in journal.read_text().splitlines()[before:]}) < 3:
+            time.sleep(0.01)
+        time.sleep(choose.uniform(0.1, 0.6))
+        power_cut(careless)
+        for child in children:
+            os.waitpid(child, 0)
+        parts_of(PostgresLedger.open(careless.url, name))  # sound, and each unit paid just what the parts say
+    ledger = PostgresLedger.open(careless.url, name)
+    paid, lines = parts_of(ledger), [line.split() for line in journal.read_text().splitlines()]
+    acknowledged = [line for line in lines if line[0] != "stopped"]
+    assert [line for line in lines if line[0] == "stopped"] == [["stopped", "True"]] * 12
+    assert len(acknowledged) > 12
+    for question, part, *keys in acknowledged:
+        assert paid[question, int(part)] == frozenset(split(bytes.fromhex("".join(keys))))
+    assert all(ledger.budget.admits_state(reading) for reading, _ in ledger.unit_balances())
+    # What everybody pays may bring a unit beyond its grant, and just those take no part in it.
+    cannot = ledger.reserve_all("after", 0, of(0.0001))
+    everybody = ledger.budget.filter_state(ledger.spent())
+    beyond = [n for reading, n in ledger.unit_balances() if not ledger.budget.admits_state(everybody + reading)]
+    assert len(cannot) == sum(beyond)
+
+
+def test_full_disk_charges_nothing_and_does_no_lasting_harm(name: str) -> None:
+    pytest.importorskip("psycopg", reason="PostgreSQL is tested where psycopg is installed")
+    small = Path(tempfile.mkdtemp(prefix="discreet-disk-"))
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={ROOM},mode=755", "tmpfs", small], check=False).returncode:
+        small.rmdir()
+        pytest.skip("a small disk is tested where one may be mounted")
+    try:
+        with server_of_our_own(small, max_wal_size="4MB", min_wal_size="2MB") as own:
+            fill_up(own, name, small / "ballast")
+    finally:
+        subprocess.run(["umount", small], check=True)
+        small.rmdir()
+
+
+def fill_up(own: Server, name: str, ballast: Path) -> None:
+    """Pay until the disk is full, and go on when there is room again. Parts are written at once."""
+    ledger = PostgresLedger.create(own.url, name, LARGE)
+    ballast.write_bytes(bytes(shutil.disk_usage(ballast.parent).free - 4 * 2**20))
+    many = [number.to_bytes(16, "big") for number in range(900)]
+    paid, said = until_refused(ledger, many)
+    assert paid > 0
+    assert "othing was" in said
+    ballast.unlink()
+    own.stop()  # it has given up already, if there was no room for its log
+    own.start()
+    assert set(parts_of(PostgresLedger.open(own.url, name))) == {("q", part) for part in range(paid)}
+    assert ledger.reserve("q", paid, of(0.01), many) == frozenset(many)
+    ledger.settle("q", 0, of(0.005))
+    assert len(parts_of(PostgresLedger.open(own.url, name))) == paid + 1
+
+
+def until_refused(ledger: PostgresLedger, units: list[bytes]) -> tuple[int, str]:
+    """How often all units paid, and what was said when they could no more."""
+    for part in range(1000):
+        try:
+            assert ledger.reserve("q", part, of(0.01), units) == frozenset(units)
+        except LedgerError as error:
+            return part, str(error)
+    raise AssertionError("the disk was never full")
+
+
+def pay(ledger: PostgresLedger, file: TextIO) -> None:
+    """Pay one thing after the other until the server is gone; each payment is noted once it is acknowledged."""
+    question, mine = f"q{os.getpid()}", random.Random(os.getpid())
+    for part in range(10_000):
+        paying = ledger.reserve(question, part, of(0.02), mine.sample(UNITS, 5))
+        file.write(f"{question} {part} {b''.join(sorted(paying)).hex()}\n")  # stands for the noise
+        file.flush()
+        if part % 2:
+            ledger.settle(question, part, of(0.01))
+        if part % 3 == 0:
+            with suppress(BudgetExhausted):
+                ledger.reserve_all(f"{question}all", part, of(0.001))
+
+
+def power_cut(server: Server) -> None:
+    """Cut the power, and start again from what is on disk."""
+    server.cut()
+    server.start()

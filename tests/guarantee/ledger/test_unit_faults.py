@@ -1,0 +1,330 @@
+"""Ledgers of single units under kill -9, races, damage and full disks: never unpaid, never more than granted."""
+
+import os
+import random
+import resource
+import signal
+import sqlite3
+import time
+from collections import Counter, defaultdict
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sqlalchemy import create_engine, text
+
+from discreet.errors import LedgerError
+from discreet.ledger import blocks, migrations, packed_payers
+from discreet.ledger.encoding import KEY, unpack_part
+from discreet.ledger.sqlite import SqliteLedger
+from discreet.privacy.accounting import Budget, FilterState, Spending
+from discreet.privacy.costs import Pure
+from tests.guarantee.ledger.conftest import Kept
+from tests.guarantee.ledger.test_sqlite import charge, fork, moments
+
+LARGE = Budget(1e5, 1e-5)
+UNITS = [number.to_bytes(16, "big") for number in range(20)]
+
+
+def of(epsilon: float) -> Spending:
+    return Spending.of(Pure(epsilon))
+
+
+def split(payers: bytes) -> list[bytes]:
+    return [payers[start : start + KEY] for start in range(0, len(payers), KEY)]
+
+
+def parts_of(ledger: Any) -> dict[tuple[str, int], frozenset[bytes]]:
+    """Who paid for each part; checks that each unit paid just that: nothing lost, nothing twice.
+
+    A unit's row and its place in a block hold every part but the open one and those that wait, which count all the
+    same.
+    """
+    with ledger._reading() as connection:
+        parts = connection.execute(text("select * from part where not everybody")).all()
+        units = connection.execute(text("select * from unit")).all()
+        latest = connection.execute(text("select question, part from last_part")).one()
+        waits = connection.execute(text("select question, part from waiting_part")).all()
+        large = {row.key: blocks.read(connection, np.array([row.number]))[:, 0].tolist() for row in units}
+        packed = {part.packed: packed_payers.current_keys(connection, part.packed) for part in parts if part.packed}
+    apart = {tuple(row) for row in waits}
+    owed, written = defaultdict[bytes, FilterState](FilterState), defaultdict[bytes, FilterState](FilterState)
+    for part in parts:
+        most, spent = unpack_part(part)
+        for unit in packed.get(part.packed) or split(part.payers):
+            owed[unit] += ledger.budget.filter_state(most if spent is None else spent)
+            is_open = spent is None and (part.question, part.part) == tuple(latest)
+            written[unit] += FilterState()
+            if not is_open and (part.question, part.part) not in apart:
+                written[unit] += ledger.budget.filter_state(most if spent is None else spent)
+    rows = {row.key: FilterState(row.curve, row.pure, row.failures) + FilterState(*large[row.key]) for row in units}
+    assert rows == written
+    assert Counter(dict(ledger.unit_balances())) == Counter(owed.values())
+    assert {unit: ledger.balance(unit) for unit in owed} == owed
+    return {(part.question, part.part): frozenset(packed.get(part.packed) or split(part.payers)) for part in parts}
+
+
+def test_kill_at_any_time_loses_and_repeats_no_reservation(kept: Kept, sizes: str, tmp_path: Path) -> None:
+    kinds = kept(LARGE)
+    kinds.reserve("before", 0, of(0.01), UNITS)  # the first payment of a process loads and compiles, before it forks
+    journal = tmp_path / "acknowledged"
+    journal.touch()
+    choose, (read, write) = random.Random(7), os.pipe()
+
+    def work() -> None:
+        ledger, name, mine = kept(), f"q{os.getpid()}", random.Random(os.getpid())
+        os.write(write, b".")
+        with journal.open("a") as file:
+            for part in range(10_000):
+                paying = ledger.reserve(name, part, of(0.02), mine.sample(UNITS, 5))
+                file.write(f"{name} {part} {b''.join(sorted(paying)).hex()}\n")  # stands for the noise
+                file.flush()
+                if part % 2:
+                    ledger.settle(name, part, of(0.01))
+                if part % 3 == 0:
+                    ledger.reserve_all(f"{name}all", part, of(0.001))
+
+    rounds = 100 if isinstance(kinds, SqliteLedger) and sizes == "written at once" else 25
+    # On a busy machine a child may be killed before it has done anything: then there are more of them.
+    while rounds > 0 or (journal.read_text().count("\n") < 30 and rounds > -300):
+        rounds -= 1
+        child = fork(work)
+        os.read(read, 1)
+        time.sleep(choose.uniform(0, 0.03))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        kept()  # sound: the sums are those of what was paid
+    paid = parts_of(kept())
+    acknowledged = [line.split() for line in journal.read_text().splitlines() if line.count(" ") == 2]
+    assert len(acknowledged) >= 10
+    for name, part, keys in acknowledged:
+        assert paid[name, int(part)] == frozenset(split(bytes.fromhex(keys)))
+    name, part, _ = acknowledged[-1]
+    with pytest.raises(LedgerError, match="reserved before"):
+        kept().reserve(name, int(part), of(0.02), UNITS)
+
+
+@pytest.mark.usefixtures("sizes")
+@pytest.mark.parametrize("processes", [2, 4])
+def test_racing_processes_never_exceed_a_units_grant(kept: Kept, processes: int) -> None:
+    budget = Budget(1.0, 1e-5)
+    kept(budget)
+
+    def work() -> None:
+        ledger, mine = kept(), random.Random(os.getpid())
+        for part in range(120):
+            paying = ledger.reserve(f"q{os.getpid()}", part, of(0.06), mine.sample(UNITS[:6], 3))
+            if part % 4 == 0:
+                ledger.settle(f"q{os.getpid()}", part, of(0.03))
+            if not paying and part > 60:
+                return
+
+    children = [fork(work) for _ in range(processes)]
+    for child in children:
+        assert os.waitpid(child, 0)[1] == 0
+    ledger = kept()
+    parts_of(ledger)
+    left = Budget(1.0, 1e-5).limit.pure - of(0.06).loss_nano[-1]
+    for reading, _ in ledger.unit_balances():
+        assert budget.admits_state(reading)
+        assert reading.pure > left  # and each could pay until it was spent
+
+
+@pytest.mark.usefixtures("sizes")
+def test_power_cut_loses_no_reservation_that_was_acknowledged(tmp_path: Path) -> None:
+    path, journal = tmp_path / "ledger.sqlite", tmp_path / "acknowledged"
+    SqliteLedger.create(path, LARGE)
+    journal.touch()
+
+    def work() -> None:
+        ledger = SqliteLedger.open(path)
+        with journal.open("a") as file:
+            for part in range(100_000):
+                ledger.reserve("q", part, of(0.01), UNITS[part % 7 :])
+                file.write(f"{part}\n")
+                file.flush()
+                ledger.settle("q", part, of(0.005))
+
+    child = fork(work)
+    try:
+        for copied in moments(child, path, tmp_path):
+            acknowledged = len(journal.read_text().splitlines())
+            paid = parts_of(SqliteLedger.open(copied))
+            assert all(paid["q", part] == frozenset(UNITS[part % 7 :]) for part in range(acknowledged))
+        assert acknowledged > 0
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+@pytest.mark.usefixtures("sizes")
+def test_full_disk_reserves_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    SqliteLedger.create(path, LARGE)
+    read, write = os.pipe()
+
+    def work() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+        ledger = SqliteLedger.open(path)
+        for part in range(1000):
+            try:
+                ledger.reserve("q", part, of(0.01), UNITS)
+            except LedgerError as error:
+                os.write(write, f"{part} {error}".encode())
+                return
+
+    os.waitpid(fork(work), 0)
+    os.close(write)
+    paid, _, said = os.read(read, 10_000).decode().partition(" ")
+    assert "Nothing was charged or released" in said
+    assert len(parts_of(SqliteLedger.open(path))) == int(paid) > 0
+
+
+def test_clock_that_goes_backwards_does_no_harm(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = kept(LARGE)
+    times = ("2030-01-01T00:00:00+00:00", "1999-01-01T00:00:00+00:00")
+    for number, time_ in enumerate(times):
+        monkeypatch.setattr("discreet.ledger.sql._now", lambda time_=time_: time_)
+        ledger.begin(time_, "mu-rag", None)
+        ledger.charge(charge(time_, number))
+    for time_ in times:
+        assert ledger.reserve(time_, 0, of(0.1), UNITS) == frozenset(UNITS)
+        ledger.settle(time_, 0, of(0.05))
+    assert [question.time[:4] for question in kept().questions()] == ["2030", "1999"]
+    parts_of(ledger)
+
+
+DAMAGE = {
+    "a balance": "update unit set pure = pure - 1 where key = (select key from unit order by key limit 1)",
+    "a unit": "delete from unit where key = (select key from unit order by key limit 1)",
+    "a part": "delete from part where question = 'q'",
+    "what a part spent": "update part set spent_nano = most_nano, spent_atto = most_atto where question = 'r'",
+    "everybody's part": "delete from part where everybody",
+    "who pays": "update part set payers = substr(payers, 1, 24) where question = 'q'",
+    "the total": "update total set atto = atto + 1",
+    "the seal": "update seal set digest = 'x'",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_sums_that_do_not_match_are_noticed(kept: Kept, damage: str) -> None:
+    ledger = kept(LARGE)
+    ledger.reserve("q", 0, of(0.5), UNITS)
+    ledger.reserve("r", 0, of(0.5), UNITS[:3])
+    ledger.settle("r", 0, of(0.25))
+    ledger.reserve_all("s", 0, of(0.5))
+    kept()
+    with ledger._writing() as connection:
+        connection.execute(text(DAMAGE[damage]))
+    with pytest.raises(LedgerError, match="corrupt"):
+        kept()
+
+
+def test_many_large_balances_are_added_up_exactly(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sum over all units does not fit into 64 bits."""
+    monkeypatch.setattr(packed_payers, "LEAST", 10**6)
+    ledger, many = kept(Budget(9e5, 1e-5)), [number.to_bytes(16, "big") for number in range(10_500)]
+    ledger.reserve("q", 0, of(8.9e5), many)
+    ledger.settle("q", 0, of(8.9e5))
+    kept()
+    with ledger._writing() as connection:
+        connection.execute(
+            text("update unit set pure = pure - 1 where key = (select key from unit order by key limit 1)")
+        )
+    with pytest.raises(LedgerError, match="corrupt"):
+        kept()
+
+
+@pytest.mark.parametrize("change", ["update grant_ set epsilon = '100.0'", "delete from grant_"])
+def test_grant_is_final(kept: Kept, change: str) -> None:
+    ledger = kept(Budget(1.0, 1e-5, accountant="zcdp"))
+    with pytest.raises(LedgerError), ledger._writing() as connection:
+        connection.execute(text(change))
+    assert kept().budget == Budget(1.0, 1e-5, accountant="zcdp")
+    with pytest.raises(LedgerError, match="never overw"):
+        kept(Budget(100.0, 1e-5))
+
+
+def test_error_shows_no_question_and_no_unit(kept: Kept) -> None:
+    ledger = kept(LARGE)
+    with ledger._writing() as connection:
+        connection.execute(text("drop table part"))
+    with pytest.raises(LedgerError) as error:
+        ledger.reserve("the question", 0, of(0.1), [b"a unit's own key"])
+    chain = str(error.value) + str(error.value.__cause__)
+    assert "the question" not in chain
+    assert "own key" not in chain
+
+
+# --- SQLite alone
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_migration_of_an_older_ledger_keeps_all_payments(tmp_path: Path, version: int) -> None:
+    path = older(tmp_path / "ledger.sqlite", version)
+    found = SqliteLedger.open(path)
+    assert (found.budget, found.spent()) == (Budget(7.3, 1e-5, 1e-6), of(0.5))
+    assert [(record.id, record.charges) for record in found.questions()] == [("old", 1)]
+    assert found.reserve("q", 0, of(6.5), UNITS) == frozenset(UNITS)
+    assert SqliteLedger.open(path).reserve("q", 1, of(0.5), UNITS) == frozenset()
+
+
+def test_damaged_older_ledger_gets_no_new_seal(tmp_path: Path) -> None:
+    path = older(tmp_path / "ledger.sqlite", 2)
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("drop trigger grant_is_final")
+        database.execute("update grant_ set epsilon = '9.3'")
+    for _ in range(2):
+        with pytest.raises(LedgerError, match="differs from its seal"):
+            SqliteLedger.open(path)
+
+
+def older(path: Path, version: int) -> Path:
+    """A ledger as the first versions made it, with a question that paid 0.5."""
+    made = SqliteLedger.create(path.with_name("new.sqlite"), Budget(7.3, 1e-5, 1e-6))
+    made.begin("old", "rag", None)
+    made.charge(charge("old", 0, 0.5))
+    database = create_engine(f"sqlite:///{path}")
+    with database.connect() as connection:
+        connection.execute(text("attach :new as new"), {"new": str(made.path)})
+        migrations.m001_initial(connection)
+        columns = "only, epsilon, delta, failures, finite_order, orders, log_questions, simulation"
+        connection.execute(text(f"insert into grant_ select {columns} from new.grant_"))
+        for table in ("total", "question", "charge"):
+            connection.execute(text(f"insert into {table} select * from new.{table}"))
+        if version == 2:
+            migrations.m002_sealed_grant(connection)
+        connection.execute(text(f"pragma user_version = {version}"))
+        connection.commit()
+    database.dispose()
+    return path
+
+
+def test_copy_carries_units_and_parts(tmp_path: Path) -> None:
+    ledger = SqliteLedger.create(tmp_path / "ledger.sqlite", Budget(3.0, 1e-5))
+    ledger.reserve("q", 0, of(2.0), UNITS)
+    copy = ledger.copy(tmp_path / "copy.sqlite")
+    assert copy.simulation
+    assert copy.reserve("r", 0, of(2.0), UNITS) == frozenset()
+    copy.settle("q", 0, of(0.5))
+    assert copy.reserve("s", 0, of(2.0), UNITS) == frozenset(UNITS)
+    assert ledger.reserve("r", 0, of(2.0), UNITS) == frozenset()
+
+
+def test_replaced_or_removed_file_is_detected(tmp_path: Path) -> None:
+    path, saved = tmp_path / "ledger.sqlite", tmp_path / "saved.sqlite"
+    ledger = SqliteLedger.create(path, LARGE)
+    ledger.charge(charge("q", 0))
+    other = ledger.copy(saved)
+    other.charge(charge("q", 1))
+    del other
+    for name in ("ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm"):
+        (tmp_path / name).unlink()
+    saved.rename(path)
+    assert ledger.spent() == of(0.01) + of(0.01)
+    path.unlink()
+    with pytest.raises(LedgerError, match="missing"):
+        ledger.spent()

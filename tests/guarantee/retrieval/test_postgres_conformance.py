@@ -1,0 +1,82 @@
+"""The store in PostgreSQL passes the conformance suite, on a server of the tests' own."""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from discreet.retrieval.postgres.store import PostgresStore
+from discreet.retrieval.store import Store
+from discreet.testing import StoreSuite
+from discreet.testing.store import SIZE, MakeStore
+from tests.guarantee.ledger.conftest import Server, sql
+from tests.vector_server import make, vector_server
+
+Inexact = AbstractContextManager[None]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with vector_server() as own:
+        yield own
+
+
+class TestPostgresStore(StoreSuite):
+    @pytest.fixture
+    def keep(self) -> Iterator[Callable[[PostgresStore], PostgresStore]]:
+        """Closes all stores but the last few: a server has a limit of connections."""
+        opened = deque[PostgresStore]()
+
+        def keep(store: PostgresStore) -> PostgresStore:
+            opened.append(store)
+            if len(opened) > 8:
+                opened.popleft().close()
+            return store
+
+        yield keep
+        for store in opened:
+            store.close()
+
+    @pytest.fixture
+    def make_store(self, server: Server, keep: Callable[[PostgresStore], PostgresStore]) -> MakeStore:
+        return lambda: keep(make(server.url, SIZE))
+
+    @pytest.fixture
+    def reopen(
+        self, server: Server, keep: Callable[[PostgresStore], PostgresStore]
+    ) -> Callable[[PostgresStore], Store]:
+        return lambda store: keep(PostgresStore(server.url, store._server.name, SIZE))
+
+    @pytest.fixture(params=["hnsw", "ivfflat"])
+    def make_inexact(self, server: Server, request: pytest.FixtureRequest) -> Callable[[PostgresStore], Inexact]:
+        """An approximate index of the vectors, as an administrator of the database would make it."""
+
+        @contextmanager
+        def add_index(store: PostgresStore) -> Iterator[None]:
+            name = store._server.name
+            sql(
+                server.url,
+                f'alter table "{name}".vector alter column v type halfvec({SIZE})',
+                f'create index later on "{name}".vector using {request.param} (v halfvec_ip_ops)',
+            )
+            yield
+            sql(server.url, f'drop index "{name}".later')
+
+        return add_index
+
+    @pytest.fixture
+    def read_files(self, server: Server) -> Callable[[Store], bytes]:
+        """All files of the server but its write-ahead log, which keeps what was written until it is recycled."""
+
+        def read(_: Store) -> bytes:
+            sql(server.url, "checkpoint")
+            content = []
+            for path in server.data.rglob("*"):
+                if path.is_file() and "pg_wal" not in path.parts:
+                    with suppress(FileNotFoundError):
+                        content.append(Path(path).read_bytes())
+            return b"".join(content)
+
+        return read
