@@ -49,7 +49,7 @@ from discreet.generation.model import LanguageModel
 from discreet.privacy.account import Account
 from discreet.privacy.accounting import Budget
 from discreet.privacy.ledger import MemoryLedger
-from discreet.privacy.mechanisms.gaussian_histogram import GaussianHistogram
+from discreet.privacy.mechanisms.histogram import GaussianHistogram
 from discreet.privacy.mechanisms.keyword_counts import KeywordCounts
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.query.answer_cache import AnswerCache

@@ -6,11 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from discreet.algorithms.common.answer import GeneratedAnswer
-from discreet.privacy.change import Change
 from discreet.privacy.costs import Cost
 from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.noise import Noise
-from discreet.privacy.private import Private
+from discreet.privacy.private import Change, Private
 from discreet.registry import Consensus, MuRAGAda
 
 

@@ -33,12 +33,11 @@ from discreet.generation.prompts import Layout, layout
 from discreet.generation.torch_backend.transformers_model import TransformersModel
 from discreet.generation.voters import VoterBatch
 from discreet.privacy.accounting import Budget
-from discreet.privacy.change import Change, Relation
 from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.mechanisms.exponential import ExponentialMechanism
 from discreet.privacy.mechanisms.sparse_vector import SparseVector
-from discreet.privacy.private import Private
+from discreet.privacy.private import Change, Private, Relation
 
 QUESTION = "I have white hands, numb thumbs and a weak grip. What is the disease?"
 REPLACE = Change(1, Relation.REPLACE)

@@ -27,7 +27,6 @@ from discreet.algorithms.common.private_rag import PRICE
 from discreet.algorithms.murag_ada import MuRAGAda
 from discreet.planning.prices import VOCABULARY, times, vault_budget
 from discreet.privacy.accounting import Budget, Spending, largest
-from discreet.privacy.change import Change, Relation
 from discreet.privacy.mechanisms.counted_selection import CountedSelection
 from discreet.privacy.mechanisms.leader_selection import MOST_CANDIDATES, LeaderSelection
 from discreet.privacy.mechanisms.limited_domain import ObservedSelection
@@ -35,6 +34,7 @@ from discreet.privacy.mechanisms.optimal_selection import OptimalSelection
 from discreet.privacy.mechanisms.selection_curves import candidate_curve, least_votes
 from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
 from discreet.privacy.partition import ADD_REMOVE_ONE
+from discreet.privacy.private import Change, Relation
 from discreet.privacy.sampled_costs import amplified_epsilon
 from discreet.privacy.vote_prices import cheapest_release, counted_selection_for, least_epsilon, thresholded_counts_for
 

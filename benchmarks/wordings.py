@@ -58,7 +58,7 @@ from discreet.evaluation.metrics import matches
 from discreet.privacy.accounting import Budget
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
-from discreet.query.yes_no import CHOICES, with_choices
+from discreet.query.question_kinds import CHOICES, with_choices
 from discreet.registry import Compare, Count, Difference, ListValues, Share, Summary, Trend, Typical
 from discreet.vault import Vault
 

@@ -25,7 +25,7 @@ from benchmarks.models import add_model_option, model_name
 from discreet.algorithms.common.private_rag import PrivateRAG
 from discreet.demo.corpus import DISEASES, documents
 from discreet.privacy.noise import InsecureSeededNoise
-from discreet.query.yes_no import NOT_SAID, with_choices
+from discreet.query.question_kinds import NOT_SAID, with_choices
 from discreet.registry import Consensus, MuRAGAda
 from discreet.vault import Vault
 

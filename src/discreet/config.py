@@ -12,7 +12,7 @@ from typing import Any
 
 from discreet.errors import NoSuchVault, StoreError, UnknownName, VaultVersionError
 from discreet.system.shell import quoted
-from discreet.system.unicode import is_unicode
+from discreet.system.words import is_unicode
 
 VERSION = 2
 PAYMENTS = ("unit", "corpus")

@@ -11,11 +11,11 @@ from discreet.algorithms.text.rephrase import phrase
 from discreet.errors import UnknownName, UsageError
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget
-from discreet.privacy.change import Change, Relation
 from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.mechanisms.limited_domain import ObservedSelection
 from discreet.privacy.noise import InsecureSeededNoise
+from discreet.privacy.private import Change, Relation
 from discreet.privacy.unit_account import UnitAccount
 from discreet.registry import Consensus, MuRAGAda, make_algorithm
 from discreet.retrieval.documents import Document

@@ -14,7 +14,7 @@ from discreet.query.answer_cache import AnswerCache, Released, as_record
 from discreet.registry import Consensus, DPSparseVoteRAG, MuRAG, NonRAG
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedding import HashingEmbedder
-from discreet.system.essence import essence
+from discreet.system.words import essence
 from discreet.vault import Vault
 
 

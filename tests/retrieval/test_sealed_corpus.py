@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.privacy.change import Change, Relation
-from discreet.privacy.private import Private, unseal
+from discreet.privacy.private import Change, Private, Relation, unseal
 from discreet.retrieval.documents import Document, Passage
 from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.embedding import HashingEmbedder, MiniLM, MiniLMAndWords, open_embedder

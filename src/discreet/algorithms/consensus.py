@@ -37,11 +37,10 @@ from discreet.errors import UsageError
 from discreet.generation.capabilities import Capability
 from discreet.generation.model import LanguageModel
 from discreet.generation.voters import VoterBatch
-from discreet.privacy.change import Change
 from discreet.privacy.filter import Priced, PrivacyFilter
 from discreet.privacy.mechanisms.counted_answer import CountedAnswer
 from discreet.privacy.mechanisms.leader_selection import MOST_CANDIDATES
-from discreet.privacy.private import Private
+from discreet.privacy.private import Change, Private
 from discreet.retrieval.documents import Passage
 from discreet.retrieval.sealed_corpus import SealedCorpus
 

@@ -17,11 +17,10 @@ from discreet.algorithms.common.ensemble import RoundBudget, VoterEnsemble
 from discreet.algorithms.common.keyword_config import KeywordConfig
 from discreet.errors import UsageError
 from discreet.generation.model import LanguageModel
-from discreet.privacy.change import Change
 from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.mechanisms.gap_choice import GapChoice
 from discreet.privacy.mechanisms.stable_set import LARGEST_DELTA, StableSet
-from discreet.privacy.private import Private
+from discreet.privacy.private import Change, Private
 from discreet.retrieval.documents import Passage
 
 TEST_SHARE = 0.5

@@ -16,10 +16,9 @@ from discreet.algorithms.common.token_voting import Majority, TokenVoting
 from discreet.errors import UsageError
 from discreet.generation.model import LanguageModel
 from discreet.generation.voters import VoterBatch
-from discreet.privacy.change import Change
 from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.mechanisms.sparse_vector import SparseVector
-from discreet.privacy.private import Private
+from discreet.privacy.private import Change, Private
 from discreet.retrieval.documents import Passage
 
 

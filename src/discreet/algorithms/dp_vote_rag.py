@@ -12,9 +12,8 @@ from discreet.algorithms.common.answer import GeneratedAnswer, Stopped
 from discreet.algorithms.common.ensemble import RoundBudget
 from discreet.algorithms.common.token_voting import Majority, TokenVoting
 from discreet.generation.model import LanguageModel
-from discreet.privacy.change import Change
 from discreet.privacy.filter import PrivacyFilter
-from discreet.privacy.private import Private
+from discreet.privacy.private import Change, Private
 from discreet.retrieval.documents import Passage
 
 

@@ -14,15 +14,13 @@ import numpy as np
 from discreet.attacks.bounds import Key
 from discreet.audit.case import FAILURE, ProgressCallback, claim_of, rho_of
 from discreet.audit.votes import VOTE_MECHANISMS
-from discreet.privacy.change import Change, Relation
 from discreet.privacy.costs import Cost
 from discreet.privacy.filter import Mechanism
 from discreet.privacy.mechanisms.aggregated_logits import ONE, AggregatedLogits
 from discreet.privacy.mechanisms.counting import GaussianCount, NoisyCount
 from discreet.privacy.mechanisms.exponential import ExponentialMechanism, PermuteAndFlip, vote_scale
 from discreet.privacy.mechanisms.gap_choice import GapChoice
-from discreet.privacy.mechanisms.gaussian_histogram import GaussianHistogram
-from discreet.privacy.mechanisms.histogram import NoisyHistogram
+from discreet.privacy.mechanisms.histogram import GaussianHistogram, NoisyHistogram
 from discreet.privacy.mechanisms.keyword_counts import KeywordCounts
 from discreet.privacy.mechanisms.limited_domain import LimitedDomain, ObservedSelection
 from discreet.privacy.mechanisms.noisy_sum import NoisySum
@@ -32,6 +30,7 @@ from discreet.privacy.mechanisms.sparse_vector import SparseVector
 from discreet.privacy.mechanisms.stable_set import StableSet, gap_to_pass
 from discreet.privacy.mechanisms.threshold_choice import ThresholdChoice
 from discreet.privacy.noise import Noise
+from discreet.privacy.private import Change, Relation
 
 LEAN = 2.0
 """The log-ratio of two outcomes, in nats: the less likely one occurs about once in ten draws."""

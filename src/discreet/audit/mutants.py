@@ -23,7 +23,6 @@ from discreet.audit.mechanisms import CHANGES, MechanismCase, Stream, mechanism_
 from discreet.audit.pairs import Pair
 from discreet.audit.vote_mutants import vote_twins
 from discreet.privacy.accounting import Budget, FilterState, Spending
-from discreet.privacy.change import Change
 from discreet.privacy.costs import BoundedRange, Cost
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.mechanisms.exponential import ExponentialMechanism, vote_scale
@@ -34,7 +33,7 @@ from discreet.privacy.mechanisms.sparse_vector import SparseVector
 from discreet.privacy.mechanisms.stable_set import StableSet, gap_to_pass
 from discreet.privacy.noise import Noise
 from discreet.privacy.partition import REPLACE_ONE, Member, together
-from discreet.privacy.private import Private
+from discreet.privacy.private import Change, Private
 from discreet.privacy.rows import Rows
 from discreet.registry import Consensus, MuRAG
 from discreet.retrieval.documents import Passage

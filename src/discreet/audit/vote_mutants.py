@@ -10,7 +10,6 @@ from typing import Any
 from discreet.audit.case import FAILURE, rho_of
 from discreet.audit.mechanisms import MechanismCase
 from discreet.audit.votes import leader_at_the_line, list_of, names_of
-from discreet.privacy.change import Change, Relation
 from discreet.privacy.costs import Cost, Times
 from discreet.privacy.mechanisms.counted_answer import CountedAnswer
 from discreet.privacy.mechanisms.counted_selection import CountedSelection
@@ -22,6 +21,7 @@ from discreet.privacy.mechanisms.secret_sampling import SecretSample
 from discreet.privacy.mechanisms.selection_curves import read_curve
 from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
 from discreet.privacy.noise import WHOLE, Noise
+from discreet.privacy.private import Change, Relation
 
 ADD_REMOVE = Change(1, Relation.ADD_REMOVE)
 COIN = 0.2

@@ -10,7 +10,6 @@ from typing import Any
 from discreet.attacks.bounds import Key
 from discreet.audit.case import FAILURE, claim_of, rho_of
 from discreet.privacy.accounting import largest
-from discreet.privacy.change import Change, Relation
 from discreet.privacy.mechanisms.counted_answer import CountedAnswer
 from discreet.privacy.mechanisms.counted_selection import CountedSelection
 from discreet.privacy.mechanisms.counting import NoisyCount
@@ -19,6 +18,7 @@ from discreet.privacy.mechanisms.leader_selection import LeaderSelection
 from discreet.privacy.mechanisms.optimal_selection import OptimalSelection
 from discreet.privacy.mechanisms.secret_sampling import SecretSample
 from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
+from discreet.privacy.private import Change, Relation
 
 Pairs = Iterator[tuple[str, Any, Sequence[Any], Sequence[Any], Callable[[Any], Key]]]
 """How the inputs differ, the mechanism, the inputs, and what is looked at."""

@@ -13,10 +13,10 @@ from typing import Any, ClassVar
 from discreet.algorithms.common.algorithm import Algorithm, Guarantee
 from discreet.errors import UnknownName
 from discreet.privacy.account import Payment
-from discreet.privacy.change import Change
 from discreet.privacy.claims import DELTA, GAMMA, SIGMA, K, ProjectionClaim
 from discreet.privacy.costs import Claimed, Cost, NonPrivate, Pure
 from discreet.privacy.noise import Noise
+from discreet.privacy.private import Change
 from discreet.retrieval.projection import NoisyProjection, Projection, Transform, Untouched, kept_matrix
 
 PROTECTIONS = ("projection", "dp-rp-g", "none")

@@ -11,9 +11,9 @@ from discreet.algorithms.common.voter_config import VoterConfig
 from discreet.generation.model import LanguageModel
 from discreet.privacy.account import Account, Payment
 from discreet.privacy.accounting import Budget
-from discreet.privacy.change import Change
 from discreet.privacy.costs import Cost, NonPrivate
 from discreet.privacy.noise import Noise
+from discreet.privacy.private import Change
 from discreet.retrieval.sealed_corpus import SealedCorpus
 
 

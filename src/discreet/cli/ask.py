@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet.algorithms.common.answer import Answer
+from discreet.cli.answers import TableFiles
 from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.completion import complete_from
 from discreet.cli.follow_ups import complete, turn
@@ -15,7 +16,6 @@ from discreet.cli.output import err, explained
 from discreet.cli.parameters import Params, accept_parameters, parse_for_any
 from discreet.cli.plugin_file import Plugin, choose_name
 from discreet.cli.questions import Shown, ask_each, in_english
-from discreet.cli.tables import TableFiles
 from discreet.errors import UsageError
 from discreet.parameters import read_assignments
 from discreet.registry import ALGORITHMS

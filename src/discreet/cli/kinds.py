@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from discreet.algorithms.common.algorithm import Algorithm
-from discreet.algorithms.statistics.in_words import in_words
-from discreet.algorithms.statistics.statistic import Statistic
+from discreet.algorithms.statistics.statistic import Statistic, in_words
 from discreet.cli.output import err, out, print_json
 from discreet.cli.parameters import choose_algorithm, parse_for_any
 from discreet.cli.questions import Check, answerable

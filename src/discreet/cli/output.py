@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from discreet.errors import BudgetExhausted, DiscreetError, Interrupted, StoreError, UsageError
-from discreet.system.unicode import is_unicode
+from discreet.system.words import is_unicode
 
 P = ParamSpec("P")
 # The base class of the parser's errors, from click or from the copy of click in newer versions of typer.

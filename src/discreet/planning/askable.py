@@ -5,7 +5,6 @@ from pathlib import Path
 from discreet.algorithms.common.algorithm import Algorithm
 from discreet.config import VaultConfig
 from discreet.errors import UsageError
-from discreet.planning.empty_mark import is_empty
 from discreet.planning.prices import EVER, VOCABULARY, agreement, usual_algorithm, vault_budget
 from discreet.privacy.account import Payment
 from discreet.privacy.accounting import Budget
@@ -62,3 +61,20 @@ def too_few(settings: VaultConfig, units: int) -> str:
         f"The vault holds {held}. With fewer than {needed} units, an answer from documents is released in less than "
         "1 % of cases. The question is charged in any case."
     )
+
+
+EMPTY = "empty"
+"""The name of the mark: a public file in a new vault, until an `add` has ended."""
+
+
+def is_empty(folder: Path) -> bool:
+    """Return whether no `add` to the vault has ended yet. The result is public: it does not depend on any document.
+
+    A vault of an older version has no mark, and counts as filled.
+    """
+    return (folder / EMPTY).exists()
+
+
+def no_longer_empty(folder: Path) -> None:
+    """Remove the mark, because an `add` has ended. The number of added documents plays no part."""
+    (folder / EMPTY).unlink(missing_ok=True)

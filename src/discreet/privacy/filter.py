@@ -11,12 +11,10 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from discreet.errors import DiscreetError, LedgerError, PrivateValueError
 from discreet.privacy.accounting import Budget, Spending
-from discreet.privacy.change import Change
 from discreet.privacy.costs import Claimed, Cost
-from discreet.privacy.ledger import CeilingReached, Charge, Ledger
+from discreet.privacy.ledger import CeilingReached, Charge, Ledger, Reservation
 from discreet.privacy.noise import Noise, SystemNoise
-from discreet.privacy.private import Private, unseal
-from discreet.privacy.reservation import Reservation
+from discreet.privacy.private import Change, Private, unseal
 from discreet.system.notebook_html import receipt_html
 
 S = TypeVar("S")

@@ -6,10 +6,10 @@ DP-SynRAG, Theorem 1. `partition.partition_by_cluster` decides which clusters a 
 from dataclasses import dataclass
 
 from discreet.privacy.accounting import Spending
-from discreet.privacy.change import Change
 from discreet.privacy.costs import Cost, Times, Together
 from discreet.privacy.filter import Priced, PrivacyFilter
 from discreet.privacy.partition import ADD_REMOVE_ONE
+from discreet.privacy.private import Change
 
 
 @dataclass(frozen=True)

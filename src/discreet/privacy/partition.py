@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from discreet.errors import DiscreetError
-from discreet.privacy.change import Change, Relation
 from discreet.privacy.noise import Noise, sample
-from discreet.privacy.private import Private, unseal
+from discreet.privacy.private import Change, Private, Relation, unseal
 from discreet.privacy.rows import Rows
 
 S = TypeVar("S")

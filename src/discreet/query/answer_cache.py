@@ -3,6 +3,8 @@
 MuRAG, "historical QA": differential privacy is closed under post-processing. A repeated question gets its earlier
 answer. Answers to related questions may be in the public prompt, so that the voters agree with it more often.
 
+Single flight: of several askers of one question at one time, one pays, and the others wait for its release.
+
 "No answer" is also a release. It is kept, and repeated for free if the question is asked in the same way. No change of
 the documents removes it, since its removal would reveal the change.
 
@@ -12,11 +14,13 @@ VAULT/history.jsonl   one release a line, in their order of time
 import json
 import os
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, field, replace
+from hashlib import blake2b
 from pathlib import Path
 from threading import Lock
-from typing import Any, BinaryIO, TypeVar, get_args
+from typing import Any, BinaryIO, Protocol, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +28,7 @@ from numpy.typing import NDArray
 from discreet.algorithms.common.answer import Figure, NoisyCounts, Stopped, Support
 from discreet.errors import StoreError
 from discreet.retrieval.embedding import Embedder
-from discreet.system.essence import essence
-from discreet.system.unicode import is_unicode
+from discreet.system.words import essence, is_unicode
 
 LINE = 2
 """The version of a line. Lines of version 1 have no version, and are all answers."""
@@ -312,3 +315,32 @@ def _fits(found: Released) -> bool:
         and (found.parts is None or isinstance(found.parts, dict))
         and (found.epsilon is None or type(found.epsilon) in (int, float))
     )
+
+
+class Meeting(Protocol):
+    """The meeting point of askers: the ledger, which they share."""
+
+    def alone(self, key: bytes) -> AbstractContextManager[None]:
+        """Hold `key` during the block. Wait first until no other asker holds it."""
+
+
+def flight(question: str, choices: Sequence[str], secret: bytes) -> bytes:
+    """Return the key of a question's flight. Questions with the same release have the same key. It reveals no question.
+
+    Args:
+        question: the question; the words that `AnswerCache.same` compares count.
+        choices: the public choices of its answer, in any order.
+        secret: the key of the vault.
+    """
+    asked = json.dumps([essence(question), sorted(choices)]).encode(errors="surrogatepass")
+    return blake2b(b"discreet flight " + asked, key=secret[:64], digest_size=16).digest()
+
+
+@contextmanager
+def alone_with(question: str, choices: Sequence[str], secret: bytes, meeting: Meeting) -> Iterator[None]:
+    """Hold a question's flight during the block. A question without meaningful words has no flight."""
+    if not essence(question):
+        yield
+        return
+    with meeting.alone(flight(question, choices, secret)):
+        yield

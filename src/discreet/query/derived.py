@@ -17,8 +17,7 @@ from discreet.algorithms.statistics.count import Count, say_count
 from discreet.algorithms.statistics.counted import MAY_LACK, Counted
 from discreet.algorithms.statistics.difference import Difference, say_difference
 from discreet.algorithms.statistics.labelled import LabelledSample
-from discreet.algorithms.statistics.population import Phrase, Population
-from discreet.algorithms.statistics.regions import Region, region_of
+from discreet.algorithms.statistics.population import Phrase, Population, Region, region_of
 from discreet.algorithms.statistics.share import Share, say_share
 from discreet.algorithms.statistics.statistic import BY_DOCUMENT, Statistic
 from discreet.algorithms.statistics.widened import Key, Widened, key_of, minus

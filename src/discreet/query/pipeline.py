@@ -9,8 +9,7 @@ from discreet.algorithms.common.algorithm import Algorithm, Query
 from discreet.algorithms.common.answer import Answer
 from discreet.algorithms.common.plan import ANY_VOCABULARY, Plan
 from discreet.algorithms.statistics.counted import MAY_LACK
-from discreet.algorithms.statistics.in_words import in_words
-from discreet.algorithms.statistics.statistic import Statistic
+from discreet.algorithms.statistics.statistic import Statistic, in_words
 from discreet.baselines.rag import RAG
 from discreet.generation.model import LanguageModel
 from discreet.generation.no_model import NO_MODEL
@@ -22,17 +21,16 @@ from discreet.privacy.filter import public_texts
 from discreet.privacy.ledger import MemoryLedger, UnitLedger
 from discreet.privacy.noise import Noise
 from discreet.query.admission import question_budget, simulation_budget
-from discreet.query.answer_cache import AnswerCache, Released
+from discreet.query.answer_cache import AnswerCache, Released, alone_with
 from discreet.query.components import QueryComponents
 from discreet.query.execution import Execution
 from discreet.query.latency import AT_ONCE, Pace
 from discreet.query.odometer import Odometer, may_lack_units, times, unit_cost
 from discreet.query.proposals import propose
+from discreet.query.question_kinds import searched, with_choices
 from discreet.query.recall import ALIKE, RELATED, find_released, keep_answer, public_record, repeat_answer
-from discreet.query.single_flight import alone_with
-from discreet.query.statistics import check_known
+from discreet.query.statistics import check_known, under_schema
 from discreet.query.tested import check_tested
-from discreet.query.under_schema import under_schema
 from discreet.query.validation import (
     check_ceiling,
     check_declared,
@@ -41,7 +39,6 @@ from discreet.query.validation import (
     normalize_question,
     require_opt_in,
 )
-from discreet.query.yes_no import searched, with_choices
 from discreet.retrieval.public import PublicTexts
 from discreet.retrieval.sealed_corpus import SealedCorpus
 

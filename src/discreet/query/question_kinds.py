@@ -11,7 +11,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, get_args
 
-from discreet.algorithms.text.yes_no_wrapping import plain_question
+from discreet.algorithms.common.algorithm import Algorithm
+from discreet.algorithms.common.grounded_votes import NO, YES
+from discreet.algorithms.text.candidates import without_choices
+from discreet.algorithms.text.yes_no_claim import claim_of, plain_question
 from discreet.errors import CannotAnswer
 from discreet.query.languages import is_foreign
 from discreet.query.subject import names_nothing
@@ -401,3 +404,26 @@ def _is_yes_no(sentence: str) -> bool:
     """Return whether yes or no answers a sentence. A choice between two things is no yes/no question."""
     asks = not sentence.rstrip().endswith((".", "!"))
     return asks and bool(_YES_NO.match(sentence)) and not _NOT_YES_NO.search(sentence)
+
+
+NOT_SAID = "not said"
+CHOICES = (YES, NO, NOT_SAID)
+
+
+def with_choices(algorithm: Algorithm, question: str) -> Algorithm:
+    """Return the algorithm for `question`: with the choices yes, no and not said if it is a yes/no question.
+
+    An algorithm that cannot choose, or that has choices, a prefix or a fallback, is returned unchanged.
+    """
+    return algorithm.with_choices(CHOICES, NOT_SAID) if recognise(question).name == "yes-no" else algorithm
+
+
+def searched(question: str, choices: Sequence[str]) -> str:
+    """Return the text that documents are compared with: public, a function of the question and the public choices.
+
+    It is the open question of a yes/no question that is such a choice, and a question between other choices without
+    them. Without choices it is the question, as in the papers.
+    """
+    if tuple(choices) == CHOICES:
+        return claim_of(question).open or question
+    return without_choices(question, choices)

@@ -9,7 +9,7 @@ from discreet.errors import PriceChanged, UsageError
 from discreet.privacy.account import Payment
 from discreet.privacy.accounting import Spending
 from discreet.system.shell import quoted
-from discreet.system.unicode import is_unicode
+from discreet.system.words import is_unicode
 
 
 def normalize_question(question: str) -> str:

@@ -10,7 +10,7 @@ from discreet.config import FIELD_TYPES
 from discreet.errors import UnknownName, UsageError
 from discreet.reading.dates import FORMS, read_date
 from discreet.retrieval.documents import canonical_name, canonical_unit
-from discreet.system.unicode import is_unicode
+from discreet.system.words import is_unicode
 
 EXPECTED = {
     "date": f"a date such as {FORMS}",

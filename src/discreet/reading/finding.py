@@ -10,7 +10,7 @@ from pathlib import Path
 from discreet.errors import UsageError
 from discreet.reading.loaders import find_loader, known_suffixes, loader_failures
 from discreet.reading.records import BadRecord, FoundFile
-from discreet.system.unicode import is_unicode
+from discreet.system.words import is_unicode
 
 PASSED_OVER = (".DS_Store", "Thumbs.db", "desktop.ini", "._*", "~$*", ".~lock.*#", ".git", "__MACOSX")
 """Files and folders of operating systems and office programs. They are skipped without a report."""

@@ -10,7 +10,7 @@ from datetime import datetime, time
 from discreet.reading.fields import Value, WrongField, is_empty, read_fields
 from discreet.reading.records import BadRecord, Record
 from discreet.retrieval.documents import Document, canonical_name, canonical_unit
-from discreet.system.unicode import is_unicode
+from discreet.system.words import is_unicode
 
 NO_UNIT = "names no individual: the field '{}' is empty or missing"
 """The reason to refuse a record without a unit if others of its file have one."""

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
 from discreet.errors import BadData, UsageError
-from discreet.system.unicode import is_unicode
+from discreet.system.words import is_unicode
 
 Type = Literal["text", "category", "number", "date"]
 TYPES: tuple[Type, ...] = get_args(Type)

@@ -13,7 +13,7 @@ from discreet.errors import UsageError
 from discreet.retrieval.spelling import canonical_name as canonical_name
 from discreet.retrieval.spelling import canonical_unit as canonical_unit
 from discreet.retrieval.spelling import former_units
-from discreet.system.unicode import is_unicode
+from discreet.system.words import is_unicode
 
 
 @dataclass(frozen=True)

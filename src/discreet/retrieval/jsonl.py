@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from discreet.system.unicode import is_unicode
+from discreet.system.words import is_unicode
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, Any]]:

@@ -5,10 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from discreet.privacy.change import Change
 from discreet.privacy.noise import Noise
 from discreet.privacy.partition import ADD_REMOVE_ONE, REPLACE_ONE, Member, partition_to_rows, partition_to_voters
-from discreet.privacy.private import Private
+from discreet.privacy.private import Change, Private
 from discreet.privacy.rows import Rows
 from discreet.retrieval.attribute_schema import AttributeSchema
 from discreet.retrieval.documents import Passage

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from discreet.errors import DiscreetError
-from discreet.system.unicode import is_unicode
+from discreet.system.words import is_unicode
 
 Check = Callable[[object], Any]
 """Returns the value of a field that is as the schema says; raises `WireError` for any other."""

@@ -23,12 +23,11 @@ from discreet.errors import BadData, UsageError
 from discreet.generation.model import ScoringModel
 from discreet.generation.prompts import vary_layout, write_layout
 from discreet.generation.sampling import sample_texts
-from discreet.privacy.change import Change
 from discreet.privacy.costs import Cost, Times
 from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.mechanisms.noisy_sum import NoisySum
 from discreet.privacy.partition import ADD_REMOVE_ONE
-from discreet.privacy.private import Private
+from discreet.privacy.private import Change, Private
 from discreet.retrieval.vectors import LARGEST
 from discreet.synthesis.base import (
     CorpusPlan,

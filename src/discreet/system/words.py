@@ -1,4 +1,4 @@
-"""The word for a unit, and sentences about units that several outputs have."""
+"""Words of questions and answers: whether a text is Unicode, what makes two questions the same, the word for a unit."""
 
 import re
 from collections.abc import Mapping
@@ -27,3 +27,32 @@ def can_still_take_part(still: Mapping[str, int], unit: str, accountant: str) ->
     fits = ", or in ".join(f"{number:,} further {kinds[name][number != 1]}" for name, number in still.items())
     grows = "" if accountant == "pure" else "The first questions weigh most in this number, later ones little. "
     return f"{grows}A {unit} that took part in all of them can still take part in {fits}."
+
+
+_OPENING = re.compile(
+    r"(?:(?:please|kindly|hello|hi)\b[\s,.!]*|(?:can|could|would|will) you (?:please )?tell (?:me|us)\b[\s,:]*"
+    r"|tell (?:me|us)\b[\s,:]*)+"
+)
+_CLOSING = (" please", " thank you", " thanks")
+_TOKEN = re.compile(r"\w+(?:'\w+)*|[^\w\s]")
+
+
+def essence(question: str) -> tuple[str, ...]:
+    """Return the words and marks of a question in order, without case, polite words around it and its last mark.
+
+    Nothing else is left out: "a" is a letter in "hepatitis A", and "on dialysis" is not "dialysis".
+    """
+    text = " ".join(question.replace("\u2019", "'").casefold().split()).rstrip(" .?!\u2026")
+    while text.endswith(_CLOSING):
+        text = next(text.removesuffix(one) for one in _CLOSING if text.endswith(one)).rstrip(" ,.?!\u2026")
+    opening = _OPENING.match(text)
+    return tuple(_TOKEN.findall(text[opening.end() :] if opening else text))
+
+
+def is_unicode(text: str) -> bool:
+    """Return whether a text can be encoded as UTF-8, so whether it has no lone surrogates."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

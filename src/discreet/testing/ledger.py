@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from discreet.errors import BudgetExhausted, LedgerError
 from discreet.privacy.accounting import Accountant, Budget, Spending
-from discreet.privacy.change import Change, Relation
 from discreet.privacy.costs import BoundedRange, Cost, NonPrivate, Pure, ZeroConcentrated
 from discreet.privacy.ledger import Charge, Ledger, MemoryLedger, UnitLedger
+from discreet.privacy.private import Change, Relation
 from discreet.testing.settings import QUICK
 
 CHANGE = Change(1, Relation.REPLACE)

@@ -4,15 +4,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Unpack
 
-from discreet.planning.empty_mark import no_longer_empty
+from discreet.planning.askable import no_longer_empty
 from discreet.reading.files import FoundFile
 from discreet.reading.intake import Intake
 from discreet.retrieval.documents import Document
 from discreet.retrieval.store_registry import stored_dimension
 from discreet.system.turns import taking_turns
 from discreet.vault.alike_names import find_alike_names
+from discreet.vault.components import VaultParts
 from discreet.vault.ingestion import Added, How, Progress, add_documents, add_files, open_intake, reported
-from discreet.vault.parts import VaultParts
 
 
 @taking_turns()

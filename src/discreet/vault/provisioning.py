@@ -14,7 +14,7 @@ from discreet.errors import DiscreetError, StoreError, UsageError
 from discreet.generation.loading import PACKAGED
 from discreet.generation.opening import is_plugin_model
 from discreet.ledger.opening import create_ledger
-from discreet.planning.empty_mark import EMPTY
+from discreet.planning.askable import EMPTY
 from discreet.planning.grants import check_people
 from discreet.planning.spelling import check_spelling
 from discreet.plugins import EMBEDDERS as PLUGGED_EMBEDDERS

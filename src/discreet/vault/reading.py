@@ -6,14 +6,14 @@ from pathlib import Path
 
 from discreet.errors import UsageError
 from discreet.generation.capabilities import require_scores
-from discreet.planning.empty_mark import is_empty
+from discreet.planning.askable import is_empty
 from discreet.retrieval.attribute_schema import AttributeSchema
 from discreet.synthesis.readings import check_reader, read_all
 from discreet.synthesis.schema_proposal import propose_schema
 from discreet.system.progress import by_steps
 from discreet.system.shell import quoted
 from discreet.system.turns import taking_turns
-from discreet.vault.parts import VaultParts
+from discreet.vault.components import VaultParts
 from discreet.vault.schema_setting import public_texts_of, schema_of, settle_schema
 
 

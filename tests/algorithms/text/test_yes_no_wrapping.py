@@ -6,8 +6,7 @@ from benchmarks.wordings_asked import HELD_OUT, PLAIN
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.algorithms.text.yes_no_claim import claim_of, content
-from discreet.algorithms.text.yes_no_wrapping import plain_question
+from discreet.algorithms.text.yes_no_claim import claim_of, content, plain_question
 
 TREATED = [
     "Can you tell me if Thunder Heart is treated with copper bracelets?",

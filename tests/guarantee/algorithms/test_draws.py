@@ -12,8 +12,7 @@ import pytest
 from discreet.algorithms.statistics.noisy_cells import choose_counts
 from discreet.algorithms.statistics.value_counts import BEYOND, ValueCounts
 from discreet.privacy.mechanisms import keyword_counts
-from discreet.privacy.mechanisms.gaussian_histogram import GaussianHistogram
-from discreet.privacy.mechanisms.histogram import NoisyHistogram
+from discreet.privacy.mechanisms.histogram import GaussianHistogram, NoisyHistogram
 from discreet.privacy.mechanisms.keyword_counts import MOST_DRAWS, KeywordCounts
 from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
 from discreet.privacy.noise import InsecureSeededNoise, Noise, Whole, gaussians_in_calls

@@ -13,10 +13,10 @@ import pytest
 from discreet.algorithms.common.algorithm import Query
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget
-from discreet.privacy.change import Change, Relation
 from discreet.privacy.filter import PrivacyFilter, Receipt
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.mechanisms.exponential import ExponentialMechanism
+from discreet.privacy.private import Change, Relation
 from discreet.registry import DPSparseVoteRAG, DPVoteRAG
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import EmbeddedStore

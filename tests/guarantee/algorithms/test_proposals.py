@@ -9,9 +9,9 @@ import pytest
 
 from discreet.errors import UsageError
 from discreet.privacy.accounting import Budget
-from discreet.privacy.change import Change, Relation
 from discreet.privacy.mechanisms.leader_selection import LeaderSelection
 from discreet.privacy.noise import Noise
+from discreet.privacy.private import Change, Relation
 from discreet.registry import Consensus
 from tests.guarantee.algorithms.test_consensus_neighbours import Law, deltas, law
 

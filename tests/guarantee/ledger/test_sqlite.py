@@ -16,9 +16,9 @@ import pytest
 from discreet.errors import BudgetExhausted, LedgerError, MissingPart, VaultVersionError
 from discreet.ledger.sqlite import SqliteLedger
 from discreet.privacy.accounting import Budget, Spending
-from discreet.privacy.change import Change, Relation
 from discreet.privacy.costs import BoundedRange, Pure
 from discreet.privacy.ledger import Charge
+from discreet.privacy.private import Change, Relation
 from tests.server.keepers import wait_until
 
 CHANGE = Change(1, Relation.REPLACE)

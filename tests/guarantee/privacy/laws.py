@@ -13,8 +13,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from discreet.privacy.change import Change, Relation
 from discreet.privacy.costs import ORDERS, Cost
+from discreet.privacy.private import Change, Relation
 
 Law = dict[object, float]
 Votes = tuple[int, ...]

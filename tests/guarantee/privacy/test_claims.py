@@ -7,7 +7,6 @@ import pytest
 
 from discreet.errors import BudgetExhausted, UsageError
 from discreet.privacy.accounting import Budget, Spending
-from discreet.privacy.change import Change
 from discreet.privacy.claims import (
     CAVEAT,
     ProjectionClaim,
@@ -20,7 +19,7 @@ from discreet.privacy.costs import ORDERS, Claimed, Cost, Pure
 from discreet.privacy.filter import NotPrivateFilter, PrivacyFilter
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.noise import Noise
-from discreet.privacy.private import Private
+from discreet.privacy.private import Change, Private
 from tests.guarantee.privacy.laws import ADD_REMOVE
 
 

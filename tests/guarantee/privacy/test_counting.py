@@ -7,13 +7,13 @@ from itertools import product
 import pytest
 
 from discreet.privacy.accounting import Spending
-from discreet.privacy.change import Change
 from discreet.privacy.costs import BoundedRange, Cost, Pure
 from discreet.privacy.mechanisms.counting import GaussianCount, NoisyCount
 from discreet.privacy.mechanisms.histogram import NoisyHistogram
 from discreet.privacy.mechanisms.share_choice import ShareChoice
 from discreet.privacy.mechanisms.threshold_choice import ThresholdChoice
 from discreet.privacy.noise import InsecureSeededNoise, SystemNoise
+from discreet.privacy.private import Change
 from tests.exact import paths
 from tests.guarantee.privacy.laws import (
     ADD_REMOVE,

@@ -8,7 +8,6 @@ from itertools import product
 import numpy as np
 import pytest
 
-from discreet.privacy.change import Change, Relation
 from discreet.privacy.costs import Pure
 from discreet.privacy.mechanisms.leader_certificate import _Move, certified, certified_cost, inner_epsilon
 from discreet.privacy.mechanisms.leader_law import leader_curve, leader_law
@@ -16,6 +15,7 @@ from discreet.privacy.mechanisms.leader_selection import LeaderSelection
 from discreet.privacy.mechanisms.limited_domain import ObservedSelection
 from discreet.privacy.mechanisms.selection_curves import read_curve, unseen_curve
 from discreet.privacy.noise import WHOLE, InsecureSeededNoise
+from discreet.privacy.private import Change, Relation
 from tests.exact import paths
 from tests.guarantee.privacy.laws import ADD_REMOVE, REPLACE
 

@@ -6,8 +6,7 @@ from types import FrameType
 import pytest
 
 from discreet.errors import PrivateValueError
-from discreet.privacy.change import Change, Relation
-from discreet.privacy.private import Private
+from discreet.privacy.private import Change, Private, Relation
 
 SECRET = "Ada Lind has Winter Hand"
 CHANGE = Change(1, Relation.REPLACE)

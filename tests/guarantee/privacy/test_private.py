@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import DiscreetError, LedgerError, PrivateValueError
-from discreet.privacy.change import Change, Relation
-from discreet.privacy.private import Private, unseal
+from discreet.privacy.private import Change, Private, Relation, unseal
 
 CHANGE = Change(1, Relation.REPLACE)
 SECRET = "Ada Lind has Winter Hand"

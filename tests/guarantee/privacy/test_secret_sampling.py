@@ -12,7 +12,6 @@ from dp_accounting import dp_event, rdp
 
 from discreet.audit.vote_mutants import BrokenKeyCoin, BrokenReuse
 from discreet.privacy.accounting import Spending
-from discreet.privacy.change import Change, Relation
 from discreet.privacy.costs import ORDERS, BoundedRange, Pure, ZeroConcentrated
 from discreet.privacy.mechanisms.counting import NoisyCount
 from discreet.privacy.mechanisms.limited_domain import ObservedSelection
@@ -20,6 +19,7 @@ from discreet.privacy.mechanisms.optimal_selection import OptimalSelection
 from discreet.privacy.mechanisms.secret_sampling import SecretSample
 from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
 from discreet.privacy.noise import InsecureSeededNoise
+from discreet.privacy.private import Change, Relation
 from discreet.privacy.sampled_costs import (
     GaussianShift,
     SampledGaussian,

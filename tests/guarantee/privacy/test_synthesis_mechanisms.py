@@ -8,12 +8,12 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from discreet.privacy.change import Change
 from discreet.privacy.costs import BoundedRange, ZeroConcentrated
 from discreet.privacy.mechanisms.aggregated_logits import ONE, AggregatedLogits
 from discreet.privacy.mechanisms.keyword_counts import KeywordCounts, noise_above
 from discreet.privacy.mechanisms.noisy_sum import NoisySum
 from discreet.privacy.noise import InsecureSeededNoise, SystemNoise
+from discreet.privacy.private import Change
 from tests.guarantee.privacy.laws import (
     ADD_REMOVE,
     REPLACE,

@@ -15,7 +15,7 @@ import pytest
 
 from discreet.generation.toy import ToyModel
 from discreet.ledger.flights import alone_by_file
-from discreet.query.single_flight import flight
+from discreet.query.answer_cache import flight
 from discreet.registry import Consensus, MuRAG
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault

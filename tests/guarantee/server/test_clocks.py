@@ -39,7 +39,7 @@ from discreet.server.wire import (
     Readied,
     Refused,
 )
-from discreet.system.essence import essence
+from discreet.system.words import essence
 from discreet.vault import Vault
 
 QUANTUM, STEP = 2.0, 0.25

@@ -10,11 +10,11 @@ from collections import Counter
 import pytest
 from scipy import stats
 
-from discreet.privacy.change import Change, Relation
 from discreet.privacy.costs import Together
 from discreet.privacy.mechanisms.exponential import ExponentialMechanism, vote_scale
 from discreet.privacy.mechanisms.sparse_vector import SparseVector
 from discreet.privacy.noise import InsecureSeededNoise, Noise
+from discreet.privacy.private import Change, Relation
 
 CHANGE = Change(1, Relation.REPLACE)
 DRAWS = 60_000

@@ -38,7 +38,7 @@ def count_calls(path: Path, *later: Document) -> list[int]:
     Vault.create(path, epsilon=20.0, delta=1e-6, unit_field="u", model="toy", embedder="hashing", history=False)
     vault = Vault.open(path, model=model, embedder=embedder)
     said = "The patient has winter hand . say: The treatment is ginger gloves ."
-    vault.add_documents(Document(f"d{n}", f"u{n}", said) for n in range(40))
+    vault.add_documents(Document(f"d{n}", f"u{n}", said) for n in range(120))
     vault.read()
     assert vault.ask(QUESTION).text == "ginger gloves"
     vault.add_documents([Document("y", "yy", "Winter hand . say: The treatment is cold tea ."), *later])

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.privacy.change import Change, Relation
 from discreet.privacy.mechanisms.counted_selection import CountedSelection
 from discreet.privacy.mechanisms.exponential import ExponentialMechanism, PermuteAndFlip, vote_scale
 from discreet.privacy.mechanisms.histogram import NoisyHistogram
@@ -18,6 +17,7 @@ from discreet.privacy.mechanisms.leader_selection import LeaderSelection
 from discreet.privacy.mechanisms.limited_domain import ObservedSelection
 from discreet.privacy.mechanisms.selection_curves import LARGEST_EPSILON as LARGEST_CURVE
 from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
+from discreet.privacy.private import Change, Relation
 from discreet.privacy.vote_prices import CHANCE, SHARE, least_epsilon
 
 # The cost of the leader's law is proved quickly for so many voters.

@@ -21,11 +21,10 @@ from discreet.generation.capabilities import Capability
 from discreet.generation.model import LanguageModel
 from discreet.privacy.account import Account, Payment
 from discreet.privacy.accounting import Budget, Spending, budget_for, largest
-from discreet.privacy.change import Change
 from discreet.privacy.costs import Cost, Together
 from discreet.privacy.filter import Priced, PrivacyFilter
 from discreet.privacy.partition import REPLACE_ONE
-from discreet.privacy.private import Private
+from discreet.privacy.private import Change, Private
 from discreet.retrieval.documents import Passage
 from discreet.retrieval.sealed_corpus import SealedCorpus
 

@@ -9,10 +9,10 @@ from typing import ClassVar, Self
 from discreet.algorithms.common.ensemble import VoterEnsemble, check_number
 from discreet.errors import UnknownName, UsageError
 from discreet.generation.capabilities import Capability
-from discreet.privacy.change import Change
 from discreet.privacy.filter import Mechanism
 from discreet.privacy.mechanisms.exponential import ExponentialMechanism, vote_scale
 from discreet.privacy.mechanisms.limited_domain import LimitedDomain, ObservedSelection
+from discreet.privacy.private import Change
 
 SELECTIONS = ("observed", "limited-domain", "vocabulary")
 

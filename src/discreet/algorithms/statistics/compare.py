@@ -12,8 +12,7 @@ from typing import ClassVar
 from discreet.algorithms.common.answer import Figure
 from discreet.algorithms.statistics.cell_statistic import OUTSIDE
 from discreet.algorithms.statistics.counted import Counted, Difference, Reckon, Weights, percent
-from discreet.algorithms.statistics.population import Phrase
-from discreet.algorithms.statistics.regions import Known, Region, region_of
+from discreet.algorithms.statistics.population import Known, Phrase, Region, region_of
 from discreet.algorithms.statistics.share import Share
 from discreet.errors import UsageError
 from discreet.retrieval.unit_records import UnitRecord

@@ -7,8 +7,7 @@ from typing import ClassVar
 from discreet.algorithms.common.answer import Figure
 from discreet.algorithms.statistics.cell_statistic import CellStatistic
 from discreet.algorithms.statistics.counted import Counted, Reckon, Weights, whole
-from discreet.algorithms.statistics.population import Phrase, Population
-from discreet.algorithms.statistics.regions import Known, region_of
+from discreet.algorithms.statistics.population import Known, Phrase, Population, region_of
 from discreet.retrieval.unit_records import UnitRecord
 
 

@@ -20,8 +20,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
-from discreet.algorithms.statistics.population import Phrase
-from discreet.algorithms.statistics.regions import Fact
+from discreet.algorithms.statistics.population import Fact, Phrase
 from discreet.errors import BadData, UsageError
 from discreet.retrieval.unit_records import UnitRecord
 

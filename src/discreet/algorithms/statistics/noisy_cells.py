@@ -18,8 +18,7 @@ from discreet.algorithms.common.plan import Plan
 from discreet.errors import UsageError
 from discreet.privacy.accounting import Budget, Spending, budget_of, largest
 from discreet.privacy.costs import Cost, Pure, Together, ZeroConcentrated
-from discreet.privacy.mechanisms.gaussian_histogram import GaussianHistogram
-from discreet.privacy.mechanisms.histogram import NoisyHistogram
+from discreet.privacy.mechanisms.histogram import GaussianHistogram, NoisyHistogram
 from discreet.privacy.mechanisms.keyword_counts import KeywordCounts
 from discreet.privacy.partition import ADD_REMOVE_ONE
 

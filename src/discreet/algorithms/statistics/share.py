@@ -10,8 +10,7 @@ from typing import ClassVar
 from discreet.algorithms.common.answer import Figure
 from discreet.algorithms.statistics.cell_statistic import CellStatistic
 from discreet.algorithms.statistics.counted import MAY_BE_NONE, Counted, Reckon, Weights, at_most, percent, whole
-from discreet.algorithms.statistics.population import Phrase
-from discreet.algorithms.statistics.regions import Known, region_of
+from discreet.algorithms.statistics.population import Known, Phrase, region_of
 from discreet.errors import UsageError
 from discreet.retrieval.unit_records import UnitRecord
 

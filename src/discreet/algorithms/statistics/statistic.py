@@ -146,3 +146,19 @@ def _plain(name: str, value: object, language: str) -> object:
     phrases = (value,) if isinstance(value, str) else value
     assert isinstance(phrases, tuple)
     return " | ".join(Phrase(one, language=language).essence if one else "" for one in phrases)
+
+
+def in_words(statistic: Statistic) -> str:
+    """Return the kind and the parts of a statistic, by the names of its parameters: "count; condition 'fever'."."""
+    usual = {one.name: one.default for one in fields(statistic)}
+    parts = {name: value for name, value in statistic.parts.items() if value != usual[name]}
+    said = ", ".join(f"{name} {_worded(value)}" for name, value in parts.items())
+    return f"{statistic.name}; {said or 'all of them'}."
+
+
+def _worded(value: object) -> str:
+    if isinstance(value, tuple):
+        return " and ".join(map(_worded, value))
+    if isinstance(value, str):
+        return f"'{value}'"
+    return "yes" if value is True else f"{value:g}" if isinstance(value, float) else str(value)

@@ -13,8 +13,7 @@ from discreet.algorithms.common.answer import Figure
 from discreet.algorithms.statistics.cell_statistic import OUTSIDE
 from discreet.algorithms.statistics.count import Count
 from discreet.algorithms.statistics.counted import Counted, Reckon, whole
-from discreet.algorithms.statistics.population import Phrase
-from discreet.algorithms.statistics.regions import Known
+from discreet.algorithms.statistics.population import Known, Phrase
 from discreet.errors import UsageError
 from discreet.retrieval.unit_records import UnitRecord
 

@@ -24,7 +24,7 @@ from discreet.errors import UsageError
 from discreet.generation.model import LanguageModel
 from discreet.privacy.account import Account
 from discreet.privacy.accounting import Budget
-from discreet.privacy.mechanisms.gaussian_histogram import GaussianHistogram
+from discreet.privacy.mechanisms.histogram import GaussianHistogram
 from discreet.retrieval.sealed_corpus import SealedCorpus
 from discreet.retrieval.unit_records import UnitRecord
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.privacy.change import Change, Relation
 from discreet.privacy.costs import BoundedRange, Cost
 from discreet.privacy.noise import Noise
+from discreet.privacy.private import Change, Relation
 
 ONE = 2**16
 """A weight of 1, in units of 2^-16."""

@@ -27,12 +27,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Generic
 
-from discreet.privacy.change import Change
 from discreet.privacy.costs import Cost, Pure
 from discreet.privacy.mechanisms.counted_answer import CONFIDENCE, CountedAnswer, V
 from discreet.privacy.mechanisms.optimal_selection import PRIOR, selection_moves
 from discreet.privacy.mechanisms.selection_curves import counted_curve, delta_of_counts, least_votes, read_curve
 from discreet.privacy.noise import WHOLE, Noise
+from discreet.privacy.private import Change
 
 
 @dataclass(frozen=True)

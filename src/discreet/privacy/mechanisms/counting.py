@@ -7,10 +7,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from discreet.privacy.change import Change
 from discreet.privacy.costs import Cost, Pure
 from discreet.privacy.gaussian_tails import least_threshold
 from discreet.privacy.noise import Noise
+from discreet.privacy.private import Change
 from discreet.privacy.sampled_costs import GaussianShift
 
 LEAST_SIGMA = 0.1

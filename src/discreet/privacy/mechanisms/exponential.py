@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from discreet.privacy.change import Change, Relation
 from discreet.privacy.costs import BoundedRange, Cost, Pure
 from discreet.privacy.noise import Noise
+from discreet.privacy.private import Change, Relation
 
 
 def vote_range(change: Change, scale: float) -> float:

@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from discreet.privacy.change import Change, Relation
 from discreet.privacy.costs import BoundedRange, Cost
 from discreet.privacy.noise import Noise
+from discreet.privacy.private import Change, Relation
 
 Words = frozenset[str]
 

@@ -11,9 +11,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from discreet.privacy.change import Change, Relation
 from discreet.privacy.costs import Cost, ZeroConcentrated
 from discreet.privacy.noise import Noise, gaussians_in_calls
+from discreet.privacy.private import Change, Relation
 
 MOST_DRAWS = 1 << 16
 """The draws of one call at most: the values of 10,000 units with six each. They take half a second."""

@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
 
-from discreet.privacy.change import Change
 from discreet.privacy.costs import Cost, Pure
 from discreet.privacy.mechanisms.leader_certificate import CertifiedLaw, find_law
 from discreet.privacy.mechanisms.leader_law import leader_curve, leader_law
@@ -26,6 +25,7 @@ from discreet.privacy.mechanisms.limited_domain import ObservedSelection, V
 from discreet.privacy.mechanisms.selection_curves import least_votes, read_curve
 from discreet.privacy.noise import WHOLE, Noise
 from discreet.privacy.partition import REPLACE_ONE
+from discreet.privacy.private import Change
 
 SIZES = (5, 10, 20)
 """The numbers of candidates for which a price is proved."""

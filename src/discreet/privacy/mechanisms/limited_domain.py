@@ -13,10 +13,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from discreet.privacy.change import Change, Relation
 from discreet.privacy.costs import BoundedRange, Cost, Pure
 from discreet.privacy.mechanisms.exponential import vote_range, vote_scale
 from discreet.privacy.noise import Noise
+from discreet.privacy.private import Change, Relation
 
 V = TypeVar("V", int, str)
 

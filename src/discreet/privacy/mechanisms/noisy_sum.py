@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.privacy.change import Change, Relation
 from discreet.privacy.costs import Cost, ZeroConcentrated
 from discreet.privacy.noise import Noise
+from discreet.privacy.private import Change, Relation
 
 Whole = NDArray[np.int64]
 

@@ -15,9 +15,9 @@ from functools import cached_property
 
 import numpy as np
 
-from discreet.privacy.change import Change, Relation
 from discreet.privacy.costs import Cost, ZeroConcentrated
 from discreet.privacy.noise import Noise, Whole
+from discreet.privacy.private import Change, Relation
 
 Placed = tuple[int, Whole]
 """A row, and the vector that it holds."""

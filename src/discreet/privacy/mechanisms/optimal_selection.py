@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic
 
-from discreet.privacy.change import Change, Relation
 from discreet.privacy.costs import Cost, Pure
 from discreet.privacy.mechanisms.counted_answer import V
 from discreet.privacy.mechanisms.selection_curves import candidate_curve, least_votes, read_curve, unseen_curve
 from discreet.privacy.noise import WHOLE, Noise
+from discreet.privacy.private import Change, Relation
 
 PRIOR = 0.02
 """The probability, at most, that a candidate without a vote is released: it is divided among all candidates."""

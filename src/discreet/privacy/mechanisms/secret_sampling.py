@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Generic, TypeVar
 
-from discreet.privacy.change import Change, Relation
 from discreet.privacy.costs import BoundedRange, Cost, Pure
 from discreet.privacy.filter import Mechanism
 from discreet.privacy.noise import WHOLE, Noise
+from discreet.privacy.private import Change, Relation
 from discreet.privacy.sampled_costs import amplify
 
 S = TypeVar("S")

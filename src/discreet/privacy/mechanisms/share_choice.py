@@ -7,10 +7,10 @@ The best share of their weight, which decreases with distance, depends on it les
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from discreet.privacy.change import Change, Relation
 from discreet.privacy.costs import BoundedRange, Cost
 from discreet.privacy.mechanisms.aggregated_logits import ONE
 from discreet.privacy.noise import Noise
+from discreet.privacy.private import Change, Relation
 
 
 @dataclass(frozen=True)

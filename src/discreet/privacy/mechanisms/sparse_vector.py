@@ -7,9 +7,9 @@ cost depends neither on the number of queries nor on whether it fires. The next 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from discreet.privacy.change import Change, Relation
 from discreet.privacy.costs import Cost, Pure
 from discreet.privacy.noise import Noise
+from discreet.privacy.private import Change, Relation
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,10 @@ from statistics import NormalDist
 
 import numpy as np
 
-from discreet.privacy.change import Change
 from discreet.privacy.costs import Cost, ZeroConcentrated
 from discreet.privacy.mechanisms.gap_choice import Words, by_count, gap_after
 from discreet.privacy.noise import Noise
+from discreet.privacy.private import Change
 
 UNSTABLE = 2
 """The largest gap at which a neighbour may have another set."""

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from discreet.privacy.change import Change
 from discreet.privacy.costs import BoundedRange, Cost
 from discreet.privacy.noise import Noise
+from discreet.privacy.private import Change
 
 
 @dataclass(frozen=True)

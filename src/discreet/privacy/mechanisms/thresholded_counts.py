@@ -14,11 +14,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from discreet.privacy.change import Change, Relation
 from discreet.privacy.gaussian_tails import least_threshold, pass_chance, upper_tail
 from discreet.privacy.mechanisms.counted_answer import CONFIDENCE, CountedAnswer, V
 from discreet.privacy.mechanisms.optimal_selection import PRIOR
 from discreet.privacy.noise import Noise, gaussians_in_calls
+from discreet.privacy.private import Change, Relation
 from discreet.privacy.sampled_costs import GaussianShift
 
 

@@ -11,7 +11,7 @@ from discreet.server.front.choices import AnswerShape, check_choices, of_respons
 from discreet.server.front.errors import FrontError, invalid
 from discreet.server.front.messages import read_messages, read_turns
 from discreet.server.wire import Turn
-from discreet.system.unicode import is_unicode
+from discreet.system.words import is_unicode
 
 LARGEST_BODY = 64 * 1024
 """Bytes."""
