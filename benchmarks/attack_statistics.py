@@ -45,7 +45,7 @@ from discreet.attacks.advantage import Advantage
 from discreet.audit.broken_noise import BrokenNoise
 from discreet.generation.completer_adapter import adapt_completer
 from discreet.generation.function_model import FunctionModel
-from discreet.generation.model import LanguageModel
+from discreet.generation.model import VotingModel
 from discreet.privacy.account import Account
 from discreet.privacy.accounting import Budget
 from discreet.privacy.ledger import MemoryLedger
@@ -110,7 +110,7 @@ class NoThreshold(KeywordCounts):
 class BareSummary(Summary):
     """BROKEN: a summary without a threshold: each statement that occurs is told."""
 
-    def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
+    def run(self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account) -> GeneratedAnswer:
         """Release the noisy count of each statement."""
         _, values = choose_counts(self.price(account.budget), self.each)
         able, paid = self.admit(corpus, account)

@@ -15,7 +15,7 @@ from discreet.algorithms.statistics.population import Phrase
 from discreet.errors import UsageError
 from discreet.generation.completer_adapter import adapt_completer
 from discreet.generation.function_model import FunctionModel
-from discreet.generation.model import LanguageModel
+from discreet.generation.model import VotingModel
 from discreet.retrieval.unit_records import UnitRecord
 
 HELD_OUT = 4
@@ -149,6 +149,6 @@ def _is_thing(item: str) -> bool:
     return 1 <= len(words) <= LONGEST and words[0] not in _NO_THING
 
 
-def dialogue_reader() -> LanguageModel:
+def dialogue_reader() -> VotingModel:
     """Return the reader as a model."""
     return adapt_completer(FunctionModel(read_dialogue, name="dialogue rules", row_independent=True))

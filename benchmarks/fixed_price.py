@@ -38,7 +38,7 @@ from discreet.evaluation.datasets import Question, read_questions
 from discreet.evaluation.experiment import Outcome, Row, run_answers, summary
 from discreet.evaluation.metrics import matches
 from discreet.evaluation.report import likeness_cells
-from discreet.generation.model import LanguageModel
+from discreet.generation.model import VotingModel
 from discreet.registry import DPKSA, DPRAG, KSA, RAG, Adaptive, Consensus, DPSparseVoteRAG, DPVoteRAG, NonRAG, VoteRAG
 from discreet.retrieval.public import PublicTexts
 from discreet.vault import Vault
@@ -149,7 +149,7 @@ def run(given: argparse.Namespace, vault: Vault, questions: list[Question], prog
     return [(*key, summary(named[key], groups)) for key, groups in answers.items()]
 
 
-def write_told(questions: list[Question], model: LanguageModel) -> None:
+def write_told(questions: list[Question], model: VotingModel) -> None:
     """Write how many answers are right with the right keywords given: sentences of the model, and answers shown."""
     sentences = shown = 0
     for question in questions:

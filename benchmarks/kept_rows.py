@@ -7,7 +7,7 @@ import pickle
 from pathlib import Path
 
 from discreet.evaluation.caching_model import CachingModel
-from discreet.generation.model import LanguageModel
+from discreet.generation.model import VotingModel
 
 
 class KeptRows:
@@ -18,7 +18,7 @@ class KeptRows:
         path: the file, made if it is not there; None to keep nothing.
     """
 
-    def __init__(self, model: LanguageModel, path: Path | None) -> None:
+    def __init__(self, model: VotingModel, path: Path | None) -> None:
         self.model, self._path = CachingModel(model), path
         if path is not None and path.exists():
             self.model.remember(pickle.loads(path.read_bytes()))

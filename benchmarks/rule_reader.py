@@ -7,7 +7,7 @@ import re
 
 from discreet.generation.completer_adapter import adapt_completer
 from discreet.generation.function_model import FunctionModel
-from discreet.generation.model import LanguageModel
+from discreet.generation.model import VotingModel
 
 _SAID = re.compile(r"diagnosis is (.+?) and the treatment should be (.+?)\.")
 
@@ -22,6 +22,6 @@ def read_note(prompt: str, max_tokens: int) -> str:
     return f" {said[2 if asks_for_treatment else 1]}"
 
 
-def rule_reader() -> LanguageModel:
+def rule_reader() -> VotingModel:
     """Return the reader as a model."""
     return adapt_completer(FunctionModel(read_note, name="rules", row_independent=True))

@@ -59,7 +59,7 @@ from discreet.algorithms.text.attributes import matches
 from discreet.algorithms.text.phrases import sentences_of, spans_of
 from discreet.algorithms.text.yes_no_claim import content
 from discreet.evaluation.caching_model import CachingModel
-from discreet.generation.model import LanguageModel
+from discreet.generation.model import VotingModel
 from discreet.planning.prices import vault_budget
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
@@ -158,7 +158,7 @@ Ask = Callable[[Asked, int], list[str]]
 class Nearest(RAG):
     """The whole text of the nearest dialogue: as much as one dialogue's wording can say."""
 
-    def read(self, question: str, passages: Sequence[Passage], model: LanguageModel) -> GeneratedAnswer:
+    def read(self, question: str, passages: Sequence[Passage], model: VotingModel) -> GeneratedAnswer:
         """Return the text of the first passage."""
         return GeneratedAnswer(passages[0].text, "end", 0)
 

@@ -46,7 +46,7 @@ from benchmarks.writing import TableWriter, add_csv_option, name_part, write_tab
 
 from discreet.algorithms.common.private_rag import PrivateRAG
 from discreet.demo.corpus import DISEASES, documents
-from discreet.generation.model import LanguageModel
+from discreet.generation.model import VotingModel
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Spending
 from discreet.privacy.costs import Pure
@@ -76,7 +76,7 @@ def questions(count: int) -> list[tuple[str, str]]:
     return [pair for both in zip(about, known, strict=True) for pair in both][:count]
 
 
-def measure(vault: Vault, model: LanguageModel, asked: argparse.Namespace, quantum: float) -> list[Measured]:
+def measure(vault: Vault, model: VotingModel, asked: argparse.Namespace, quantum: float) -> list[Measured]:
     """Every question, so many times, in turn."""
     noise, found = InsecureSeededNoise(asked.seed), []
     for _ in range(asked.repeats):

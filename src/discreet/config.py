@@ -8,13 +8,13 @@ import secrets
 from dataclasses import asdict, dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
 
 from discreet.errors import NoSuchVault, StoreError, UnknownName, VaultVersionError
 from discreet.system.shell import quoted
 from discreet.system.words import is_unicode
 
-VERSION = 2
+FORMAT = 8
+"""The format of a vault: one number for its settings, ledger and store, and for its accounts and backups."""
 PAYMENTS = ("unit", "corpus")
 DEFAULT_STORE = "embedded"
 FIELD_TYPES = ("date", "category", "number")
@@ -25,10 +25,10 @@ _SECRET_BYTES = 32
 
 @dataclass(frozen=True)
 class VaultConfig:
-    """The settings of a vault. They are fixed at creation; only `convert` changes one, the payment.
+    """The settings of a vault. They are fixed at creation.
 
     Attributes:
-        version: the version of the vault's format.
+        version: the format of the vault.
         epsilon, delta, unit_field, model, embedder, log_questions, payment, history, ledger, accept_claims,
             fields: see `Vault.create`.
         ledger_name: the ledger's name in its database.
@@ -45,7 +45,7 @@ class VaultConfig:
     model: str
     embedder: str
     log_questions: bool
-    payment: str = "corpus"  # a vault of version 1 has no such setting, and charges the corpus
+    payment: str = "unit"
     history: bool = False
     ledger: str = ""
     ledger_name: str = ""
@@ -74,21 +74,29 @@ def write_config(folder: Path, settings: VaultConfig) -> VaultConfig:
     settings = replace(settings, secret_digest=_digest(secret.read_bytes()))
     made = folder / f"{_FILE}.new"
     with made.open("w") as file:
-        file.write(json.dumps(_to_json(settings), indent=2) + "\n")
+        file.write(json.dumps(asdict(settings), indent=2) + "\n")
         file.flush()
         os.fsync(file.fileno())
     os.replace(made, folder / _FILE)
     return settings
 
 
-def _to_json(settings: VaultConfig) -> dict[str, Any]:
-    """Return the content of the settings file. Older versions read it, unless the vault has another store."""
-    content = asdict(settings)
-    if settings.store == DEFAULT_STORE:
-        del content["store"]
-    if not settings.store_name:
-        del content["store_name"]
-    return content
+def check_format(what: str, found: object) -> None:
+    """Check that this version reads a part of a vault.
+
+    Args:
+        what: the part, as the beginning of a sentence: "The ledger".
+        found: the number of its format.
+
+    Raises:
+        VaultVersionError: if the part has another format.
+    """
+    if found != FORMAT:
+        raise VaultVersionError(
+            f"{what} has format {found}; this version of discreet reads format {FORMAT} alone. Use the version of "
+            "discreet that made it: docs/maintenance.md names it. Or make a new vault: discreet init, then discreet "
+            "add. What was released from the old one adds to the new grant."
+        )
 
 
 def read_config(folder: Path) -> VaultConfig:
@@ -96,7 +104,7 @@ def read_config(folder: Path) -> VaultConfig:
 
     Raises:
         NoSuchVault: if there is no vault at `folder`.
-        VaultVersionError: if the vault has an unknown format.
+        VaultVersionError: if the vault has another format.
         StoreError: if the settings cannot be read, or are damaged.
     """
     file = folder / _FILE
@@ -112,15 +120,11 @@ def read_config(folder: Path) -> VaultConfig:
         raise StoreError(f"{file} cannot be read: {error.strerror}. Check the file's permissions.") from error
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise StoreError(f"{file} is damaged: it is not JSON with a version. Restore it from a backup.") from error
-    if version not in range(1, VERSION + 1):
-        raise VaultVersionError(
-            f"The vault at {folder} has format {version}. This version of discreet reads formats 1 to {VERSION}. "
-            "Open the vault with the version of discreet that made it."
-        )
+    check_format(f"The vault at {folder}", version)
+    if content.keys() != {one.name for one in fields(VaultConfig)}:
+        raise StoreError(f"{file} has missing or unknown settings. Restore it from a backup.")
     try:
         settings = VaultConfig(**content)
-    except TypeError as error:
-        raise StoreError(f"{file} has missing or unknown settings. Restore it from a backup.") from error
     except UnknownName as error:
         raise StoreError(f"{file} is damaged. {error} Restore it from a backup.") from error
     if wrong := _find_invalid(settings):
@@ -179,17 +183,11 @@ def read_secret(folder: Path, settings: VaultConfig) -> bytes:
 
 
 def _check_secret(folder: Path, secret: bytes, wanted: str) -> None:
-    # The first vaults with unit payment stored no digest, so only the length can be checked.
-    if not (_digest(secret) == wanted if wanted else len(secret) == _SECRET_BYTES):
+    if _digest(secret) != wanted:
         raise StoreError(
             f"{folder / _SECRET} is missing or damaged. Without it the ledger cannot match units to their payments. "
             "Restore the file from a backup."
         )
-
-
-def converted(settings: VaultConfig) -> VaultConfig:
-    """Return the settings with unit payment. Every unit keeps the charges that the corpus has paid."""
-    return replace(settings, version=VERSION, payment="unit")
 
 
 def _digest(secret: bytes) -> str:

@@ -71,21 +71,3 @@ def test_receipt_of_something_else_is_refused(corpus: Path) -> None:
     for content in (*map(json.dumps, wrong), "no JSON", "[" * 100_000):
         receipt_path(corpus).write_text(content)
         refuse(corpus, BadData, "is no receipt of a corpus")
-
-
-@pytest.mark.parametrize(
-    ("line", "reason"),
-    [
-        ('{"text": "Ada has winterhand.", "patient": "Ada"}', "other fields"),
-        ('{"text": "Ada has winterhand."}', "lines, and its receipt is about"),
-        ('"winterhand"', "other fields"),
-        ("winterhand", "no JSON"),
-    ],
-)
-def test_receipt_without_digest_checks_lines(corpus: Path, line: str, reason: str) -> None:
-    receipt = json.loads(receipt_path(corpus).read_text())
-    assert receipt.pop("sha256")
-    receipt_path(corpus).write_text(json.dumps(receipt))
-    assert ReleasedCorpus.read(corpus, "hashing").nearest("winterhand", 1)
-    corpus.write_text(corpus.read_text() + line + "\n")
-    refuse(corpus, BadData, reason)

@@ -13,7 +13,7 @@ from discreet.algorithms.dp_ksa import choice_share
 from discreet.algorithms.text.keywords import STOP_WORDS, keywords
 from discreet.errors import UsageError
 from discreet.generation.loading import load_model
-from discreet.generation.model import LanguageModel, Prompt
+from discreet.generation.model import Prompt, VotingModel
 from discreet.generation.prompts import layout
 from discreet.generation.toy import ToyDecoding, ToyModel
 from discreet.privacy.accounting import Budget
@@ -186,7 +186,7 @@ class Endless(Heard):
 def answer(
     algorithm: Algorithm,
     corpus: SealedCorpus,
-    model: LanguageModel,
+    model: VotingModel,
     noise: Noise | None = None,
     question: str = "fever",
     public: str = "",

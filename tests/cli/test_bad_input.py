@@ -89,12 +89,14 @@ def test_no_such_vault(tmp_path: Path, command: list[str]) -> None:
     assert "discreet init" in said(result)
 
 
-def test_vault_of_another_version(vault: Vault) -> None:
+@pytest.mark.parametrize("other", [2, 99])
+def test_vault_of_another_format(vault: Vault, other: int) -> None:
     settings = vault.path / "vault.json"
-    settings.write_text(json.dumps(json.loads(settings.read_text()) | {"version": 99}))
+    settings.write_text(json.dumps(json.loads(settings.read_text()) | {"version": other}))
     result = run("budget", vault.path)
     assert result.exit_code == 2
-    assert "99" in said(result)
+    assert f"format {other}; this version of discreet reads format 8 alone" in said(result)
+    assert "discreet init" in said(result)
 
 
 def test_corrupt_ledger_stops_everything(vault: Vault) -> None:

@@ -15,7 +15,7 @@ from discreet.cli.app import app
 from discreet.cli.chat import Conversation
 from discreet.cli.kinds import Chooser
 from discreet.errors import BudgetExhausted, Interrupted
-from discreet.generation.model import LanguageModel
+from discreet.generation.model import VotingModel
 from discreet.generation.toy import ToyModel
 from discreet.privacy.account import Account
 from discreet.registry import Consensus, MuRAGAda
@@ -85,7 +85,7 @@ def test_what_cannot_be_answered_is_asked_anyway_on_request(vault: Vault, capsys
 class Broken(MuRAGAda):
     """Ctrl-C after something was paid."""
 
-    def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
+    def run(self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account) -> GeneratedAnswer:
         super().run(query, corpus, model, account)
         raise KeyboardInterrupt
 

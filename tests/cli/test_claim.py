@@ -62,11 +62,3 @@ def test_vault_accepts_no_claims_unless_it_is_told_to(tmp_path: Path) -> None:
     assert json.loads(run("init", tmp_path / "b", *price, "--accept-claims").stdout)["accept_claims"] is True
     assert not Vault.open(tmp_path / "a").settings.accept_claims
     assert Vault.open(tmp_path / "b").settings.accept_claims
-
-
-def test_vault_from_before_opens_and_accepts_none(vault: Vault) -> None:
-    settings = vault.path / "vault.json"
-    content = json.loads(settings.read_text())
-    del content["accept_claims"]
-    settings.write_text(json.dumps(content))
-    assert not Vault.open(vault.path).settings.accept_claims

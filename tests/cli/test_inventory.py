@@ -17,7 +17,6 @@ from discreet.retrieval.documents import Document
 from discreet.retrieval.sealed_corpus import unit_key
 from discreet.vault import Vault
 from tests.conftest import Record
-from tests.retrieval.older import make_older
 
 Write = Callable[..., Path]
 NOTES: list[Record] = [{"id": n, "patient": f"P{n % 3}", "text": f"A note on fever, {n}."} for n in range(6)]
@@ -55,7 +54,6 @@ def test_lists_come_in_pages(filled: Vault) -> None:
     shown = run("list", filled.path, "documents", "--limit", 1).output
     assert "fever" not in shown
     assert "--skip 1" in shown
-    assert "no spellings" in run("list", filled.path, "spellings").output
     assert run("list", filled.path, "patients").exit_code == 2
     assert run("list", filled.path, "units", "--unit", "P1").exit_code == 2
 
@@ -105,7 +103,7 @@ def test_empty_vault_is_listed_without_an_embedder(vault: Vault, monkeypatch: py
         raise AssertionError("an embedder was loaded")
 
     monkeypatch.setattr("discreet.retrieval.embedding.open_embedder", refuse)
-    for what in ("units", "documents", "batches", "spellings"):
+    for what in ("units", "documents", "batches"):
         assert json_of("list", vault.path, what) == {what: [], "more": False}
     for refused in (("undo", vault.path, 1), ("remove", vault.path, "--unit", "Ada")):
         assert "never had a document" in run(*refused).output
@@ -207,26 +205,6 @@ def test_where_everybody_pays_a_report_has_no_balance(tmp_path: Path) -> None:
     assert not any("ledger" in one["what"] for one in report["remains"])
 
 
-def test_merged_units_are_shown_once_to_custodians_only(vault: Vault) -> None:
-    vault.add_documents(Document(f"d{n}", name, f"A note, {n}.") for n, name in enumerate(("7", "bela")))
-    vault.store.close()
-    make_older(vault.path / "store", 2, {"bela": "7.0"})
-    assert "7.0" not in run("budget", vault.path, "--analyst").output
-    first = run("list", vault.path, "units")
-    assert "'7', '7.0'" in first.output
-    assert "'7.0'" not in run("list", vault.path, "units").output
-    assert json_of("list", vault.path, "spellings")["spellings"] == [{"unit": "7", "names": ["7", "7.0"]}]
-
-
-@pytest.mark.parametrize("command", ["budget", "add"])
-def test_other_commands_of_the_custodian_tell_it_too(vault: Vault, write_jsonl: Write, command: str) -> None:
-    vault.add_documents(Document(f"d{n}", name, f"A note, {n}.") for n, name in enumerate(("7", "bela")))
-    vault.store.close()
-    make_older(vault.path / "store", 2, {"bela": "7.0"})
-    rest = (write_jsonl(NOTES),) if command == "add" else ()
-    assert "'7', '7.0'" in run(command, vault.path, *rest).output
-
-
 def test_name_commands_no_terminal(vault: Vault, write_jsonl: Write) -> None:
     evil = "x\x1b[31my\x07\x9b5m\rz"
     path = write_jsonl([{"patient": evil, "text": "A note."}, {"patient": "P2", "text": "Another."}])
@@ -242,3 +220,16 @@ def test_name_commands_no_terminal(vault: Vault, write_jsonl: Write) -> None:
         assert not set(result.output) & set("\x1b\x07\x9b\r"), result.output
     assert "x?[31my??5m" in outputs[0].output
     assert json.loads(outputs[-1].stdout)["units"][1]["unit"] == "x\x1b[31my\x07\x9b5m z"
+
+
+def test_two_names_of_one_individual_are_joined(filled: Vault) -> None:
+    found = json_of("units", "join", filled.path, "P2", "p1")
+    assert (found["joined"], found["documents"], found["spent"]) == ("p1", 2, 0.0)
+    assert [entry["unit"] for entry in json_of("list", filled.path, "units")["units"]] == ["p0", "p1"]
+    for name in ("p9", "P 1"):
+        refused = run("units", "join", filled.path, name, "p1")
+        assert (refused.exit_code, "has no individual" in refused.output) == (2, True)
+    assert run("units", "join", filled.path, "p1", "p9").exit_code == 2
+    again = run("units", "join", filled.path, "p2", "p1")
+    assert again.exit_code == 0
+    assert "0 documents moved. Together they have spent epsilon 0 of" in " ".join(again.output.split())

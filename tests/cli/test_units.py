@@ -145,34 +145,12 @@ def test_counting_what_is_left_loads_no_embedder(tmp_path: Path, notes: Path, mo
         Vault.open(vault).budget()
 
 
-def test_conversion_to_unit_payment_keeps_all_charges(tmp_path: Path, notes: Path, small_model: Path) -> None:
+def test_algorithm_of_single_units_needs_unit_payment(tmp_path: Path, notes: Path, small_model: Path) -> None:
     vault = hospital(tmp_path / "v", notes, "--model", small_model, "--payment", "corpus")
-    paid = json_of("ask", vault, ASKED, *EIGHT, "--epsilon", 8)
-    assert paid["algorithm"] == "consensus"
+    assert json_of("ask", vault, ASKED, *EIGHT, "--epsilon", 8)["algorithm"] == "consensus"
     refused = run("ask", vault, ASKED, "--algorithm", "murag")
     assert refused.exit_code == 2
-    assert "--convert" in " ".join(refused.output.split())
-    before = json_of("budget", vault)["spent"]
-    assert float(str(before)) > 0
-    report = json_of("budget", vault, "--convert")
-    assert report["spent"] == before
-    assert run("budget", vault, "--convert").exit_code == 2
-    over = run("ask", vault, "Another question?", "--algorithm", "murag", "--epsilon", 19)
-    assert over.exit_code == 3
-    assert json_of("ask", vault, "Another question?", *THREE, "--epsilon", 5)["algorithm"] == "murag-ada"
-
-
-def test_vault_of_the_first_version_opens_and_says_what_it_is(tmp_path: Path, notes: Path, small_model: Path) -> None:
-    vault = hospital(tmp_path / "v", notes, "--model", small_model, "--payment", "corpus")
-    settings = json.loads((vault / "vault.json").read_text())
-    for name in ("payment", "history"):
-        del settings[name]
-    (vault / "vault.json").write_text(json.dumps(settings | {"version": 1}))
-    (vault / "units.key").unlink()
-    assert Vault.open(vault).settings.payment == "corpus"
-    json_of("budget", vault, "--convert")
-    assert len((vault / "units.key").read_bytes()) == 32
-    assert json_of("ask", vault, ASKED, *SHORT)["algorithm"] == "murag-ada"
+    assert "make a vault with unit payment" in " ".join(refused.output.split())
 
 
 def test_without_its_secret_a_vault_releases_nothing(tmp_path: Path, notes: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from discreet.evaluation.caching_model import CachingModel
 from discreet.generation.loading import load_model
-from discreet.generation.model import LanguageModel, Prompt
+from discreet.generation.model import Prompt, VotingModel
 from discreet.generation.toy import ToyDecoding, ToyModel
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.registry import KSA, Consensus, DPSparseVoteRAG, VoteRAG
@@ -19,7 +19,7 @@ def test_answers_are_the_same_with_and_without_memory(vault: Vault, tmp_path: Pa
     plain = load_model()
     remembering = CachingModel(plain)
 
-    def answers(model: LanguageModel) -> list[object]:
+    def answers(model: VotingModel) -> list[object]:
         return [
             vault.simulate("What helps against numb thumbs?", algorithm, noise=InsecureSeededNoise(seed), model=model)
             for algorithm, seeds in (

@@ -36,7 +36,7 @@ WORDS = (
     *"dp-vote-rag projection-rag knn-lm non-rag naive-multi-rag observed vocabulary limited-domain".split(),
     *"dp-synrag dp-facts dp-synth aug-pe votes clip rare surprising projection".split(),
     *("postgresql://[", "postgresql://u:p@/d", "sqlite:///x", "postgresql://:99999999/d", "Winter Hand", "text", "id"),
-    *("units", "documents", "batches", "spellings", "p1"),
+    *("units", "documents", "batches", "join", "p1"),
     *("dp-rp-g", "none", "patient", "n1", "p1", "Why has p1 cold hands?", "say: x .", "noisy-count", "exponential"),
 )
 PATHS = (

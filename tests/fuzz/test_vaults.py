@@ -51,7 +51,7 @@ def test_whatever_lies_in_a_vault_is_used_or_refused(target: Target, folder: Pat
         {"model": None},
         {"history": 1},
         {"ledger": 5},
-        {"version": True},
+        {"version": 8.0},
         {"embedder": {}},
     ],
 )

@@ -1,14 +1,17 @@
 """What lies in a vault, damaged or made up: settings, secret, ledger, what it remembers; and adding to it."""
 
+import hashlib
 import json
 import shutil
 import sqlite3
 import tempfile
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from discreet.config import FORMAT, VaultConfig
 from discreet.query.answer_cache import AnswerCache
 from discreet.synthesis.checkpoint import VERSION, RunCheckpoint
 from discreet.vault import Vault
@@ -20,7 +23,13 @@ MADE: dict[str, Any] = {"epsilon": 20, "delta": 1e-5, "unit_field": "patient", "
 PATIENTS = records(
     *({"id": f"n{n}", "patient": f"p{n}", "text": f"Number {n} has Winter Hand, cold."} for n in range(6))
 )
-SETTINGS: dict[str, Any] = MADE | {"version": 2, "model": "smollm2-135m", "log_questions": False, "payment": "unit"}
+SECRET = b"k" * 32
+SETTINGS: dict[str, Any] = asdict(
+    VaultConfig(
+        *(FORMAT, MADE["epsilon"], MADE["delta"], MADE["unit_field"], "smollm2-135m", MADE["embedder"], False),
+        secret_digest=hashlib.sha256(b"discreet units " + SECRET).hexdigest(),
+    )
+)
 _REMEMBERED = {"question": "What is it?", "answer": "Winter Hand", "stopped": "end", "algorithm": "x", "tokens": 3}
 HISTORY = records(
     _REMEMBERED | {"vector": "A" * 2731 + "=", "choices": ["a"]}, _REMEMBERED | {"question": "Why is it?"}
@@ -68,6 +77,7 @@ def _settings(folder: Path, data: bytes) -> str:
     if not path.exists():
         vault_in(folder)
     (path / "vault.json").write_bytes(data)
+    (path / "units.key").write_bytes(SECRET)
     vault = Vault.open(path)
     vault.budget().describe()
     assert vault.default_algorithm().name
@@ -81,7 +91,7 @@ def _secret(folder: Path, data: bytes) -> str:
     path = folder / "vault"
     if not path.exists():
         vault_in(folder)
-    (path / "vault.json").write_text(json.dumps(SETTINGS))  # no digest: any secret of that length
+    (path / "vault.json").write_text(json.dumps(SETTINGS))
     (path / "units.key").write_bytes(data)
     assert Vault.open(path).corpus
     return ""
@@ -137,10 +147,9 @@ def _target(name: str, share: int, seeds: Sequence[bytes], run: Any, mutate: Any
     return Target(name, share, tuple(seeds), run, mutate)
 
 
-_FIRST = {key: value for key, value in SETTINGS.items() if key != "payment"} | {"version": 1}
 VAULTS = (
-    _target("vault.json", 60, [json.dumps(SETTINGS).encode(), json.dumps(_FIRST).encode()], _settings, of_json),
-    _target("units.key", 5, [b"k" * 32], _secret, of_bytes),
+    _target("vault.json", 60, [json.dumps(SETTINGS).encode()], _settings, of_json),
+    _target("units.key", 5, [SECRET], _secret, of_bytes),
     _target("ledger.sqlite", 10, [_ledger()], _opened_ledger, of_bytes),
     _target("history.jsonl", 25, [HISTORY], _history, of_lines),
     _target("synthesis/run.jsonl", 15, [RUN], _journal, of_lines),

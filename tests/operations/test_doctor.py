@@ -28,7 +28,6 @@ from discreet.operations.models import embedder, language_model
 from discreet.privacy.costs import ORDERS
 from discreet.vault import Vault
 from tests.operations.conftest import CHEAP, Make
-from tests.retrieval.older import make_older
 
 
 @pytest.fixture
@@ -212,11 +211,31 @@ def test_expected_number_of_questions_detects_an_old_folder(vault: Vault) -> Non
     assert [one.check for one in problems(examine(vault.path, expect=2))] == ["counter"]
 
 
-def test_older_store_is_to_be_migrated_and_is_not_by_looking(vault: Vault) -> None:
-    make_older(vault.path / "store", 2, {})
+@pytest.mark.parametrize(
+    ("file", "statement", "check"),
+    [
+        ("store/store.sqlite", "update meta set value = 4 where name = 'version'", "store"),
+        ("ledger.sqlite", "pragma user_version = 4", "ledger"),
+    ],
+)
+def test_part_of_another_format_is_named(vault: Vault, file: str, statement: str, check: str) -> None:
+    vault.store.close()
+    with closing(sqlite3.connect(vault.path / file)) as database, database:
+        database.execute(statement)
     before = contents(vault.path)
-    assert [(one.level, "format 2" in one.what) for one in found(vault, "store")] == [("warning", True)]
+    assert [(one.level, "format 4" in one.what) for one in found(vault, check)] == [("problem", True)]
     assert contents(vault.path) == before
+
+
+def test_vault_of_another_format_is_named_with_its_remedy(vault: Vault) -> None:
+    settings = vault.path / "vault.json"
+    settings.write_text(json.dumps(json.loads(settings.read_text()) | {"version": 2}))
+    (one,) = found(vault, "settings")
+    assert (one.level, "format 2" in one.what, "the version of discreet that made it" in one.remedy) == (
+        "problem",
+        True,
+        True,
+    )
 
 
 def test_full_disk_and_a_network_file_system(vault: Vault) -> None:

@@ -1,7 +1,5 @@
 """The page for the person who signs: whole, plain, escaped, and without a word of any document."""
 
-import sqlite3
-from contextlib import closing
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -140,14 +138,6 @@ def test_erasures_are_told_by_number_and_date(make: Make) -> None:
     assert "1 individual was erased" in content
     assert found[0].time[:16].replace("T", " ") in content
     assert "p7" not in content
-
-
-def test_store_from_before_there_were_erasures_says_so(make: Make) -> None:
-    vault = make("older")
-    vault.store.close()
-    with closing(sqlite3.connect(vault.path / "store" / "store.sqlite")) as store, store:
-        store.execute("drop table tombstone")
-    assert erasures(vault.path) is None
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import pytest
 
 from discreet.algorithms.common.algorithm import Algorithm, Query
 from discreet.algorithms.common.answer import GeneratedAnswer
-from discreet.errors import Interrupted, StoreError, UsageError
-from discreet.generation.model import LanguageModel
+from discreet.errors import Interrupted, UsageError
+from discreet.generation.model import VotingModel
 from discreet.generation.toy import ToyModel
 from discreet.privacy.account import Account
 from discreet.privacy.unit_account import UnitAccount
@@ -90,7 +90,7 @@ class Stopped(Consensus):
 
     name = "stopped"
 
-    def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
+    def run(self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account) -> GeneratedAnswer:
         super().run(query, corpus, model, account)
         raise KeyboardInterrupt
 
@@ -100,7 +100,7 @@ class StoppedRAG(RAG):
 
     name = "stopped-rag"
 
-    def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
+    def run(self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account) -> GeneratedAnswer:
         super().run(query, corpus, model, account)
         raise KeyboardInterrupt
 
@@ -122,20 +122,6 @@ def test_interrupted_baseline_says_that_nothing_was_charged(tmp_path: Path) -> N
     with pytest.raises(Interrupted, match="The charge stays: epsilon"):
         vault.ask("numb thumbs?", Stopped(voters=25, max_tokens=4))
     assert vault.ledger.spent() != before
-
-
-def test_convert_refuses_during_an_unfinished_synthesis(tmp_path: Path) -> None:
-    vault = hospital(tmp_path / "v", "corpus")
-    run = vault.path / "synthesis" / "run.jsonl"
-    run.parent.mkdir()
-    run.touch()
-    with pytest.raises(UsageError, match=r"interrupted.*run\.jsonl"):
-        vault.convert()
-    run.unlink()
-    (vault.path / "units.key").write_bytes(b"")
-    with pytest.raises(StoreError, match="damaged"):
-        vault.convert()
-    assert Vault.open(vault.path).settings.payment == "corpus"
 
 
 def test_killed_addition_removes_extractions_of_replaced_texts(tmp_path: Path) -> None:

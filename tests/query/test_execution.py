@@ -8,7 +8,7 @@ import pytest
 
 from discreet import Account, Algorithm, Budget, GeneratedAnswer, Guarantee, Payment, Plan, Query
 from discreet.errors import BudgetExhausted, PlanExceeded
-from discreet.generation.model import LanguageModel
+from discreet.generation.model import VotingModel
 from discreet.privacy.accounting import Spending
 from discreet.privacy.costs import BoundedRange, Cost, Pure
 from discreet.privacy.ledger import MemoryLedger
@@ -39,7 +39,7 @@ class Greedy(Algorithm):
     def plan(self, budget: Budget, vocabulary: int) -> Plan:
         return Plan(Budget(self.ceiling, budget.delta), self.declared, 1)
 
-    def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
+    def run(self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account) -> GeneratedAnswer:
         paying = account.charge_every_unit(Spending.of(self.declared))
         near = paying.among(corpus.above(query.text, 0.0)).map(lambda _: True)
         for epsilon in self.drawn:

@@ -10,7 +10,7 @@ from discreet.algorithms.common.algorithm import Algorithm, Guarantee, Query
 from discreet.algorithms.common.answer import GeneratedAnswer
 from discreet.algorithms.common.plan import Plan
 from discreet.errors import DiscreetError, UsageError
-from discreet.generation.model import LanguageModel
+from discreet.generation.model import VotingModel
 from discreet.generation.toy import ToyModel
 from discreet.privacy.account import Account, Payment
 from discreet.privacy.accounting import Budget, Spending, budget_for
@@ -33,7 +33,7 @@ class Count(Algorithm):
     def plan(self, budget: Budget, vocabulary: int) -> Plan:
         return Plan(budget_for(Pure(1.0), 1.0, budget.delta), Pure(1.0), 1)
 
-    def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
+    def run(self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account) -> GeneratedAnswer:
         paying = account.charge_every_unit(Spending.of(Pure(1.0)))
         near = paying.among(corpus.above(query.text, 0.0)).map(lambda _: True)
         return GeneratedAnswer(str(paying.paid.release(NoisyCount.calibrated(1.0, ADD_REMOVE_ONE), near)), "end", 1)
@@ -54,7 +54,7 @@ class NoGuarantee(Declared):
 class Unpaid(Declared):
     """The same, which reads without payment."""
 
-    def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
+    def run(self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account) -> GeneratedAnswer:
         near = corpus.above(query.text, 0.0).map(lambda _: True)
         number = account.unpaid().release(NoisyCount.calibrated(1.0, ADD_REMOVE_ONE), near)
         return GeneratedAnswer(str(number), "end", 1)

@@ -6,7 +6,7 @@ from datetime import date, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.reading.identity import Fields, Read, Reader, id_by_text, made_id
+from discreet.reading.identity import Fields, Read, Reader, made_id
 from discreet.reading.records import BadRecord, Record
 from discreet.retrieval.documents import Document
 
@@ -18,10 +18,8 @@ def read(
     fields: Fields | None = None,
     *,
     own_units: bool = False,
-    stored: Mapping[str, str] | None = None,
 ) -> list[Read | BadRecord]:
-    units = stored or {}
-    reader = Reader(fields or Fields(), own_units=own_units, stored_unit=lambda name: units.get(name, ""))
+    reader = Reader(fields or Fields(), own_units=own_units)
     return [reader.read(Record(row, f"n.csv line {number}", "n.csv")) for number, row in enumerate(rows, 2)]
 
 
@@ -34,9 +32,8 @@ def ids(
     fields: Fields | None = None,
     *,
     own_units: bool = False,
-    stored: Mapping[str, str] | None = None,
 ) -> list[str]:
-    some = read(rows, fields, own_units=own_units, stored=stored)
+    some = read(rows, fields, own_units=own_units)
     return [one.document.id for one in some if isinstance(one, Read)]
 
 
@@ -80,21 +77,10 @@ def test_documents_of_a_unit_change_no_ids_of_other_units(rows: Rows, gone: str)
 def test_name_by_text_alone_is_caught() -> None:
     """The broken twin: as it was, one unit's record decided whether another's was stored."""
     rows = [{"unit": "a", "text": "x"}, {"unit": "b", "text": "x"}]
-    kept = {id_by_text(str(row["text"])): row["unit"] for row in reversed(rows)}
-    without = {id_by_text(str(row["text"])): row["unit"] for row in rows[1:]}
+    kept = {row["text"]: row["unit"] for row in reversed(rows)}
+    without = {row["text"]: row["unit"] for row in rows[1:]}
     assert "b" not in kept.values()
     assert "b" in without.values()
-
-
-def test_document_of_an_old_vault_is_the_same_document() -> None:
-    rows = [{"unit": "Ada", "text": "Stable."}, {"unit": "Ben", "text": "Stable."}, {"unit": "Ada", "text": "Stable."}]
-    old = id_by_text("Stable.")
-    names = ids(rows, stored={old: "ada"})
-    assert names[0] == old
-    assert names[1:] == ids(rows)[1:]
-    own = [{"text": "Stable."}]
-    assert ids(own, own_units=True, stored={old: old}) == [old]
-    assert ids(own, own_units=True, stored={old: "ada"}) != [old]
 
 
 def test_record_without_unit_is_refused_unless_each_is_a_unit() -> None:
@@ -129,7 +115,6 @@ def test_ids_do_not_change_between_versions() -> None:
     """Documents would come twice."""
     assert made_id("ada", "Stable.", {}) == "e8717c44aa7d661d1649c3f5519212d4"
     assert made_id("ada", "Stable.", {"age": 71.0, "ward": "north"}, 2) == "ab3546987e8a8f2742a9c8450a911773"
-    assert id_by_text("Stable.") == "7baf76807c51c86ffa7bc1e947387265"
 
 
 def test_day_has_one_name_in_a_workbook_and_in_a_table_as_text() -> None:

@@ -26,7 +26,7 @@ def intake(*paths: Path, fields: Fields = FIELDS, vault_unit: str = "patient", *
 
 
 def documents(found: Intake) -> list[Document]:
-    return [one.document for one in found.documents(lambda _: "") if isinstance(one, Read)]
+    return [one.document for one in found.documents() if isinstance(one, Read)]
 
 
 def units(found: Intake) -> dict[str, str]:
@@ -285,7 +285,7 @@ def test_unreadable_parts_are_in_preview_and_reading(tmp_path: Path) -> None:
     files = folder(tmp_path / "files", a_dot_txt="A.", b_dot_xyz="x")
     found = intake(files, each_file=True)
     assert [bad.where for bad in found.preview.refused] == ["b.xyz"]
-    assert [one.where for one in found.documents(lambda _: "") if isinstance(one, BadRecord)] == ["b.xyz"]
+    assert [one.where for one in found.documents() if isinstance(one, BadRecord)] == ["b.xyz"]
 
 
 def test_office_documents_are_read_during_the_addition(tmp_path: Path) -> None:
@@ -295,7 +295,7 @@ def test_office_documents_are_read_during_the_addition(tmp_path: Path) -> None:
     found = intake(files, pattern="{unit}_*")
     assert (found.preview.records, found.preview.refused) == (2, ())
     assert "The text of 2 files is read during the addition" in found.preview.notes[0]
-    read = list(found.documents(lambda _: ""))
+    read = list(found.documents())
     assert [one.document.text.strip() for one in read if isinstance(one, Read)] == ["She is well."]
     assert [one.where for one in read if isinstance(one, BadRecord)] == ["ada_2.pdf"]
 

@@ -226,7 +226,6 @@ def test_a_document_that_is_put_without_a_batch_belongs_to_none(kept: Kept) -> N
         "update batch set files = 'x'",
         "update unit set name = x'ff'",
         "update tombstone set documents = 'x'",
-        "insert into spelling values (x'ff', 'a', 1, 0)",
     ],
 )
 def test_damage_to_what_is_listed_is_explained(kept: Kept, damage: str) -> None:
@@ -238,7 +237,6 @@ def test_damage_to_what_is_listed_is_explained(kept: Kept, damage: str) -> None:
         for entries in (kept.inventory.units, kept.inventory.documents, kept.inventory.batches):
             entries()
         kept.inventory.erased("u2")
-        kept.inventory.respelled()
 
     with pytest.raises(StoreError, match="damaged"):
         look()

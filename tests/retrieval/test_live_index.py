@@ -6,7 +6,6 @@ import subprocess
 import sys
 import tempfile
 import textwrap
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -331,30 +330,6 @@ def test_index_follows_two_processes_that_write(tmp_path: Path) -> None:
     assert look(store) == look(fresh)
     store.settle()
     assert look(store) == look(fresh)
-
-
-@pytest.fixture
-def older(filled: EmbeddedStore) -> Callable[[], sqlite3.Connection]:
-    """A store of format 3."""
-    database = filled._database
-    for name in ("added", "removed", "changed"):
-        database.execute(f"drop trigger chunk_{name}")
-    database.execute("drop table change")
-    database.execute("alter table free_row rename to free")
-    database.execute("update meta set value = 3 where name = 'version'")
-    return lambda: database
-
-
-def test_format_3_gets_a_log(filled: EmbeddedStore, older: Callable[[], sqlite3.Connection]) -> None:
-    folder = filled._vectors._path.parent
-    (folder / FILE).unlink()
-    store = EmbeddedStore(folder, SIZE)
-    assert len(store.nearest_units(direction(1), 99)) == 8
-    put(store, "new", "new", [1])
-    look(store)
-    check(store)
-    with pytest.raises(sqlite3.OperationalError):  # a program of format 3 that still runs cannot write
-        older().execute("select row from free")
 
 
 def test_log_is_cut_when_the_file_is_written(filled: EmbeddedStore) -> None:

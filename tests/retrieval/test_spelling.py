@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from discreet.retrieval.spelling import canonical_unit, former_unit, former_units
+from discreet.retrieval.spelling import canonical_unit
 
 ALIKE = [
     (
@@ -73,31 +73,12 @@ def test_case_and_compatibility_forms_make_no_difference(name: str) -> None:
         assert canonical_unit(other) == spelled or _case_is_lost(name)
 
 
-@given(names)
-def test_format_2_keeps_enough_for_the_new_spelling(name: str) -> None:
-    """So its units can be renamed, and whoever comes back under the same spelling is found in the ledger."""
-    assert canonical_unit(former_unit(name)) == canonical_unit(name)
-
-
 def test_every_character_alone_is_spelled_once() -> None:
     for point in range(sys.maxunicode + 1):
         spelled = canonical_unit(chr(point))
         assert canonical_unit(spelled) == spelled
-        assert canonical_unit(former_unit(chr(point))) == spelled
 
 
 def _case_is_lost(name: str) -> bool:
     """Whether upper or lower case turns some character of the name into another letter, as of the dotless i."""
     return any(canonical_unit(char.upper()) != canonical_unit(char.lower()) for char in name)
-
-
-@pytest.mark.parametrize(
-    ("name", "former"),
-    [
-        *(("7", ("7.0",)), ("7.0", ("7.0",)), ("+7", ("+7", "7.0")), ("007", ())),
-        *(("Ada", ()), ("Ada\u200b", ("ada\u200b",))),
-    ],
-)
-def test_a_ledger_of_before_is_asked_for_other_spellings(name: str, former: tuple[str, ...]) -> None:
-    assert former_units(name) == former
-    assert {canonical_unit(one) for one in former} <= {canonical_unit(name)}

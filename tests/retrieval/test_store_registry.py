@@ -20,8 +20,8 @@ from discreet.errors import StoreError
 from discreet.retrieval.embedded_store import EmbeddedStore
 
 class Elsewhere(EmbeddedStore):
-    def __init__(self, folder, dimension, merge=None):
-        super().__init__(folder / "inner", dimension, merge)
+    def __init__(self, folder, dimension):
+        super().__init__(folder / "inner", dimension)
 
     @staticmethod
     def stored_dimension(folder):
@@ -31,9 +31,9 @@ class At:
     def __init__(self, address, name):
         self.address, self.name = address, name
 
-    def __call__(self, folder, dimension, merge=None):
+    def __call__(self, folder, dimension):
         (folder / "asked").write_text(f"{self.address} {self.name}")
-        return EmbeddedStore(folder, dimension, merge)
+        return EmbeddedStore(folder, dimension)
 
     def stored_dimension(self, folder):
         return EmbeddedStore.stored_dimension(folder)
@@ -66,9 +66,9 @@ def create(folder: Path, **choices: str) -> Vault:
     return Vault.create(folder / "vault", epsilon=5, delta=1e-6, embedder="hashing", **choices)  # type: ignore[arg-type]
 
 
-def test_default_store_is_not_in_the_settings_file(tmp_path: Path) -> None:
+def test_settings_state_the_default_store(tmp_path: Path) -> None:
     vault = create(tmp_path)
-    assert "store" not in json.loads((vault.path / "vault.json").read_text())
+    assert json.loads((vault.path / "vault.json").read_text())["store"] == "embedded"
     assert vault.settings.store == "embedded"
     assert isinstance(vault.store, EmbeddedStore)
 

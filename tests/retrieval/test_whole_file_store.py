@@ -18,9 +18,9 @@ from discreet.testing.store import direction
 class Small(WholeFileStore, PlainStore):
     """A store of documents with one piece in one direction."""
 
-    def __init__(self, file: Path, merged: list[Any] | None = None) -> None:
+    def __init__(self, file: Path) -> None:
         super().__init__()
-        self.open_file(file, ["new"], merge=None if merged is None else merged.extend)
+        self.open_file(file, ["new"])
 
     def dump(self) -> list[Any]:
         return [list(self._buried), *([one.id, one.unit, one.text] for one, _ in self.held.values())]
@@ -97,18 +97,6 @@ def test_failed_save_leaves_the_saved_content(file: Path, monkeypatch: pytest.Mo
     with pytest.raises(StoreError, match="cannot be written: No space left"):
         store.remove_unit("a")
     assert store.count_documents() == 3
-
-
-def test_units_are_merged_before_the_batch_is_saved(file: Path, saved: list[str]) -> None:
-    merged: list[Any] = []
-    store, document = Small(file, merged), Document("1", "7", "text")  # "7.0" is its former spelling
-    with store.batch():
-        store.put(document, [])
-        assert merged == []
-    assert merged == [(former, document.unit) for former in document.former]
-    store.remove("1")
-    assert len(merged) == len(document.former) > 0
-    assert len(saved) == 2
 
 
 def test_damaged_file_is_refused_without_its_content(file: Path) -> None:

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.errors import UsageError
 from discreet.generation.toy import ToyModel
 from discreet.registry import Consensus, MuRAGAda
 from discreet.retrieval.documents import Document
@@ -125,16 +124,6 @@ def test_who_waits_for_a_quantum_lets_others_in(tmp_path: Path, monkeypatch: pyt
     inside.start()
     assert entered.wait(60)
     assert vault.budget() is not None
-
-
-def test_turn_outlives_a_change_of_settings(tmp_path: Path) -> None:
-    vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-6, embedder="hashing", payment="corpus")
-    turn = vault.turn
-    vault.convert()
-    assert vault.turn is turn
-    with pytest.raises(UsageError):
-        vault.convert()
-    assert turn._lock.acquire(blocking=False)  # free again after an error
 
 
 def test_forked_child_continues_while_another_thread_is_inside(tmp_path: Path) -> None:

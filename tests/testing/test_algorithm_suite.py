@@ -11,7 +11,7 @@ from discreet.algorithms.common.answer import GeneratedAnswer
 from discreet.algorithms.common.plan import Plan
 from discreet.baselines.corpus import require_baseline
 from discreet.errors import DiscreetError
-from discreet.generation.model import LanguageModel
+from discreet.generation.model import VotingModel
 from discreet.generation.toy import ToyModel
 from discreet.privacy.account import Account, Payment
 from discreet.privacy.accounting import Budget, Spending, budget_for
@@ -43,7 +43,7 @@ class Count(Algorithm):
     def plan(self, budget: Budget, vocabulary: int) -> Plan:
         return Plan(budget_for(Pure(1.0), 1.0, budget.delta), Pure(1.0), 1)
 
-    def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
+    def run(self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account) -> GeneratedAnswer:
         paying = account.charge_every_unit(Spending.of(Pure(1.0)))
         near = paying.among(corpus.above(query.text, 0.0)).map(lambda _: True)
         return GeneratedAnswer(str(paying.paid.release(NoisyCount.calibrated(1.0, ADD_REMOVE_ONE), near)), "end", 1)
@@ -54,7 +54,7 @@ class CountEach(Count):
 
     payment: ClassVar[Payment] = Payment.EACH_UNIT
 
-    def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
+    def run(self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account) -> GeneratedAnswer:
         able, paid = account.admit(corpus.above(query.text, 0.0), Spending.of(Pure(1.0)))
         number = paid.release(NoisyCount.calibrated(1.0, ADD_REMOVE_ONE), able.map(lambda _: True))
         return GeneratedAnswer(str(number), "end", 1)
@@ -83,7 +83,7 @@ class TooLargePlan(Count):
 class ReservesTwice(CountEach):
     """Charges units twice for one release."""
 
-    def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
+    def run(self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account) -> GeneratedAnswer:
         account.admit(corpus.above(query.text, 0.0), Spending.of(Pure(1.0)))
         return super().run(query, corpus, model, account)
 
@@ -91,7 +91,7 @@ class ReservesTwice(CountEach):
 class ReadsPoorUnits(Count):
     """Counts units that cannot pay."""
 
-    def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
+    def run(self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account) -> GeneratedAnswer:
         paid = account.charge_every_unit(Spending.of(Pure(1.0))).paid
         near = corpus.above(query.text, 0.0).map(lambda _: True)
         return GeneratedAnswer(str(paid.release(NoisyCount.calibrated(1.0, ADD_REMOVE_ONE), near)), "end", 1)
@@ -100,7 +100,7 @@ class ReadsPoorUnits(Count):
 class TriesUnpaid(Count):
     """Asks to open values without payment, and pays only if that is refused."""
 
-    def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
+    def run(self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account) -> GeneratedAnswer:
         try:
             near = corpus.above(query.text, 0.0).map(lambda _: True)
             number = account.unpaid().release(NoisyCount.calibrated(1.0, ADD_REMOVE_ONE), near)
@@ -112,7 +112,7 @@ class TriesUnpaid(Count):
 class ReadsInTheClear(Count):
     """Adds the nearest passage to the released count."""
 
-    def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
+    def run(self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account) -> GeneratedAnswer:
         counted = super().run(query, corpus, model, account)
         nearest = require_baseline(corpus).unsealed_passages(query.text, 1)
         return replace(counted, text=f"{counted.text} {nearest}")
@@ -121,7 +121,7 @@ class ReadsInTheClear(Count):
 class NeedsDocuments(Count):
     """Fails in an empty corpus."""
 
-    def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
+    def run(self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account) -> GeneratedAnswer:
         if not require_baseline(corpus).unsealed_passages(query.text, 1):
             raise DiscreetError("There is no document.")
         return super().run(query, corpus, model, account)

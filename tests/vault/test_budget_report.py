@@ -60,14 +60,6 @@ def test_a_simulation_of_the_default_costs_what_a_question_costs(tmp_path: Path)
         assert 0 < found.receipt.epsilon <= vault.price("fever", algorithm) * 1.001
 
 
-def test_convert_keeps_the_unit_keys_of_a_later_open(tmp_path: Path) -> None:
-    vault = Vault.create(tmp_path / "v", epsilon=4, delta=1e-6, embedder="hashing", payment="corpus")
-    vault.add_documents([Document("1", "Ada", "Ada has mumps")])
-    assert vault.corpus.secret == b""
-    vault.convert()
-    assert vault.corpus.secret == Vault.open(vault.path).corpus.secret != b""
-
-
 def test_what_everybody_paid_is_gone_for_each() -> None:
     ledger = MemoryLedger(BUDGET)
     ledger.reserve_all("q", 0, Spending.of(Pure(4.0)))

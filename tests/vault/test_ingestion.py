@@ -7,9 +7,6 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import BadData, DiscreetError, NoSuchVault, StoreError
-from discreet.reading.identity import id_by_text
-from discreet.reading.units import UnitRules
-from discreet.retrieval.documents import Document
 from discreet.vault import Vault
 
 Write = Callable[[Sequence[dict[str, object]], str], Path]
@@ -25,16 +22,6 @@ def test_same_text_of_two_patients_is_two_documents(vault: Vault, write_jsonl: W
     assert vault.store.count_units() == 2
     elsewhere = vault.add(write_jsonl(SAME[:2], "copy.jsonl"))
     assert (elsewhere.added, elsewhere.unchanged) == (0, 2)
-
-
-def test_what_an_old_vault_holds_is_not_added_again(vault: Vault, write_jsonl: Write) -> None:
-    """There a document without an id was named by its text alone, and one without a unit by its id."""
-    old = [Document(id_by_text("Stable."), "ben", "Stable."), Document(id_by_text("x"), id_by_text("x"), "x", True)]
-    vault.add_documents(old)
-    path = write_jsonl([*SAME, {"text": "x"}], "n.jsonl")
-    rules = UnitRules(each_record=True)
-    assert (vault.add(path, units=rules).added, vault.store.count_units()) == (2, 3)
-    assert vault.add(path, units=rules).added == 0
 
 
 def test_a_refusal_comes_before_anything_is_written(vault: Vault, write_jsonl: Write) -> None:
@@ -87,11 +74,12 @@ def test_declared_fields_are_kept_with_documents(tmp_path: Path, write_jsonl: Wr
     assert (entry.fields, entry.source) == ({"age": 71.0, "seen": "2026-01-31"}, "n.jsonl")
 
 
-def test_open_needs_no_declared_fields_but_refuses_damaged_ones(vault: Vault) -> None:
+def test_open_refuses_missing_and_damaged_fields(vault: Vault) -> None:
     file = vault.path / "vault.json"
     content = json.loads(file.read_text())
     file.write_text(json.dumps({name: value for name, value in content.items() if name != "fields"}))
-    assert Vault.open(vault.path).settings.fields == {}
+    with pytest.raises(StoreError, match="missing or unknown settings"):
+        Vault.open(vault.path)
     for wrong in (["age"], {"age": "numbr"}, {"age": ["number"]}, "age"):
         file.write_text(json.dumps(content | {"fields": wrong}))
         with pytest.raises(StoreError, match="fields"):

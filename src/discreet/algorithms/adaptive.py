@@ -20,7 +20,7 @@ from discreet.algorithms.common.plan import Plan
 from discreet.algorithms.consensus import Consensus
 from discreet.errors import UsageError
 from discreet.generation.capabilities import Capability
-from discreet.generation.model import LanguageModel
+from discreet.generation.model import VotingModel
 from discreet.privacy.account import Account, Payment
 from discreet.privacy.accounting import Budget
 from discreet.privacy.costs import Pure
@@ -93,7 +93,7 @@ class Adaptive(Algorithm):
         """Return the same algorithm for a question of `epsilon`, with rounds as precise as that allows."""
         return replace(self, inner=self.inner.scaled_to(epsilon))
 
-    def prepare(self, question: str, model: LanguageModel) -> None:
+    def prepare(self, question: str, model: VotingModel) -> None:
         """Check that the generation can answer.
 
         Raises:
@@ -120,7 +120,7 @@ class Adaptive(Algorithm):
         """Return the number of voters nearest to the noisy count; the smaller one of two equally near."""
         return min(self.numbers, key=lambda number: abs(number * self.inner.units_per_voter - counted))
 
-    def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
+    def run(self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account) -> GeneratedAnswer:
         """Count the units near the question, choose the number of voters, and answer with them."""
         rounds = self.calibrate(account.budget, model.vocabulary_size)
         paying = account.charge_every_unit(rounds.plan.max_cost)

@@ -35,7 +35,7 @@ from discreet.algorithms.text.shared_words import shared_words
 from discreet.algorithms.text.yes_no_claim import claim_of
 from discreet.errors import UsageError
 from discreet.generation.capabilities import Capability
-from discreet.generation.model import LanguageModel
+from discreet.generation.model import VotingModel
 from discreet.generation.voters import VoterBatch
 from discreet.privacy.filter import Priced, PrivacyFilter
 from discreet.privacy.mechanisms.counted_answer import CountedAnswer
@@ -204,7 +204,7 @@ class Consensus(PassageConfig, VoterEnsemble):
         self,
         question: str,
         documents: Private[tuple[Passage, ...]],
-        model: LanguageModel,
+        model: VotingModel,
         privacy: PrivacyFilter,
         rounds: RoundBudget,
         known: str = "",
@@ -251,7 +251,7 @@ class Consensus(PassageConfig, VoterEnsemble):
         return look_up_statements(asked, documents, corpus)
 
     def _ask(
-        self, question: str, documents: Private[tuple[Passage, ...]], model: LanguageModel, known: str
+        self, question: str, documents: Private[tuple[Passage, ...]], model: VotingModel, known: str
     ) -> tuple[VoterBatch | None, Answers]:
         """Return the voters, and their answers with their documents; without a model, what was read before."""
         if self.readings:
@@ -313,7 +313,7 @@ class Consensus(PassageConfig, VoterEnsemble):
         return None if number is None else self.choices[number]
 
     def _grounded(
-        self, question: str, documents: Private[tuple[Passage, ...]], model: LanguageModel, known: str
+        self, question: str, documents: Private[tuple[Passage, ...]], model: VotingModel, known: str
     ) -> Private[str | None]:
         """Return each voter's vote on the claim: yes, no, or None. The model is called only if the claim needs it."""
         claim = claim_of(question)
@@ -330,7 +330,7 @@ class Consensus(PassageConfig, VoterEnsemble):
         return shares.read(read, None)
 
     def _choose(
-        self, named: Private[str | None], model: LanguageModel, privacy: PrivacyFilter, rounds: RoundBudget
+        self, named: Private[str | None], model: VotingModel, privacy: PrivacyFilter, rounds: RoundBudget
     ) -> GeneratedAnswer:
         """Release the choice that most voters name. A voter that names no choice votes for `unsaid`."""
         numbers: dict[str | None, int] = {name: number for number, name in enumerate(self.choices)}
@@ -346,7 +346,7 @@ class Consensus(PassageConfig, VoterEnsemble):
         return GeneratedAnswer(chosen, "end", len(model.encode(chosen)), released=(chosen,), shares=shares)
 
     def _said(
-        self, question: str, winner: str, model: LanguageModel, public: str, votes: CountedAnswer | None
+        self, question: str, winner: str, model: VotingModel, public: str, votes: CountedAnswer | None
     ) -> GeneratedAnswer:
         in_sentence = self.sentence and not self.readings
         text = phrase(model, question, winner, self.prefix, self.max_tokens) if in_sentence else winner

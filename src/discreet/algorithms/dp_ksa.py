@@ -16,7 +16,7 @@ from discreet.algorithms.common.answer import GeneratedAnswer
 from discreet.algorithms.common.ensemble import RoundBudget, VoterEnsemble
 from discreet.algorithms.common.keyword_config import KeywordConfig
 from discreet.errors import UsageError
-from discreet.generation.model import LanguageModel
+from discreet.generation.model import VotingModel
 from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.mechanisms.gap_choice import GapChoice
 from discreet.privacy.mechanisms.stable_set import LARGEST_DELTA, StableSet
@@ -66,7 +66,7 @@ class DPKSA(KeywordConfig, VoterEnsemble):
         self,
         question: str,
         documents: Private[tuple[Passage, ...]],  # line 1
-        model: LanguageModel,
+        model: VotingModel,
         privacy: PrivacyFilter,
         rounds: RoundBudget,
         known: str = "",
@@ -80,7 +80,7 @@ class DPKSA(KeywordConfig, VoterEnsemble):
         question: str,
         answers: Private[str],
         public: str,
-        model: LanguageModel,
+        model: VotingModel,
         privacy: PrivacyFilter,
         rounds: RoundBudget,
         known: str = "",

@@ -23,7 +23,7 @@ from discreet.algorithms.common.plan import Plan
 from discreet.algorithms.common.voter_config import check_prefix
 from discreet.errors import UnknownName, UsageError
 from discreet.generation.capabilities import Capability
-from discreet.generation.model import LanguageModel, ScoringModel
+from discreet.generation.model import ScoringModel, VotingModel
 from discreet.generation.prompts import DOCUMENT_TOKENS, layout
 from discreet.privacy.account import Account, PayingUnits, Payment
 from discreet.privacy.accounting import Budget, budget_for, largest
@@ -122,7 +122,7 @@ class DPRAG(Algorithm):
         """Return the same algorithm for a question of `epsilon`."""
         return replace(self, epsilon=epsilon)
 
-    def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
+    def run(self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account) -> GeneratedAnswer:
         """Release a threshold, and let the units above it write the answer."""
         self.prepare(query.text, model)
         assert isinstance(model, ScoringModel)

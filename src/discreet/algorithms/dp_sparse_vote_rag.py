@@ -14,7 +14,7 @@ from discreet.algorithms.common.answer import GeneratedAnswer, Stopped
 from discreet.algorithms.common.ensemble import RoundBudget
 from discreet.algorithms.common.token_voting import Majority, TokenVoting
 from discreet.errors import UsageError
-from discreet.generation.model import LanguageModel
+from discreet.generation.model import VotingModel
 from discreet.generation.voters import VoterBatch
 from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.mechanisms.sparse_vector import SparseVector
@@ -58,7 +58,7 @@ class DPSparseVoteRAG(TokenVoting):
         self,
         question: str,
         documents: Private[tuple[Passage, ...]],  # lines 6-7
-        model: LanguageModel,
+        model: VotingModel,
         privacy: PrivacyFilter,
         rounds: RoundBudget,  # lines 2-3
         known: str = "",
@@ -70,7 +70,7 @@ class DPSparseVoteRAG(TokenVoting):
         self,
         voters: VoterBatch,
         documents: Private[tuple[Passage, ...]],
-        model: LanguageModel,
+        model: VotingModel,
         privacy: PrivacyFilter,
         rounds: RoundBudget,
     ) -> GeneratedAnswer:

@@ -11,7 +11,7 @@ from typing import ClassVar
 from discreet.algorithms.common.answer import GeneratedAnswer, Stopped
 from discreet.algorithms.common.ensemble import RoundBudget
 from discreet.algorithms.common.token_voting import Majority, TokenVoting
-from discreet.generation.model import LanguageModel
+from discreet.generation.model import VotingModel
 from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.private import Change, Private
 from discreet.retrieval.documents import Passage
@@ -31,7 +31,7 @@ class DPVoteRAG(TokenVoting):
         self,
         question: str,
         documents: Private[tuple[Passage, ...]],  # lines 3-4
-        model: LanguageModel,
+        model: VotingModel,
         privacy: PrivacyFilter,
         rounds: RoundBudget,  # line 1
         known: str = "",

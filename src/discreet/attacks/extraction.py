@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import BadData
-from discreet.generation.model import LanguageModel
+from discreet.generation.model import VotingModel
 from discreet.retrieval.jsonl import read_lines
 
 KINDS = ("email", "url", "phone")
@@ -185,7 +185,7 @@ def extracted(
     return Extracted(counts, len(untargeted), len(everything), len(said - planted.union(*known.values())))
 
 
-def marked(model: LanguageModel, text: str) -> tuple[list[int], NDArray[np.bool_]]:
+def marked(model: VotingModel, text: str) -> tuple[list[int], NDArray[np.bool_]]:
     """Return the tokens of a text, and which of them belong to a sensitive string."""
     spans = sorted(match.span() for pattern in _PATTERNS.values() for match in pattern.finditer(text))
     tokens, marks, done = list[int](), list[bool](), 0

@@ -10,7 +10,7 @@ from discreet.algorithms.statistics.statistic import Statistic
 from discreet.errors import BadData, UnknownName, UsageError
 from discreet.evaluation.datasets import Question
 from discreet.evaluation.experiment import Choose, run_answers
-from discreet.generation.model import LanguageModel
+from discreet.generation.model import VotingModel
 from discreet.privacy.accounting import Budget
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.noise import Noise
@@ -204,7 +204,7 @@ def _voted(
 
 
 def read_all(
-    model: LanguageModel,
+    model: VotingModel,
     reader: RAG,
     questions: Sequence[str],
     find: Find,

@@ -23,7 +23,7 @@ from discreet.baselines.datastore import ENTRIES, Datastore, Tokens, build, kept
 from discreet.baselines.projected import Projected, storage_folder
 from discreet.errors import UsageError
 from discreet.generation.capabilities import Capability
-from discreet.generation.model import ContextModel, LanguageModel, Logits, Prompt, States
+from discreet.generation.model import ContextModel, Logits, Prompt, States, VotingModel
 from discreet.privacy.account import Account
 from discreet.privacy.accounting import Budget
 from discreet.retrieval.documents import StoredText
@@ -63,7 +63,7 @@ class KnnLM(Projected):
     def plan(self, budget: Budget, vocabulary: int) -> None:
         """Return None: the algorithm charges nothing, and gives no guarantee."""
 
-    def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
+    def run(self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account) -> GeneratedAnswer:
         """Continue the question's text. The answer's prefix, if any, stands on a line of its own."""
         model, corpus = with_contexts(model), require_baseline(corpus)
         transform = self.transform(model.state_size, account.noise, corpus.folder)
@@ -127,7 +127,7 @@ class KnnLM(Projected):
         return datastore.tokens[entries], np.asarray(weights / weights.sum(axis=1, keepdims=True), dtype=np.float32)
 
 
-def with_contexts(model: LanguageModel) -> ContextModel:
+def with_contexts(model: VotingModel) -> ContextModel:
     """Return the model as one that returns its hidden states.
 
     Raises:

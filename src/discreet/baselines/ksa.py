@@ -7,7 +7,7 @@ from typing import ClassVar
 from discreet.algorithms.common.algorithm import Algorithm, Guarantee, Query
 from discreet.algorithms.common.answer import GeneratedAnswer
 from discreet.algorithms.common.keyword_config import KeywordConfig
-from discreet.generation.model import LanguageModel
+from discreet.generation.model import VotingModel
 from discreet.privacy.account import Account, Payment
 from discreet.privacy.accounting import Budget
 from discreet.privacy.costs import Cost, NonPrivate
@@ -46,7 +46,7 @@ class KSA(KeywordConfig, Algorithm):
     def plan(self, budget: Budget, vocabulary: int) -> None:
         """Return None: the algorithm charges nothing, and gives no guarantee."""
 
-    def prepare(self, question: str, model: LanguageModel) -> None:
+    def prepare(self, question: str, model: VotingModel) -> None:
         """Check that `model` has room for `question`.
 
         Raises:
@@ -55,7 +55,7 @@ class KSA(KeywordConfig, Algorithm):
         super().prepare(question, model)
         self.check_fits(question, model)
 
-    def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
+    def run(self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account) -> GeneratedAnswer:
         """Answer from the words that voters have in common."""
         documents = corpus.top_units(query.text, self.voters, self.units_per_voter)
         answers, _ = self.start_voters(query.text, documents, model).answers()

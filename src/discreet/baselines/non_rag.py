@@ -6,7 +6,7 @@ from typing import ClassVar
 from discreet.algorithms.common.algorithm import Algorithm, Guarantee, Query
 from discreet.algorithms.common.answer import GeneratedAnswer
 from discreet.algorithms.text.greedy_decode import write
-from discreet.generation.model import LanguageModel
+from discreet.generation.model import VotingModel
 from discreet.generation.prompts import layout
 from discreet.privacy.account import Account, Payment
 from discreet.privacy.accounting import Budget
@@ -32,7 +32,7 @@ class NonRAG(Algorithm):
     def plan(self, budget: Budget, vocabulary: int) -> None:
         """Return None: the algorithm charges nothing."""
 
-    def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
+    def run(self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account) -> GeneratedAnswer:
         """Answer without documents."""
         laid_out = layout(model, query.text, prefix=self.prefix, document_tokens=0, max_tokens=self.max_tokens)
         return write(model, laid_out.shared, laid_out.prompt(), self.prefix, self.max_tokens)

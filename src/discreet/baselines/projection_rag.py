@@ -16,7 +16,7 @@ from discreet.algorithms.common.answer import GeneratedAnswer
 from discreet.baselines.corpus import require_baseline
 from discreet.baselines.projected import Projected
 from discreet.baselines.rag import RAG
-from discreet.generation.model import LanguageModel
+from discreet.generation.model import VotingModel
 from discreet.privacy.account import Account
 from discreet.privacy.accounting import Budget
 from discreet.retrieval.brute_force_knn import Neighbours
@@ -73,7 +73,7 @@ class ProjectionRAG(Projected):
     def plan(self, budget: Budget, vocabulary: int) -> None:
         """Return None: the algorithm charges nothing, and gives no guarantee."""
 
-    def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
+    def run(self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account) -> GeneratedAnswer:
         """Answer from the passages that are nearest in the projected space."""
         corpus = require_baseline(corpus)
         vector = corpus.embed(query.text)

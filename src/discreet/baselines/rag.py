@@ -8,7 +8,7 @@ from discreet.algorithms.common.algorithm import Algorithm, Guarantee, Query
 from discreet.algorithms.common.answer import GeneratedAnswer
 from discreet.algorithms.text.greedy_decode import write, write_all
 from discreet.baselines.corpus import require_baseline
-from discreet.generation.model import LanguageModel, Prompt
+from discreet.generation.model import Prompt, VotingModel
 from discreet.generation.prompts import DOCUMENT_TOKENS, layout
 from discreet.privacy.account import Account, Payment
 from discreet.privacy.accounting import Budget
@@ -37,17 +37,17 @@ class RAG(Algorithm):
     def plan(self, budget: Budget, vocabulary: int) -> None:
         """Return None: the algorithm charges nothing, and gives no guarantee."""
 
-    def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
+    def run(self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account) -> GeneratedAnswer:
         """Answer from the nearest passages."""
         account.unpaid()  # refuses if answers must be paid
         return self.read(query.text, require_baseline(corpus).unsealed_passages(query.text, self.units), model)
 
-    def read(self, question: str, passages: Sequence[Passage], model: LanguageModel) -> GeneratedAnswer:
+    def read(self, question: str, passages: Sequence[Passage], model: VotingModel) -> GeneratedAnswer:
         """Answer from `passages`."""
         shared, prompt = self.laid_out(question, passages, model)
         return write(model, shared, prompt, self.prefix, self.max_tokens)
 
-    def read_all(self, asked: Sequence[tuple[str, Sequence[Passage]]], model: LanguageModel) -> list[GeneratedAnswer]:
+    def read_all(self, asked: Sequence[tuple[str, Sequence[Passage]]], model: VotingModel) -> list[GeneratedAnswer]:
         """Answer many questions in batches, each from its own passages."""
         prompts = [self.laid_out(question, passages, model) for question, passages in asked]
         written = write_all(model, prompts, self.max_tokens)
@@ -57,7 +57,7 @@ class RAG(Algorithm):
         ]
 
     def laid_out(
-        self, question: str, passages: Sequence[Passage], model: LanguageModel
+        self, question: str, passages: Sequence[Passage], model: VotingModel
     ) -> tuple[tuple[int, ...], Prompt]:
         """Return the prompt in two parts: the public beginning, and the rest."""
         laid_out = layout(

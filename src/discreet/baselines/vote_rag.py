@@ -8,7 +8,7 @@ from typing import ClassVar
 from discreet.algorithms.common.algorithm import Algorithm, Guarantee, Query
 from discreet.algorithms.common.answer import GeneratedAnswer, Stopped
 from discreet.algorithms.common.voter_config import VoterConfig
-from discreet.generation.model import LanguageModel
+from discreet.generation.model import VotingModel
 from discreet.privacy.account import Account, Payment
 from discreet.privacy.accounting import Budget
 from discreet.privacy.costs import Cost, NonPrivate
@@ -41,7 +41,7 @@ class VoteRAG(VoterConfig, Algorithm):
     def plan(self, budget: Budget, vocabulary: int) -> None:
         """Return None: the algorithm charges nothing, and gives no guarantee."""
 
-    def prepare(self, question: str, model: LanguageModel) -> None:
+    def prepare(self, question: str, model: VotingModel) -> None:
         """Check that `model` has room for `question`.
 
         Raises:
@@ -50,7 +50,7 @@ class VoteRAG(VoterConfig, Algorithm):
         super().prepare(question, model)
         self.check_fits(question, model)
 
-    def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
+    def run(self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account) -> GeneratedAnswer:
         """Answer by votes without noise."""
         documents = corpus.top_units(query.text, self.voters, self.units_per_voter)
         voters = self.start_voters(query.text, documents, model)

@@ -12,7 +12,6 @@ from rich.markup import escape
 from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import counted, err, explained, out, print_json
 from discreet.cli.progress import doing
-from discreet.cli.spellings import print_merged_units
 from discreet.errors import BadData, UsageError
 from discreet.planning.askable import too_few
 from discreet.reading.files import FoundFile
@@ -90,7 +89,6 @@ def add(
             return 1
         with doing("Reading and embedding documents", seen.records) as advance:
             added = opened.take_in(intake, lambda _, count: advance(count), ray)
-    print_merged_units(opened)
     _report(opened, seen, added, as_json=as_json)
     return BadData.exit_code if added.bad else 0
 

@@ -38,6 +38,7 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
         "undo": ("undo", "Erase the documents of one `add`."),
         "remove": ("remove", "Erase a document, an individual, a file or a batch."),
         "readmit": ("remove", "Permit documents of an erased individual again."),
+        "units": ("units", "Join two names of one individual."),
         "erasure-report": ("erasure", "Show what was erased of an individual, what remains, and why."),
         "public": ("public", "Set a public corpus that helps to answer at no cost."),
         "doctor": ("doctor", "Check a vault, and report problems with their remedies."),

@@ -68,7 +68,6 @@ def ask(
         float,
         typer.Option("--latency-step", metavar="SECONDS", help="Answer at multiples of this time.", show_default=False),
     ] = 0.0,
-    old_quantum: Annotated[float | None, typer.Option("--quantum", hidden=True)] = None,
     show_public: Annotated[
         bool, typer.Option("--show-public", help="Show the model's answer if none is released.")
     ] = False,
@@ -80,7 +79,6 @@ def ask(
     Further options: --csv, --plot, --labelled, --no-reuse, --no-public.
     Parameters, such as --where and --uses: discreet algorithms show NAME.
     """
-    quantum = quantum if old_quantum is None else old_quantum
     algorithm = choose_name(algorithm, plugin)
     given = {"epsilon": epsilon, "choices": tuple(choice) if choice else None, "max_tokens": max_tokens}
     opened, shown = Vault.open(vault), Shown(as_json, show_public, verbose, named=after is not None)

@@ -10,7 +10,6 @@ from rich.table import Table
 from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import err, explained, out, print_json
 from discreet.cli.progress import doing
-from discreet.cli.spellings import print_merged_units
 from discreet.evaluation.datasets import read_questions
 from discreet.planning.askable import too_few
 from discreet.query.threshold_tuning import Tuning
@@ -28,18 +27,10 @@ _WIDTH = 40
 def budget(
     vault: VaultPath,
     analyst: Annotated[bool, typer.Option("--analyst", help="Show only public values.")] = False,
-    convert: Annotated[
-        bool, typer.Option("--convert", help="Switch to unit payment. This cannot be reversed.")
-    ] = False,
     as_json: Json = False,
 ) -> None:
     """Show the grant, the charges and the rest of the budget; also the questions. For the custodian."""
     opened = Vault.open(vault)
-    if convert:
-        opened.convert()
-        err.print("The vault uses unit payment from now on. Earlier charges stay charged to every unit.")
-    if not analyst:
-        print_merged_units(opened)
     report, settings = opened.budget(), opened.settings
     if as_json:
         made = {"model": settings.model, "embedder": settings.embedder, "payment": settings.payment}

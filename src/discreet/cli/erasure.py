@@ -6,7 +6,7 @@ import typer
 
 from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import counted, explained, out, print_json
-from discreet.cli.spellings import check_filled, print_merged_units, unknown_unit
+from discreet.cli.unit_names import check_filled, unknown_unit
 from discreet.errors import UsageError
 from discreet.operations.erasure import ErasureReport, erasure_report
 from discreet.vault import Vault
@@ -26,7 +26,6 @@ def erasure_report_(
     opened = Vault.open(vault)
     if not anyway:
         check_filled(opened)
-    print_merged_units(opened)
     report = erasure_report(opened, unit)
     if not (report.knows or anyway):
         raise UsageError(

@@ -9,13 +9,13 @@ from rich.table import Table
 
 from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import err, explained, out, print_json
-from discreet.cli.spellings import never_filled, print_merged_units, unknown_unit
+from discreet.cli.unit_names import never_filled, unknown_unit
 from discreet.errors import UnknownName, UsageError
 from discreet.retrieval.entries import ALL
 from discreet.retrieval.inventory import Inventory
 from discreet.vault import Vault
 
-KINDS = ("units", "documents", "batches", "spellings")
+KINDS = ("units", "documents", "batches")
 _HEADINGS = {"time": "time (UTC)", "first": "first batch", "last": "last batch", "replaced": "replaced texts"}
 
 
@@ -27,7 +27,7 @@ class _Entry(Protocol):
 @explained
 def list_(
     vault: VaultPath,
-    what: Annotated[str, typer.Argument(metavar="WHAT", help="units, documents, batches, or spellings.")],
+    what: Annotated[str, typer.Argument(metavar="WHAT", help="units, documents, or batches.")],
     unit: Annotated[str | None, typer.Option("--unit", help="List only the documents of this individual.")] = None,
     limit: Annotated[int, typer.Option(min=0, help="The maximum number of rows; 0 for all.")] = 50,
     skip: Annotated[int, typer.Option(min=0, help="The number of first rows to skip.")] = 0,
@@ -35,8 +35,7 @@ def list_(
 ) -> None:
     """List the units, documents or batches of a vault. For the custodian: names are private.
 
-    A batch is the documents of one `add`; discreet undo erases them. Spellings are units that an older version stored
-    under several names.
+    A batch is the documents of one `add`; discreet undo erases them.
     """
     if what not in KINDS:
         raise UnknownName("list", what, KINDS)
@@ -45,7 +44,6 @@ def list_(
             f"--unit works only with documents, not with {what}. Use: discreet list VAULT documents --unit NAME."
         )
     opened = Vault.open(vault)
-    print_merged_units(opened)
     # One entry more than the limit shows whether there are more.
     wanted = ALL if limit == 0 else limit + 1
     entries = [] if never_filled(opened) else _entries(opened.inventory, what, unit, wanted, skip)
@@ -68,10 +66,7 @@ def _entries(inventory: Inventory, what: str, unit: str | None, limit: int, skip
         return inventory.units(limit, skip)
     if what == "documents":
         return inventory.documents(unit, limit, skip)
-    if what == "batches":
-        return inventory.batches(limit, skip)
-    found = inventory.respelled()[skip:]
-    return found if limit == ALL else found[:limit]
+    return inventory.batches(limit, skip)
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> Table:

@@ -7,8 +7,8 @@ import typer
 from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import counted, explained, out, print_json
 from discreet.cli.progress import doing
-from discreet.cli.spellings import check_filled, print_merged_units, unknown_unit
 from discreet.cli.undo import Yes, remove_batch
+from discreet.cli.unit_names import check_filled, unknown_unit
 from discreet.errors import UsageError
 from discreet.system.shell import quoted
 from discreet.vault import Vault
@@ -45,7 +45,6 @@ def remove(
     opened = Vault.open(vault)
     if not anyway:
         check_filled(opened)
-    print_merged_units(opened)
     if batch is not None:
         count = remove_batch(opened, batch, yes=yes)
     elif unit is not None:
@@ -97,7 +96,6 @@ def readmit(
 ) -> None:
     """Permit documents of an erased individual again. Its balance is unchanged. For the custodian."""
     opened = Vault.open(vault)
-    print_merged_units(opened)
     if not opened.inventory.readmit(unit):
         raise UsageError(f"The vault does not refuse the individual '{unit}'. Check the spelling.")
     if as_json:

@@ -15,7 +15,7 @@ from discreet.errors import UnknownName
 FOLDER = files("discreet") / "schemas"
 SCHEMAS = sorted(file.name.removesuffix(".json") for file in FOLDER.iterdir() if file.name.endswith(".json"))
 """The names of all schemas: of a command "key issue" it is "key-issue"."""
-_VARIANTS = ("", "-preview", "-plan", "-analyst", "-units", "-documents", "-batches", "-spellings", "-tables")
+_VARIANTS = ("", "-preview", "-plan", "-analyst", "-units", "-documents", "-batches", "-tables")
 """What an option or an argument of a command adds to the name."""
 
 

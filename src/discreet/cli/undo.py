@@ -8,7 +8,7 @@ import typer
 from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import counted, err, explained, out, print_json
 from discreet.cli.progress import doing
-from discreet.cli.spellings import check_filled, print_merged_units
+from discreet.cli.unit_names import check_filled
 from discreet.errors import UsageError
 from discreet.retrieval.entries import BatchEntry
 from discreet.vault import Vault
@@ -30,7 +30,6 @@ def undo(
     """
     opened = Vault.open(vault)
     check_filled(opened)
-    print_merged_units(opened)
     count = remove_batch(opened, batch, yes=yes)
     if as_json:
         print_json({"removed": count, "batch": batch})

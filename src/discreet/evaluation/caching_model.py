@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.generation.model import Decoding, LanguageModel, Prompt
+from discreet.generation.model import Decoding, Prompt, VotingModel
 from discreet.generation.wrapping import WrappedModel
 
 Path = tuple[int, ...]
@@ -22,14 +22,14 @@ Key = tuple[tuple[int, ...], Prompt, int]
 
 
 class CachingModel(WrappedModel):
-    """A wrapped `LanguageModel` that keeps every row's tokens, and the KV caches that were used last.
+    """A wrapped `VotingModel` that keeps every row's tokens, and the KV caches that were used last.
 
     Args:
         model: the model.
         rows: the maximum number of rows of all KV caches.
     """
 
-    def __init__(self, model: LanguageModel, rows: int = 300) -> None:
+    def __init__(self, model: VotingModel, rows: int = 300) -> None:
         super().__init__(model)
         self._most = rows
         self._known: dict[Key, _Row] = {}
@@ -76,7 +76,7 @@ class _Row:
 class _Batch:
     """Rows that are decoded together."""
 
-    def __init__(self, model: LanguageModel, rows: Sequence[_Row]) -> None:
+    def __init__(self, model: VotingModel, rows: Sequence[_Row]) -> None:
         self.rows = list(rows)
         shared, _, max_tokens = rows[0].key
         self._decoding: Decoding = model.start(shared, [row.key[1] for row in rows], max_tokens)

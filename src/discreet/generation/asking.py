@@ -6,7 +6,7 @@ attributes that they are not stated. More of these make a small model miss what 
 
 from hashlib import blake2b
 
-from discreet.generation.model import LanguageModel
+from discreet.generation.model import VotingModel
 from discreet.generation.prompts import Layout, record_layout
 
 ASK = "Write the facts of the record. If the record does not state a fact, it is not stated."
@@ -34,7 +34,7 @@ ASKING = blake2b(repr((ASK, _STATED)).encode(), digest_size=8).hexdigest()
 """The digest of the prompt. What was read with another prompt is not reused."""
 
 
-def asking_layout(model: LanguageModel, document_tokens: int, max_tokens: int) -> Layout:
+def asking_layout(model: VotingModel, document_tokens: int, max_tokens: int) -> Layout:
     """Return the layout of prompts that look for attributes in a record.
 
     Raises:

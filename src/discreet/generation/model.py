@@ -131,10 +131,6 @@ class VotingModel(TokenizingModel, Protocol):
         """
 
 
-LanguageModel = VotingModel
-"""The former name of `VotingModel`."""
-
-
 @runtime_checkable
 class ScoringModel(VotingModel, Protocol):
     """A language model that returns the logits of all next tokens. The row contract holds for logits, too."""

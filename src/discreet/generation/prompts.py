@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 from discreet.errors import QuestionTooLong, UsageError
-from discreet.generation.model import LanguageModel, Prompt
+from discreet.generation.model import Prompt, VotingModel
 
 SYSTEM = "Answer the question with words of the record."
 BEFORE = "Question: {question}\n\nRecord: "
@@ -79,7 +79,7 @@ def render_plain_chat(system: str, examples: Sequence[tuple[str, str]]) -> tuple
     return f"{system}\n\n{shown}", "\nAnswer:"
 
 
-def encode_or_empty(model: LanguageModel, text: str) -> list[int]:
+def encode_or_empty(model: VotingModel, text: str) -> list[int]:
     """Return the tokens of a private text, or an empty list if the tokenizer fails: an error would show."""
     try:
         return model.encode(text)
@@ -88,7 +88,7 @@ def encode_or_empty(model: LanguageModel, text: str) -> list[int]:
 
 
 def layout(
-    model: LanguageModel,
+    model: VotingModel,
     question: str,
     *,
     prefix: str = "",
@@ -155,7 +155,7 @@ REWRITING = blake2b(repr((REWRITE, _REWRITTEN)).encode(), digest_size=8).hexdige
 """The digest of the prompt. Texts that were written with another prompt are not reused."""
 
 
-def rewrite_layout(model: LanguageModel, document_tokens: int, max_tokens: int) -> Layout:
+def rewrite_layout(model: VotingModel, document_tokens: int, max_tokens: int) -> Layout:
     """Return the layout of prompts for rewriting a record.
 
     Raises:
@@ -165,7 +165,7 @@ def rewrite_layout(model: LanguageModel, document_tokens: int, max_tokens: int) 
 
 
 def record_layout(
-    model: LanguageModel,
+    model: VotingModel,
     instruction: str,
     examples: Sequence[tuple[str, str]],
     document_tokens: int,
@@ -207,7 +207,7 @@ _VARIED = (
 )
 
 
-def write_layout(model: LanguageModel, about: str, max_tokens: int) -> Layout:
+def write_layout(model: VotingModel, about: str, max_tokens: int) -> Layout:
     """Return the layout of a prompt for a text of the kind that `about` describes; all of it is public.
 
     Raises:
@@ -219,7 +219,7 @@ def write_layout(model: LanguageModel, about: str, max_tokens: int) -> Layout:
     )
 
 
-def vary_layout(model: LanguageModel, text_tokens: int, max_tokens: int) -> Layout:
+def vary_layout(model: VotingModel, text_tokens: int, max_tokens: int) -> Layout:
     """Return the layout of prompts for a text like a given public one.
 
     Raises:
@@ -229,13 +229,13 @@ def vary_layout(model: LanguageModel, text_tokens: int, max_tokens: int) -> Layo
     return check_fit(model, Layout(tuple(opening), tuple(closing), text_tokens, model.pad_token), max_tokens)
 
 
-def judge_layout(model: LanguageModel, text_tokens: int) -> Layout:
+def judge_layout(model: VotingModel, text_tokens: int) -> Layout:
     """Return the layout of prompts for the subject of a text; the text and its length are public."""
     shared, tail = model.encode("Text:\n"), model.encode("\n\nThe text above is about")
     return Layout(tuple(shared), tuple(tail), text_tokens, model.pad_token)
 
 
-def check_fit(model: LanguageModel, made: Layout, max_tokens: int) -> Layout:
+def check_fit(model: VotingModel, made: Layout, max_tokens: int) -> Layout:
     """Return the layout.
 
     Raises:

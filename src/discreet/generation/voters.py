@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from discreet.errors import EngineFailed, PrivateValueError
 from discreet.generation.answers import decode_or_empty, write_answers
 from discreet.generation.capabilities import Capability, capabilities
-from discreet.generation.model import Decoding, LanguageModel, Prompt, Tokens
+from discreet.generation.model import Decoding, Prompt, Tokens, VotingModel
 from discreet.generation.prompts import DOCUMENT_TOKENS, Layout, layout
 from discreet.generation.torch_backend.greedy import decode_rows
 from discreet.privacy.private import Private
@@ -32,7 +32,7 @@ class VoterBatch:
 
     def __init__(
         self,
-        model: LanguageModel,
+        model: VotingModel,
         question: str,
         documents: Private[tuple[str, ...]],
         *,

@@ -22,11 +22,10 @@ from discreet.errors import LedgerError
 from discreet.system.shell import quoted
 
 COUNTER = "counter.json"
-WITH_MERGED = 5
-"""The first version of the tables that records merged units."""
 _WIDTH = 80
 _REACHED = (
-    "select (select count(*) from question) as questions, (select count(*) from charge) + (select count(*) from part)"
+    "select (select count(*) from question) as questions, (select count(*) from charge) + (select count(*) from part) "
+    "+ (select count(*) from merged_unit) as payments"
 )
 
 
@@ -48,11 +47,9 @@ class Reached:
         return self.questions < than.questions or self.payments < than.payments
 
 
-def reached(connection: Connection, *, version: int = WITH_MERGED + 1) -> Reached:
-    """Return the state of a ledger. Tables of an older `version` have no moved balances."""
-    table = "merged" if version == WITH_MERGED else "merged_unit"
-    moved = f" + (select count(*) from {table})" if version >= WITH_MERGED else ""
-    row = connection.execute(text(f"{_REACHED}{moved} as payments")).one()
+def reached(connection: Connection) -> Reached:
+    """Return the state of a ledger."""
+    row = connection.execute(text(_REACHED)).one()
     return Reached(int(row.questions), int(row.payments))
 
 

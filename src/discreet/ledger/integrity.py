@@ -9,10 +9,10 @@ from sqlalchemy import Connection, RowMapping, text
 from discreet.errors import LedgerError, VaultVersionError
 from discreet.ledger import blocks, reservations, units, waiting
 from discreet.ledger.encoding import CORRUPT, KEY, counted, pack, stream, total, unpack, unpack_part
-from discreet.ledger.migrations import grant_digest
 from discreet.ledger.packed_payers import COUNT, size
 from discreet.ledger.sql_statements import Statement
-from discreet.ledger.units import Admitted, Numbers, Readings
+from discreet.ledger.tables import grant_digest
+from discreet.ledger.units import Numbers, Readings
 from discreet.privacy.accounting import CUT, Accountant, Budget, Spending
 from discreet.privacy.costs import ORDERS
 
@@ -66,20 +66,8 @@ def budget_of(grant: RowMapping) -> Budget:
     )
 
 
-def close_open_part(connection: Connection) -> None:
-    """Write the open part of a ledger that was just migrated: an earlier program gave its payers no rows.
-
-    Raises:
-        LedgerError: if the part differs from its reservation.
-    """
-    found = reservations.find(connection)
-    if found is not None:
-        units.add_new(connection, Admitted(found.payers, units.read(connection, found.payers).numbers))
-        reservations.write(connection, budget_of(read_grant(connection)))
-
-
 def check(connection: Connection) -> None:
-    """Check a ledger of the current version. One transaction sees one consistent state.
+    """Check a ledger. One transaction sees one consistent state.
 
     Raises:
         LedgerError: if the grant differs from its seal, or if the sums differ from the payments.

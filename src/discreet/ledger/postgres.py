@@ -12,17 +12,17 @@ from typing import Self
 
 from sqlalchemy import URL, Connection, text
 
-from discreet.errors import LedgerError, UsageError, VaultVersionError
+from discreet.config import check_format
+from discreet.errors import UsageError
 from discreet.ledger import late_check
 from discreet.ledger.connections import closed, closing_with
-from discreet.ledger.encoding import CORRUPT
 from discreet.ledger.flights import alone_by_server
-from discreet.ledger.integrity import check, close_open_part, write_grant
+from discreet.ledger.integrity import check, write_grant
 from discreet.ledger.postgres_connection import address, engine, explained, missing, transaction
-from discreet.ledger.postgres_tables import OLDEST, VERSION, make_tables, migrate
 from discreet.ledger.snapshot import copied
 from discreet.ledger.sql import SqlLedger
 from discreet.ledger.sqlite import SqliteLedger
+from discreet.ledger.tables import make_in_postgres
 from discreet.privacy.accounting import Budget
 
 _NAME = re.compile(r"vault_[0-9a-f]{1,57}")
@@ -59,7 +59,7 @@ class PostgresLedger(SqlLedger):
         """
         found = _checked(url, name)
         with explained(), closed(engine(found)) as made, transaction(made, name, making=True) as connection:
-            make_tables(connection, name)
+            make_in_postgres(connection, name)
             write_grant(connection, budget, log_questions, simulation)
         return cls(found, name)
 
@@ -73,19 +73,14 @@ class PostgresLedger(SqlLedger):
             UsageError: if the URL or the name is invalid.
             MissingPart: if the driver is not installed.
             LedgerError: if the ledger is missing, corrupt or out of reach. Nothing may be released without it.
-            VaultVersionError: if the ledger has a later format or other Renyi orders.
+            VaultVersionError: if the ledger has another format or other Renyi orders.
         """
         found = _checked(url, name)
-        with explained(), closed(engine(found)) as made:
-            with transaction(made, name, reading=True) as connection:
-                version = _checked_version(connection, name)
-                late = version == VERSION and _size(connection) >= late_check.LARGE
+        with explained(), closed(engine(found)) as made, transaction(made, name, reading=True) as connection:
+            _check_format(connection, name)
+            late = _size(connection) >= late_check.LARGE
             if not late:
-                with transaction(made, name, reading=version == VERSION) as connection:
-                    if version < VERSION:
-                        migrate(connection)
-                        close_open_part(connection)
-                    check(connection)
+                check(connection)
         opened = cls(found, name)
         if late:
             opened.check_meanwhile(lambda: _check_all(found, name))
@@ -127,7 +122,7 @@ def _checked(url: str, name: str) -> URL:
 
 
 def _check_all(url: URL, name: str) -> None:
-    """Check a ledger of the current version as a whole."""
+    """Check a ledger of this format as a whole."""
     with explained(), closed(engine(url)) as made, transaction(made, name, reading=True) as connection:
         check(connection)
 
@@ -137,14 +132,7 @@ def _size(connection: Connection) -> int:
     return int(connection.execute(text("select pg_relation_size(to_regclass('unit'))")).scalar() or 0)
 
 
-def _checked_version(connection: Connection, name: str) -> int:
+def _check_format(connection: Connection, name: str) -> None:
     if connection.execute(text("select to_regclass(:table)"), {"table": f"{name}.format"}).scalar() is None:
         raise missing()
-    version = int(connection.execute(text("select version from format")).scalar_one())
-    if version > VERSION:
-        raise VaultVersionError(
-            f"The ledger has format {version}; this version of discreet reads formats up to {VERSION}. Update discreet."
-        )
-    if version < OLDEST:  # no version of discreet made such a ledger
-        raise LedgerError(CORRUPT)
-    return version
+    check_format("The ledger", connection.execute(text("select version from format")).scalar_one())

@@ -10,8 +10,8 @@ from discreet.ledger import postgres_connection
 from discreet.ledger.connections import closed
 from discreet.ledger.database import engine, explained, keep_log, new_file, transaction
 from discreet.ledger.encoding import stream
-from discreet.ledger.migrations import grant_digest
-from discreet.ledger.sqlite import SqliteLedger, migrate
+from discreet.ledger.sqlite import SqliteLedger
+from discreet.ledger.tables import grant_digest, make_in_sqlite
 
 _TABLES = (
     "grant_",
@@ -38,7 +38,7 @@ def copied(source: Connection, path: Path) -> SqliteLedger:
         with explained(path):
             keep_log(path)
             with closed(engine(path)) as made, transaction(made) as target:
-                migrate(target)
+                make_in_sqlite(target)
                 target.execute(text("delete from last_part"))
                 for table in _TABLES:
                     _copy(source, target, table)

@@ -13,15 +13,16 @@ from typing import Self
 from sqlalchemy import Connection, create_engine, text
 from sqlalchemy.pool import StaticPool
 
-from discreet.errors import LedgerError, VaultVersionError
+from discreet.config import check_format
+from discreet.errors import LedgerError
 from discreet.ledger import late_check
 from discreet.ledger.connections import closed, closing_with
 from discreet.ledger.database import connect, engine, explained, keep_log, missing, new_file, transaction
 from discreet.ledger.encoding import CORRUPT
 from discreet.ledger.flights import alone_by_file
-from discreet.ledger.integrity import check, close_open_part, write_grant
-from discreet.ledger.migrations import GRANT_IS_FINAL, MIGRATIONS, grant_digest
+from discreet.ledger.integrity import check, write_grant
 from discreet.ledger.sql import SqlLedger
+from discreet.ledger.tables import GRANT_IS_FINAL, grant_digest, make_in_sqlite
 from discreet.privacy.accounting import Budget
 
 
@@ -54,7 +55,7 @@ class SqliteLedger(SqlLedger):
             with explained(path):
                 keep_log(path)
                 with closed(engine(path)) as made, transaction(made) as connection:
-                    migrate(connection)
+                    make_in_sqlite(connection)
                     write_grant(connection, budget, log_questions, simulation)
         except BaseException:
             path.unlink(missing_ok=True)
@@ -69,20 +70,16 @@ class SqliteLedger(SqlLedger):
 
         Raises:
             LedgerError: if the ledger is missing or corrupt. Nothing may be released without it.
-            VaultVersionError: if the ledger has a later format or other Renyi orders.
+            VaultVersionError: if the ledger has another format or other Renyi orders.
         """
         if not path.is_file():
             raise missing(path)
         with explained(path), closed(engine(path)) as found:
+            late = path.stat().st_size >= late_check.LARGE
             with transaction(found, reading=True) as connection:
-                version = _checked_version(connection)
-            late = version == len(MIGRATIONS) and path.stat().st_size >= late_check.LARGE
-            if not late:
-                with transaction(found, reading=version == len(MIGRATIONS)) as connection:
+                _check_format(connection)
+                if not late:
                     _check_pages(connection)
-                    if version < len(MIGRATIONS):
-                        migrate(connection)
-                        close_open_part(connection)
                     check(connection)
         opened = cls(path)
         if late:
@@ -127,7 +124,7 @@ class SqliteLedger(SqlLedger):
 
 
 def _check_all(path: Path) -> None:
-    """Check a ledger of the current version as a whole."""
+    """Check a ledger of this format as a whole."""
     with explained(path), closed(engine(path)) as found, transaction(found, reading=True) as connection:
         _check_pages(connection)
         check(connection)
@@ -138,28 +135,11 @@ def _check_pages(connection: Connection) -> None:
         raise LedgerError(CORRUPT)
 
 
-def _checked_version(connection: Connection) -> int:
-    version = _version(connection)
-    if version > len(MIGRATIONS):
-        raise VaultVersionError(
-            f"The ledger has format {version}; this version of discreet reads formats up to {len(MIGRATIONS)}. Update "
-            "discreet."
-        )
-    if version < 1:  # the file was emptied, or its creation was interrupted
+def _check_format(connection: Connection) -> None:
+    found = int(connection.execute(text("pragma user_version")).scalar_one())
+    if found < 1:  # the file was emptied, or its creation was interrupted
         raise LedgerError(CORRUPT)
-    return version
-
-
-def _version(connection: Connection) -> int:
-    return int(connection.execute(text("pragma user_version")).scalar_one())
-
-
-def migrate(connection: Connection) -> None:
-    """Migrate the tables of an older or empty file."""
-    # The version is read under the write lock, because another process may have migrated before.
-    for migrate in MIGRATIONS[_version(connection) :]:
-        migrate(connection)
-    connection.execute(text(f"pragma user_version = {len(MIGRATIONS)}"))
+    check_format("The ledger", found)
 
 
 def _mark_as_simulation(copied: sqlite3.Connection) -> None:

@@ -9,13 +9,12 @@ from pathlib import Path
 
 from sqlalchemy import Connection, text
 
-from discreet.config import VaultConfig
+from discreet.config import FORMAT, VaultConfig, check_format
 from discreet.errors import DiscreetError, LedgerError
 from discreet.ledger.counter import COUNTER, Counter, Reached, reached
 from discreet.ledger.database import explained, missing
 from discreet.ledger.encoding import CORRUPT
 from discreet.ledger.integrity import budget_of, check, read_grant
-from discreet.ledger.migrations import MIGRATIONS
 from discreet.ledger.packed_payers import check_forms
 from discreet.operations.findings import Finding, problem, sound, warning
 from discreet.operations.read_only import as_sqlalchemy, looking
@@ -36,16 +35,12 @@ class Seen:
     """The state of a ledger that was read without a change.
 
     Attributes:
-        version: the version of the tables.
-        newest: the version that this program writes.
-        budget: the grant; None if the tables must be migrated before they can be read.
+        budget: the grant.
         reached: the number of questions and payments.
         latest: the start of the newest question, UTC, ISO 8601; empty if there is none.
     """
 
-    version: int
-    newest: int
-    budget: Budget | None
+    budget: Budget
     reached: Reached
     latest: str
 
@@ -70,44 +65,33 @@ def check_ledger(folder: Path, settings: VaultConfig, now: datetime, expect: int
 
 
 def look_at(folder: Path, settings: VaultConfig) -> Seen:
-    """Read a vault's ledger with the checks of opening, but without a migration. Return its state.
+    """Read a vault's ledger with the checks of opening. Return its state.
 
     Raises:
         LedgerError: if the ledger is missing, corrupt or out of reach.
-        VaultVersionError: if the ledger was made for other orders.
+        VaultVersionError: if the ledger has another format or other orders.
     """
-    with reading(folder, settings) as (connection, version, newest):
-        if version > newest or version < 1:
-            raise LedgerError(
-                f"The ledger has format {version}; this version of discreet reads formats 1 to {newest}. Update "
-                "discreet."
-            )
-        budget = None
-        if version == newest:
-            check(connection)
-            check_forms(connection)
-            budget = budget_of(read_grant(connection))
-        far = (
-            reached(connection, version=version) if version > 2 else Reached(0, 0)
-        )  # versions 1 and 2 have no parts to count
+    with reading(folder, settings) as connection:
+        check(connection)
+        check_forms(connection)
         latest = connection.execute(text("select max(time) from question")).scalar()
-    return Seen(version, newest, budget, far, str(latest or ""))
+        return Seen(budget_of(read_grant(connection)), reached(connection), str(latest or ""))
 
 
 @contextmanager
-def reading(folder: Path, settings: VaultConfig) -> Iterator[tuple[Connection, int, int]]:
-    """Open the ledger read-only. Yield the connection, the version of its tables, and this program's version."""
+def reading(folder: Path, settings: VaultConfig) -> Iterator[Connection]:
+    """Open the ledger read-only, and check its format. Yield the connection."""
     if settings.ledger:
         from discreet.ledger import postgres_connection
         from discreet.ledger.connections import closed
-        from discreet.ledger.postgres_tables import VERSION
 
         with (
             postgres_connection.explained(),
             closed(postgres_connection.engine(postgres_connection.address(settings.ledger))) as made,
             postgres_connection.transaction(made, settings.ledger_name, reading=True) as connection,
         ):
-            yield connection, int(connection.execute(text("select version from format")).scalar_one()), VERSION
+            check_format("The ledger", connection.execute(text("select version from format")).scalar_one())
+            yield connection
         return
     path = folder / LEDGER
     if not path.is_file():
@@ -115,17 +99,11 @@ def reading(folder: Path, settings: VaultConfig) -> Iterator[tuple[Connection, i
     with explained(path), looking(path, log=True) as database, as_sqlalchemy(database) as connection:
         if database.execute("pragma quick_check").fetchone()[0] != "ok":
             raise LedgerError(CORRUPT)
-        yield connection, int(database.execute("pragma user_version").fetchone()[0]), len(MIGRATIONS)
+        check_format("The ledger", database.execute("pragma user_version").fetchone()[0])
+        yield connection
 
 
 def _state(seen: Seen, settings: VaultConfig) -> Finding:
-    if seen.budget is None:
-        return warning(
-            "ledger",
-            f"The ledger has format {seen.version}. The next command that opens it migrates it to format "
-            f"{seen.newest}, and checks its sums.",
-            "Make a backup first: discreet backup VAULT COPY.",
-        )
     granted = (seen.budget.epsilon, seen.budget.delta)
     if granted != (settings.epsilon, settings.delta):
         return problem(
@@ -204,7 +182,7 @@ def checked_file(path: Path) -> Seen:
     Raises:
         LedgerError: if the file is not a sound ledger.
     """
-    anywhere = VaultConfig(1, 1.0, 0.5, "unit", "", "", False)
+    anywhere = VaultConfig(FORMAT, 1.0, 0.5, "unit", "", "", False)
     try:
         return look_at(path.parent, anywhere)
     except sqlite3.Error as error:

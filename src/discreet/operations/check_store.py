@@ -4,12 +4,11 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from discreet.config import DEFAULT_STORE, VaultConfig
+from discreet.config import DEFAULT_STORE, VaultConfig, check_format
 from discreet.errors import StoreError
 from discreet.operations.findings import Finding, problem, sound, warning
 from discreet.operations.read_only import looking
 from discreet.retrieval.embedding import EMBEDDERS
-from discreet.retrieval.schema import MIGRATIONS, VERSION
 from discreet.retrieval.sqlite_errors import explained
 from discreet.system.database_url import is_postgres
 
@@ -59,28 +58,14 @@ def unreadable(store: Path, error: StoreError) -> Finding:
 
 
 def look_at_tables(database: sqlite3.Connection) -> Iterator[Finding]:
-    """Check the file of texts: it is whole, has a known version, and no bytes of erased documents."""
+    """Check the file of texts: it is whole, has this format, and no bytes of erased documents."""
     found = [str(row[0]) for row in database.execute("pragma integrity_check(1)")]
     if found != ["ok"]:
         yield problem("store", "SQLite reports that the file of texts is damaged.", _AGAIN)
         return
     meta = dict(database.execute("select name, value from meta"))
-    version = meta.get("version")
-    if version in MIGRATIONS:
-        yield warning(
-            "store",
-            f"The store has format {version}. The next command that opens it migrates it to format {VERSION}.",
-            "Make a backup first: discreet backup VAULT COPY.",
-        )
-    elif version != VERSION:
-        yield problem(
-            "store",
-            f"The store has format {version}; this version of discreet reads format {VERSION}.",
-            "Open the vault with the version of discreet that made it, or with a later one.",
-        )
-        return
-    else:
-        yield sound("store", "The store opens, and SQLite reports no damage.")
+    check_format("The store", meta.get("version"))
+    yield sound("store", "The store opens, and SQLite reports no damage.")
     if meta.get("due"):
         yield warning(
             "settled",

@@ -1,4 +1,4 @@
-"""Checks of a vault, with a remedy for each problem. They change, load and migrate nothing."""
+"""Checks of a vault, with a remedy for each problem. They change and load nothing."""
 
 import platform
 import sqlite3
@@ -7,8 +7,8 @@ from datetime import datetime
 from pathlib import Path
 
 from discreet import __version__
-from discreet.config import VERSION, VaultConfig, read_config
-from discreet.errors import DiscreetError, NoSuchVault, StoreError
+from discreet.config import VaultConfig, read_config
+from discreet.errors import DiscreetError, NoSuchVault, StoreError, VaultVersionError
 from discreet.generation.opening import is_plugin_model
 from discreet.generation.remote.openai_address import OpenAIAddress
 from discreet.numerics.dtype import INSTRUCTIONS, compute_dtype
@@ -43,6 +43,8 @@ def examine(folder: Path, *, expect: int = 0, now: datetime | None = None) -> li
         settings = read_config(folder)
     except NoSuchVault:
         raise
+    except VaultVersionError as error:
+        findings.append(problem("settings", str(error), "Run the doctor of the version of discreet that made it."))
     except DiscreetError as error:
         findings.append(problem("settings", str(error), "Restore vault.json from a backup. It cannot be made again."))
     else:
@@ -122,14 +124,7 @@ def _engine(name: str) -> Finding:
 
 def _versions(settings: VaultConfig) -> Iterator[Finding]:
     said = f"discreet {__version__}, Python {platform.python_version()}, vault format {settings.version}"
-    if settings.version < VERSION:
-        yield warning(
-            "versions",
-            f"{said}. This version of discreet writes format {VERSION}. In this vault all units pay for each question.",
-            "The vault works. To switch to unit payment: discreet budget VAULT --convert.",
-        )
-    else:
-        yield sound("versions", f"{said}.")
+    yield sound("versions", f"{said}.")
 
 
 def check_copy(folder: Path) -> list[Finding]:

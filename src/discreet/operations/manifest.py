@@ -11,11 +11,11 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from discreet.config import FORMAT
 from discreet.errors import BadData
 from discreet.system.progress import Advance, stage
 
 MANIFEST, VAULT = "backup.json", "vault"
-_FORMAT = 1
 _BLOCK = 1 << 20
 
 
@@ -30,7 +30,7 @@ class Manifest:
         ledger: "file" if the ledger is in the backup, "postgresql" if it stays in its database.
         questions, payments: their number in the ledger; 0 if the ledger is not in the backup.
         files: the SHA-256 of each file by its name within the vault.
-        format: the format of the backup.
+        format: the format of the vault.
         readings_left_out: whether the vault had been read (`discreet read`); the backup lacks what was read.
     """
 
@@ -41,7 +41,7 @@ class Manifest:
     questions: int
     payments: int
     files: Mapping[str, str] = field(repr=False)
-    format: int = _FORMAT
+    format: int = FORMAT
     readings_left_out: bool = False
 
     def write(self, folder: Path) -> None:
@@ -63,9 +63,10 @@ def read_manifest(folder: Path) -> Manifest:
         raise BadData(
             f"This is not a backup, or it is damaged: {MANIFEST} cannot be read. Give a backup of `discreet backup`."
         ) from error
-    if form != _FORMAT:
+    if form != FORMAT:
         raise BadData(
-            f"The backup has format {form}; this version of discreet reads format {_FORMAT}. Update discreet."
+            f"The backup has format {form}; this version of discreet reads format {FORMAT} alone. Restore it with the "
+            "version of discreet that made it: docs/maintenance.md names it."
         )
     try:
         found = Manifest(**content)

@@ -179,9 +179,6 @@ def _erasures(report: Report) -> Markup:
         "Answers and corpora that were released before an erasure stay released. The guarantee still protects the "
         "erased individual in them. The charges of an individual stay in the ledger, under a keyed hash."
     )
-    if report.erased is None:
-        said = paragraph("The store of this vault has no list of erasures, because its format is older.")
-        return section("Erasures", said, remains)
     if not report.erased:
         return section("Erasures", paragraph("The vault has no erased individuals."), remains)
     rows = [(_time(one.time), f"{one.documents:,}") for one in report.erased]

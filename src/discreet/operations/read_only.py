@@ -1,4 +1,4 @@
-"""Read-only access to SQLite files, without a migration and without a write-ahead log."""
+"""Read-only access to SQLite files, without a write-ahead log."""
 
 import sqlite3
 from collections.abc import Iterator

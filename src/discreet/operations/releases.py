@@ -77,7 +77,7 @@ def corpora(folder: Path, settings: VaultConfig) -> list[Corpus]:
     Raises:
         LedgerError: if the ledger cannot be read.
     """
-    with reading(folder, settings) as (connection, _, _):
+    with reading(folder, settings) as connection:
         return _corpora(connection)
 
 
@@ -100,8 +100,8 @@ def _corpora(connection: Connection) -> list[Corpus]:
     ]
 
 
-def erasures(folder: Path) -> list[Erasure] | None:
-    """Return the erased units, the oldest erasure first; None if the store has no list of erasures.
+def erasures(folder: Path) -> list[Erasure]:
+    """Return the erased units, the oldest erasure first.
 
     Raises:
         StoreError: if the store cannot be read.
@@ -123,9 +123,7 @@ def _erasures_in_database(settings: VaultConfig) -> list[Erasure]:
         return [Erasure(*row) for row in server.rows("select time, documents, unit from tombstone order by time")]
 
 
-def _erasures(database: sqlite3.Connection) -> list[Erasure] | None:
-    if not database.execute("select 1 from sqlite_master where name = 'tombstone'").fetchone():
-        return None
+def _erasures(database: sqlite3.Connection) -> list[Erasure]:
     found = database.execute("select time, documents, unit from tombstone order by time").fetchall()
     if not all((type(time), type(documents), type(key)) == (str, int, bytes) for time, documents, key in found):
         raise StoreError("The list of erasures is damaged. Restore the vault from a backup.")

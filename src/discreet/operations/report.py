@@ -34,7 +34,7 @@ class Report:
         budget: the grant and the charges; its `levels` are private.
         documents, units: their number in the vault: private.
         corpora: the synthetic corpora that were paid for.
-        erased: the erased units; None if the store has no list of erasures.
+        erased: the erased units.
         digests: the SHA-256 of the weights of the language model and the embedder; empty if they are not available.
         versions: the versions of programs.
         findings: the findings of the doctor.
@@ -48,7 +48,7 @@ class Report:
     documents: int
     units: int
     corpora: tuple[Corpus, ...]
-    erased: tuple[Erasure, ...] | None
+    erased: tuple[Erasure, ...]
     digests: dict[str, str]
     versions: dict[str, str]
     findings: tuple[Finding, ...]
@@ -91,7 +91,7 @@ class Report:
             "without_guarantee": [one.describe() for one in self.unprotected],
             "exports": [one.describe() for one in self.exports],
             "corpora": [one.describe() for one in self.corpora],
-            "erased": None if self.erased is None else [one.describe() for one in self.erased],
+            "erased": [one.describe() for one in self.erased],
             "model": {"name": self.settings.model, "sha256": self.digests["model"]},
             "embedder": {"name": self.settings.embedder, "sha256": self.digests["embedder"]},
             "public_corpus": self.public_corpus,
@@ -118,7 +118,7 @@ def gather(path: Path) -> Report:
         _documents(vault),
         _units(vault),
         tuple(corpora(path, settings)),
-        None if erased is None else tuple(erased),
+        tuple(erased),
         {
             "model": models.language_model(settings.model).digest(),
             "embedder": models.embedder(settings.embedder).digest(),

@@ -153,8 +153,7 @@ def _known(copy: Path, other: Path | None, expect: int | None) -> list[Reached]:
 def _erased_since(copy: Path, other: Path) -> int | None:
     """Return how many individuals were erased from the other vault but not from the copy; None if unknown."""
     with suppress(DiscreetError):
-        then, now = erasures(copy), erasures(other)
-        return None if now is None else len(set(now) - set(then or []))
+        return len(set(erasures(other)) - set(erasures(copy)))
     return None
 
 

@@ -70,7 +70,7 @@ EMPTY = "empty"
 def is_empty(folder: Path) -> bool:
     """Return whether no `add` to the vault has ended yet. The result is public: it does not depend on any document.
 
-    A vault of an older version has no mark, and counts as filled.
+    A vault without the mark counts as filled.
     """
     return (folder / EMPTY).exists()
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from discreet.baselines.corpus import BaselineCorpus
 from discreet.config import VaultConfig
-from discreet.generation.model import LanguageModel
+from discreet.generation.model import VotingModel
 from discreet.query.answer_cache import AnswerCache
 from discreet.query.public_context import PublicContext
 from discreet.retrieval.sealed_corpus import SealedCorpus
@@ -31,7 +31,7 @@ class QueryComponents(Protocol):
     asked: list[str]
 
     @property
-    def model(self) -> LanguageModel:
+    def model(self) -> VotingModel:
         """The language model; loaded at first use."""
 
     @property

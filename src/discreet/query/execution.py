@@ -8,7 +8,7 @@ from discreet.algorithms.common.answer import Answer, GeneratedAnswer
 from discreet.algorithms.common.plan import ANY_VOCABULARY
 from discreet.errors import BudgetExhausted, DiscreetError, EngineFailed, Interrupted, PlanExceeded, PrivateValueError
 from discreet.generation.capabilities import find_assumptions
-from discreet.generation.model import LanguageModel
+from discreet.generation.model import VotingModel
 from discreet.privacy.account import Account, CorpusAccount, FreeAccount, Payment, UnpaidAccount
 from discreet.privacy.accounting import Budget
 from discreet.privacy.ledger import CeilingReached, UnitLedger
@@ -51,7 +51,7 @@ class Execution:
             return UnitAccount(ledger, self.id, ceiling=self.ceiling, unit=self.unit, noise=self.noise)
         return CorpusAccount(ledger, self.ceiling, self.id, unit=self.unit, noise=self.noise)
 
-    def answer(self, corpus: SealedCorpus, model: LanguageModel, ledger: UnitLedger) -> Answer:
+    def answer(self, corpus: SealedCorpus, model: VotingModel, ledger: UnitLedger) -> Answer:
         """Answer the question, paying into `ledger`.
 
         Raises:

@@ -3,7 +3,7 @@
 The payments of one unit are private. The receipt of a question has its cost to a unit that took part. A unit that took
 part in all questions paid the sum, and no unit paid more.
 
-A unit is defined by its name at the time of a question. If two names become one unit later (an older vault is opened,
+A unit is defined by its name at the time of a question. If two names become one unit later (the custodian joins them,
 `ledger.merging`), their balances are added. The odometer does not change then, since the merged names are private.
 """
 

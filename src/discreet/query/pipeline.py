@@ -11,7 +11,7 @@ from discreet.algorithms.common.plan import ANY_VOCABULARY, Plan
 from discreet.algorithms.statistics.counted import MAY_LACK
 from discreet.algorithms.statistics.statistic import Statistic, in_words
 from discreet.baselines.rag import RAG
-from discreet.generation.model import LanguageModel
+from discreet.generation.model import VotingModel
 from discreet.generation.no_model import NO_MODEL
 from discreet.generation.probing import check_ready
 from discreet.planning.askable import check_askable
@@ -112,7 +112,7 @@ class Simulation:
     """
 
     noise: Noise | None = None
-    model: LanguageModel | None = None
+    model: VotingModel | None = None
     ledger: UnitLedger | None = None
     history: AnswerCache | None = None
     public: PublicTexts | None = None

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from discreet.algorithms.common.algorithm import Algorithm
 from discreet.baselines.rag import RAG
 from discreet.errors import UsageError
-from discreet.generation.model import LanguageModel
+from discreet.generation.model import VotingModel
 from discreet.query.answer_cache import Released
 from discreet.retrieval.public import PublicTexts
 from discreet.synthesis.fact_extraction import facts_of
@@ -37,7 +37,7 @@ def propose(
     texts: PublicTexts,
     before: Sequence[Released],
     algorithm: Algorithm,
-    model: LanguageModel,
+    model: VotingModel,
 ) -> tuple[str, ...]:
     """Return answers that a public corpus and released answers propose, the likeliest ones first.
 

@@ -91,8 +91,7 @@ def release_threshold(
     """
     if settings.payment != "unit":
         raise UsageError(
-            "The payment of this vault is 'corpus'. Tuning needs the payment 'unit'. Convert the vault: discreet "
-            "budget VAULT --convert"
+            "The payment of this vault is 'corpus'. Tuning needs a vault with unit payment: discreet init."
         )
     if not questions:
         raise UsageError("There is no question to tune on. Give at least one public question.")

@@ -8,7 +8,6 @@ from discreet.config import VaultConfig
 from discreet.errors import PriceChanged, UsageError
 from discreet.privacy.account import Payment
 from discreet.privacy.accounting import Spending
-from discreet.system.shell import quoted
 from discreet.system.words import is_unicode
 
 
@@ -87,8 +86,7 @@ def check_payment(algorithm: Algorithm, settings: VaultConfig, path: Path) -> No
     if settings.payment == "corpus" and algorithm.payment is Payment.EACH_UNIT:
         raise UsageError(
             f"'{algorithm.name}' charges single units, but the payment of the vault at {path} is 'corpus': all units "
-            f"pay for every question. Choose another algorithm, or convert the vault: discreet budget {quoted(path)} "
-            "--convert. The charges of all units stay."
+            "pay for every question. Choose another algorithm, or make a vault with unit payment: discreet init."
         )
 
 

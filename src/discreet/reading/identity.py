@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, time
 
@@ -60,14 +60,10 @@ class Reader:
     Args:
         fields: the names of the fields.
         own_units: whether a record without a unit becomes a unit. Otherwise it is refused.
-        stored_unit: returns the unit of the stored document of an id; "" if there is none. It serves vaults whose ids
-            depend on the text alone.
     """
 
-    def __init__(
-        self, fields: Fields, *, own_units: bool = False, stored_unit: Callable[[str], str] = lambda _: ""
-    ) -> None:
-        self._fields, self._own_units, self._stored_unit = fields, own_units, stored_unit
+    def __init__(self, fields: Fields, *, own_units: bool = False) -> None:
+        self._fields, self._own_units = fields, own_units
         self._copies: Counter[str] = Counter()
 
     def read(self, record: Record) -> Read | BadRecord:
@@ -98,31 +94,20 @@ class Reader:
             identity = record.source
         elif not identity:
             identity, repeated = self._made_id(unit, text, declared)
-        # The spelling of the file: an older ledger may have the unit under this spelling.
-        about = (named[fields.unit] or identity) if unit else identity
-        document = Document(identity, about, text, not unit, record.source, declared)
+        document = Document(identity, unit or identity, text, not unit, record.source, declared)
         return Read(document, record.where, repeated)
 
     def _made_id(self, unit: str, text: str, declared: Mapping[str, Value]) -> tuple[str, bool]:
         made = made_id(unit, text, declared)
         self._copies[made] += 1
         copy = self._copies[made]
-        if copy > 1:
-            return made_id(unit, text, declared, copy), True
-        old = id_by_text(text)
-        stored = self._stored_unit(old)
-        return (old if stored and stored == (unit or old) else made), False
+        return made_id(unit, text, declared, copy), copy > 1
 
 
 def made_id(unit: str, text: str, declared: Mapping[str, Value], copy: int = 1) -> str:
     """Return the id of a record that has none, from its unit, text, declared fields and number among equal records."""
     content = json.dumps([unit, text, dict(sorted(declared.items())), copy])
     return hashlib.sha256(content.encode()).hexdigest()[:32]
-
-
-def id_by_text(text: str) -> str:
-    """Return the id that versions up to 0.1 gave to a record without one: from its text alone."""
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def _no_text(text: object, name: str) -> str:

@@ -24,8 +24,6 @@ from discreet.system.progress import Advance, stage
 
 _SHOWN = 50
 _MOST_FORMATS = 20
-Stored = Callable[[str], str]
-"""Returns the unit of the stored document of an id; "" if there is none."""
 Alike = Callable[[Iterable[str]], Iterable[str]]
 """Returns likely mistakes in the names of units, such as two spellings of one individual."""
 
@@ -106,7 +104,7 @@ class Intake:
         own = repeated = 0
         refused, notes = list[BadRecord](), list[str]()
         with self._stage() as (file_done, record_done):
-            for one in self.read(lambda _: "", notes, file_done):
+            for one in self.read(notes, file_done):
                 record_done(1)
                 if isinstance(one, BadRecord):
                     refused.append(one)
@@ -135,18 +133,16 @@ class Intake:
         with stage(name, len(self.files) if many else None) as done:
             yield (done, _ignore_progress) if many else (_ignore_progress, done)
 
-    def documents(self, stored: Stored) -> Iterator[Read | BadRecord]:
+    def documents(self) -> Iterator[Read | BadRecord]:
         """Return the documents, and the records that cannot be added.
 
         Raises:
             UsageError, BadData: see `preview`, which runs first.
         """
         _ = self.preview
-        return self.read(stored)
+        return self.read()
 
-    def read(
-        self, stored: Stored, notes: list[str] | None = None, done: Advance = _ignore_progress
-    ) -> Iterator[Read | BadRecord]:
+    def read(self, notes: list[str] | None = None, done: Advance = _ignore_progress) -> Iterator[Read | BadRecord]:
         """Yield all documents and refused records, and report each finished file to `done`.
 
         With `notes`, read only the parts that the preview needs, and check the fields.
@@ -156,7 +152,7 @@ class Intake:
         labelled = 0
         with Sandbox() as sandbox:  # one for all files: starting a process takes longer than reading a file
             for file in self._tables:
-                yield from self._table(file, stored, notes, sandbox)
+                yield from self._table(file, notes, sandbox)
                 done(1)
             for one in self._files(sandbox, whole=notes is None):
                 labelled += isinstance(one, Read)
@@ -165,10 +161,8 @@ class Intake:
         if notes is not None:
             self._units.check(labelled)
 
-    def _table(
-        self, file: FoundFile, stored: Stored, notes: list[str] | None, sandbox: Sandbox
-    ) -> Iterator[Read | BadRecord]:
-        reader = Reader(self._fields, own_units=self._rules.each_record, stored_unit=stored)
+    def _table(self, file: FoundFile, notes: list[str] | None, sandbox: Sandbox) -> Iterator[Read | BadRecord]:
+        reader = Reader(self._fields, own_units=self._rules.each_record)
         presence = _Presence()
         for record in read_records([file], self._options, sandbox):
             if isinstance(record, BadRecord):
@@ -284,7 +278,7 @@ def read_documents(path: Path, fields: Fields | None = None) -> Iterator[Documen
     fields = fields or Fields()
     rules = UnitRules(each_file=True, each_record=True)
     intake = Intake([path], fields, ReadingOptions(), rules, fields.unit)
-    return (one if isinstance(one, BadRecord) else one.document for one in intake.read(lambda _: ""))
+    return (one if isinstance(one, BadRecord) else one.document for one in intake.read())
 
 
 def _is_plain(file: FoundFile) -> bool:

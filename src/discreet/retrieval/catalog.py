@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from discreet.retrieval.documents import canonical_unit
-from discreet.retrieval.entries import ALL, BatchEntry, DocumentEntry, Respelled, UnitEntry
+from discreet.retrieval.entries import ALL, BatchEntry, DocumentEntry, UnitEntry
 from discreet.retrieval.sqlite_errors import damaged
 
 
@@ -52,21 +52,6 @@ class SqlCatalog:
             BatchEntry(number, time, files, documents, replaced, self._sources(number))
             for number, time, files, documents, replaced in found
         ]
-
-    def list_respelled(self, *, unreported: bool = False) -> list[Respelled]:
-        """Return the units that had several spellings; with `unreported`, only the unreported ones."""
-        names: dict[str, list[str]] = {}
-        for old, new in self._rows(
-            (str, str),
-            "select former, present from spelling where paid and told <= ? order by present, former",
-            0 if unreported else 1,
-        ):
-            names.setdefault(new, []).append(old)
-        return [Respelled(unit, tuple(old)) for unit, old in names.items()]
-
-    def mark_respelled_reported(self) -> None:
-        """Record that all of `list_respelled` were reported to the custodian."""
-        self._select("update spelling set told = 1")
 
     def _sources(self, batch: int) -> tuple[str, ...]:
         found = self._rows(

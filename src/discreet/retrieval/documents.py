@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from discreet.errors import UsageError
 from discreet.retrieval.spelling import canonical_name as canonical_name
 from discreet.retrieval.spelling import canonical_unit as canonical_unit
-from discreet.retrieval.spelling import former_units
 from discreet.system.words import is_unicode
 
 
@@ -28,7 +27,6 @@ class Document:
         own_unit: whether it came without a unit and became a unit of its own.
         source: the file that it came from, as the vault names it; empty if it came from a program.
         fields: the declared fields by name: texts (dates too) and finite numbers. They are as private as the text.
-        former: other spellings of the unit. A ledger from before format 3 may record its payments under one of them.
 
     Raises:
         UsageError: if `id` or `unit` is empty, if a part is not valid Unicode, or if a field is neither a text nor a
@@ -41,11 +39,9 @@ class Document:
     own_unit: bool = False
     source: str = field(default="", compare=False)
     fields: Mapping[str, str | float] = field(default_factory=dict, hash=False, repr=False)
-    former: tuple[str, ...] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "id", canonical_name(self.id))
-        object.__setattr__(self, "former", former_units(self.unit))
         object.__setattr__(self, "unit", canonical_unit(self.unit))
         for name in ("id", "unit"):
             if not getattr(self, name):

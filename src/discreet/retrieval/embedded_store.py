@@ -13,7 +13,7 @@ import hashlib
 import json
 import secrets
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,14 +26,13 @@ from discreet.retrieval import row_changes, tombstones
 from discreet.retrieval.catalog import SqlCatalog
 from discreet.retrieval.documents import Document, Passage, StoredText, canonical_name, canonical_unit
 from discreet.retrieval.live_index import LiveIndex
-from discreet.retrieval.respelling import Merge, tell_ledger, tie
 from discreet.retrieval.schema import prepare
 from discreet.retrieval.search import Snapshot
 from discreet.retrieval.sql_unit_texts import read_moment
 from discreet.retrieval.sqlite_errors import explained, rolled_back_on_error
 from discreet.retrieval.store import Hit, Piece, Store, digest
 from discreet.retrieval.store_metadata import read_dimension
-from discreet.retrieval.tombstones import now
+from discreet.retrieval.tombstones import now, tie
 from discreet.retrieval.unit_texts import Moment
 from discreet.retrieval.vectors import Vector, VectorFile
 
@@ -47,7 +46,6 @@ class _Pending:
     vectors: list[Vector] = field(default_factory=list)
     freed: list[int] = field(default_factory=list)
     erased: bool = False
-    respelled: set[tuple[str, str]] = field(default_factory=set)
 
 
 class EmbeddedStore(Store):
@@ -55,19 +53,16 @@ class EmbeddedStore(Store):
 
     Raises:
         StoreError: if the folder cannot be read or written, is damaged, or holds vectors of another dimension.
-        VaultVersionError: if another version wrote the store.
+        VaultVersionError: if the store has another format.
     """
 
-    def __init__(self, folder: Path, dimension: int, merge: Merge | None = None) -> None:
+    def __init__(self, folder: Path, dimension: int) -> None:
         """Open the store, or create it.
 
         Args:
             folder: the folder.
             dimension: the length of the vectors.
-            merge: moves payments in the ledger from former names of units to present ones; required in a vault that
-                answers questions.
         """
-        self._merge = merge
         with explained():
             folder.mkdir(parents=True, exist_ok=True)
             if (folder / "vectors.f32").exists() and not (folder / "store.sqlite").exists():
@@ -78,8 +73,6 @@ class EmbeddedStore(Store):
             self._key = prepare(self._database, dimension)
             self._vectors = self._open_vectors(folder, dimension)
             self._live = LiveIndex(self._database, self._vectors, folder)
-            if merge is not None:
-                tell_ledger(self._database, merge)
             made_up = self._make_up()
         if made_up:
             self._keep_index()
@@ -150,8 +143,6 @@ class EmbeddedStore(Store):
                 self._pending = _Pending(self._end())
                 yield
                 self._vectors.write(self._pending.rows, self._pending.vectors)
-                if self._merge is not None and self._pending.respelled:
-                    self._merge(sorted(self._pending.respelled))  # before a question can use their documents
                 for row in self._pending.freed:
                     self._run("insert into free_row values (?)", row)
                 if self._pending.erased:
@@ -178,7 +169,6 @@ class EmbeddedStore(Store):
         unit = self._unit(document.unit)
         brought = (batch, since[0][0] if since else batch, document.source, json.dumps(dict(document.fields)))
         self._run("insert into document values (?, ?, ?, ?, ?, ?, ?)", document.id, unit, digest(document), *brought)
-        self._pending.respelled.update((former, document.unit) for former in document.former)
         if not pieces:
             row_changes.note_rowless(self._database)
         rows = self._free_rows(len(pieces))
@@ -220,6 +210,28 @@ class EmbeddedStore(Store):
                 tombstones.bury(self._database, self._key, unit, erased)
         self.settle()
         return erased
+
+    def join(self, unit: str, into: str, pay: Callable[[], None]) -> int:
+        """Give all documents of a unit to another one, and refuse later ones under its name; return their number.
+
+        `pay` moves the payments in the ledger, before the commit.
+        """
+        with self.batch():
+            found = self._rows("select id from unit where name = ?", canonical_unit(unit))
+            moved = self._move(found[0][0], self._unit(canonical_unit(into))) if found else 0
+            tombstones.bury(self._database, self._key, unit, 0)
+            pay()
+        self.settle()
+        return moved
+
+    def _move(self, old: int, new: int) -> int:
+        self._run("update chunk set unit = ? where document in (select id from document where unit = ?)", new, old)
+        moved = self._run("update document set unit = ? where unit = ?", new, old).rowcount
+        self._run("delete from unit where id = ?", old)
+        row_changes.note_rowless(self._database)  # there may be documents without a chunk
+        self._pending.erased = True  # the file of the index has the name
+        self._check_unit(new)
+        return moved
 
     def readmit(self, unit: str) -> bool:
         """Accept documents of an erased unit again; return whether it was erased."""
@@ -289,7 +301,6 @@ class EmbeddedStore(Store):
             self._run("delete from chunk where document = ?", name)
             self._run("delete from document where id = ?", name)
             if not self._rows("select 1 from document where unit = ? limit 1", unit):
-                self._run("delete from spelling where paid and present in (select name from unit where id = ?)", unit)
                 self._run("delete from unit where id = ?", unit)
         self._pending.erased |= bool(found)
         return len(found)

@@ -1,4 +1,4 @@
-"""Entries of the custodian's lists: units, documents, batches, and units that were merged.
+"""Entries of the custodian's lists: units, documents and batches.
 
 All entries are private. No released answer depends on batches, sources or tombstones.
 """
@@ -37,7 +37,7 @@ class BatchEntry:
 
 @dataclass(frozen=True)
 class UnitEntry:
-    """A unit, with the number of its documents and its first and last batch (0: unknown)."""
+    """A unit, with the number of its documents and its first and last batch (0: none)."""
 
     unit: str
     documents: int
@@ -51,25 +51,13 @@ class UnitEntry:
 
 @dataclass(frozen=True)
 class DocumentEntry:
-    """A document without its text, with the number of its batch (0: added before batches were recorded)."""
+    """A document without its text, with the number of its batch (0: none)."""
 
     id: str
     unit: str
     batch: int
     source: str
     fields: dict[str, str | float]
-
-    def describe(self) -> dict[str, Any]:
-        """Return the entry as plain data."""
-        return asdict(self)
-
-
-@dataclass(frozen=True)
-class Respelled:
-    """A unit that was several units before their names got one canonical spelling."""
-
-    unit: str
-    names: tuple[str, ...]
 
     def describe(self) -> dict[str, Any]:
         """Return the entry as plain data."""

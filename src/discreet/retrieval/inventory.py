@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 
 from discreet.errors import UsageError
 from discreet.retrieval.documents import canonical_unit
-from discreet.retrieval.entries import ALL, BatchEntry, DocumentEntry, Respelled, UnitEntry
+from discreet.retrieval.entries import ALL, BatchEntry, DocumentEntry, UnitEntry
 from discreet.retrieval.store import Catalog, Store
 
 
@@ -57,19 +57,8 @@ class Inventory:
         """
         found = [entry for entry in self.batches() if entry.number == number]
         if not found:
-            raise UsageError(
-                f"There is no batch {number} in the vault. List all batches: discreet list VAULT batches. Documents "
-                "that were added before batches were recorded are in none."
-            )
+            raise UsageError(f"There is no batch {number} in the vault. List all batches: discreet list VAULT batches.")
         return found[0]
-
-    def respelled(self, *, unreported: bool = False) -> list[Respelled]:
-        """Return the units that had several spellings; with `unreported`, only the unreported ones."""
-        return self._catalog.list_respelled(unreported=unreported)
-
-    def mark_respelled_reported(self) -> None:
-        """Record that all of `respelled` were reported to the custodian."""
-        self._catalog.mark_respelled_reported()
 
     def remove_source(self, name: str) -> int:
         """Erase all documents that came from a file; return their number."""

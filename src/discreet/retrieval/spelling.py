@@ -38,18 +38,3 @@ def canonical_unit(name: str) -> str:
         return spelled
     sign, digits = number.groups()
     return f"-{digits}" if sign == "-" and digits != "0" else digits
-
-
-def former_unit(name: str) -> str:
-    """Return the spelling of a unit's name in vaults of format 2, whose ledgers use it."""
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
-
-
-def former_units(name: str) -> tuple[str, ...]:
-    """Return the other spellings of a unit's name that an older ledger may use.
-
-    These are its spelling in format 2 and, for a whole number, the spelling in tables with gaps ("7.0").
-    """
-    spelled = canonical_unit(name)
-    found = {former_unit(name)} | ({f"{spelled}.0"} if _WHOLE_NUMBER.fullmatch(spelled) else set())
-    return tuple(sorted(found - {spelled}))

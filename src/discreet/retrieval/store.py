@@ -6,15 +6,14 @@ The built-in store is `embedded_store`. Other packages add stores by the entry p
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 from discreet.retrieval.documents import Document, Passage, StoredText
-from discreet.retrieval.entries import ALL, BatchEntry, DocumentEntry, Respelled, UnitEntry
-from discreet.retrieval.respelling import Merge
+from discreet.retrieval.entries import ALL, BatchEntry, DocumentEntry, UnitEntry
 from discreet.retrieval.vectors import Vector as Vector
 
 
@@ -68,12 +67,6 @@ class Catalog(Protocol):
     def list_batches(self, limit: int = ALL, skip: int = 0) -> list[BatchEntry]:
         """Return the batches, the last first, including those without a document."""
 
-    def list_respelled(self, *, unreported: bool = False) -> list[Respelled]:
-        """Return the units that had several spellings; with `unreported`, only the unreported ones."""
-
-    def mark_respelled_reported(self) -> None:
-        """Record that all of `list_respelled` were reported to the custodian."""
-
 
 class Store(Protocol):
     """A keeper of documents that finds the units nearest to a vector.
@@ -95,8 +88,6 @@ class Store(Protocol):
 
     def put(self, document: Document, pieces: Sequence[Piece], batch: int = 0) -> None:
         """Store a document, in place of one with the same id; within a `batch`, whose number is `batch`.
-
-        Before the batch becomes visible, `merge` (see `StoreType`) gets (former, unit) for each of `document.former`.
 
         Raises:
             StoreError: if the document's unit is buried.
@@ -139,6 +130,13 @@ class Store(Protocol):
         """Erase all documents of a unit and refuse later ones; return their number.
 
         A unit without documents is not buried, unless `anyway`.
+        """
+
+    def join(self, unit: str, into: str, pay: Callable[[], None]) -> int:
+        """Give all documents of a unit to another one, and bury the first name; return their number.
+
+        `pay` moves the payments of the unit in the ledger. It is called before the change becomes visible. If it fails,
+        nothing changes.
         """
 
     def readmit(self, unit: str) -> bool:
@@ -194,13 +192,12 @@ class Store(Protocol):
 class StoreType(Protocol):
     """The type of a store, such as the class `EmbeddedStore`. The entry points `discreet.stores` name such types."""
 
-    def __call__(self, folder: Path, dimension: int, merge: Merge | None = None) -> Store:
+    def __call__(self, folder: Path, dimension: int) -> Store:
         """Open the store in a folder, or create it.
 
         Args:
             folder: VAULT/store. A store that keeps its documents elsewhere keeps their address there.
             dimension: the length of vectors.
-            merge: records in the ledger that units were merged; None if no questions are asked.
 
         Raises:
             StoreError: if the store cannot be read, is damaged, or holds vectors of another length.

@@ -9,7 +9,6 @@ from discreet import plugins
 from discreet.config import DEFAULT_STORE, VaultConfig
 from discreet.errors import UnknownName, UsageError
 from discreet.retrieval.embedded_store import EmbeddedStore
-from discreet.retrieval.respelling import Merge
 from discreet.retrieval.store import Store, StoreType
 from discreet.system.database_url import is_postgres
 
@@ -64,28 +63,27 @@ def is_address(store: str) -> bool:
 def find_defect(store_type: Any) -> str:
     """Return why an object is no `StoreType`; "" if no defect is found."""
     if not callable(store_type) or not callable(getattr(store_type, "stored_dimension", None)):
-        return "It is not a store: it needs a constructor (folder, dimension, merge) and stored_dimension(folder)."
+        return "It is not a store: it needs a constructor (folder, dimension) and stored_dimension(folder)."
     methods = [name for name in vars(Store) if not name.startswith("_")]
     if isinstance(store_type, type) and (lacking := [name for name in methods if not hasattr(store_type, name)]):
         return f"It is not a store: it lacks {', '.join(lacking)}."
     return ""
 
 
-def open_store(config: VaultConfig, folder: Path, dimension: Callable[[], int], merge: Merge | None = None) -> Store:
+def open_store(config: VaultConfig, folder: Path, dimension: Callable[[], int]) -> Store:
     """Open the store of a vault, or create it.
 
     Args:
         config: the vault's settings.
         folder: VAULT/store.
         dimension: returns the length of the embedder's vectors; called only if nothing was ever added.
-        merge: records in the ledger which units were merged; required if questions are asked.
 
     Raises:
-        StoreError, VaultVersionError: if the store cannot be read, is damaged, or has another version.
+        StoreError, VaultVersionError: if the store cannot be read, is damaged, or has another format.
         UnknownName, UsageError: see `load_store_type`.
     """
     store_type = store_type_of(config)
-    return store_type(folder, store_type.stored_dimension(folder) or dimension(), merge)
+    return store_type(folder, store_type.stored_dimension(folder) or dimension())
 
 
 def stored_dimension(config: VaultConfig, folder: Path) -> int | None:
@@ -103,7 +101,7 @@ def count_units(config: VaultConfig, folder: Path) -> int:
 
     Raises:
         StoreError: if the store cannot be read, or is damaged.
-        VaultVersionError: if another version wrote it.
+        VaultVersionError: if it has another format.
         UnknownName, UsageError: see `load_store_type`.
     """
     store_type = store_type_of(config)

@@ -1,7 +1,7 @@
-"""Tombstones of erased units: a keyed hash of each name, with a time. They hold no readable name.
+"""Tombstones of units that were erased or joined to others: a keyed hash of each name, with a time.
 
-The store's key is in the same file, so its reader can test a known name. Only the custodian's commands read tombstones:
-no release depends on them.
+They hold no readable name. The store's key is in the same file, so its reader can test a known name. Only the
+custodian's commands read tombstones: no release depends on them.
 """
 
 import hashlib
@@ -44,6 +44,11 @@ def find(database: sqlite3.Connection, key: bytes, units: Iterable[str]) -> dict
 def now() -> str:
     """Return the time in UTC, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def tie(name: str, key: bytes) -> bytes:
+    """Return the keyed hash of a unit, which breaks ties."""
+    return hashlib.blake2b(name.encode(), key=key, digest_size=16).digest()
 
 
 def unit_hash(key: bytes, unit: str) -> bytes:

@@ -5,15 +5,13 @@ The file is replaced as a whole after each change, so the time of a change grows
 
 import json
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from discreet.errors import StoreError
-from discreet.retrieval.documents import Document
-from discreet.retrieval.respelling import Merge
-from discreet.retrieval.store import Piece, Store
+from discreet.retrieval.store import Store
 from discreet.system.atomic_write import replace_file
 
 
@@ -25,8 +23,6 @@ class WholeFileStore(Store):
     """
 
     _file: Path
-    _merge: Merge | None
-    _former: list[tuple[str, str]]
     _depth = 0
 
     @abstractmethod
@@ -37,18 +33,17 @@ class WholeFileStore(Store):
     def load(self, lines: list[Any]) -> None:
         """Replace the content by that of the lines of a file."""
 
-    def open_file(self, file: Path, new: list[Any], merge: Merge | None = None) -> None:
+    def open_file(self, file: Path, new: list[Any]) -> None:
         """Load the content of a file; without a file, load and save the lines of a new store.
 
         Args:
             file: the file.
             new: the lines of a store without documents.
-            merge: records in the ledger that units became one (see `StoreType`).
 
         Raises:
             StoreError: if the file is damaged, or cannot be read or written.
         """
-        self._file, self._merge = file, merge
+        self._file = file
         self._reload(new)
         if not file.exists():
             self._save()
@@ -58,11 +53,6 @@ class WholeFileStore(Store):
         """Save what is put within, or forget it after an error."""
         with self._change():
             yield
-
-    def put(self, document: Document, pieces: Sequence[Piece], batch: int = 0) -> None:
-        """Store a document; its former units are merged before the batch is saved."""
-        super().put(document, pieces, batch)  # type: ignore[safe-super]
-        self._former += [(former, document.unit) for former in document.former]
 
     def remove(self, document_id: str) -> int:
         """Erase a document, also from the file."""
@@ -89,6 +79,11 @@ class WholeFileStore(Store):
         with self._change():
             return super().bury(unit, anyway=anyway)  # type: ignore[safe-super]
 
+    def join(self, unit: str, into: str, pay: Callable[[], None]) -> int:
+        """Give all documents of a unit to another one, and save it after the payments were moved."""
+        with self._change():
+            return super().join(unit, into, pay)  # type: ignore[safe-super]
+
     def readmit(self, unit: str) -> bool:
         """Save that a unit is no longer buried."""
         with self._change():
@@ -101,10 +96,7 @@ class WholeFileStore(Store):
         try:
             yield
             if self._depth == 1:
-                if self._merge is not None and self._former:
-                    self._merge(self._former)
                 self._save()
-                self._former = []
         except BaseException:
             if self._depth == 1:
                 self._reload([])
@@ -113,9 +105,7 @@ class WholeFileStore(Store):
             self._depth -= 1
 
     def _reload(self, new: list[Any]) -> None:
-        self._former = []
         self.load(read_file(self._file) or new)
-        self._former = []  # units of saved documents were merged before
 
     def _save(self) -> None:
         content = "".join(json.dumps(line) + "\n" for line in self.dump())

@@ -14,7 +14,7 @@ from discreet.algorithms.text.normalize import ARTICLES, SENTENCE_END, head, wor
 from discreet.algorithms.text.phrases import is_denied_in, sentences_of
 from discreet.engines.ray import RayModel
 from discreet.generation.answers import write_answers
-from discreet.generation.model import LanguageModel
+from discreet.generation.model import VotingModel
 from discreet.generation.prompts import Layout, rewrite_layout
 from discreet.generation.torch_backend.length_buckets import in_order, map_in_buckets
 from discreet.synthesis.base import Fact
@@ -33,7 +33,7 @@ _COMMA = re.compile(r"[,;]\s+(?:and\s+|or\s+)?", re.IGNORECASE)
 
 
 def stated(
-    model: LanguageModel,
+    model: VotingModel,
     texts: Sequence[str],
     tokens: int,
     text_tokens: int,
@@ -114,11 +114,11 @@ def _plain(text: str) -> list[str]:
     return words
 
 
-def _written(model: LanguageModel, laid_out: Layout, texts: Sequence[Sequence[int]], tokens: int) -> list[list[Fact]]:
+def _written(model: VotingModel, laid_out: Layout, texts: Sequence[Sequence[int]], tokens: int) -> list[list[Fact]]:
     prompts = [laid_out.prompt(text) for text in texts] + [laid_out.prompt()] * (BLOCK - len(texts))
     written = write_answers(model, laid_out.shared, prompts, tokens, all_steps=False)
     return [facts_of(own.text, whole=own.ended) for own in written[: len(texts)]]
 
 
-def _by_a_worker(model: LanguageModel, texts: list[str], tokens: int, text_tokens: int) -> list[list[Fact]]:
+def _by_a_worker(model: VotingModel, texts: list[str], tokens: int, text_tokens: int) -> list[list[Fact]]:
     return in_order(stated(model, texts, tokens, text_tokens))

@@ -136,17 +136,6 @@ def receipt_path(path: Path) -> Path:
     return path.with_name(path.name.removesuffix(".jsonl") + ".receipt.json")
 
 
-def check_finished(folder: Path) -> None:
-    """Refuse an unfinished run of `folder`: units that paid for it would pay again.
-
-    Raises:
-        UsageError: if there is one.
-    """
-    run = folder / "run.jsonl"
-    if run.exists():
-        raise UsageError(f"A synthesis was interrupted. Finish it (discreet synthesize), or give it up: remove {run}.")
-
-
 @dataclass
 class SynthesisRunner:
     """The parts of a vault that a synthesis needs.

@@ -10,7 +10,7 @@ from discreet.algorithms.common.answer import GeneratedAnswer
 from discreet.algorithms.common.plan import ANY_VOCABULARY, Plan
 from discreet.baselines.corpus import BaselineCorpus
 from discreet.errors import BudgetExhausted, DiscreetError
-from discreet.generation.model import LanguageModel
+from discreet.generation.model import VotingModel
 from discreet.generation.toy import ToyModel
 from discreet.privacy.account import CorpusAccount, Payment
 from discreet.privacy.accounting import Budget, Spending
@@ -146,7 +146,7 @@ class AlgorithmSuite:
         return BUDGET
 
     @pytest.fixture
-    def model(self) -> LanguageModel:
+    def model(self) -> VotingModel:
         """Return the language model. Override it if the algorithm needs another one."""
         return ToyModel(["warm", "sand", "forbidden"])
 
@@ -176,7 +176,7 @@ class AlgorithmSuite:
 
     @pytest.mark.parametrize("account", ["corpus", "unit"])
     def test_run_takes_at_most_its_plan(
-        self, algorithm: Algorithm, model: LanguageModel, budget: Budget, account: str
+        self, algorithm: Algorithm, model: VotingModel, budget: Budget, account: str
     ) -> None:
         """Check that the charges and reservations of any one unit are within `plan.max_cost`, in every corpus."""
         most = max_cost(algorithm, budget)
@@ -186,7 +186,7 @@ class AlgorithmSuite:
 
     @pytest.mark.parametrize("account", ["corpus", "unit"])
     def test_receipt_is_within_the_ceiling(
-        self, algorithm: Algorithm, model: LanguageModel, budget: Budget, account: str
+        self, algorithm: Algorithm, model: VotingModel, budget: Budget, account: str
     ) -> None:
         """Check that a receipt has at most the delta of the ceiling, and its epsilon with that of the selection."""
         plan = algorithm.plan(budget, ANY_VOCABULARY)
@@ -198,14 +198,14 @@ class AlgorithmSuite:
 
     @pytest.mark.parametrize("account", ["corpus", "unit"])
     def test_no_value_is_opened_without_payment(
-        self, algorithm: Algorithm, model: LanguageModel, budget: Budget, account: str
+        self, algorithm: Algorithm, model: VotingModel, budget: Budget, account: str
     ) -> None:
         """Check that the algorithm calls neither `account.unpaid` nor `unsealed_passages`, which are for baselines."""
         for texts in CORPORA:
             assert run(algorithm, model, budget, account, texts).unpaid_reads == 0
 
     def test_unit_that_cannot_pay_changes_nothing(
-        self, algorithm: Algorithm, model: LanguageModel, budget: Budget
+        self, algorithm: Algorithm, model: VotingModel, budget: Budget
     ) -> None:
         """Units without a balance change neither the answer nor the charges, though they are the nearest."""
         poor = [FORBIDDEN] * 60
@@ -216,7 +216,7 @@ class AlgorithmSuite:
             assert among.taken == without.taken
             assert among.receipt.charges == without.receipt.charges
 
-    def test_run_needs_no_document(self, algorithm: Algorithm, model: LanguageModel, budget: Budget) -> None:
+    def test_run_needs_no_document(self, algorithm: Algorithm, model: VotingModel, budget: Budget) -> None:
         """Check that no error depends on whether the corpus has a document."""
         for seed in SEEDS:
             assert isinstance(run(algorithm, model, budget, "unit", (), seed).generated, GeneratedAnswer)
@@ -230,7 +230,7 @@ def max_cost(algorithm: Algorithm, budget: Budget) -> Spending:
 
 def run(
     algorithm: Algorithm,
-    model: LanguageModel,
+    model: VotingModel,
     budget: Budget,
     account: str,
     texts: Sequence[str],

@@ -3,8 +3,9 @@
 # ruff: noqa: D102 - the protocol `Store` describes the methods
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 
@@ -92,6 +93,15 @@ class PlainStore(Store):
         if erased or anyway:
             self._buried[unit] = ("2026-01-01T00:00:00+00:00", erased)
         return erased
+
+    def join(self, unit: str, into: str, pay: Callable[[], None]) -> int:
+        pay()
+        moved = [name for name, (document, _) in self.held.items() if document.unit == unit]
+        for name in moved:
+            document, pieces = self.held[name]
+            self.held[name] = (replace(document, unit=into), pieces)
+        self._buried[unit] = ("2026-01-01T00:00:00+00:00", 0)
+        return len(moved)
 
     def readmit(self, unit: str) -> bool:
         return self._buried.pop(unit, None) is not None

@@ -215,6 +215,35 @@ class StoreSuite(Refusal, ExactSearch):
         fill(store, [(4, "a", [1])])
         assert store.count_documents() == 2
 
+    def test_joined_units_are_one(self, make_store: MakeStore) -> None:
+        """Check that a unit has the documents of both after a join, and that the other name is refused."""
+        store, paid = make_store(), list[str]()
+        fill(store, [(1, "a", [1]), (2, "a", []), (3, "b", [3]), (4, "c", [2])])
+        state = store.state()
+        assert store.join("a", "b", lambda: paid.append("a")) == 2
+        assert (paid, store.state() != state) == (["a"], True)
+        assert store.units(["d1", "d2", "d3", "d4"]) == {"d1": "b", "d2": "b", "d3": "b", "d4": "c"}
+        assert (store.count_documents(), store.count_units()) == (4, 2)
+        assert [passage.unit for passage in store.nearest_units(direction(1), 1)] == ["b"]
+        assert {passage.unit for passage in store.nearest_units(direction(1), 9)} == {"b", "c"}
+        assert {(text.unit, text.text) for text in store.texts()} == {("b", "a 1 0"), ("b", "b 3 0"), ("c", "c 2 0")}
+        with pytest.raises(StoreError):
+            fill(store, [(5, "a", [1])])
+        assert (store.join("a", "b", lambda: None), store.remove_unit("b")) == (0, 3)
+
+    def test_join_without_payment_changes_nothing(self, make_store: MakeStore) -> None:
+        """Check that a join whose payments could not be moved leaves both units."""
+        store = make_store()
+        fill(store, [(1, "a", [1]), (2, "b", [2])])
+
+        def fail() -> None:
+            raise StoreError("The ledger is out of reach.")
+
+        with pytest.raises(StoreError):
+            store.join("a", "b", fail)
+        assert store.units(["d1", "d2"]) == {"d1": "a", "d2": "b"}
+        assert not store.buried(["a", "b"])
+
     def test_batch_and_source_are_erased(self, make_store: MakeStore) -> None:
         """Documents are erased by their batch and by their file."""
         store = make_store()

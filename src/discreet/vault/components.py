@@ -28,7 +28,7 @@ from discreet.errors import StoreError
 from discreet.export.vectors import FOLDER, Source
 from discreet.generation.capabilities import require_scores
 from discreet.generation.loading import PACKAGED
-from discreet.generation.model import LanguageModel
+from discreet.generation.model import VotingModel
 from discreet.generation.opening import open_model
 from discreet.privacy.ledger import UnitLedger
 from discreet.privacy.noise import Noise
@@ -71,29 +71,13 @@ class VaultComponents:
         path: Path,
         settings: VaultConfig,
         ledger: "VaultLedger",
-        model: LanguageModel | None = None,
+        model: VotingModel | None = None,
         embedder: Embedder | None = None,
         store: Store | None = None,
         asked: Sequence[str] = (),
     ) -> None:
         self.path, self.settings, self.ledger, self.asked = path, settings, ledger, list(asked)
         self._given_model, self._given_embedder, self._given_store = model, embedder, store
-
-    def reopen(self, settings: VaultConfig) -> "VaultComponents":
-        """Return the components under other settings.
-
-        The ledger, the instances that were given and the questions that were asked stay. No part stays that was built
-        from the old settings: the corpus, for instance, names units with a key that depends on them.
-        """
-        return VaultComponents(
-            self.path,
-            settings,
-            self.ledger,
-            self._given_model,
-            self._given_embedder,
-            self._given_store,
-            self.asked,
-        )
 
     @property
     def built(self) -> frozenset[str]:
@@ -104,7 +88,7 @@ class VaultComponents:
         )
 
     @cached_property
-    def model(self) -> LanguageModel:
+    def model(self) -> VotingModel:
         """The language model; loaded at first use."""
         return open_model(self.settings) if self._given_model is None else self._given_model
 
@@ -141,12 +125,12 @@ class VaultComponents:
         folder = self.path / "store"
         if not folder.is_dir():
             raise StoreError(f"The folder {folder} with the documents is missing. Restore the vault from a copy.")
-        return open_store(self.settings, folder, lambda: self.embedder.dimension, self._merge_units)
+        return open_store(self.settings, folder, lambda: self.embedder.dimension)
 
-    def _merge_units(self, pairs: Sequence[tuple[str, str]]) -> None:
-        """Move the payments under the first name of each pair to the second name."""
+    def move_payments(self, unit: str, into: str) -> None:
+        """Move the payments of a unit to another one."""
         if self.settings.payment == "unit":
-            self.ledger.merge([(unit_key(old, self.secret), unit_key(new, self.secret)) for old, new in pairs])
+            self.ledger.merge([(unit_key(unit, self.secret), unit_key(into, self.secret))])
 
     @cached_property
     def inventory(self) -> Inventory:
@@ -272,7 +256,7 @@ class VaultParts:
         return self.components.corpus
 
     @property
-    def model(self) -> LanguageModel:
+    def model(self) -> VotingModel:
         """The language model; loaded at first use."""
         return self.components.model
 

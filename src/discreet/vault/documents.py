@@ -4,10 +4,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Unpack
 
+from discreet.errors import UsageError
 from discreet.planning.askable import no_longer_empty
 from discreet.reading.files import FoundFile
 from discreet.reading.intake import Intake
-from discreet.retrieval.documents import Document
+from discreet.retrieval.documents import Document, canonical_unit
 from discreet.retrieval.store_registry import stored_dimension
 from discreet.system.turns import taking_turns
 from discreet.vault.alike_names import find_alike_names
@@ -74,3 +75,20 @@ class VaultDocuments(VaultParts):
     def remove_unit(self, unit: str) -> int:
         """Erase an individual's documents; refuse later ones until `inventory.readmit`. Return the number erased."""
         return self.inventory.bury(unit)
+
+    def join_units(self, unit: str, into: str) -> int:
+        """Make two units one, for good: one person had two names. Return the number of documents that moved.
+
+        The documents of `unit` are found under `into` from then on. What both spent is added up, and counts for `into`.
+        Later documents of `unit` are refused.
+
+        Raises:
+            UsageError: if both names are one, or if `into` has no document.
+        """
+        unit, into = canonical_unit(unit), canonical_unit(into)
+        if unit in ("", into):
+            raise UsageError("Name two individuals: the name that goes, and then the one that stays.")
+        if not self.inventory.documents(into, 1):
+            raise UsageError(f"The vault has no document of the individual '{into}'. Name one who stays in the vault.")
+        with self.components.traces.erasing():
+            return self.store.join(unit, into, lambda: self.components.move_payments(unit, into))

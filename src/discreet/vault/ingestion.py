@@ -135,7 +135,7 @@ def add_files(indexer: Indexer, store: Store, intake: Intake, progress: Progress
     """
     bad, parts = list[BadRecord](), list[PartLeftOut]()
     locations, repeated = _Locations(), 0
-    records = intake.documents(lambda name: store.units([name]).get(name, ""))
+    records = intake.documents()
 
     def good() -> Iterator[Document]:
         nonlocal repeated
@@ -197,6 +197,6 @@ def _left_out(counts: Counts, locations: _Locations) -> Iterator[BadRecord]:
     for (name, time), number in counts.buried.items():
         yield BadRecord(
             f"the individual '{name}'",
-            f"was erased on {time[:10]}, and {number} of its documents came again. They were refused. To accept them: "
-            f"discreet readmit VAULT --unit {quoted(name)}",
+            f"was erased on {time[:10]} (or joined to another name), and {number} of its documents came again. They "
+            f"were refused. To accept an erased individual again: discreet readmit VAULT --unit {quoted(name)}",
         )

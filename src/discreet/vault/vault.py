@@ -14,10 +14,9 @@ from discreet.algorithms.murag_ada import MuRAGAda
 from discreet.algorithms.statistics.labelled import LabelledSample
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.baselines.rag import RAG
-from discreet.config import DEFAULT_STORE, VERSION, VaultConfig, converted, read_config, write_config
-from discreet.errors import UsageError
+from discreet.config import DEFAULT_STORE, FORMAT, VaultConfig, read_config
 from discreet.export.vectors import Export, Exported, export_vectors
-from discreet.generation.model import LanguageModel
+from discreet.generation.model import VotingModel
 from discreet.ledger.opening import open_ledger
 from discreet.planning.prices import FAILURE_SHARE
 from discreet.privacy.filter import Receipt
@@ -40,12 +39,11 @@ from discreet.retrieval.store import Store
 from discreet.retrieval.store_registry import is_address
 from discreet.synthesis.base import SynthesisAlgorithm
 from discreet.synthesis.dp_synrag.parameters import DPSynRAG
-from discreet.synthesis.runner import SynthesisRunner, Synthetic, Told, check_finished, make_corpus
+from discreet.synthesis.runner import SynthesisRunner, Synthetic, Told, make_corpus
 from discreet.system.progress import by_steps
 from discreet.system.turns import taking_turns
 from discreet.vault.budget_report import BudgetReport, report
 from discreet.vault.components import VaultComponents
-from discreet.vault.derived_data import SYNTHESIS
 from discreet.vault.documents import VaultDocuments
 from discreet.vault.provisioning import make_folder
 from discreet.vault.reading import VaultReading
@@ -112,7 +110,7 @@ class Vault(VaultDocuments, VaultReading):
         """
         name, store_name = (f"{kind}_{secrets.token_hex(8)}" for kind in ("vault", "store"))
         settings = VaultConfig(
-            VERSION, epsilon, delta, unit_field, model, embedder, log_questions, payment, history, ledger
+            FORMAT, epsilon, delta, unit_field, model, embedder, log_questions, payment, history, ledger
         )
         settings = replace(settings, accept_claims=accept_claims, fields=dict(fields or {}), people=people, store=store)
         settings = replace(
@@ -128,7 +126,7 @@ class Vault(VaultDocuments, VaultReading):
         cls,
         path: str | Path,
         *,
-        model: LanguageModel | None = None,
+        model: VotingModel | None = None,
         embedder: Embedder | None = None,
         store: Store | None = None,
     ) -> Self:
@@ -143,24 +141,11 @@ class Vault(VaultDocuments, VaultReading):
             store: the documents.
 
         Raises:
-            NoSuchVault, VaultVersionError, LedgerError: if the vault is missing, of another version, or damaged.
+            NoSuchVault, VaultVersionError, LedgerError: if the vault is missing, of another format, or damaged.
         """
         path = Path(path)
         settings = read_config(path)
         return cls(VaultComponents(path, settings, open_ledger(path, settings), model, embedder, store))
-
-    def convert(self) -> None:
-        """Change the payment from "corpus" to "unit", for good.
-
-        Each unit keeps the charges that all units paid. A unit that is added later carries them too.
-
-        Raises:
-            UsageError: if the payment is "unit" already, or if a synthesis that all units paid for is not finished.
-        """
-        if self.settings.payment == "unit":
-            raise UsageError(f"The payment of the vault at {self.path} is 'unit' already. There is nothing to convert.")
-        check_finished(self.path / SYNTHESIS)
-        self.components = self.components.reopen(write_config(self.path, converted(self.settings)))
 
     def workshop(self, noise: Noise | None = None, ledger: UnitLedger | None = None) -> SynthesisRunner:
         """Return the runner that plans and makes synthetic corpora.
@@ -292,7 +277,7 @@ class Vault(VaultDocuments, VaultReading):
         algorithm: Algorithm,
         *,
         noise: Noise | None = None,
-        model: LanguageModel | None = None,
+        model: VotingModel | None = None,
         ledger: UnitLedger | None = None,
         history: AnswerCache | None = None,
         public: PublicTexts | None = None,

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, create_engine, text
+from sqlalchemy import create_engine, text
 
 from discreet.ledger import admission, blocks, packed_payers, waiting
 from discreet.ledger.postgres import PostgresLedger
@@ -196,36 +196,6 @@ def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Kept:
     if request.param == "postgres":
         where = request.getfixturevalue("url"), request.getfixturevalue("name")
     return ledger
-
-
-def as_format_6(connection: Connection) -> None:
-    """Have the tables of a ledger be those of format 6, in which the payers of an open part may have no rows yet."""
-    for statement in (
-        "delete from unit where curve = 0 and pure = 0 and failures = 0",
-        "drop index part_reserved_at",
-        "drop index part_settled_at",
-        "drop index merged_unit_number",
-        "alter table part drop column reserved_at",
-        "alter table part drop column settled_at",
-        "alter table last_part drop column merged_at",
-        "alter table last_part rename to latest_part",
-        "drop table waiting_part",
-        "drop table balance_block",
-    ):
-        connection.execute(text(statement))
-
-
-def as_format_5(connection: Connection) -> None:
-    """Have the tables of a ledger be those of format 5."""
-    as_format_6(connection)
-    for statement in (
-        "drop index unit_number",
-        "alter table unit drop column number",
-        "alter table part drop column packed",
-        "alter table merged_unit drop column number",
-        "alter table merged_unit rename to merged",
-    ):
-        connection.execute(text(statement))
 
 
 @pytest.fixture(params=["written at once", "waiting", "waiting, in memory"])

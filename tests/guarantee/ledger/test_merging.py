@@ -23,7 +23,7 @@ from discreet.privacy.costs import Pure
 from discreet.privacy.ledger import MemoryLedger, UnitLedger
 from discreet.testing.ledger import ACCOUNTANTS, BUDGETS, STEPS, UNITS, MakeLedger, Step, of, outcome
 from discreet.testing.settings import QUICK
-from tests.guarantee.ledger.conftest import Kept, as_format_5
+from tests.guarantee.ledger.conftest import Kept
 from tests.guarantee.ledger.test_sqlite import fork
 
 OLD, NEW, OTHER = UNITS[0], UNITS[3], UNITS[2]
@@ -145,26 +145,6 @@ def test_one_balance_is_found_for_the_custodian(kept: Kept) -> None:
         cost(ledger, 0.5),
         FilterState(),
     ]
-
-
-def test_program_that_knows_nothing_of_merges_pays_no_more(kept: Kept) -> None:
-    """One of an earlier version, which still has the ledger open, would find that the new name never paid."""
-    with pytest.raises(LedgerError), kept(BUDGETS["pure"])._writing() as connection:
-        connection.execute(text("select question, part from open_part"))  # so each of its payments begins
-
-
-def test_ledger_of_the_fourth_version_forgets_nothing(kept: Kept) -> None:
-    ledger = kept(BUDGETS["pure"])
-    ledger.reserve("q", 0, of(1.0), [OLD, NEW])
-    with ledger._writing() as connection:
-        as_format_5(connection)
-        connection.execute(text("drop table merged"))
-        connection.execute(text("alter table latest_part rename to open_part"))
-        older = "pragma user_version = 4" if isinstance(ledger, SqliteLedger) else "update format set version = 4"
-        connection.execute(text(older))
-    found = kept()
-    assert found.merge([(OLD, NEW)]) == 1
-    assert kept().unit_balances() == [(cost(found, 1.0, 1.0), 1)]
 
 
 def test_merging_may_be_killed_at_any_moment(kept: Kept, tmp_path: Path) -> None:

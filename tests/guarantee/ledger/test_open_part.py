@@ -2,18 +2,16 @@
 
 import os
 import signal
-from collections import Counter
 from typing import Any
 
 import pytest
 from sqlalchemy import text
 
 from discreet.errors import LedgerError
-from discreet.ledger.sqlite import SqliteLedger
 from discreet.privacy.accounting import CUT, Budget, FilterState, Spending
 from discreet.privacy.costs import Pure
 from discreet.privacy.ledger import MemoryLedger
-from tests.guarantee.ledger.conftest import Kept, as_format_5
+from tests.guarantee.ledger.conftest import Kept
 from tests.guarantee.ledger.test_sqlite import fork
 from tests.guarantee.ledger.test_unit_faults import LARGE, UNITS, of, parts_of
 
@@ -123,27 +121,3 @@ def test_damage_to_what_is_not_in_the_rows_of_units_is_noticed(kept: Kept, damag
             ledger.reserve("s", 0, of(0.5), UNITS)
         with pytest.raises(LedgerError, match="corrupt"):
             ledger.reserve_all("s", 0, of(0.5))
-
-
-def test_ledger_from_before_parts_were_open_forgets_nothing(kept: Kept) -> None:
-    """And a program of that time, which still has it open, pays no more: it would not see what is open."""
-    ledger = kept(Budget(3.0, 1e-5, accountant="pure"))
-    ledger.reserve("q", 0, of(2.0), UNITS[:3])
-    ledger.reserve("r", 0, of(0.5), UNITS[:1])
-    ledger.reserve_all("s", 0, of(0.25))
-    ledger.settle("r", 0, of(0.25))
-    before = Counter(dict(ledger.unit_balances()))
-    with ledger._writing() as connection:
-        as_format_5(connection)
-        connection.execute(text("drop table latest_part"))
-        connection.execute(text("alter table part rename column payers to paying"))
-        older = "pragma user_version = 3" if isinstance(ledger, SqliteLedger) else "update format set version = 3"
-        connection.execute(text(older))
-    found = kept()
-    assert (Counter(dict(found.unit_balances())), found.spent()) == (before, of(0.25))
-    parts_of(found)
-    found.settle("q", 0, of(1.0))
-    assert found.reserve("t", 0, of(1.6), UNITS[:4]) == frozenset(UNITS[1:4])
-    parts_of(kept())
-    with pytest.raises(LedgerError), found._writing() as connection:
-        connection.execute(text("insert into part (question, part, paying) values ('u', 0, null)"))

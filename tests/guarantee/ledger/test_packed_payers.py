@@ -2,7 +2,6 @@
 
 import os
 import random
-import shutil
 import signal
 import time
 from collections import Counter
@@ -19,17 +18,15 @@ from discreet.errors import LedgerError
 from discreet.ledger import packed_payers
 from discreet.ledger.encoding import joined, split
 from discreet.ledger.packed_payers import pack, unpack
-from discreet.ledger.sqlite import SqliteLedger
 from discreet.privacy.accounting import Budget, FilterState, Spending
 from discreet.privacy.costs import Pure
 from discreet.privacy.ledger import MemoryLedger
 from discreet.testing.settings import QUICK
-from tests.guarantee.ledger.conftest import Kept, as_format_5, as_format_6
+from tests.guarantee.ledger.conftest import Kept
 from tests.guarantee.ledger.test_sqlite import fork
 
 BUDGET = Budget(3.0, 1e-5, accountant="pure")
 UNITS = [number.to_bytes(16, "big") for number in range(20)]
-FORMAT_5 = Path(__file__).parent / "format_5.sqlite"
 
 
 @pytest.fixture(autouse=True)
@@ -230,70 +227,3 @@ def test_kill_at_any_time_leaves_the_form(kept: Kept, tmp_path: Path) -> None:
 
 def balances(ledger: Any) -> dict[bytes, FilterState]:
     return {unit: ledger.balance(unit) for unit in UNITS}
-
-
-def test_ledger_of_the_former_program_loses_nothing(tmp_path: Path) -> None:
-    """A file of the program of format 5: two settled parts, one open part, and two merges."""
-    path = tmp_path / "ledger.sqlite"
-    shutil.copyfile(FORMAT_5, path)
-    ledger = SqliteLedger.open(path)
-    expected = dict.fromkeys(UNITS, 0.0) | dict.fromkeys(UNITS[:12], 0.5) | dict.fromkeys(UNITS[5:8], 1.5)
-    expected |= dict.fromkeys(UNITS[10:12], 2.5) | dict.fromkeys(UNITS[12:15], 2.0)
-    expected |= {UNITS[2]: 0.0, UNITS[3]: 0.0, UNITS[4]: 2.0, UNITS[15]: 2.5}
-    found = {unit: state.pure for unit, state in balances(ledger).items()}
-    assert found == {unit: round(epsilon * 10**9) for unit, epsilon in expected.items()}
-    assert ledger.payers("q", 0) == frozenset(UNITS[:12]) - {*UNITS[2:4]} | {UNITS[15]}
-    assert ledger.questions_of(UNITS[15]) == {"q", "s"}
-    ledger.settle("s", 0, of(1.0))
-    assert packed(ledger) == []
-    assert ledger.payers("s", 0) == frozenset(UNITS[10:16])
-    assert ledger.reserve("t", 0, of(1.4), UNITS[:16]) == {*UNITS[:2], *UNITS[5:16]} - set(UNITS[2:5])
-    assert SqliteLedger.open(path).questions_of(UNITS[15]) == {"q", "s", "t"}
-
-
-def test_format_5_is_migrated(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packed_payers, "LEAST", 10**6)
-    ledger = kept(BUDGET)
-    ledger.reserve("q", 0, of(0.5), UNITS[:2])
-    ledger.settle("q", 0, of(0.5))
-    ledger.reserve("r", 0, of(0.5), UNITS[1:8])
-    before = Counter(dict(ledger.unit_balances()))
-    with ledger._writing() as connection:
-        as_format_5(connection)
-        older = "pragma user_version = 5" if isinstance(ledger, SqliteLedger) else "update format set version = 5"
-        connection.execute(text(older))
-    found = kept()
-    assert Counter(dict(found.unit_balances())) == before
-    found.settle("r", 0, of(0.25))
-    assert packed(found) == []
-    assert kept().payers("r", 0) == frozenset(UNITS[1:8])
-
-
-def test_units_that_a_former_program_settled_get_numbers(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It settled a part while this program numbered the units, and its new rows have no number."""
-    monkeypatch.setattr(packed_payers, "LEAST", 10**6)
-    ledger = kept(BUDGET)
-    ledger.reserve("q", 0, of(0.5), UNITS[:8])
-    ledger.settle("q", 0, of(0.5))
-    with ledger._writing() as connection:
-        keys = connection.execute(text("select key from unit order by key limit 5")).all()
-        for (key,) in keys:
-            connection.execute(text("update unit set number = null where key = :key"), {"key": key})
-        as_format_6(connection)
-        older = "pragma user_version = 6" if isinstance(ledger, SqliteLedger) else "update format set version = 6"
-        connection.execute(text(older))
-    monkeypatch.setattr(packed_payers, "LEAST", 3)
-    found = kept()
-    found.reserve("r", 0, of(0.5), UNITS[:10])
-    found.settle("r", 0, of(0.25))
-    assert packed(found) == [("r", 0)]
-    assert kept().payers("r", 0) == frozenset(UNITS[:10])
-    with found._reading() as connection:
-        numbers = [number for (number,) in connection.execute(text("select number from unit")).all()]
-    assert len(set(numbers)) == 10
-    assert None not in numbers
-
-
-def test_former_program_that_still_runs_pays_no_more(kept: Kept) -> None:
-    with pytest.raises(LedgerError), kept(BUDGET)._writing() as connection:
-        connection.execute(text("select 1 from merged where old = 'x'"))  # so it looks whether a unit can pay

@@ -237,11 +237,12 @@ def test_damage_is_noticed(path: Path) -> None:
             SqliteLedger.open(path)
 
 
-def test_later_format_is_not_opened(path: Path) -> None:
+@pytest.mark.parametrize("other", [7, 99])
+def test_other_format_is_not_opened(path: Path, other: int) -> None:
     SqliteLedger.create(path, LARGE)
     with closing(sqlite3.connect(path)) as database, database:
-        database.execute("pragma user_version = 99")
-    with pytest.raises(VaultVersionError, match="99"):
+        database.execute(f"pragma user_version = {other}")
+    with pytest.raises(VaultVersionError, match=f"format {other}; .*discreet init"):
         SqliteLedger.open(path)
 
 

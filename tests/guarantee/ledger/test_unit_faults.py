@@ -4,19 +4,17 @@ import os
 import random
 import resource
 import signal
-import sqlite3
 import time
 from collections import Counter, defaultdict
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from sqlalchemy import create_engine, text
+from sqlalchemy import text
 
 from discreet.errors import LedgerError
-from discreet.ledger import blocks, migrations, packed_payers
+from discreet.ledger import blocks, packed_payers
 from discreet.ledger.encoding import KEY, unpack_part
 from discreet.ledger.sqlite import SqliteLedger
 from discreet.privacy.accounting import Budget, FilterState, Spending
@@ -260,47 +258,6 @@ def test_error_shows_no_question_and_no_unit(kept: Kept) -> None:
 
 
 # --- SQLite alone
-
-
-@pytest.mark.parametrize("version", [1, 2])
-def test_migration_of_an_older_ledger_keeps_all_payments(tmp_path: Path, version: int) -> None:
-    path = older(tmp_path / "ledger.sqlite", version)
-    found = SqliteLedger.open(path)
-    assert (found.budget, found.spent()) == (Budget(7.3, 1e-5, 1e-6), of(0.5))
-    assert [(record.id, record.charges) for record in found.questions()] == [("old", 1)]
-    assert found.reserve("q", 0, of(6.5), UNITS) == frozenset(UNITS)
-    assert SqliteLedger.open(path).reserve("q", 1, of(0.5), UNITS) == frozenset()
-
-
-def test_damaged_older_ledger_gets_no_new_seal(tmp_path: Path) -> None:
-    path = older(tmp_path / "ledger.sqlite", 2)
-    with closing(sqlite3.connect(path)) as database, database:
-        database.execute("drop trigger grant_is_final")
-        database.execute("update grant_ set epsilon = '9.3'")
-    for _ in range(2):
-        with pytest.raises(LedgerError, match="differs from its seal"):
-            SqliteLedger.open(path)
-
-
-def older(path: Path, version: int) -> Path:
-    """A ledger as the first versions made it, with a question that paid 0.5."""
-    made = SqliteLedger.create(path.with_name("new.sqlite"), Budget(7.3, 1e-5, 1e-6))
-    made.begin("old", "rag", None)
-    made.charge(charge("old", 0, 0.5))
-    database = create_engine(f"sqlite:///{path}")
-    with database.connect() as connection:
-        connection.execute(text("attach :new as new"), {"new": str(made.path)})
-        migrations.m001_initial(connection)
-        columns = "only, epsilon, delta, failures, finite_order, orders, log_questions, simulation"
-        connection.execute(text(f"insert into grant_ select {columns} from new.grant_"))
-        for table in ("total", "question", "charge"):
-            connection.execute(text(f"insert into {table} select * from new.{table}"))
-        if version == 2:
-            migrations.m002_sealed_grant(connection)
-        connection.execute(text(f"pragma user_version = {version}"))
-        connection.commit()
-    database.dispose()
-    return path
 
 
 def test_copy_carries_units_and_parts(tmp_path: Path) -> None:

@@ -97,17 +97,6 @@ def test_unit_takes_part_in_at_least_the_stated_uses(tmp_path: Path, asked: MuRA
     assert (vault.ledger.unit_balances() != before) == isinstance(asked.inner, DPVoteRAG)
 
 
-def test_odometer_counts_questions_before_a_conversion(tmp_path: Path) -> None:
-    vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-6, embedder="hashing", payment="corpus")
-    vault.add_documents(Document(f"d{n}", f"p{n}", "numb thumbs say: winterhand .") for n in range(30))
-    vault = Vault.open(vault.path, model=ToyModel())
-    vault.ask("numb thumbs?", Consensus(voters=25, max_tokens=4))
-    before = vault.odometer
-    assert before.epsilon > 0
-    vault.convert()
-    assert vault.odometer == before
-
-
 def test_odometer_is_printed_in_one_sentence() -> None:
     assert str(Odometer(Budget(20, 1e-6), Spending.of(Pure(2.5)), 1)) == (
         "1 question so far: each unit paid at most epsilon 2.5 of 20"

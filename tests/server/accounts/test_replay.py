@@ -3,7 +3,6 @@
 import pytest
 
 from discreet.server.accounts import Accounts, InFlight, Mismatch, Replay, Reservation
-from discreet.server.accounts.tables import NAMES
 from discreet.server.wire import Charge
 from tests.server.accounts.helpers import DAY, Bank, mark_lost, pure
 
@@ -155,11 +154,3 @@ def test_name_of_a_request_that_joined_finds_that_answer(bank: Bank) -> None:
     bank.clock.now += DAY + 1
     bank.accounts.forget_replies()
     assert bank.accounts.recall(key.id, "same", "second", anew=True) is None
-
-
-def test_accounts_without_names_get_them(bank: Bank) -> None:
-    with bank.accounts.database.writing() as connection:
-        NAMES.drop(connection)
-    bank.accounts.close()
-    again = Accounts(bank.path, clock=bank.clock)
-    assert again.join(bank.key().id, "1" * 32, "same", "name") is None

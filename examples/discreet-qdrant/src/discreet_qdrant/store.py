@@ -17,7 +17,6 @@ import numpy as np
 from discreet.errors import BadData, StoreError, UsageError
 from discreet.retrieval.documents import StoredText
 from discreet.retrieval.embedded_store import EmbeddedStore
-from discreet.retrieval.respelling import Merge
 from discreet.retrieval.row_changes import State
 from discreet.retrieval.search import FREE, Snapshot
 from discreet.retrieval.sqlite_errors import rolled_back_on_error
@@ -43,19 +42,15 @@ class QdrantStore(EmbeddedStore):
 
     Raises:
         StoreError: if the folder or the server cannot be used, is damaged, or holds vectors of another dimension.
-        VaultVersionError: if another version wrote the store.
+        VaultVersionError: if the store has another format.
     """
 
-    def __init__(
-        self, folder: Path, dimension: int, merge: Merge | None, engine: Engine, prefix: str, cap: int = 0
-    ) -> None:
+    def __init__(self, folder: Path, dimension: int, engine: Engine, prefix: str, cap: int = 0) -> None:
         """Open the store, or create it.
 
         Args:
             folder: the folder of texts.
             dimension: the length of the vectors.
-            merge: moves payments in the ledger from former names of units to present ones; required in a vault that
-                answers questions.
             engine: the server.
             prefix: the beginning of the names of the store's collections, which no other store has.
             cap: the most chunks that a unit may have: public; 0 for no cap. With a cap, the nearest units need
@@ -65,7 +60,7 @@ class QdrantStore(EmbeddedStore):
         self._dimension = dimension
         self._known: tuple[State, Stored] | None = None
         self._patient = False
-        super().__init__(folder, dimension, merge)
+        super().__init__(folder, dimension)
         self._patient = True
 
     def _open_vectors(self, folder: Path, dimension: int) -> Points:
@@ -193,9 +188,9 @@ class QdrantStoreType:
             raise UsageError("The name of the store's collections is invalid. Restore vault.json from a backup.")
         self._address, self._prefix = read_address(address), f"{name}-"
 
-    def __call__(self, folder: Path, dimension: int, merge: Merge | None = None) -> QdrantStore:
+    def __call__(self, folder: Path, dimension: int) -> QdrantStore:
         """Open the store."""
-        return QdrantStore(folder, dimension, merge, self._connect(), self._prefix, self._address.chunks)
+        return QdrantStore(folder, dimension, self._connect(), self._prefix, self._address.chunks)
 
     def stored_dimension(self, folder: Path) -> int | None:
         """Return the length of the stored vectors; None if nothing was ever added.

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from discreet import Document, StoreError
-from discreet.retrieval.respelling import Merge
 from discreet.retrieval.store import Piece
 from discreet.retrieval.whole_file_store import WholeFileStore, read_file
 from discreet.testing.plain_store import PlainStore
@@ -19,9 +18,9 @@ FILE = "documents.jsonl"
 class JsonlStore(WholeFileStore, PlainStore):
     """Keeps documents in FOLDER/documents.jsonl: a header, then one line for each document."""
 
-    def __init__(self, folder: Path, dimension: int, merge: Merge | None = None) -> None:
+    def __init__(self, folder: Path, dimension: int) -> None:
         super().__init__()
-        self.open_file(folder / FILE, [{"key": secrets.token_hex(32), "dimension": dimension}], merge)
+        self.open_file(folder / FILE, [{"key": secrets.token_hex(32), "dimension": dimension}])
         if self._header["dimension"] != dimension:
             raise StoreError(f"{folder} has vectors of length {self._header['dimension']}, not {dimension}.")
 

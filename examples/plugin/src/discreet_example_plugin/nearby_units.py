@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from discreet import Account, Algorithm, Budget, GeneratedAnswer, Guarantee, Payment, Plan, Query, UsageError
-from discreet.generation.model import LanguageModel
+from discreet.generation.model import VotingModel
 from discreet.privacy.accounting import Spending, budget_for
 from discreet.privacy.costs import Pure
 from discreet.privacy.mechanisms.counting import NoisyCount
@@ -43,7 +43,7 @@ class NearbyUnits(Algorithm):
             raise UsageError(f"The budget {budget.epsilon:g} cannot pay epsilon {self.epsilon:g}. Give a smaller one.")
         return Plan(budget_for(self.cost, self.epsilon, budget.delta), self.cost, 1)
 
-    def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
+    def run(self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account) -> GeneratedAnswer:
         """Charge every unit, count those that pay, and release the count."""
         paying = account.charge_every_unit(Spending.of(self.cost))
         near = paying.among(corpus.above(query.text, self.similarity)).map(lambda _: True)

@@ -18,7 +18,7 @@ from discreet.algorithms.common.answer import GeneratedAnswer
 from discreet.algorithms.common.plan import Plan
 from discreet.errors import UsageError
 from discreet.generation.capabilities import Capability, capabilities
-from discreet.generation.model import LanguageModel
+from discreet.generation.model import VotingModel
 from discreet.privacy.account import Account, Payment
 from discreet.privacy.accounting import Budget
 from discreet.retrieval.sealed_corpus import SealedCorpus
@@ -100,7 +100,7 @@ class Algorithm(ABC):
         """
 
     @abstractmethod
-    def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
+    def run(self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account) -> GeneratedAnswer:
         """Answer `query` from `corpus`. Every release is paid through `account`, within `plan`.
 
         Raises:
@@ -111,7 +111,7 @@ class Algorithm(ABC):
         """Return the same algorithm for a question of `epsilon`; the algorithm itself if it costs nothing."""
         return self
 
-    def prepare(self, question: str, model: LanguageModel) -> None:
+    def prepare(self, question: str, model: VotingModel) -> None:
         """Check that `model` can answer `question`, before anything is paid.
 
         Raises:
@@ -218,7 +218,7 @@ _NEEDS: dict[Capability, str] = {
 }
 
 
-def check_model(name: str, required: frozenset[Capability], model: LanguageModel) -> None:
+def check_model(name: str, required: frozenset[Capability], model: VotingModel) -> None:
     """Check that `model` can do what the algorithm called `name` requires.
 
     Raises:

@@ -21,7 +21,7 @@ from discreet.algorithms.common.plan import Plan
 from discreet.algorithms.common.private_rag import PrivateRAG
 from discreet.algorithms.common.voter_config import MOST_VOTERS
 from discreet.errors import UsageError
-from discreet.generation.model import LanguageModel
+from discreet.generation.model import VotingModel
 from discreet.privacy.account import Account
 from discreet.privacy.accounting import Budget, Spending, budget_of, largest
 from discreet.privacy.costs import Cost, Pure, Together, ZeroConcentrated
@@ -150,7 +150,7 @@ class AllVoteRAG(PrivateRAG):
         return rounds.plan
 
     def answer(
-        self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account, rounds: RoundBudget
+        self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account, rounds: RoundBudget
     ) -> GeneratedAnswer:
         """Retrieve units, count them, give each a row, and answer from all rows."""
         if not isinstance(rounds, VotingBudget) or rounds.rule is None or rounds.inner is None:

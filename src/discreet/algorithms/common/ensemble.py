@@ -18,7 +18,7 @@ from discreet.algorithms.common.plan import Plan
 from discreet.algorithms.common.voter_config import VoterConfig
 from discreet.errors import UsageError
 from discreet.generation.capabilities import Capability
-from discreet.generation.model import LanguageModel
+from discreet.generation.model import VotingModel
 from discreet.privacy.account import Account, Payment
 from discreet.privacy.accounting import Budget, Spending, budget_for, largest
 from discreet.privacy.costs import Cost, Together
@@ -79,7 +79,7 @@ class VoterEnsemble(VoterConfig, Algorithm):
         self,
         question: str,
         documents: Private[tuple[Passage, ...]],
-        model: LanguageModel,
+        model: VotingModel,
         privacy: PrivacyFilter,
         rounds: "RoundBudget",
         known: str = "",
@@ -131,7 +131,7 @@ class VoterEnsemble(VoterConfig, Algorithm):
         """Return the same algorithm with a price of a round that follows from the total."""
         return self
 
-    def prepare(self, question: str, model: LanguageModel) -> None:
+    def prepare(self, question: str, model: VotingModel) -> None:
         """Check that `model` has the required capabilities, and room for `question`.
 
         Raises:
@@ -186,7 +186,7 @@ class VoterEnsemble(VoterConfig, Algorithm):
             UsageError: if it is too small. The message states the budget that suffices.
         """
 
-    def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
+    def run(self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account) -> GeneratedAnswer:
         """Answer from the units that are nearest to the question. Every unit pays."""
         rounds = self.calibrate(account.budget, model.vocabulary_size)
         paying = account.charge_every_unit(rounds.plan.max_cost)

@@ -7,7 +7,7 @@ from discreet.algorithms.common.voter_config import VoterConfig
 from discreet.algorithms.text.greedy_decode import write
 from discreet.algorithms.text.keywords import keywords
 from discreet.errors import UsageError
-from discreet.generation.model import LanguageModel
+from discreet.generation.model import VotingModel
 from discreet.generation.prompts import KEYWORDS, layout
 from discreet.privacy.private import Private
 
@@ -41,7 +41,7 @@ class KeywordConfig(VoterConfig):
         return answers.read(lambda answer: keywords(self.prefix + answer) - heard, otherwise=frozenset())
 
     def answer_with(
-        self, found: tuple[str, ...], question: str, model: LanguageModel, known: str = ""
+        self, found: tuple[str, ...], question: str, model: VotingModel, known: str = ""
     ) -> GeneratedAnswer:
         """Return the public model's answer. Its prompt has the released keywords and `known` in place of a document.
 

@@ -7,7 +7,7 @@ from functools import partial
 from discreet.algorithms.common.voter_config import VoterConfig
 from discreet.algorithms.text.fitting_window import fitting_window
 from discreet.errors import UsageError
-from discreet.generation.model import LanguageModel
+from discreet.generation.model import VotingModel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +36,7 @@ class PassageConfig(VoterConfig):
         """The public number of tokens for a unit's passage, or for its window."""
         return self.passage_tokens or super().text_tokens
 
-    def reader(self, question: str, model: LanguageModel) -> Callable[[str], Sequence[int]]:
+    def reader(self, question: str, model: VotingModel) -> Callable[[str], Sequence[int]]:
         """Return a function from a passage to its tokens, or to those of the window that fits the question."""
         if not self.passage_tokens:
             return super().reader(question, model)

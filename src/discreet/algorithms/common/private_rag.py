@@ -21,7 +21,7 @@ from discreet.algorithms.common.plan import Plan
 from discreet.algorithms.consensus import Consensus
 from discreet.errors import UsageError
 from discreet.generation.capabilities import Capability
-from discreet.generation.model import LanguageModel
+from discreet.generation.model import VotingModel
 from discreet.privacy.account import Account, Payment
 from discreet.privacy.accounting import NANO, Budget
 from discreet.privacy.costs import Pure
@@ -70,12 +70,12 @@ class PrivateRAG(Algorithm):
             the units that paid, the nearest first, and the filter that spends the cost of the rounds.
         """
 
-    def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
+    def run(self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account) -> GeneratedAnswer:
         """Retrieve units, deal their documents to voters, and answer."""
         return self.answer(query, corpus, model, account, self.calibrate(account.budget, model.vocabulary_size))
 
     def answer(
-        self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account, rounds: RoundBudget
+        self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account, rounds: RoundBudget
     ) -> GeneratedAnswer:
         """Answer `query` with a budget for each round."""
         paying, paid = self.retrieve(query, corpus, rounds, account)
@@ -135,7 +135,7 @@ class PrivateRAG(Algorithm):
         """Return the same algorithm for a question of `epsilon`, with rounds as precise as that allows."""
         return replace(self, epsilon=epsilon, inner=self.inner.without_price())
 
-    def prepare(self, question: str, model: LanguageModel) -> None:
+    def prepare(self, question: str, model: VotingModel) -> None:
         """Check that the generation can answer.
 
         Raises:

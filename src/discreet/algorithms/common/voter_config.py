@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from discreet.errors import UsageError
-from discreet.generation.model import LanguageModel
+from discreet.generation.model import VotingModel
 from discreet.generation.prompts import DOCUMENT_TOKENS, layout
 from discreet.generation.voters import VoterBatch
 from discreet.privacy.private import Private
@@ -52,11 +52,11 @@ class VoterConfig:
         """The public number of tokens for a unit's passage."""
         return self.document_tokens or DOCUMENT_TOKENS
 
-    def reader(self, question: str, model: LanguageModel) -> Callable[[str], Sequence[int]]:
+    def reader(self, question: str, model: VotingModel) -> Callable[[str], Sequence[int]]:
         """Return a function from the text of a passage to its tokens; voters read the first `text_tokens` of them."""
         return model.encode
 
-    def check_fits(self, question: str, model: LanguageModel) -> None:
+    def check_fits(self, question: str, model: VotingModel) -> None:
         """Refuse a question that does not fit into the model's context, before anything is paid.
 
         Raises:
@@ -73,7 +73,7 @@ class VoterConfig:
         return documents
 
     def start_voters(
-        self, question: str, documents: Private[tuple[Passage, ...]], model: LanguageModel, public: str = ""
+        self, question: str, documents: Private[tuple[Passage, ...]], model: VotingModel, public: str = ""
     ) -> VoterBatch:
         """Return one batch with a prompt for each voter and the public prompt."""
         texts = documents.map(lambda passages: tuple(passage.text for passage in passages))

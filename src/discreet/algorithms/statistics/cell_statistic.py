@@ -16,7 +16,7 @@ from discreet.algorithms.statistics.counted import Counted
 from discreet.algorithms.statistics.noisy_cells import Histogram, choose_histogram, cost_of
 from discreet.algorithms.statistics.population import Known
 from discreet.algorithms.statistics.statistic import Statistic
-from discreet.generation.model import LanguageModel
+from discreet.generation.model import VotingModel
 from discreet.privacy.account import Account
 from discreet.privacy.accounting import Budget
 from discreet.retrieval.sealed_corpus import SealedCorpus
@@ -42,7 +42,7 @@ class CellStatistic(Statistic):
         """Return the mechanism that counts the cells."""
         return choose_histogram(self.price(budget), self.cells)
 
-    def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
+    def run(self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account) -> GeneratedAnswer:
         """Charge the units of the population that can pay (1), count them by cell (2, 3), and conclude (4)."""
         histogram = self.histogram(account.budget)
         able, paid = self.admit(corpus, account)

@@ -21,7 +21,7 @@ from discreet.algorithms.statistics.counted import Counted, Reckon, at_most, per
 from discreet.algorithms.statistics.noisy_cells import LISTS, choose_counts, cost_of
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.errors import UsageError
-from discreet.generation.model import LanguageModel
+from discreet.generation.model import VotingModel
 from discreet.privacy.account import Account
 from discreet.privacy.accounting import Budget
 from discreet.privacy.mechanisms.histogram import GaussianHistogram
@@ -61,7 +61,7 @@ class ValueCounts(Statistic):
         """Return the standard deviation of the noise of each value's count, in units."""
         return choose_counts(self.price(budget), self.each)[1].sigma
 
-    def run(self, query: Query, corpus: SealedCorpus, model: LanguageModel, account: Account) -> GeneratedAnswer:
+    def run(self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account) -> GeneratedAnswer:
         """Charge the units of the population that can pay, count those with a value, and count the values."""
         size, values = choose_counts(self.price(account.budget), self.each)
         able, paid = self.admit(corpus, account)

@@ -5,14 +5,14 @@ from itertools import takewhile
 
 from discreet.algorithms.common.answer import GeneratedAnswer, Stopped
 from discreet.generation.answers import write_answers
-from discreet.generation.model import LanguageModel, Prompt
+from discreet.generation.model import Prompt, VotingModel
 from discreet.generation.torch_backend.length_buckets import length_buckets
 
 _AT_ONCE = 32
 """The number of prompts in a batch."""
 
 
-def write(model: LanguageModel, shared: Sequence[int], prompt: Prompt, prefix: str, max_tokens: int) -> GeneratedAnswer:
+def write(model: VotingModel, shared: Sequence[int], prompt: Prompt, prefix: str, max_tokens: int) -> GeneratedAnswer:
     """Continue `shared` and `prompt` greedily, and return the answer."""
     (written,) = write_answers(model, shared, [prompt], max_tokens, all_steps=False)
     stopped: Stopped = "end" if written.ended else "length"
@@ -20,7 +20,7 @@ def write(model: LanguageModel, shared: Sequence[int], prompt: Prompt, prefix: s
 
 
 def write_all(
-    model: LanguageModel, prompts: Sequence[tuple[Sequence[int], Prompt]], max_tokens: int
+    model: VotingModel, prompts: Sequence[tuple[Sequence[int], Prompt]], max_tokens: int
 ) -> list[tuple[list[int], bool]]:
     """Continue each pair of a shared part and a prompt greedily.
 

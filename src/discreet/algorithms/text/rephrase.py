@@ -2,13 +2,13 @@
 
 from discreet.algorithms.text.greedy_decode import write
 from discreet.errors import UsageError
-from discreet.generation.model import LanguageModel
+from discreet.generation.model import VotingModel
 from discreet.generation.prompts import layout
 
 _RECORD = "The answer is {answer}."
 
 
-def phrase(model: LanguageModel, question: str, answer: str, prefix: str, max_tokens: int) -> str:
+def phrase(model: VotingModel, question: str, answer: str, prefix: str, max_tokens: int) -> str:
     """Return a sentence that answers `question` with `answer`, beginning with `prefix`.
 
     If the model writes no complete sentence with the answer, return the answer alone.

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import itemgetter
 from typing import TypeVar
 
-from discreet.generation.model import LanguageModel
+from discreet.generation.model import VotingModel
 from discreet.generation.prompts import encode_or_empty
 
 R = TypeVar("R")
@@ -33,7 +33,7 @@ def length_buckets(lengths: Sequence[int], most: int, rows: int) -> Iterator[tup
 
 
 def map_in_buckets(
-    model: LanguageModel,
+    model: VotingModel,
     texts: Sequence[str],
     most: int,
     rows: int,

@@ -3,7 +3,7 @@
 import json
 
 from discreet.retrieval.documents import canonical_unit
-from discreet.retrieval.entries import ALL, BatchEntry, DocumentEntry, Respelled, UnitEntry
+from discreet.retrieval.entries import ALL, BatchEntry, DocumentEntry, UnitEntry
 from discreet.retrieval.postgres.server import Server
 
 
@@ -48,13 +48,6 @@ class PostgresCatalog:
             BatchEntry(number, time, files, documents, replaced, tuple(sorted(one.decode() for one in sources or ())))
             for number, time, files, documents, replaced, sources in found
         ]
-
-    def list_respelled(self, *, unreported: bool = False) -> list[Respelled]:
-        """Return no unit: all names in such a store have had one canonical spelling."""
-        return []
-
-    def mark_respelled_reported(self) -> None:
-        """Do nothing: there is nothing to report."""
 
 
 def _page(limit: int, skip: int) -> tuple[int | None, int]:

@@ -10,7 +10,7 @@ crash makes up for it. The server's write-ahead log, its copies and its backups 
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -30,9 +30,8 @@ from discreet.retrieval.postgres.tables import (
     read_dimension,
     read_last,
 )
-from discreet.retrieval.respelling import Merge, tie
 from discreet.retrieval.store import Hit, Piece, Store, digest
-from discreet.retrieval.tombstones import now, unit_hash
+from discreet.retrieval.tombstones import now, tie, unit_hash
 from discreet.retrieval.unit_texts import Moment
 from discreet.retrieval.vectors import Vector, half_numbers, scale_of
 from discreet.system.database_url import check_no_password
@@ -46,20 +45,18 @@ class PostgresStore(Store):
 
     Raises:
         StoreError: if the database cannot be reached, is damaged, or holds vectors of another dimension.
-        VaultVersionError: if another version wrote the store.
+        VaultVersionError: if the store has another format.
     """
 
-    def __init__(self, url: str, name: str, dimension: int, merge: Merge | None = None) -> None:
+    def __init__(self, url: str, name: str, dimension: int) -> None:
         """Open a store that `make_store` made.
 
         Args:
             url: the URL of the database. No error shows it.
             name: the name of the schema.
             dimension: the length of the vectors.
-            merge: moves payments in the ledger from former names of units to present ones; required in a vault that
-                answers questions.
         """
-        self._server, self._dimension, self._merge = Server(url, name), dimension, merge
+        self._server, self._dimension = Server(url, name), dimension
         self._extension = find_extension(self._server)
         self._key = prepare(self._server, dimension)
         self._units = Units.none()
@@ -167,9 +164,6 @@ class PostgresStore(Store):
             "copy vector (id, unit, v) from stdin",
             ((row, unit, self._halves(piece.vector)) for row, (_, unit, piece) in enumerate(pieces, first)),
         )
-        respelled = {(former, document.unit) for document, _, _ in added for former in document.former}
-        if self._merge is not None and respelled:
-            self._merge(sorted(respelled))  # before a question can use their documents
 
     def _numbers(self, names: Iterable[str]) -> dict[str, int]:
         """Return the numbers of units, by name. Make those that are missing."""
@@ -225,13 +219,36 @@ class PostgresStore(Store):
         with self._writing():
             erased = self._erase(_OF_UNIT, tie(canonical_unit(unit), self._key))
             if erased or anyway:
-                self._rows(
-                    "insert into tombstone values (%s, %s, %s) on conflict (unit) do update set time = excluded.time, "
-                    "documents = tombstone.documents + excluded.documents",
-                    *(unit_hash(self._key, unit), now(), erased),
-                )
+                self._refuse(unit, erased)
         self.settle()
         return erased
+
+    def _refuse(self, unit: str, erased: int) -> None:
+        self._rows(
+            "insert into tombstone values (%s, %s, %s) on conflict (unit) do update set time = excluded.time, "
+            "documents = tombstone.documents + excluded.documents",
+            *(unit_hash(self._key, unit), now(), erased),
+        )
+
+    def join(self, unit: str, into: str, pay: Callable[[], None]) -> int:
+        """Give all documents of a unit to another one, and refuse later ones under its name; return their number.
+
+        `pay` moves the payments in the ledger, before the commit.
+        """
+        moved = 0
+        with self._writing():
+            found = self._rows("select id from unit where tie = %s", tie(canonical_unit(unit), self._key))
+            for (old,) in found:
+                (new,) = self._numbers({canonical_unit(into)}).values()
+                moved = len(self._rows("update document set unit = %s where unit = %s returning 1", new, old))
+                for table in ("chunk", "vector"):
+                    self._rows(f"update {table} set unit = %s where unit = %s", new, old)
+                self._rows("delete from unit where id = %s", old)
+                self._erased = True  # readers of units read all of them again
+            self._refuse(unit, 0)
+            pay()
+        self.settle()
+        return moved
 
     def readmit(self, unit: str) -> bool:
         """Accept documents of an erased unit again; return whether it was erased."""
@@ -360,9 +377,9 @@ class PostgresStoreType:
     def __init__(self, url: str, name: str) -> None:
         self._url, self._name = url, name
 
-    def __call__(self, folder: Path, dimension: int, merge: Merge | None = None) -> PostgresStore:
+    def __call__(self, folder: Path, dimension: int) -> PostgresStore:
         """Open the store."""
-        return PostgresStore(self._url, self._name, dimension, merge)
+        return PostgresStore(self._url, self._name, dimension)
 
     def stored_dimension(self, folder: Path) -> int | None:
         """Return the length of the stored vectors; None if nothing was ever added.

@@ -8,11 +8,11 @@ statistics of the columns about individuals (`statistics 0`), since these would 
 import secrets
 from contextlib import suppress
 
-from discreet.errors import StoreError, UsageError, VaultVersionError
+from discreet.config import FORMAT, check_format
+from discreet.errors import StoreError, UsageError
 from discreet.retrieval.postgres.server import DAMAGED, Server
 from discreet.retrieval.schema import check_dimension
 
-VERSION = 1
 REWRITTEN = ("vector", "chunk", "document", "unit")
 """The tables that hold data of individuals; `Server.rewrite` removes the bytes of erased rows."""
 
@@ -91,7 +91,7 @@ def make_store(server: Server) -> None:
             name, columns = table.removesuffix(")").split(" (")
             for column in columns.split(", "):
                 server.rows(f"alter table {name} alter column {column} set statistics 0")
-        server.rows("insert into store values (1, %s, null, %s, 0, 0, 1, false)", VERSION, secrets.token_bytes(32))
+        server.rows("insert into store values (1, %s, null, %s, 0, 0, 1, false)", FORMAT, secrets.token_bytes(32))
 
 
 def drop_store(server: Server) -> None:
@@ -116,26 +116,13 @@ def read_dimension(server: Server) -> int | None:
 
     Raises:
         StoreError: if the store cannot be read, or is damaged.
-        VaultVersionError: if another version wrote it.
+        VaultVersionError: if it has another format.
     """
     found = server.rows("select version, dimension from store")
     if len(found) != 1:
         raise StoreError(DAMAGED)
-    check_version(found[0][0])
+    check_format("The store", found[0][0])
     return None if found[0][1] is None else int(found[0][1])
-
-
-def check_version(version: object) -> None:
-    """Check that this program reads the tables.
-
-    Raises:
-        VaultVersionError: if another version of this program wrote them.
-    """
-    if version != VERSION:
-        raise VaultVersionError(
-            f"The store has format {version}; this program reads format {VERSION}. Open the vault with the version of "
-            "discreet that made it."
-        )
 
 
 def prepare(server: Server, dimension: int) -> bytes:
@@ -143,7 +130,7 @@ def prepare(server: Server, dimension: int) -> bytes:
 
     Raises:
         StoreError: if the store holds vectors of another length, or has an approximate index.
-        VaultVersionError: if another version wrote the store.
+        VaultVersionError: if it has another format.
     """
     check_exact(server)
     if dimension > _MOST:

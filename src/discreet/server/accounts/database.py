@@ -16,15 +16,15 @@ from sqlalchemy import Connection, Engine, bindparam, create_engine, insert, ins
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool
 
+from discreet.config import FORMAT
 from discreet.privacy.costs import ORDERS
 from discreet.server.accounts.counter import Counter
 from discreet.server.accounts.errors import AccountsError, OlderCopy
-from discreet.server.accounts.tables import METADATA, NAMES, SHARED, STATE
+from discreet.server.accounts.tables import METADATA, SHARED, STATE
 from discreet.system.database_url import LINK, is_refusal
 
 PATIENCE = 60
 """Seconds to wait while another process writes."""
-FORMAT = 1
 _WANTED = {"format": FORMAT, "orders": len(ORDERS)}
 _LOCK = 0x64736361  # the number of the advisory lock: "dsca"
 # A server may be set to lose the last commits in a power cut: a key would forget what it spent. A process behind a cut
@@ -170,7 +170,6 @@ class Database:
                     SHARED.create_all(connection)
                 _write_format(connection)
             _check_format(connection)
-            NAMES.create(connection, checkfirst=True)  # accounts that were made before have none
 
     @property
     def shared(self) -> bool:
@@ -260,7 +259,9 @@ def _check_format(connection: Connection) -> None:
     wanted = _WANTED
     if {name: found.get(name) for name in wanted} != wanted:
         raise AccountsError(
-            f"The accounts have format {found.get('format')}; this program reads format {FORMAT}. Update discreet."
+            f"The accounts have format {found.get('format')}; this version of discreet reads format {FORMAT} alone. "
+            "Use the version of discreet that made them: docs/maintenance.md names it. Or move them away, and issue "
+            "new keys: discreet key issue. Keys forget what they spent; the grant of each individual still holds."
         )
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from discreet.algorithms.text.greedy_decode import write
-from discreet.generation.model import LanguageModel, Prompt
+from discreet.generation.model import Prompt, VotingModel
 from discreet.server.wire import LONGEST_CONDENSED, Turn
 
 MOST_PROMPT = 384
@@ -44,7 +44,7 @@ _LEAST_ALIKE = 5
 _LABEL = re.compile(r"(?i)^(last |rewritten |standalone )?(question|answer|user)\s*:\s*")
 
 
-def condense(model: LanguageModel, messages: Sequence[Turn]) -> str:
+def condense(model: VotingModel, messages: Sequence[Turn]) -> str:
     """Return the last message as a question that stands alone; "" if the model writes none that can be asked.
 
     Args:
@@ -95,7 +95,7 @@ def _words(text: str) -> list[str]:
     return re.findall(r"\w+", text.casefold())
 
 
-def _fitting(model: LanguageModel, messages: Sequence[Turn], room: int) -> list[int]:
+def _fitting(model: VotingModel, messages: Sequence[Turn], room: int) -> list[int]:
     """Return the tokens of as many of the last messages as fit; none if fewer than two do."""
     for first in range(len(messages) - 1):
         tokens = model.encode(_show(messages[first:]))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from discreet.algorithms.statistics.count import Count
 from discreet.algorithms.statistics.list_values import ListValues
-from discreet.config import DEFAULT_STORE, VERSION, VaultConfig
+from discreet.config import DEFAULT_STORE, FORMAT, VaultConfig
 from discreet.errors import DiscreetError
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedding import Embedder, Told, Vectors
@@ -120,7 +120,7 @@ def _key(served: Served) -> str:
     settings = served.vault.settings
     asked = [repr(preset.build(_ASKED)) for preset in served.presets if preset.algorithm != PUBLIC]
     vault = [settings.model, settings.embedder, settings.payment, settings.people]
-    content = [VERSION, *vault, os.cpu_count(), sorted(asked)]
+    content = [FORMAT, *vault, os.cpu_count(), sorted(asked)]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 

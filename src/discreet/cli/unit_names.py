@@ -1,19 +1,13 @@
-"""Spellings of units: a note on those that an upgrade merged, and the names that are nearly a misspelt one."""
+"""The names of units that are nearly a misspelt one."""
 
 import unicodedata
-from collections.abc import Sequence
 from difflib import get_close_matches
 
-from rich.markup import escape
-
-from discreet.cli.output import counted, err
 from discreet.errors import UsageError
 from discreet.retrieval.store_registry import stored_dimension
 from discreet.system.shell import quoted
 from discreet.vault import Vault
 
-_SHOWN = 10
-"""The number of units in the note."""
 _COMPARED = 10_000
 """A misspelt name is compared with so many names: they take some tenths of a second."""
 
@@ -49,29 +43,3 @@ def _bare(name: str) -> str:
     """Return a name without accents, and with a space for marks: "jürgen-gross" is near to "Jurgen Gross"."""
     plain = "".join(char for char in unicodedata.normalize("NFKD", name.casefold()) if not unicodedata.combining(char))
     return " ".join("".join(char if char.isalnum() else " " for char in plain).split())
-
-
-def print_merged_units(vault: Vault) -> None:
-    """Print the merged units once, on standard error. Only commands for the custodian may call this."""
-    if stored_dimension(vault.settings, vault.path / "store") is None:
-        return
-    found = vault.inventory.respelled(unreported=True)
-    if not found:
-        return
-    one = len(found) == 1
-    err.print(
-        f"[yellow]Note:[/] {counted(len(found), 'unit')} of this vault had several spellings. From now on, each is "
-        f"one unit, and the charges of all of {'its' if one else 'their'} spellings are added. If the sum exceeds the "
-        "grant, the unit takes part in no further question (docs/erasure.md)."
-    )
-    for entry in found[:_SHOWN]:
-        err.print(f"  {escape(entry.unit)}: {escape(', '.join(_distinct(entry.names)))}")
-    if len(found) > _SHOWN:
-        err.print(f"  {len(found) - _SHOWN} more. Show all: discreet list VAULT spellings.")
-    vault.inventory.mark_respelled_reported()
-
-
-def _distinct(names: Sequence[str]) -> list[str]:
-    """Return the names in quotes, with escapes if two of them look the same."""
-    alike = len({unicodedata.normalize("NFC", name) for name in names}) < len(names)
-    return [ascii(name) if alike else repr(name) for name in names]
