@@ -23,15 +23,15 @@ from discreet.algorithms.statistics.share import Share
 from discreet.algorithms.statistics.summary import Summary
 from discreet.algorithms.statistics.trend import Trend
 from discreet.algorithms.statistics.typical import Typical
-from discreet.baselines.knn_lm import KnnLM
-from discreet.baselines.ksa import KSA
 from discreet.baselines.non_rag import NonRAG
-from discreet.baselines.projection_rag import ProjectionRAG
 from discreet.baselines.rag import RAG
-from discreet.baselines.vote_rag import VoteRAG
 from discreet.errors import UnknownName, UsageError
 from discreet.plugins import PluginFailure, find_failures, load_usable
 from discreet.privacy.account import Payment
+from discreet_lab.baselines.knn_lm import KnnLM
+from discreet_lab.baselines.ksa import KSA
+from discreet_lab.baselines.projection_rag import ProjectionRAG
+from discreet_lab.baselines.vote_rag import VoteRAG
 
 BUILT_IN: dict[str, type[Algorithm]] = {
     kind.name: kind

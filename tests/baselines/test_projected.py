@@ -9,10 +9,6 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from discreet.baselines.datastore import Datastore, build, forget, kept, opened
-from discreet.baselines.knn_lm import KnnLM
-from discreet.baselines.projected import PROTECTIONS
-from discreet.baselines.projection_rag import ProjectionRAG
 from discreet.cli.app import app
 from discreet.errors import BadData, UnknownName, UsageError
 from discreet.generation.model import Logits, Prompt, States
@@ -24,6 +20,10 @@ from discreet.privacy.noise import InsecureSeededNoise
 from discreet.retrieval.documents import Document
 from discreet.retrieval.projection import Projection, Untouched, draw_matrix
 from discreet.vault import Vault
+from discreet_lab.baselines.datastore import Datastore, build, forget, kept, opened
+from discreet_lab.baselines.knn_lm import KnnLM
+from discreet_lab.baselines.projected import PROTECTIONS
+from discreet_lab.baselines.projection_rag import ProjectionRAG
 
 SIZE = 16
 

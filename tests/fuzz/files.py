@@ -11,10 +11,6 @@ import numpy as np
 import pyarrow
 import pyarrow.parquet
 
-from discreet.attacks.canaries import came_out, read_canaries
-from discreet.attacks.extraction import extracted, read_prompts
-from discreet.attacks.membership import likeness, read_suspects
-from discreet.evaluation.datasets import read_questions
 from discreet.export.vectors import ExportedVectors
 from discreet.query.public_context import PublicContext
 from discreet.reading.files import ReadingOptions
@@ -26,6 +22,10 @@ from discreet.reading.units import UnitRules
 from discreet.retrieval.documents import chunk
 from discreet.retrieval.embedding import HashingEmbedder
 from discreet.retrieval.public import PublicTexts
+from discreet_lab.attacks.canaries import came_out, read_canaries
+from discreet_lab.attacks.extraction import extracted, read_prompts
+from discreet_lab.attacks.membership import likeness, read_suspects
+from discreet_lab.evaluation.datasets import read_questions
 from tests.fuzz.mutations import Mutation, of_bytes, of_csv, of_lines, of_packed, of_parquet, of_vectors, records
 from tests.fuzz.targets import Target
 

@@ -66,7 +66,7 @@ def _load(name: str, device: str) -> TransformersModel:
     except (OSError, ValueError) as error:
         raise UnknownName("language model (nor one within reach at that path or hub name)", name, [PACKAGED]) from error
     enforce_row_determinism(model.to(device))
-    from discreet.generation.gpu_backend.loading import open_decoder
+    from discreet_lab.gpu_decoder.loading import open_decoder
 
     return TransformersModel(name, model, tokenizer, row_independent=True, decoder=open_decoder(model))
 

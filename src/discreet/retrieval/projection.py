@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import BadData, UsageError
-from discreet.privacy.claims import DELTA, GAMMA, SIGMA, check_bounds
 from discreet.privacy.noise import Noise, Whole
+from discreet_lab.claims import DELTA, GAMMA, SIGMA, check_bounds
 
 Vectors = NDArray[np.float32]
 GRAIN = 2**16

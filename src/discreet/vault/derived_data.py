@@ -1,7 +1,7 @@
 """Data that is derived from documents and kept outside the store. Each erasure removes it.
 
 VAULT/synthesis, VAULT/synthesis-simulated    the extractions of synthesis (`discreet.synthesis.checkpoint`)
-VAULT/claims                                  the datastores of knn-lm (`discreet.baselines.datastore`)
+VAULT/claims                                  the datastores of knn-lm (`discreet_lab.baselines.datastore`)
 VAULT/readings                                the statements of texts (`synthesis.readings`); those of other texts stay
 VAULT/adding.*                                a mark, locked while documents change; an unlocked one shows a crash
 VAULT/erasures                                the number of erasures that this folder has seen, in a shared store
@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from discreet.baselines.datastore import forget as forget_datastores
 from discreet.retrieval.store import Store
 from discreet.retrieval.unit_texts import owned_texts
 from discreet.synthesis.extraction_cache import forget_extractions
@@ -21,6 +20,7 @@ from discreet.synthesis.readings import FOLDER as READINGS
 from discreet.synthesis.readings import Readings
 from discreet.system.atomic_write import replace_file
 from discreet.vault.ingestion import Added
+from discreet_lab.baselines.datastore import forget as forget_datastores
 
 SYNTHESIS, SIMULATED, CLAIMS = "synthesis", "synthesis-simulated", "claims"
 _MARK, _SEEN = "adding", "erasures"

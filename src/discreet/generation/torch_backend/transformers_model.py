@@ -10,8 +10,8 @@ from discreet.generation.torch_backend.chat_tokenizer import ChatTokenizer
 from discreet.generation.torch_backend.row_check import Shape, has_independent_rows
 
 if TYPE_CHECKING:
-    from discreet.generation.gpu_backend.decoder import LlamaDecoder
     from discreet.generation.torch_backend.hidden_states import StatefulDecoding
+    from discreet_lab.gpu_decoder.decoder import LlamaDecoder
 
 
 class TransformersModel(ChatTokenizer, GreedyCompletion):
@@ -56,7 +56,7 @@ class TransformersModel(ChatTokenizer, GreedyCompletion):
             raise UsageError("Prompts of one batch must have one public length; lay them out with `prompts.layout`.")
         shape = Shape(len(prompts), len(shared), length, max_tokens)
         if self._decoder is not None and self._decoder.has_room(shape) and self._decoder.is_checked(shape):
-            from discreet.generation.gpu_backend.decoding import FusedDecoding
+            from discreet_lab.gpu_decoder.decoding import FusedDecoding
 
             return FusedDecoding(self._decoder, shared, prompts, max_tokens)
         if self._model.device.type != "cpu":
