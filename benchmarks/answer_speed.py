@@ -44,10 +44,10 @@ from discreet.generation.wrapping import WrappedModel
 from discreet.planning.prices import VOCABULARY
 from discreet.privacy.accounting import Budget
 from discreet.privacy.noise import InsecureSeededNoise
+from discreet.query.known_answers import Question, read_questions
 from discreet.registry import RAG, Consensus, MuRAGAda
 from discreet.vault import Vault
 from discreet_lab.evaluation.caching_model import CachingModel
-from discreet_lab.evaluation.datasets import Question, read_questions
 from discreet_lab.evaluation.experiment import run_answers
 from discreet_lab.evaluation.metrics import mean_and_margin
 

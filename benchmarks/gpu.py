@@ -11,7 +11,7 @@ a whole), each over its floor on this device: of the prefill the products with w
 product, of a step the bytes of weights and KV cache at the measured rate of a large copy or sum. The aim is a question
 of at most 1.5 times its floor. The first question also records its step.
 
-"own" is the forward pass of this package (generation/gpu_backend), "library" that of transformers (--library), which
+"own" is the forward pass of this package (discreet_lab.gpu_decoder), "library" that of transformers (--library), which
 serves every other model.
 
 "row check" is the check with which a vault loads a model: equal public rows must have equal results. If it refuses, a

@@ -16,9 +16,9 @@ from benchmarks.writing import TableWriter, add_csv_option
 from discreet.algorithms.common.algorithm import Algorithm
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
+from discreet.query.known_answers import read_questions
 from discreet.registry import RAG, Consensus, MuRAGAda
 from discreet_lab.evaluation.caching_model import CachingModel
-from discreet_lab.evaluation.datasets import read_questions
 from discreet_lab.evaluation.metrics import score
 
 

@@ -18,14 +18,13 @@ from benchmarks.writing import add_csv_option, write_table
 
 from discreet.baselines.corpus import BaselineCorpus
 from discreet.demo.corpus import documents
+from discreet.query.known_answers import matches, read_questions
 from discreet.reading.intake import read_documents
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.embedding import open_embedder
 from discreet.retrieval.indexer import Indexer
 from discreet.retrieval.store import Piece
-from discreet_lab.evaluation.datasets import read_questions
-from discreet_lab.evaluation.metrics import matches
 
 
 def seconds(work: Callable[[], Any], times: int = 1) -> float:

@@ -15,11 +15,10 @@ from pathlib import Path
 
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.noise import InsecureSeededNoise
+from discreet.query.known_answers import matches, read_questions
 from discreet.reading.opening import open_bytes
 from discreet.synthesis.dp_facts import DPFacts, texts
 from discreet.synthesis.fact_extraction import facts_of
-from discreet_lab.evaluation.datasets import read_questions
-from discreet_lab.evaluation.metrics import matches
 
 _STATED = re.compile(
     r"Given the symptoms \((.*?)\) of .*?, the diagnosis is (.*?) and the treatment should be (.*?)\.$"

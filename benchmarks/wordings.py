@@ -57,10 +57,10 @@ from discreet.errors import DiscreetError
 from discreet.privacy.accounting import Budget
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
+from discreet.query.known_answers import matches
 from discreet.query.question_kinds import CHOICES, with_choices
 from discreet.registry import Compare, Count, Difference, ListValues, Share, Summary, Trend, Typical
 from discreet.vault import Vault
-from discreet_lab.evaluation.metrics import matches
 
 ORIGINS = {"plain": PLAIN, "held out": HELD_OUT, "further": FURTHER}
 VOTES = {"name": "treatment", "diagnosis": "diagnosis", "choice": "treatment", "yes/no": "treatment"}

@@ -49,10 +49,10 @@ from discreet.algorithms.common.algorithm import Guarantee
 from discreet.generation import prompts
 from discreet.generation.loading import PACKAGED, packaged_model_dir
 from discreet.numerics.dtype import compute_dtype
+from discreet.query.known_answers import read_questions
 from discreet.reading.opening import open_bytes
 from discreet.registry import RAG, NonRAG
 from discreet.vault import Vault
-from discreet_lab.evaluation.datasets import read_questions
 
 DRIVERS = "benchmarks.peers.drivers"
 FEW_SHOT_NAME = "DP few-shot generation"

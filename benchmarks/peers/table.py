@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from discreet.query.known_answers import Question, matches
 from discreet_lab.attacks.rates import Rate
-from discreet_lab.evaluation.datasets import Question
-from discreet_lab.evaluation.metrics import matches
 
 COLUMNS = ("system", "accuracy", "claimed epsilon", "true epsilon", "time", "questions")
 PAIR_COLUMNS = ("peer", "what one individual changes", "claimed", "measured")

@@ -28,30 +28,22 @@ from discreet.baselines.rag import RAG
 from discreet.errors import UnknownName, UsageError
 from discreet.plugins import PluginFailure, find_failures, load_usable
 from discreet.privacy.account import Payment
-from discreet_lab.baselines.knn_lm import KnnLM
-from discreet_lab.baselines.ksa import KSA
-from discreet_lab.baselines.projection_rag import ProjectionRAG
-from discreet_lab.baselines.vote_rag import VoteRAG
 
 BUILT_IN: dict[str, type[Algorithm]] = {
     kind.name: kind
     for kind in (
         NonRAG,
         RAG,
-        VoteRAG,
         DPVoteRAG,
         DPSparseVoteRAG,
         DPRAGPure,
         DPRAG,
         Consensus,
-        KSA,
         DPKSA,
         Adaptive,
         NaiveMultiRAG,
         MuRAG,
         MuRAGAda,
-        ProjectionRAG,
-        KnnLM,
         Count,
         Share,
         Compare,
@@ -147,7 +139,6 @@ __all__ = [
     "ALGORITHMS",
     "DPKSA",
     "DPRAG",
-    "KSA",
     "RAG",
     "Adaptive",
     "Compare",
@@ -157,17 +148,14 @@ __all__ = [
     "DPSparseVoteRAG",
     "DPVoteRAG",
     "Difference",
-    "KnnLM",
     "ListValues",
     "MuRAG",
     "MuRAGAda",
     "NaiveMultiRAG",
     "NonRAG",
-    "ProjectionRAG",
     "Share",
     "Summary",
     "Trend",
     "Typical",
-    "VoteRAG",
     "make_algorithm",
 ]

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from discreet.errors import UnknownName, UsageError
+from discreet.query.known_answers import Question
 from discreet.registry import ALGORITHMS
 from discreet.synthesis.runner import METHODS
 from discreet.vault import Vault
@@ -24,7 +25,6 @@ from discreet_lab.bench.result import BenchResult, show, tell_other_kind, with_f
 from discreet_lab.bench.runner import EXPERIMENTS, WITHOUT_VAULT, BenchOptions, run_table
 from discreet_lab.bench.table import TOP_K_RELEASE, BenchTable, Data
 from discreet_lab.bench.tables import TABLES, find_table
-from discreet_lab.evaluation.datasets import Question
 
 EACH = pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
 ANSWERING = [table for table in TABLES.values() if table.experiment == "answers"]

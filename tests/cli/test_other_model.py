@@ -9,8 +9,8 @@ from typer.testing import CliRunner, Result
 
 from discreet.cli.app import app
 from discreet.demo.corpus import documents
+from discreet.query.known_answers import Question
 from discreet.vault import Vault
-from discreet_lab.evaluation.datasets import Question
 
 
 def run(*arguments: object) -> Result:

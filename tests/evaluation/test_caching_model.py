@@ -7,8 +7,10 @@ from discreet.generation.loading import load_model
 from discreet.generation.model import LanguageModel, Prompt
 from discreet.generation.toy import ToyDecoding, ToyModel
 from discreet.privacy.noise import InsecureSeededNoise
-from discreet.registry import KSA, Consensus, DPSparseVoteRAG, VoteRAG
+from discreet.registry import Consensus, DPSparseVoteRAG
 from discreet.vault import Vault
+from discreet_lab.baselines.ksa import KSA
+from discreet_lab.baselines.vote_rag import VoteRAG
 from discreet_lab.evaluation.caching_model import CachingModel
 
 

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from discreet.demo.corpus import documents
+from discreet.query.known_answers import Question
 from discreet.registry import Consensus, MuRAG
 from discreet.vault import Vault
-from discreet_lab.evaluation.datasets import Question
 from discreet_lab.evaluation.stream import Setting, run_stream
 
 

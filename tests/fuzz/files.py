@@ -12,6 +12,7 @@ import pyarrow
 import pyarrow.parquet
 
 from discreet.export.vectors import ExportedVectors
+from discreet.query.known_answers import read_questions
 from discreet.query.public_context import PublicContext
 from discreet.reading.files import ReadingOptions
 from discreet.reading.identity import Fields
@@ -25,7 +26,6 @@ from discreet.retrieval.public import PublicTexts
 from discreet_lab.attacks.canaries import came_out, read_canaries
 from discreet_lab.attacks.extraction import extracted, read_prompts
 from discreet_lab.attacks.membership import likeness, read_suspects
-from discreet_lab.evaluation.datasets import read_questions
 from tests.fuzz.mutations import Mutation, of_bytes, of_csv, of_lines, of_packed, of_parquet, of_vectors, records
 from tests.fuzz.targets import Target
 

@@ -7,11 +7,11 @@ import pytest
 from discreet.algorithms.common.answer import Answer, Figure
 from discreet.errors import MissingPart
 from discreet.generation.toy import ToyModel
+from discreet.query.known_answers import Question
 from discreet.registry import Consensus, MuRAGAda
 from discreet.retrieval.documents import Document
 from discreet.system.frames import frame
 from discreet.vault import Vault
-from discreet_lab.evaluation.datasets import Question
 from discreet_lab.evaluation.experiment import run_experiment
 from discreet_lab.evaluation.stream import Setting, run_stream
 

@@ -12,13 +12,13 @@ from discreet.cli.output import err, explained, out, print_json
 from discreet.cli.progress import doing
 from discreet.cli.spellings import print_merged_units
 from discreet.planning.askable import too_few
+from discreet.query.known_answers import read_questions
 from discreet.query.threshold_tuning import Tuning
 from discreet.query.words import unit_word
 from discreet.retrieval.store_registry import count_units
 from discreet.system.words import can_still_take_part
 from discreet.vault import Vault
 from discreet.vault.budget_report import BudgetReport
-from discreet_lab.evaluation.datasets import read_questions
 
 _WIDTH = 40
 

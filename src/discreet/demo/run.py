@@ -7,10 +7,10 @@ from typing import Any
 
 from discreet.algorithms.common.answer import Answer
 from discreet.demo.corpus import QUESTIONS, DemoQuestion, documents
+from discreet.query.known_answers import matches
 from discreet.registry import RAG, Consensus, MuRAGAda, NonRAG
 from discreet.vault import Vault
 from discreet.vault.ingestion import Progress
-from discreet_lab.evaluation.metrics import matches
 
 GRANT = 20.0
 DELTA = 1e-6

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from discreet.errors import UsageError
-from discreet.export.vectors import most_rho
+from discreet.export.vectors import GRAIN, most_rho
 from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.ledger import MemoryLedger
@@ -14,8 +14,8 @@ from discreet.privacy.mechanisms.noisy_vectors import NoisyVectors
 from discreet.privacy.noise import Noise, Whole
 from discreet.privacy.partition import REPLACE_ONE
 from discreet.privacy.private import Private
-from discreet.retrieval.projection import GRAIN, Vectors
 from discreet.retrieval.vectors import LARGEST
+from discreet_lab.projection import Vectors
 
 
 @dataclass(frozen=True, eq=False)

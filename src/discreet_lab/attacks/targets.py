@@ -12,12 +12,12 @@ from discreet.generation.model import LanguageModel
 from discreet.privacy.accounting import Budget
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.noise import Noise
+from discreet.query.known_answers import Question
 from discreet.registry import ALGORITHMS, RAG, NonRAG, make_algorithm
 from discreet.retrieval.documents import Passage
 from discreet.retrieval.public import PublicTexts
 from discreet.synthesis.runner import METHODS, Told, make_corpus
 from discreet.vault import Vault
-from discreet_lab.evaluation.datasets import Question
 from discreet_lab.evaluation.experiment import Choose, run_answers
 
 REDACTED, CORPUS = "redacted", "corpus"

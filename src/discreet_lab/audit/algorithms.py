@@ -27,17 +27,7 @@ from discreet.privacy.mechanisms.stable_set import StableSet, gap_to_pass
 from discreet.privacy.noise import Noise
 from discreet.privacy.partition import REPLACE_ONE
 from discreet.query.answer_cache import AnswerCache
-from discreet.registry import (
-    DPKSA,
-    DPRAG,
-    Adaptive,
-    Consensus,
-    DPRAGPure,
-    DPSparseVoteRAG,
-    DPVoteRAG,
-    MuRAG,
-    MuRAGAda,
-)
+from discreet.registry import DPKSA, DPRAG, Adaptive, Consensus, DPRAGPure, DPSparseVoteRAG, DPVoteRAG, MuRAG, MuRAGAda
 from discreet.retrieval.sealed_corpus import SealedCorpus
 from discreet.vault import Vault
 from discreet_lab.attacks.bounds import Key

@@ -7,7 +7,8 @@ keys.f32      the states, transformed, float32 (entries, size), read through a m
 tokens.i32    the next tokens
 about.json    fingerprints of the model, the matrix and the texts, to detect a change
 
-The folder is as private as the documents.
+The folder is as private as the documents. An erasure removes folders of the name datastore-*
+(`discreet.vault.derived_data`).
 """
 
 import hashlib
@@ -25,8 +26,8 @@ from discreet.errors import BadData, StoreError
 from discreet.generation.model import ContextModel, Prompt
 from discreet.generation.prompts import encode_or_empty
 from discreet.generation.torch_backend.length_buckets import length_buckets
-from discreet.retrieval.brute_force_knn import Neighbours, Vectors
-from discreet.retrieval.projection import Transform
+from discreet_lab.baselines.brute_force_knn import Neighbours, Vectors
+from discreet_lab.projection import Transform
 
 Tokens = NDArray[np.int32]
 ENTRIES, TEXT_TOKENS = 500_000, 512
@@ -120,24 +121,6 @@ def opened(folder: Path, model: ContextModel, transform: Transform) -> Datastore
         return Datastore(transform, Neighbours.of(np.empty((0, size), np.float32)), np.empty(0, np.int32))
     keys = np.memmap(files[0][0], dtype=np.float32, mode="r", shape=(count, size))
     return Datastore(transform, Neighbours.of(keys), np.fromfile(files[1][0], dtype=np.int32))
-
-
-def forget(folder: Path) -> None:
-    """Remove all datastores below a folder, after the erasure of a unit.
-
-    Raises:
-        StoreError: if a datastore could not be removed. The message names it.
-    """
-    for kept_there in list(folder.rglob("datastore-*")):
-        try:
-            shutil.rmtree(kept_there)
-        except FileNotFoundError:
-            continue  # another process removed it first
-        except OSError as error:
-            raise StoreError(
-                f"{kept_there} contains data of documents, and could not be removed: {error.strerror}. Remove "
-                "it, and run the command again."
-            ) from error
 
 
 def _parts(

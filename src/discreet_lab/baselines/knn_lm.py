@@ -10,7 +10,7 @@ used. The released tokens follow from the documents' tokens without noise.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -47,7 +47,7 @@ class KnnLM(Projected):
     name: ClassVar[str] = "knn-lm"
     requires: ClassVar[frozenset[Capability]] = frozenset({Capability.STATES})
 
-    weight: float = 0.1
+    weight: float = field(default=0.1, metadata={"option": "knn_weight"})
     neighbours: int = 1024
     entries: int = ENTRIES
     max_tokens: int = 32

@@ -1,7 +1,7 @@
 """The common parameters of the two algorithms on projected vectors, and their published claim.
 
 Yao and Li, "Differentially private retrieval augmented generation with random projection", Algorithm 1. Their bound
-does not cover the released text (`privacy/claims.py`). So a vault runs these algorithms only if it was created to
+does not cover the released text (`claims.py`). So a vault runs these algorithms only if it was created to
 accept claims, and each question must accept an answer without a guarantee.
 """
 
@@ -16,8 +16,8 @@ from discreet.privacy.account import Payment
 from discreet.privacy.costs import Claimed, Cost, NonPrivate, Pure
 from discreet.privacy.noise import Noise
 from discreet.privacy.private import Change
-from discreet.retrieval.projection import NoisyProjection, Projection, Transform, Untouched, kept_matrix
 from discreet_lab.claims import DELTA, GAMMA, SIGMA, K, ProjectionClaim
+from discreet_lab.projection import NoisyProjection, Projection, Transform, Untouched, kept_matrix
 
 PROTECTIONS = ("projection", "dp-rp-g", "none")
 _NOISY_CAVEAT = (

@@ -18,11 +18,11 @@ from discreet.baselines.rag import RAG
 from discreet.generation.model import LanguageModel
 from discreet.privacy.account import Account
 from discreet.privacy.accounting import Budget
-from discreet.retrieval.brute_force_knn import Neighbours
 from discreet.retrieval.documents import Passage, StoredText
-from discreet.retrieval.projection import Transform, Vectors
 from discreet.retrieval.sealed_corpus import SealedCorpus
+from discreet_lab.baselines.brute_force_knn import Neighbours
 from discreet_lab.baselines.projected import Projected
+from discreet_lab.projection import Transform, Vectors
 
 
 @dataclass(frozen=True, eq=False)

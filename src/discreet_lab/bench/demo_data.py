@@ -4,8 +4,8 @@ import random
 from collections.abc import Iterator
 
 from discreet.demo.corpus import DISEASES, documents
+from discreet.query.known_answers import Question
 from discreet.retrieval.documents import Document
-from discreet_lab.evaluation.datasets import Question
 
 UNEQUAL = (6, 12, 18, 24, 30, 36, 42, 48, 54, 60, 80, 100)
 """The number of patients of each disease, for tables by the number of documents that support an answer."""

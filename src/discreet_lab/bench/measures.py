@@ -3,11 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from discreet.query.known_answers import Question, matches
 from discreet_lab.bench.table import Data
 from discreet_lab.evaluation.bert_score import PACKAGED, bert_score, open_token_embedder
-from discreet_lab.evaluation.datasets import Question
 from discreet_lab.evaluation.experiment import Outcome
-from discreet_lab.evaluation.metrics import levenshtein, matches, mean_and_margin, rouge_1, rouge_l, token_f1
+from discreet_lab.evaluation.metrics import levenshtein, mean_and_margin, rouge_1, rouge_l, token_f1
 
 Measure = Callable[[str, Sequence[str]], float]
 

@@ -10,13 +10,13 @@ from pathlib import Path
 from discreet.errors import UsageError
 from discreet.generation.loading import PACKAGED
 from discreet.generation.opening import open_model
+from discreet.query.known_answers import Question, read_questions
 from discreet.vault import Vault
 from discreet_lab.attacks.extraction import sensitive_strings
 from discreet_lab.attacks.simulation import private_folder
 from discreet_lab.bench.demo_data import choose_sizes, hospital, hospital_questions, mails
 from discreet_lab.bench.run import OnProgress
 from discreet_lab.bench.table import DEMO, BenchTable, Data
-from discreet_lab.evaluation.datasets import Question, read_questions
 
 DELTA = 1e-5
 NEED_NO_QUESTIONS = frozenset(("membership", "knn-lm", "prompting"))

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from discreet.errors import UsageError
+from discreet.query.known_answers import Question
 from discreet.vault import Vault
 from discreet_lab.bench.table import BenchTable, Data
 from discreet_lab.evaluation.bert_score import PACKAGED
-from discreet_lab.evaluation.datasets import Question
 
 OnProgress = Callable[[str, int, int], None]
 """Receives a step, the number of items done, and the total of the step."""

@@ -9,7 +9,6 @@ from rich.table import Table
 
 from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.kinds import reads_before
-from discreet.cli.other_model import OtherModel, check_model, with_model
 from discreet.cli.output import err, explained, nothing_kept, out, print_json
 from discreet.cli.parameters import Params, accept_parameters, parse_for_any
 from discreet.cli.plugin_file import Plugins, choose_names
@@ -27,6 +26,7 @@ from discreet_lab.attacks.redaction import available
 from discreet_lab.attacks.suite import Findings, run_attack
 from discreet_lab.attacks.targets import REDACTED, check_names
 from discreet_lab.attacks.verdict import exceeded
+from discreet_lab.cli.other_model import OtherModel, check_model, with_model
 
 
 @app.command()

@@ -13,7 +13,6 @@ from rich.table import Table
 
 from discreet.cli.app import Json, app
 from discreet.cli.completion import complete_from
-from discreet.cli.other_model import check_model
 from discreet.cli.output import err, explained, nothing_kept, out, print_json
 from discreet.cli.plugin_file import Plugins, errors_in_full, register_files
 from discreet.cli.progress import doing_steps
@@ -23,6 +22,7 @@ from discreet_lab.bench.result import NOTICE, BenchResult
 from discreet_lab.bench.runner import BenchOptions, run_table
 from discreet_lab.bench.table import BenchTable
 from discreet_lab.bench.tables import TABLES, find_table
+from discreet_lab.cli.other_model import check_model
 from discreet_lab.evaluation.bert_score import PACKAGED
 
 _NO_VAULT = Path(os.devnull)

@@ -10,16 +10,16 @@ from discreet.algorithms.common.algorithm import Algorithm
 from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.completion import complete_from
 from discreet.cli.kinds import reads_before
-from discreet.cli.other_model import OtherModel, check_model, with_model
 from discreet.cli.output import err, explained, out, print_json
 from discreet.cli.parameters import Params, accept_parameters, parse_for_any
 from discreet.cli.plugin_file import Plugins, choose_names
 from discreet.cli.progress import doing
+from discreet.query.known_answers import read_questions
 from discreet.registry import ALGORITHMS, make_algorithm
 from discreet.system.output_path import check_output_path
 from discreet.vault import Vault
+from discreet_lab.cli.other_model import OtherModel, check_model, with_model
 from discreet_lab.evaluation.bert_score import open_token_embedder
-from discreet_lab.evaluation.datasets import read_questions
 from discreet_lab.evaluation.experiment import as_asked, run_experiment
 from discreet_lab.evaluation.report import table
 

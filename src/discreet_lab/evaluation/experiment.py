@@ -11,14 +11,14 @@ from typing import Any
 from discreet.algorithms.common.algorithm import Algorithm
 from discreet.generation.capabilities import Capability
 from discreet.privacy.noise import InsecureSeededNoise
+from discreet.query.known_answers import Question, matches
 from discreet.retrieval.public import PublicTexts
 from discreet.system.frames import Records
 from discreet.system.output_path import write_private
 from discreet.vault import Vault
 from discreet_lab.evaluation.bert_score import TokenEmbedder, bert_score
 from discreet_lab.evaluation.caching_model import CachingModel
-from discreet_lab.evaluation.datasets import Question
-from discreet_lab.evaluation.metrics import Likeness, matches, mean_and_margin
+from discreet_lab.evaluation.metrics import Likeness, mean_and_margin
 
 
 @dataclass(frozen=True)

@@ -4,17 +4,13 @@ import math
 import re
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from discreet.errors import MissingPart
-
-
-def matches(answer: str, acceptable: Iterable[str]) -> bool:
-    """Return the match accuracy: whether an acceptable answer occurs in `answer`, as whole words, ignoring case."""
-    return any(re.search(rf"(?<!\w){re.escape(text)}(?!\w)", answer, re.IGNORECASE) for text in acceptable)
+from discreet.query.known_answers import matches
 
 
 def mean_and_margin(groups: Sequence[Sequence[float]]) -> tuple[float, float]:

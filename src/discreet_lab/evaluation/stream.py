@@ -15,11 +15,11 @@ from discreet.privacy.accounting import Accountant, Budget, Spending
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.query.answer_cache import AnswerCache
+from discreet.query.known_answers import Question
 from discreet.retrieval.sealed_corpus import unit_key
 from discreet.system.frames import Records
 from discreet.vault import Vault
 from discreet_lab.evaluation.caching_model import CachingModel
-from discreet_lab.evaluation.datasets import Question
 from discreet_lab.evaluation.metrics import score
 
 

@@ -16,7 +16,7 @@ import torch
 import triton
 from torch.nn.functional import embedding, linear
 
-from discreet.generation.model import Prompt
+from discreet.generation.model import Prompt, ScoredDecoding
 from discreet.generation.torch_backend.decoding import first_maxima
 from discreet.generation.torch_backend.row_check import STEPS, Shape, has_independent_rows
 from discreet.system.progress import stage
@@ -84,17 +84,17 @@ class LlamaDecoder:
 
         What chooses a kernel is the number of rows, and that of tokens in a pass.
         """
-        from discreet_lab.gpu_decoder.decoding import FusedDecoding
-
         kind = shape.rows, round_tokens(shape.tokens)
         if kind not in self._checked:
-
-            def start(shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int) -> FusedDecoding:
-                return FusedDecoding(self, shared, prompts, max_tokens)
-
             with stage("Checking that rows are independent in this shape"):
-                self._checked[kind] = has_independent_rows(start, self.vocabulary, shape)
+                self._checked[kind] = has_independent_rows(self.start, self.vocabulary, shape)
         return self._checked[kind]
+
+    def start(self, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int) -> ScoredDecoding:
+        """Begin a batch of prompts of one length."""
+        from discreet_lab.gpu_decoder.decoding import FusedDecoding
+
+        return FusedDecoding(self, shared, prompts, max_tokens)
 
     def take_lane(self, shape: Shape) -> Lane:
         """Return memory with room for a batch, and its step: those of the last batch if it fits.

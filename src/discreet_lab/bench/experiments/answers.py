@@ -7,13 +7,13 @@ from typing import Any
 
 from discreet.algorithms.common.algorithm import Algorithm
 from discreet.errors import UsageError
+from discreet.query.known_answers import Question
 from discreet.registry import ALGORITHMS, make_algorithm
 from discreet.vault import Vault
 from discreet_lab.bench.measures import columns_on, measured
 from discreet_lab.bench.run import BenchRun
 from discreet_lab.bench.table import Row
 from discreet_lab.evaluation.caching_model import CachingModel
-from discreet_lab.evaluation.datasets import Question
 from discreet_lab.evaluation.experiment import Outcome, run_answers
 
 Settings = dict[tuple[tuple[str, Any], ...], Algorithm]

@@ -11,6 +11,7 @@ from discreet.generation.capabilities import require_scores
 from discreet.privacy.accounting import Budget
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
+from discreet.query.known_answers import Question, matches
 from discreet.registry import RAG, make_algorithm
 from discreet.retrieval.public import PublicTexts
 from discreet.synthesis.base import SynthesisAlgorithm
@@ -22,9 +23,7 @@ from discreet_lab.bench.experiments.answers import groups_of, is_affordable
 from discreet_lab.bench.measures import columns_on, measured
 from discreet_lab.bench.run import BenchRun
 from discreet_lab.bench.table import THE_QUESTIONS, Row
-from discreet_lab.evaluation.datasets import Question
 from discreet_lab.evaluation.experiment import Outcome, run_answers
-from discreet_lab.evaluation.metrics import matches
 
 DELTA = 1e-5
 

@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 from discreet.algorithms.common.algorithm import check_model
 from discreet.algorithms.text.greedy_decode import write_all
 from discreet.errors import BadData
+from discreet.export.vectors import draw_matrix
 from discreet.generation.model import Prompt
 from discreet.generation.torch_backend.transformers_model import TransformersModel
 from discreet.privacy.noise import InsecureSeededNoise
-from discreet.registry import RAG, KnnLM
-from discreet.retrieval.brute_force_knn import Neighbours
+from discreet.registry import RAG
 from discreet.retrieval.documents import Passage, StoredText
 from discreet.retrieval.embedding import Embedder
-from discreet.retrieval.projection import NoisyProjection, Projection, Transform, Untouched, draw_matrix
 from discreet.retrieval.public import PublicTexts
 from discreet_lab.attacks.exports import SimulatedExport
 from discreet_lab.attacks.extraction import (
@@ -33,10 +32,13 @@ from discreet_lab.attacks.extraction import (
     sensitive_strings,
 )
 from discreet_lab.attacks.simulation import documents_of
+from discreet_lab.baselines.brute_force_knn import Neighbours
 from discreet_lab.baselines.datastore import Datastore, build
+from discreet_lab.baselines.knn_lm import KnnLM
 from discreet_lab.baselines.projection_rag import ProjectedTexts
 from discreet_lab.bench.run import BenchRun
 from discreet_lab.bench.table import Row
+from discreet_lab.projection import NoisyProjection, Projection, Transform, Untouched
 
 K = 64
 """The dimension of projected vectors, the paper's k."""

@@ -7,14 +7,15 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.export.vectors import draw_matrix
 from discreet.privacy.noise import InsecureSeededNoise
-from discreet.retrieval.brute_force_knn import Neighbours
-from discreet.retrieval.projection import Projection, Transform, draw_matrix
+from discreet.query.known_answers import matches
 from discreet_lab.attacks.exports import SimulatedExport
+from discreet_lab.baselines.brute_force_knn import Neighbours
 from discreet_lab.bench.run import BenchRun
 from discreet_lab.bench.table import Row
 from discreet_lab.claims import ALPHA, ProjectionClaim, best_order
-from discreet_lab.evaluation.metrics import matches
+from discreet_lab.projection import Projection, Transform
 
 DELTA = 1e-5
 NEAREST = 10

@@ -1,7 +1,7 @@
 """Random projection of embeddings: the transform of a paper, a baseline, and the identity.
 
-`privacy/claims.py` has the claims. No claim is a guarantee for texts that are found by such vectors, or for answers
-from these texts. The sound release of vectors is `privacy/mechanisms/noisy_vectors.py`.
+`claims.py` has the claims. No claim is a guarantee for texts that are found by such vectors, or for answers from these
+texts. The sound release of vectors is `discreet.export.vectors`.
 """
 
 import hashlib
@@ -15,12 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import BadData, UsageError
+from discreet.export.vectors import GRAIN, check_size, draw_matrix
 from discreet.privacy.noise import Noise, Whole
 from discreet_lab.claims import DELTA, GAMMA, SIGMA, check_bounds
 
 Vectors = NDArray[np.float32]
-GRAIN = 2**16
-"""The whole number that represents 1 in a matrix of whole numbers."""
 
 
 class Transform(Protocol):
@@ -165,16 +164,6 @@ class NoisyProjection:
         return np.asarray(self.base.documents(vectors) / (self.base.sigma * math.sqrt(self.size)), dtype=np.float32)
 
 
-def draw_matrix(dimension: int, k: int, noise: Noise) -> Whole:
-    """Draw a matrix of independent Gaussian whole numbers of standard deviation `GRAIN`, shape (dimension, k).
-
-    Raises:
-        UsageError: if k is not between 1 and the dimension.
-    """
-    check_size(dimension, k)
-    return noise.gaussians(float(GRAIN), dimension * k).reshape(dimension, k)
-
-
 def kept_matrix(file: Path | None, dimension: int, k: int, noise: Noise) -> Whole:
     """Return the matrix in `file`, which is drawn at the first call; without a file, draw a new one.
 
@@ -196,19 +185,6 @@ def kept_matrix(file: Path | None, dimension: int, k: int, noise: Noise) -> Whol
     if not isinstance(found, np.ndarray) or found.shape != (dimension, k) or found.dtype != np.int64:
         raise BadData(f"{file} is no matrix of {dimension} by {k} whole numbers. Remove it, and a new matrix is drawn.")
     return np.asarray(found, dtype=np.int64)
-
-
-def check_size(dimension: int, k: int) -> None:
-    """Check that vectors of this dimension can be projected to k numbers.
-
-    Raises:
-        UsageError: if they cannot.
-    """
-    if not 1 <= k <= dimension:
-        raise UsageError(
-            f"Vectors of {dimension} numbers cannot be projected to k = {k} numbers. Expected: k between 1 and "
-            f"{dimension}."
-        )
 
 
 def between(vectors: NDArray[np.float64], shortest: float, longest: float) -> NDArray[np.float64]:

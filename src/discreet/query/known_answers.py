@@ -1,5 +1,7 @@
-"""Questions with known answers."""
+"""Questions with known answers: their file, and whether an answer matches."""
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,6 +46,11 @@ def read_questions(path: Path, limit: int | None = None, *, answered: bool = Tru
     if limit is None or limit >= len(questions):
         return questions
     return [questions[index * len(questions) // limit] for index in range(limit)]
+
+
+def matches(answer: str, acceptable: Iterable[str]) -> bool:
+    """Return the match accuracy: whether an acceptable answer occurs in `answer`, as whole words, ignoring case."""
+    return any(re.search(rf"(?<!\w){re.escape(text)}(?!\w)", answer, re.IGNORECASE) for text in acceptable)
 
 
 def _parse(path: Path, number: int, line: str, answered: bool) -> Question:
