@@ -15,9 +15,9 @@ import time
 
 from benchmarks.writing import add_csv_option, write_table
 
-from discreet.bench.experiments.accounting import DELTA, count_tokens
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Pure
+from discreet_lab.bench.experiments.accounting import DELTA, count_tokens
 
 
 def table() -> list[dict[str, float]]:

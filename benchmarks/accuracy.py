@@ -15,10 +15,11 @@ from benchmarks.models import add_model_option, vault_in
 from benchmarks.writing import add_csv_option, write_table
 
 from discreet.algorithms.common.algorithm import Algorithm
-from discreet.evaluation.datasets import read_questions
-from discreet.evaluation.experiment import run_experiment
-from discreet.evaluation.report import tabulate
-from discreet.registry import RAG, DPSparseVoteRAG, DPVoteRAG, NonRAG, VoteRAG
+from discreet.query.known_answers import read_questions
+from discreet.registry import RAG, DPSparseVoteRAG, DPVoteRAG, NonRAG
+from discreet_lab.baselines.vote_rag import VoteRAG
+from discreet_lab.evaluation.experiment import run_experiment
+from discreet_lab.evaluation.report import tabulate
 
 DELTA = 1e-5
 

@@ -38,18 +38,18 @@ from benchmarks.models import add_model_option, open_vault
 from benchmarks.writing import TableWriter, add_csv_option, name_part
 
 from discreet.algorithms.common.algorithm import Algorithm
-from discreet.evaluation.caching_model import CachingModel
-from discreet.evaluation.datasets import Question, read_questions
-from discreet.evaluation.experiment import run_answers
-from discreet.evaluation.metrics import mean_and_margin
 from discreet.generation.answers import Written, write_answers
 from discreet.generation.model import Decoding, Prompt
 from discreet.generation.wrapping import WrappedModel
 from discreet.planning.prices import VOCABULARY
 from discreet.privacy.accounting import Budget
 from discreet.privacy.noise import InsecureSeededNoise
+from discreet.query.known_answers import Question, read_questions
 from discreet.registry import RAG, Consensus, MuRAGAda
 from discreet.vault import Vault
+from discreet_lab.evaluation.caching_model import CachingModel
+from discreet_lab.evaluation.experiment import run_answers
+from discreet_lab.evaluation.metrics import mean_and_margin
 
 ACCURACY = ("setting", "answers", "right", "released", "right, less the default's")
 SECONDS = ("setting", "answers", "seconds", "default's / these", "these / plain RAG's", "tokens fed", "peak GiB")

@@ -41,8 +41,6 @@ from discreet.algorithms.common.answer import Answer, Figure, GeneratedAnswer
 from discreet.algorithms.statistics.noisy_cells import choose_counts
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.algorithms.statistics.value_counts import ValueCounts
-from discreet.attacks.advantage import Advantage
-from discreet.audit.broken_noise import BrokenNoise
 from discreet.generation.completer_adapter import adapt_completer
 from discreet.generation.function_model import FunctionModel
 from discreet.generation.model import VotingModel
@@ -57,6 +55,8 @@ from discreet.registry import Count, ListValues, Share, Summary
 from discreet.retrieval.documents import Document
 from discreet.retrieval.sealed_corpus import SealedCorpus
 from discreet.vault import Vault
+from discreet_lab.attacks.advantage import Advantage
+from discreet_lab.audit.broken_noise import BrokenNoise
 
 DELTA = 1e-6
 WORDINGS = (

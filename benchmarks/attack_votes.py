@@ -31,15 +31,15 @@ from benchmarks.writing import TableWriter, add_csv_option
 
 from discreet.algorithms.common.all_vote import AllVoteRAG, VotingBudget
 from discreet.algorithms.common.answer import Answer
-from discreet.attacks.advantage import Advantage
-from discreet.attacks.simulation import copied, documents_of, private_folder, read_again
-from discreet.audit.broken_noise import BrokenNoise
 from discreet.privacy.accounting import Budget
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise, Noise
 from discreet.registry import Consensus, MuRAGAda
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
+from discreet_lab.attacks.advantage import Advantage
+from discreet_lab.attacks.simulation import copied, documents_of, private_folder, read_again
+from discreet_lab.audit.broken_noise import BrokenNoise
 
 DISEASE, TREATMENT = "Quorblex Grumphitis", "Zorvane Drops"
 QUESTION = f"What is the treatment for {DISEASE}?"

@@ -28,14 +28,14 @@ from benchmarks.attack_twins import every_vote
 from benchmarks.models import add_model_option, model_name, open_vault
 from benchmarks.writing import add_csv_option, name_part, write_table
 
-from discreet.attacks import report
-from discreet.attacks.attack import Attack
-from discreet.attacks.canaries import read_canaries
-from discreet.attacks.membership import read_suspects
-from discreet.attacks.suite import run_attack
 from discreet.numerics import dtype
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
+from discreet_lab.attacks import report
+from discreet_lab.attacks.attack import Attack
+from discreet_lab.attacks.canaries import read_canaries
+from discreet_lab.attacks.membership import read_suspects
+from discreet_lab.attacks.suite import run_attack
 
 DELTA = 1e-6
 

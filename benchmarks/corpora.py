@@ -18,12 +18,12 @@ from typing import Any
 
 from benchmarks.models import add_model_option, open_vault
 
-from discreet.bench.experiments.corpora import simulate_corpus
 from discreet.cli.parameters import choose_method
 from discreet.errors import BadData
 from discreet.synthesis.base import SynthesisAlgorithm
 from discreet.synthesis.runner import METHODS
 from discreet.vault import Vault
+from discreet_lab.bench.experiments.corpora import simulate_corpus
 
 
 def setting(text: str, delta: float) -> tuple[str, SynthesisAlgorithm[Any]]:

@@ -28,7 +28,12 @@ import numpy as np
 from benchmarks.models import add_model_option, asked_model, model_name
 from benchmarks.writing import TableWriter, add_csv_option, name_part
 
-from discreet.attacks.extraction import (
+from discreet.generation.torch_backend.transformers_model import TransformersModel
+from discreet.privacy.noise import InsecureSeededNoise
+from discreet.registry import Consensus
+from discreet.retrieval.documents import Document
+from discreet.vault import Vault
+from discreet_lab.attacks.extraction import (
     COMMANDS,
     KINDS,
     PROMPTS,
@@ -37,12 +42,7 @@ from discreet.attacks.extraction import (
     read_prompts,
     sensitive_strings,
 )
-from discreet.bench.experiments.extraction import Extraction, ExtractionRow, measure_knn_lm, measure_prompting
-from discreet.generation.torch_backend.transformers_model import TransformersModel
-from discreet.privacy.noise import InsecureSeededNoise
-from discreet.registry import Consensus
-from discreet.retrieval.documents import Document
-from discreet.vault import Vault
+from discreet_lab.bench.experiments.extraction import Extraction, ExtractionRow, measure_knn_lm, measure_prompting
 
 K = 64
 

@@ -33,15 +33,16 @@ from discreet.algorithms.common.algorithm import Algorithm
 from discreet.algorithms.text.keywords import keywords
 from discreet.algorithms.text.normalize import canonical
 from discreet.errors import UsageError
-from discreet.evaluation.caching_model import CachingModel
-from discreet.evaluation.datasets import Question, read_questions
-from discreet.evaluation.experiment import Outcome, Row, run_answers, summary
-from discreet.evaluation.metrics import matches
-from discreet.evaluation.report import likeness_cells
 from discreet.generation.model import VotingModel
-from discreet.registry import DPKSA, DPRAG, KSA, RAG, Adaptive, Consensus, DPSparseVoteRAG, DPVoteRAG, NonRAG, VoteRAG
+from discreet.query.known_answers import Question, matches, read_questions
+from discreet.registry import DPKSA, DPRAG, RAG, Adaptive, Consensus, DPSparseVoteRAG, DPVoteRAG, NonRAG
 from discreet.retrieval.public import PublicTexts
 from discreet.vault import Vault
+from discreet_lab.baselines.ksa import KSA
+from discreet_lab.baselines.vote_rag import VoteRAG
+from discreet_lab.evaluation.caching_model import CachingModel
+from discreet_lab.evaluation.experiment import Outcome, Row, run_answers, summary
+from discreet_lab.evaluation.report import likeness_cells
 
 CHOOSING = "consensus among choices"
 GROUNDED = "consensus, grounded votes"

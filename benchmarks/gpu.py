@@ -11,7 +11,7 @@ a whole), each over its floor on this device: of the prefill the products with w
 product, of a step the bytes of weights and KV cache at the measured rate of a large copy or sum. The aim is a question
 of at most 1.5 times its floor. The first question also records its step.
 
-"own" is the forward pass of this package (generation/gpu_backend), "library" that of transformers (--library), which
+"own" is the forward pass of this package (discreet_lab.gpu_decoder), "library" that of transformers (--library), which
 serves every other model.
 
 "row check" is the check with which a vault loads a model: equal public rows must have equal results. If it refuses, a
@@ -32,10 +32,10 @@ import numpy as np
 from benchmarks.writing import TableWriter, add_csv_option
 
 from discreet.errors import DiscreetError
-from discreet.generation.gpu_backend.loading import open_decoder
 from discreet.generation.model import Prompt
 from discreet.generation.torch_backend.row_check import Shape as BatchShape
 from discreet.numerics.row_determinism import choose_kernels_by_shape, enforce_row_determinism
+from discreet_lab.gpu_decoder.loading import open_decoder
 
 AIM = 1.5
 """The most that a question should take, over its floor."""
@@ -190,7 +190,7 @@ def begin(loop: Loop, question: Question, prompts: Sequence[Prompt]) -> Any:
     """Return a batch that read its prompts."""
     shared = [7 + place % 100 for place in range(question.shared)]
     if loop.decoder is not None:
-        from discreet.generation.gpu_backend.decoding import FusedDecoding
+        from discreet_lab.gpu_decoder.decoding import FusedDecoding
 
         return FusedDecoding(loop.decoder, shared, prompts, question.steps)
     from discreet.generation.torch_backend.decoding import LockstepDecoding

@@ -6,8 +6,8 @@ The file holds prompts with whole documents: it is for public data sets alone.
 import pickle
 from pathlib import Path
 
-from discreet.evaluation.caching_model import CachingModel
 from discreet.generation.model import VotingModel
+from discreet_lab.evaluation.caching_model import CachingModel
 
 
 class KeptRows:

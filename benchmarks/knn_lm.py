@@ -19,13 +19,14 @@ import numpy as np
 from benchmarks.models import add_model_option, asked_model
 from benchmarks.writing import add_csv_option, write_table
 
-from discreet.baselines.datastore import Datastore, kept
+from discreet.export.vectors import draw_matrix
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.reading.intake import read_documents
-from discreet.registry import KnnLM
-from discreet.retrieval.brute_force_knn import Neighbours
 from discreet.retrieval.documents import Document
-from discreet.retrieval.projection import Projection, Untouched, draw_matrix
+from discreet_lab.baselines.brute_force_knn import Neighbours
+from discreet_lab.baselines.datastore import Datastore, kept
+from discreet_lab.baselines.knn_lm import KnnLM
+from discreet_lab.projection import Projection, Untouched
 
 PROMPT = "The doctor told me that"
 

@@ -18,15 +18,15 @@ from benchmarks.models import add_model_option, open_vault
 from benchmarks.writing import TableWriter, add_csv_option
 
 from discreet.algorithms.common.algorithm import Algorithm
-from discreet.bench.experiments.many_questions import find_fitting
-from discreet.evaluation.caching_model import CachingModel
-from discreet.evaluation.datasets import Question, read_questions
-from discreet.evaluation.experiment import run_answers, summary
-from discreet.evaluation.metrics import mean_and_margin, score
 from discreet.privacy.accounting import Budget
+from discreet.query.known_answers import Question, read_questions
 from discreet.registry import DPRAG, RAG, Consensus, DPSparseVoteRAG
 from discreet.retrieval.public import PublicTexts
 from discreet.vault import Vault
+from discreet_lab.bench.experiments.many_questions import find_fitting
+from discreet_lab.evaluation.caching_model import CachingModel
+from discreet_lab.evaluation.experiment import run_answers, summary
+from discreet_lab.evaluation.metrics import mean_and_margin, score
 
 
 def lines(given: argparse.Namespace, vault: Vault, questions: list[Question]) -> Iterator[tuple[str, list[str]]]:

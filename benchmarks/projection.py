@@ -18,16 +18,16 @@ import numpy as np
 from benchmarks.writing import TableWriter, add_csv_option, name_part
 from numpy.typing import NDArray
 
-from discreet.attacks.exports import SimulatedExport
-from discreet.bench.experiments.neighbours import mean_share_right, share_right
-from discreet.evaluation.datasets import read_questions
-from discreet.evaluation.metrics import matches
-from discreet.privacy.claims import best_order
+from discreet.export.vectors import draw_matrix
 from discreet.privacy.noise import InsecureSeededNoise
+from discreet.query.known_answers import matches, read_questions
 from discreet.reading.intake import read_documents
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedding import open_embedder
-from discreet.retrieval.projection import Projection, Transform, draw_matrix
+from discreet_lab.attacks.exports import SimulatedExport
+from discreet_lab.bench.experiments.neighbours import mean_share_right, share_right
+from discreet_lab.claims import best_order
+from discreet_lab.projection import Projection, Transform
 
 DELTA = 1e-5
 

@@ -20,13 +20,13 @@ from benchmarks.models import add_model_option, open_vault
 from benchmarks.writing import add_csv_option, write_table
 
 from discreet.algorithms.common.algorithm import Algorithm
-from discreet.evaluation.caching_model import CachingModel
-from discreet.evaluation.datasets import Question, read_questions
-from discreet.evaluation.experiment import Outcome, run_answers, summary
-from discreet.evaluation.metrics import mean_and_margin, score
+from discreet.query.known_answers import Question, read_questions
 from discreet.registry import RAG, Consensus, DPSparseVoteRAG, NonRAG
 from discreet.retrieval.public import PublicTexts
 from discreet.vault import Vault
+from discreet_lab.evaluation.caching_model import CachingModel
+from discreet_lab.evaluation.experiment import Outcome, run_answers, summary
+from discreet_lab.evaluation.metrics import mean_and_margin, score
 
 WITHOUT, WITH = "no", "yes"
 Found = dict[tuple[Algorithm, str], list[list[Outcome]]]

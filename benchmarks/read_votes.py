@@ -14,12 +14,12 @@ from benchmarks.models import add_model_option, open_vault
 from benchmarks.writing import TableWriter, add_csv_option
 
 from discreet.algorithms.common.algorithm import Algorithm
-from discreet.evaluation.caching_model import CachingModel
-from discreet.evaluation.datasets import read_questions
-from discreet.evaluation.metrics import score
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
+from discreet.query.known_answers import read_questions
 from discreet.registry import RAG, Consensus, MuRAGAda
+from discreet_lab.evaluation.caching_model import CachingModel
+from discreet_lab.evaluation.metrics import score
 
 
 def main() -> None:

@@ -18,8 +18,7 @@ from benchmarks.writing import add_csv_option, write_table
 
 from discreet.baselines.corpus import BaselineCorpus
 from discreet.demo.corpus import documents
-from discreet.evaluation.datasets import read_questions
-from discreet.evaluation.metrics import matches
+from discreet.query.known_answers import matches, read_questions
 from discreet.reading.intake import read_documents
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import EmbeddedStore

@@ -30,7 +30,7 @@ from benchmarks.serving_processes import Client, question, started
 from benchmarks.writing import TableWriter, add_csv_option
 from tests.server.front.serving import Server
 
-from discreet.attacks.rates import Auc, Rate
+from discreet_lab.attacks.rates import Auc, Rate
 
 SHORT, LONG = 0.05, 0.1
 """Seconds of an answer, without and with the marker in a prompt."""

@@ -58,7 +58,6 @@ from discreet.algorithms.statistics.value_counts import USUAL_MOST, ValueCounts,
 from discreet.algorithms.text.attributes import matches
 from discreet.algorithms.text.phrases import sentences_of, spans_of
 from discreet.algorithms.text.yes_no_claim import content
-from discreet.evaluation.caching_model import CachingModel
 from discreet.generation.model import VotingModel
 from discreet.planning.prices import vault_budget
 from discreet.privacy.ledger import MemoryLedger
@@ -67,6 +66,7 @@ from discreet.registry import RAG, Consensus, MuRAGAda
 from discreet.retrieval.documents import Document, Passage
 from discreet.retrieval.unit_records import UnitRecord, UnitRecords
 from discreet.vault import Vault
+from discreet_lab.evaluation.caching_model import CachingModel
 
 DELTA = 1e-5
 QUESTIONS = {

@@ -13,10 +13,9 @@ import json
 import re
 from pathlib import Path
 
-from discreet.evaluation.datasets import read_questions
-from discreet.evaluation.metrics import matches
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.noise import InsecureSeededNoise
+from discreet.query.known_answers import matches, read_questions
 from discreet.reading.opening import open_bytes
 from discreet.synthesis.dp_facts import DPFacts, texts
 from discreet.synthesis.fact_extraction import facts_of

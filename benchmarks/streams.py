@@ -23,12 +23,13 @@ from benchmarks.rule_reader import rule_reader
 from benchmarks.writing import add_csv_option, write_table
 
 from discreet.algorithms.common.ensemble import VoterEnsemble
-from discreet.bench.experiments.streams import DELTA, is_affordable, tune_similarity
-from discreet.bench.open_data import asked_again, read_stream
-from discreet.evaluation.datasets import Question
-from discreet.evaluation.stream import Outcome, Setting, run_stream
-from discreet.registry import RAG, Consensus, DPSparseVoteRAG, MuRAG, MuRAGAda, NaiveMultiRAG, NonRAG, VoteRAG
+from discreet.query.known_answers import Question
+from discreet.registry import RAG, Consensus, DPSparseVoteRAG, MuRAG, MuRAGAda, NaiveMultiRAG, NonRAG
 from discreet.vault import Vault
+from discreet_lab.baselines.vote_rag import VoteRAG
+from discreet_lab.bench.experiments.streams import DELTA, is_affordable, tune_similarity
+from discreet_lab.bench.open_data import asked_again, read_stream
+from discreet_lab.evaluation.stream import Outcome, Setting, run_stream
 
 KEPT_EACH = 10  # questions
 

@@ -24,14 +24,14 @@ from pathlib import Path
 from benchmarks.models import add_model_option, open_vault
 from benchmarks.writing import TableWriter, add_csv_option, name_part
 
-from discreet.bench.experiments.corpora import read_corpus, read_texts, share_told
 from discreet.errors import BadData
-from discreet.evaluation.datasets import Question, read_questions
-from discreet.evaluation.metrics import mean_and_margin, score
+from discreet.query.known_answers import Question, read_questions
 from discreet.registry import RAG, NonRAG
 from discreet.retrieval.public import PublicTexts
 from discreet.synthesis.runner import receipt_path
 from discreet.vault import Vault
+from discreet_lab.bench.experiments.corpora import read_corpus, read_texts, share_told
+from discreet_lab.evaluation.metrics import mean_and_margin, score
 
 Answers = Callable[[list[str]], list[str]]
 

@@ -54,10 +54,10 @@ from discreet.algorithms.text.yes_no_claim import content
 from discreet.cli.kinds import Chooser
 from discreet.demo.corpus import DISEASES, Disease
 from discreet.errors import DiscreetError
-from discreet.evaluation.metrics import matches
 from discreet.privacy.accounting import Budget
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
+from discreet.query.known_answers import matches
 from discreet.query.question_kinds import CHOICES, with_choices
 from discreet.registry import Compare, Count, Difference, ListValues, Share, Summary, Trend, Typical
 from discreet.vault import Vault

@@ -65,6 +65,15 @@ def test_plugin_name_declared_twice(site: Path) -> None:
         load_plugin(STORES, "mine")
 
 
+def test_plugin_of_this_package_cannot_be_replaced(site: Path) -> None:
+    install(site, "discreet", mine="sound_store_module:Mine", same="sound_store_module:Mine")
+    install(site, "another", mine="sound_store_module:Other", same="sound_store_module:Mine")
+    assert load_plugin(STORES, "mine") is sys.modules["sound_store_module"].Mine
+    assert load_usable(STORES) == dict.fromkeys(("mine", "same"), sys.modules["sound_store_module"].Mine)
+    assert [(one.name, one.package) for one in find_failures(STORES)] == [("mine", "another"), ("same", "another")]
+    assert "a built-in part has this name" in str(find_failures(STORES)[0])
+
+
 def test_plugin_cannot_replace_builtin(site: Path) -> None:
     install(site, "sound", mine="sound_store_module:Mine", other="sound_store_module:Other")
     assert list(load_usable(STORES, reserved=["mine"])) == ["other"]

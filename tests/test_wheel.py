@@ -13,7 +13,7 @@ import pytest
 import discreet
 
 ROOT = Path(__file__).parents[1]
-SOURCE = ROOT / "src" / "discreet"
+SOURCE = ROOT / "src"
 DIST_INFO = f"discreet-{discreet.__version__}.dist-info"
 
 
@@ -47,14 +47,14 @@ def test_wheel_is_pure_python_of_this_version(wheel: Path) -> None:
     assert wheel.name in (ROOT / "docs/install.md").read_text()
 
 
-def test_wheel_holds_every_file_of_the_package(archive: zipfile.ZipFile) -> None:
+def test_wheel_holds_every_file_of_both_packages(archive: zipfile.ZipFile) -> None:
     source = {
-        path.relative_to(SOURCE.parent).as_posix()
+        path.relative_to(SOURCE).as_posix()
         for path in SOURCE.rglob("*")
         if path.is_file() and path.suffix in (".py", ".json", ".typed", ".html", ".css", ".js", ".svg")
     }
     held = {name for name in archive.namelist() if not name.startswith(f"{DIST_INFO}/")}
-    assert {"discreet/py.typed", "discreet/schemas/answer.json"} <= source
+    assert {"discreet/py.typed", "discreet/schemas/answer.json", "discreet_lab/py.typed"} <= source
     assert held == source
 
 
@@ -70,6 +70,9 @@ def test_wheel_names_version_command_extras_and_licence(archive: zipfile.ZipFile
 def test_installed_wheel_runs_and_shows_its_help(wheel: Path, tmp_path: Path) -> None:
     target = tmp_path / "installed"
     run("-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-compile", "--target", target, wheel)
-    assert "ask" in run("-m", "discreet", "--help", PYTHONPATH=str(target))
+    shown = run("-m", "discreet", "--help", PYTHONPATH=str(target))
+    assert "ask" in shown
+    assert "attack" in shown
+    assert "vote-rag" in run("-m", "discreet", "algorithms", PYTHONPATH=str(target))
     where = run("-c", "import discreet; print(discreet.__file__)", PYTHONPATH=str(target))
     assert Path(where.strip()) == target / "discreet" / "__init__.py"

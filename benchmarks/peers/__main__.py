@@ -46,10 +46,10 @@ from benchmarks.writing import add_csv_option, name_part, write_table
 from dp_accounting.pld.privacy_loss_distribution import from_gaussian_mechanism
 
 from discreet.algorithms.common.algorithm import Guarantee
-from discreet.evaluation.datasets import read_questions
 from discreet.generation import prompts
 from discreet.generation.loading import PACKAGED, packaged_model_dir
 from discreet.numerics.dtype import compute_dtype
+from discreet.query.known_answers import read_questions
 from discreet.reading.opening import open_bytes
 from discreet.registry import RAG, NonRAG
 from discreet.vault import Vault

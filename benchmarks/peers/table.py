@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.attacks.rates import Rate
-from discreet.evaluation.datasets import Question
-from discreet.evaluation.metrics import matches
+from discreet.query.known_answers import Question, matches
+from discreet_lab.attacks.rates import Rate
 
 COLUMNS = ("system", "accuracy", "claimed epsilon", "true epsilon", "time", "questions")
 PAIR_COLUMNS = ("peer", "what one individual changes", "claimed", "measured")

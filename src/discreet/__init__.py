@@ -45,7 +45,6 @@ if TYPE_CHECKING:  # loaded at first use by `__getattr__`: a refusal, or `--help
         MuRAGAda,
         NaiveMultiRAG,
         NonRAG,
-        VoteRAG,
     )
     from discreet.retrieval.documents import Document
     from discreet.vault import Vault
@@ -85,7 +84,6 @@ __all__ = [
     "UnitRules",
     "UsageError",
     "Vault",
-    "VoteRAG",
 ]
 
 _HOME = {

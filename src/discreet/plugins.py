@@ -5,7 +5,8 @@ A package declares a plug-in in its pyproject.toml:
     [project.entry-points."discreet.algorithms"]
     my-algorithm = "my_package.algorithms:MyAlgorithm"
 
-A plug-in that cannot be loaded is a failure of its own: the other plug-ins of the group stay usable.
+A plug-in that cannot be loaded is a failure of its own: the other plug-ins of the group stay usable. This package
+declares plug-ins, too: the laboratory's (`discreet_lab`). Their names are reserved, as those of built-in parts are.
 """
 
 from collections import Counter
@@ -19,8 +20,25 @@ from discreet.errors import UsageError
 ALGORITHMS, MODELS = "discreet.algorithms", "discreet.models"
 STORES, STORE_ADDRESSES = "discreet.stores", "discreet.store_addresses"
 EMBEDDERS, LOADERS = "discreet.embedders", "discreet.loaders"
-GROUPS = (ALGORITHMS, STORES, STORE_ADDRESSES, MODELS, EMBEDDERS, LOADERS)
+COMMANDS, DECODERS = "discreet.commands", "discreet.decoders"
+GROUPS = (ALGORITHMS, STORES, STORE_ADDRESSES, MODELS, EMBEDDERS, LOADERS, COMMANDS, DECODERS)
 """The groups of entry points that this program reads."""
+
+
+@dataclass(frozen=True)
+class PluginCommand:
+    """A command, which an entry point of `discreet.commands` refers to. The command has the name of the entry point.
+
+    Attributes:
+        module: the module that defines the command with `@app.command` of `discreet.cli.app`. It is imported when the
+            command is called.
+        summary: the line of the command in `discreet --help`.
+        heading: the heading above this line.
+    """
+
+    module: str
+    summary: str
+    heading: str = "Plug-ins"
 
 
 @dataclass(frozen=True)
@@ -81,6 +99,7 @@ def load_plugin(group: str, name: str, check: Callable[[Any], str] | None = None
         UsageError: if the plug-in cannot be loaded, if two packages declare the name, or if `check` finds a defect.
     """
     declared = list(entry_points(group=group, name=name))
+    declared = [entry for entry in declared if _is_own(entry)] or declared
     if not declared:
         return None
     loaded, error = _load(declared[0]) if len(declared) == 1 else (None, _duplicate(declared))
@@ -94,11 +113,16 @@ def load_plugin(group: str, name: str, check: Callable[[Any], str] | None = None
 
 def _load_all(group: str, reserved: Collection[str]) -> tuple[dict[str, Any], list[PluginFailure]]:
     declared = sorted(entry_points(group=group), key=lambda entry: (entry.name, entry.value))
-    times = Counter(entry.name for entry in declared)
+    own = {entry.name for entry in declared if _is_own(entry)}
+
+    def is_taken(entry: EntryPoint) -> bool:
+        return entry.name in reserved or (entry.name in own and not _is_own(entry))
+
+    times = Counter(entry.name for entry in declared if not is_taken(entry))
     usable: dict[str, Any] = {}
     failures = []
     for entry in declared:
-        if entry.name in reserved:
+        if is_taken(entry):
             loaded, error = None, "a built-in part has this name. Choose another name."
         elif times[entry.name] > 1:
             loaded, error = None, _duplicate([other for other in declared if other.name == entry.name])
@@ -122,6 +146,11 @@ def _load(entry: EntryPoint) -> tuple[Any, str]:
 def _duplicate(entries: Collection[EntryPoint]) -> str:
     packages = ", ".join(sorted({_package(entry) or "unknown" for entry in entries}))
     return f"{len(entries)} plug-ins have this name ({packages})."
+
+
+def _is_own(entry: EntryPoint) -> bool:
+    """Return whether this package declares the entry point."""
+    return _package(entry) == "discreet"
 
 
 def _package(entry: EntryPoint) -> str:

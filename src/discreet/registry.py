@@ -23,12 +23,8 @@ from discreet.algorithms.statistics.share import Share
 from discreet.algorithms.statistics.summary import Summary
 from discreet.algorithms.statistics.trend import Trend
 from discreet.algorithms.statistics.typical import Typical
-from discreet.baselines.knn_lm import KnnLM
-from discreet.baselines.ksa import KSA
 from discreet.baselines.non_rag import NonRAG
-from discreet.baselines.projection_rag import ProjectionRAG
 from discreet.baselines.rag import RAG
-from discreet.baselines.vote_rag import VoteRAG
 from discreet.errors import UnknownName, UsageError
 from discreet.plugins import PluginFailure, find_failures, load_usable
 from discreet.privacy.account import Payment
@@ -38,20 +34,16 @@ BUILT_IN: dict[str, type[Algorithm]] = {
     for kind in (
         NonRAG,
         RAG,
-        VoteRAG,
         DPVoteRAG,
         DPSparseVoteRAG,
         DPRAGPure,
         DPRAG,
         Consensus,
-        KSA,
         DPKSA,
         Adaptive,
         NaiveMultiRAG,
         MuRAG,
         MuRAGAda,
-        ProjectionRAG,
-        KnnLM,
         Count,
         Share,
         Compare,
@@ -147,7 +139,6 @@ __all__ = [
     "ALGORITHMS",
     "DPKSA",
     "DPRAG",
-    "KSA",
     "RAG",
     "Adaptive",
     "Compare",
@@ -157,17 +148,14 @@ __all__ = [
     "DPSparseVoteRAG",
     "DPVoteRAG",
     "Difference",
-    "KnnLM",
     "ListValues",
     "MuRAG",
     "MuRAGAda",
     "NaiveMultiRAG",
     "NonRAG",
-    "ProjectionRAG",
     "Share",
     "Summary",
     "Trend",
     "Typical",
-    "VoteRAG",
     "make_algorithm",
 ]

@@ -11,7 +11,6 @@ from discreet.algorithms.common.algorithm import Query
 from discreet.algorithms.common.answer import GeneratedAnswer
 from discreet.algorithms.dp_rag import LEVELS, THRESHOLD_SHARE, Near, share_out
 from discreet.errors import BudgetExhausted, UnknownName, UsageError
-from discreet.evaluation.caching_model import CachingModel
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import BoundedRange
@@ -27,6 +26,7 @@ from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.embedding import HashingEmbedder
 from discreet.retrieval.sealed_corpus import SealedCorpus
+from discreet_lab.evaluation.caching_model import CachingModel
 from tests.accounts import account_over
 from tests.exact import paths
 from tests.indexing import indexer

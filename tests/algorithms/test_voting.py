@@ -15,11 +15,12 @@ from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import NotPrivateFilter, PrivacyFilter
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
-from discreet.registry import DPSparseVoteRAG, DPVoteRAG, NonRAG, VoteRAG, make_algorithm
+from discreet.registry import DPSparseVoteRAG, DPVoteRAG, NonRAG, make_algorithm
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.embedding import HashingEmbedder
 from discreet.retrieval.sealed_corpus import SealedCorpus
+from discreet_lab.baselines.vote_rag import VoteRAG
 from tests.accounts import account_over
 from tests.indexing import indexer
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.attacks.bounds import epsilon_at_least, epsilon_by_threshold
-from discreet.attacks.rates import highest_rate
+from discreet_lab.attacks.bounds import epsilon_at_least, epsilon_by_threshold
+from discreet_lab.attacks.rates import highest_rate
 
 DOUBT = 0.05
 

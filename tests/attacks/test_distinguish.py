@@ -4,10 +4,10 @@ import math
 
 import pytest
 
-from discreet.attacks.distinguish import distinguish
-from discreet.attacks.rates import lower_bound
 from discreet.errors import UsageError
-from discreet.privacy.claims import ProjectionClaim
+from discreet_lab.attacks.distinguish import distinguish
+from discreet_lab.attacks.rates import lower_bound
+from discreet_lab.claims import ProjectionClaim
 
 
 def test_neighbours_are_told_apart_with_the_papers_parameters() -> None:

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from discreet.attacks.exports import SimulatedExport
 from discreet.errors import UsageError
+from discreet.export.vectors import GRAIN, draw_matrix
 from discreet.privacy.costs import ZeroConcentrated
 from discreet.privacy.mechanisms.noisy_vectors import spectral_norm
 from discreet.privacy.noise import InsecureSeededNoise, SystemNoise
-from discreet.retrieval.projection import GRAIN, draw_matrix
 from discreet.retrieval.vectors import LARGEST
+from discreet_lab.attacks.exports import SimulatedExport
 
 NOISE = InsecureSeededNoise(0)
 MATRIX = draw_matrix(16, 8, NOISE)

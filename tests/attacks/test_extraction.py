@@ -6,7 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.attacks.extraction import (
+from discreet.errors import BadData
+from discreet.generation.toy import ToyModel
+from discreet_lab.attacks.extraction import (
     COMMANDS,
     KINDS,
     PROMPTS,
@@ -19,8 +21,6 @@ from discreet.attacks.extraction import (
     read_prompts,
     sensitive_strings,
 )
-from discreet.errors import BadData
-from discreet.generation.toy import ToyModel
 
 MAIL = "Call (519) 555-0146 or mail a.lind@fen.example; see https://fen.example/people/lind-1."
 KNOWN = sensitive_strings([MAIL])

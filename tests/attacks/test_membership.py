@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from discreet.attacks.membership import GO_ON, MOST, Suspect, likeness, measure_membership, read_suspects
-from discreet.attacks.rates import Auc
 from discreet.errors import BadData
-from discreet.evaluation.metrics import bleu
 from discreet.retrieval.embedding import open_embedder
+from discreet_lab.attacks.membership import GO_ON, MOST, Suspect, likeness, measure_membership, read_suspects
+from discreet_lab.attacks.rates import Auc
+from discreet_lab.evaluation.metrics import bleu
 
 TEXT = "one two three four five six seven eight"
 

@@ -2,12 +2,12 @@
 
 from collections import Counter
 
-from discreet.attacks.attack import Attack
-from discreet.attacks.canaries import make_canaries
-from discreet.attacks.extraction import COMMANDS, PROMPTS, UNTARGETED, AttackPrompt
-from discreet.attacks.membership import Suspect
-from discreet.attacks.questions import BY_NAME, Questions
-from discreet.attacks.trial import Trial
+from discreet_lab.attacks.attack import Attack
+from discreet_lab.attacks.canaries import make_canaries
+from discreet_lab.attacks.extraction import COMMANDS, PROMPTS, UNTARGETED, AttackPrompt
+from discreet_lab.attacks.membership import Suspect
+from discreet_lab.attacks.questions import BY_NAME, Questions
+from discreet_lab.attacks.trial import Trial
 
 TRIAL = Trial([Suspect("ann", True, "one two three four")], (frozenset(), frozenset(["ann"])))
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.attacks.rates import Auc, Rate, curve, most_auc, most_true_positives, true_positives
+from discreet_lab.attacks.rates import Auc, Rate, curve, most_auc, most_true_positives, true_positives
 
 
 def test_the_area_counts_pairs_and_ties_half() -> None:

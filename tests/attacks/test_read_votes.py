@@ -7,15 +7,7 @@ from typing import Any
 import pytest
 from benchmarks.attack_twins import every_vote
 
-from discreet.attacks import report
-from discreet.attacks.attack import Attack
-from discreet.attacks.canaries import Canary
-from discreet.attacks.simulation import copied, documents_of, read_again
-from discreet.attacks.suite import run_attack
-from discreet.attacks.targets import AS_ASKED
-from discreet.attacks.verdict import exceeded
 from discreet.errors import UsageError
-from discreet.evaluation.experiment import as_asked
 from discreet.generation.model import ScoringModel
 from discreet.generation.toy import ToyModel
 from discreet.registry import MuRAGAda
@@ -25,6 +17,14 @@ from discreet.retrieval.unit_records import Statement
 from discreet.synthesis import readings
 from discreet.synthesis.asked_statements import asked
 from discreet.vault import Vault
+from discreet_lab.attacks import report
+from discreet_lab.attacks.attack import Attack
+from discreet_lab.attacks.canaries import Canary
+from discreet_lab.attacks.simulation import copied, documents_of, read_again
+from discreet_lab.attacks.suite import run_attack
+from discreet_lab.attacks.targets import AS_ASKED
+from discreet_lab.attacks.verdict import exceeded
+from discreet_lab.evaluation.experiment import as_asked
 from tests.synthesis.test_schema_readings import Asked as AskedToy
 
 PEOPLE = 12

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from discreet.attacks.redaction import Redactor, _without, available
 from discreet.errors import MissingPart
+from discreet_lab.attacks.redaction import Redactor, _without, available
 
 
 def test_spans_that_overlap_become_one_mark() -> None:

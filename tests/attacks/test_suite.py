@@ -12,20 +12,20 @@ from typing import Any
 
 import pytest
 
-from discreet.attacks import report, suite, targets
-from discreet.attacks.attack import Attack
-from discreet.attacks.canaries import Canary
-from discreet.attacks.membership import Suspect
-from discreet.attacks.simulation import copied, documents_of, private_folder
-from discreet.attacks.suite import AGAIN, Findings, run_attack
-from discreet.attacks.targets import ANSWERING, ROWS, Target, finder, read_all
-from discreet.attacks.trial import choose_people
-from discreet.attacks.verdict import exceeded, most_shown
 from discreet.errors import BadData, UnknownName, UsageError
 from discreet.generation.toy import ToyModel
 from discreet.registry import ALGORITHMS, RAG
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
+from discreet_lab.attacks import report, suite, targets
+from discreet_lab.attacks.attack import Attack
+from discreet_lab.attacks.canaries import Canary
+from discreet_lab.attacks.membership import Suspect
+from discreet_lab.attacks.simulation import copied, documents_of, private_folder
+from discreet_lab.attacks.suite import AGAIN, Findings, run_attack
+from discreet_lab.attacks.targets import ANSWERING, ROWS, Target, finder, read_all
+from discreet_lab.attacks.trial import choose_people
+from discreet_lab.attacks.verdict import exceeded, most_shown
 
 
 def note(number: int) -> Document:

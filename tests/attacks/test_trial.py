@@ -4,13 +4,13 @@ from itertools import pairwise
 
 import pytest
 
-from discreet.attacks.attack import Attack
-from discreet.attacks.membership import Suspect
-from discreet.attacks.simulation import documents_of
-from discreet.attacks.trial import choose_people
 from discreet.errors import BadData
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
+from discreet_lab.attacks.attack import Attack
+from discreet_lab.attacks.membership import Suspect
+from discreet_lab.attacks.simulation import documents_of
+from discreet_lab.attacks.trial import choose_people
 
 LONG = "one two three four five six seven eight nine"
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from discreet.attacks.membership import measure_membership
-from discreet.attacks.rates import most_auc
-from discreet.attacks.verdict import Comparison
+from discreet_lab.attacks.membership import measure_membership
+from discreet_lab.attacks.rates import most_auc
+from discreet_lab.attacks.verdict import Comparison
 
 DOUBT = 0.05
 PEOPLE = 600

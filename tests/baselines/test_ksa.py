@@ -25,11 +25,12 @@ from discreet.privacy.mechanisms.stable_set import StableSet, pass_probability
 from discreet.privacy.noise import InsecureSeededNoise, Noise
 from discreet.privacy.partition import REPLACE_ONE
 from discreet.privacy.unit_account import UnitAccount
-from discreet.registry import DPKSA, KSA, MuRAGAda, make_algorithm
+from discreet.registry import DPKSA, MuRAGAda, make_algorithm
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.embedding import HashingEmbedder
 from discreet.retrieval.sealed_corpus import SealedCorpus
+from discreet_lab.baselines.ksa import KSA
 from tests.accounts import account_over
 from tests.exact import paths
 from tests.indexing import indexer

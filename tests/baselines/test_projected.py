@@ -9,12 +9,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from discreet.baselines.datastore import Datastore, build, forget, kept, opened
-from discreet.baselines.knn_lm import KnnLM
-from discreet.baselines.projected import PROTECTIONS
-from discreet.baselines.projection_rag import ProjectionRAG
 from discreet.cli.app import app
 from discreet.errors import BadData, UnknownName, UsageError
+from discreet.export.vectors import draw_matrix
 from discreet.generation.model import Logits, Prompt, States
 from discreet.generation.toy import ToyDecoding, ToyModel
 from discreet.privacy.accounting import Budget
@@ -22,8 +19,12 @@ from discreet.privacy.filter import NotPrivateFilter
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.retrieval.documents import Document
-from discreet.retrieval.projection import Projection, Untouched, draw_matrix
 from discreet.vault import Vault
+from discreet_lab.baselines.datastore import Datastore, build, kept, opened
+from discreet_lab.baselines.knn_lm import KnnLM
+from discreet_lab.baselines.projected import PROTECTIONS
+from discreet_lab.baselines.projection_rag import ProjectionRAG
+from discreet_lab.projection import Projection, Untouched
 
 SIZE = 16
 
@@ -91,8 +92,6 @@ class TestDatastore:
         assert (folder / "keys.f32").stat().st_mtime_ns == written
         assert kept(folder, ["a b"], TOY, PLAIN).tokens.tolist() == [B]
         assert len(kept(folder, [], TOY, PLAIN)) == 0
-        forget(tmp_path)
-        assert not folder.exists()
 
     def test_another_model_or_matrix_is_refused(self, tmp_path: Path) -> None:
         folder, noise = tmp_path / "d", InsecureSeededNoise(0)
@@ -264,6 +263,17 @@ def test_knn_lm_over_the_packaged_model(accepting: Vault, protection: str) -> No
     assert not folder.exists()  # its states are gone with the one who is erased
     if protection == "none":
         assert "copper" in answer.text
+
+
+def test_erasure_removes_every_datastore_and_keeps_matrices(accepting: Vault) -> None:
+    folder = accepting.path / "claims"
+    datastores = [folder / name for name in ("datastore-none", "datastore-none.part", "simulated/datastore-dp-rp-g-64")]
+    for datastore in datastores:
+        kept(datastore, ["a b c"], TOY, PLAIN)
+    (folder / "matrix-2-1.npy").write_bytes(b"")
+    accepting.remove_unit("Cy")
+    assert not any(datastore.exists() for datastore in datastores)
+    assert [path.name for path in folder.rglob("*") if path.is_file()] == ["matrix-2-1.npy"]
 
 
 def test_a_model_that_shows_no_states_is_refused(accepting: Vault) -> None:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from discreet.bench.demo_data import hospital, hospital_questions
-from discreet.bench.runner import WITHOUT_VAULT, BenchOptions, run_table
-from discreet.bench.table import BenchTable
-from discreet.bench.tables import TABLES
 from discreet.generation.toy import ToyModel
 from discreet.vault import Vault
+from discreet_lab.bench.demo_data import hospital, hospital_questions
+from discreet_lab.bench.runner import WITHOUT_VAULT, BenchOptions, run_table
+from discreet_lab.bench.table import BenchTable
+from discreet_lab.bench.tables import TABLES
 
 SIZES = (12, 12)
 OTHERS = WITHOUT_VAULT | {"membership", "knn-lm", "prompting"}

@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from discreet.bench.demo_data import hospital, hospital_questions
-from discreet.bench.experiments import corpora, streams
-from discreet.bench.experiments.streams import precision_of_release
-from discreet.bench.run import BenchRun
-from discreet.bench.table import TOP_K_RELEASE, Data, Row
-from discreet.bench.tables import find_table
 from discreet.generation.toy import ToyModel
 from discreet.vault import Vault
+from discreet_lab.bench.demo_data import hospital, hospital_questions
+from discreet_lab.bench.experiments import corpora, streams
+from discreet_lab.bench.experiments.streams import precision_of_release
+from discreet_lab.bench.run import BenchRun
+from discreet_lab.bench.table import TOP_K_RELEASE, Data, Row
+from discreet_lab.bench.tables import find_table
 
 SIZES = (12, 12)
 WORDS = "salt steam amber wraps copper lung glass knee the treatment is".split()

@@ -9,22 +9,22 @@ from typing import Any
 
 import pytest
 
-from discreet.attacks.extraction import sensitive_strings
-from discreet.bench.demo_data import EQUAL, QUICK_UNEQUAL, hospital, hospital_questions, mails
-from discreet.bench.experiments.membership import read_curve
-from discreet.bench.measures import columns_on
-from discreet.bench.open_data import kind_of, kind_of_texts, read_stream
-from discreet.bench.papers.dp_vote_rag import REPORTED
-from discreet.bench.papers.dp_vote_rag_tables import TOKENS, TOTALS, VOTERS, choose_best
-from discreet.bench.result import BenchResult, show, tell_other_kind, with_figures
-from discreet.bench.runner import EXPERIMENTS, WITHOUT_VAULT, BenchOptions, run_table
-from discreet.bench.table import TOP_K_RELEASE, BenchTable, Data
-from discreet.bench.tables import TABLES, find_table
 from discreet.errors import UnknownName, UsageError
-from discreet.evaluation.datasets import Question
+from discreet.query.known_answers import Question
 from discreet.registry import ALGORITHMS
 from discreet.synthesis.runner import METHODS
 from discreet.vault import Vault
+from discreet_lab.attacks.extraction import sensitive_strings
+from discreet_lab.bench.demo_data import EQUAL, QUICK_UNEQUAL, hospital, hospital_questions, mails
+from discreet_lab.bench.experiments.membership import read_curve
+from discreet_lab.bench.measures import columns_on
+from discreet_lab.bench.open_data import kind_of, kind_of_texts, read_stream
+from discreet_lab.bench.papers.dp_vote_rag import REPORTED
+from discreet_lab.bench.papers.dp_vote_rag_tables import TOKENS, TOTALS, VOTERS, choose_best
+from discreet_lab.bench.result import BenchResult, show, tell_other_kind, with_figures
+from discreet_lab.bench.runner import EXPERIMENTS, WITHOUT_VAULT, BenchOptions, run_table
+from discreet_lab.bench.table import TOP_K_RELEASE, BenchTable, Data
+from discreet_lab.bench.tables import TABLES, find_table
 
 EACH = pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
 ANSWERING = [table for table in TABLES.values() if table.experiment == "answers"]

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from benchmarks.nightly import KINDS, Job, Kind, jobs, run
 
-from discreet.attacks.bounds import epsilon_at_least
-from discreet.audit.algorithms import algorithm_cases
-from discreet.audit.case import CONFIDENCE, FAILURE
-from discreet.audit.corpora import corpus_cases
+from discreet_lab.attacks.bounds import epsilon_at_least
+from discreet_lab.audit.algorithms import algorithm_cases
+from discreet_lab.audit.case import CONFIDENCE, FAILURE
+from discreet_lab.audit.corpora import corpus_cases
 from tests.fuzz.catalogue import TARGETS
 
 

@@ -25,7 +25,7 @@ from benchmarks.peers.environments import (
 from benchmarks.peers.model_folder import portable_model
 from benchmarks.peers.table import COLUMNS, System, table_rows
 
-from discreet.evaluation.datasets import Question
+from discreet.query.known_answers import Question
 
 
 def job(**given: object) -> Job:

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from discreet.attacks.redaction import available
 from discreet.cli.app import app
 from discreet.demo.corpus import documents
 from discreet.vault import Vault
+from discreet_lab.attacks.redaction import available
 
 
 def run(*arguments: object) -> Result:

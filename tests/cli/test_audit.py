@@ -5,10 +5,10 @@ import json
 import pytest
 from typer.testing import CliRunner, Result
 
-from discreet.audit.mechanisms import MechanismCase
-from discreet.cli import audit as command
 from discreet.cli import output
 from discreet.cli.app import app
+from discreet_lab.audit.mechanisms import MechanismCase
+from discreet_lab.cli import audit as command
 
 
 def run(*arguments: object) -> Result:

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from discreet.bench.demo_data import hospital, hospital_questions, mails
-from discreet.bench.tables import TABLES
 from discreet.cli.app import app
-from discreet.cli.bench import _short_names
 from discreet.vault import Vault
+from discreet_lab.bench.demo_data import hospital, hospital_questions, mails
+from discreet_lab.bench.tables import TABLES
+from discreet_lab.cli.bench import _short_names
 from tests.docs.pages import ROOT
 
 SIZES = (12, 12)

@@ -9,7 +9,7 @@ from typer.testing import CliRunner, Result
 
 from discreet.cli.app import app
 from discreet.demo.corpus import documents
-from discreet.evaluation.datasets import Question
+from discreet.query.known_answers import Question
 from discreet.vault import Vault
 
 

@@ -9,7 +9,6 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from discreet.algorithms.common.algorithm import Algorithm
-from discreet.attacks.attack import Attack
 from discreet.cli.app import app
 from discreet.cli.parameters import choose_method, parse_for_any, parse_options
 from discreet.errors import UsageError
@@ -18,6 +17,7 @@ from discreet.synthesis.aug_pe import AugPE
 from discreet.synthesis.base import SynthesisAlgorithm
 from discreet.synthesis.dp_synrag.parameters import DPSynRAG
 from discreet.vault import Vault
+from discreet_lab.attacks.attack import Attack
 
 
 def run(*arguments: object) -> Result:
@@ -83,7 +83,7 @@ def test_eval_takes_parameters_of_a_plugin(vault: Vault, plugin: str, monkeypatc
         found.extend(algorithms)
         return []
 
-    monkeypatch.setattr("discreet.cli.evaluate.run_experiment", record)
+    monkeypatch.setattr("discreet_lab.cli.evaluate.run_experiment", record)
     options = ("--algorithm", plugin, "--algorithm", "consensus", "--epsilon", 1, "--epsilon", 2)
     result = run("eval", vault.path, questions, *options, "--param", "candles=5", "--voters", 9)
     assert result.exit_code == 0, result.output
@@ -100,8 +100,8 @@ def test_attack_takes_parameters_of_a_plugin(vault: Vault, plugin: str, monkeypa
         found.append(wanted)
         raise UsageError("Enough.")
 
-    monkeypatch.setattr("discreet.cli.attack.run_attack", record)
-    monkeypatch.setattr("discreet.attacks.targets.NAMES", (plugin, "dp-facts", "consensus"))
+    monkeypatch.setattr("discreet_lab.cli.attack.run_attack", record)
+    monkeypatch.setattr("discreet_lab.attacks.targets.NAMES", (plugin, "dp-facts", "consensus"))
     targets = ("--target", plugin, "--target", "dp-facts")
     result = run("attack", vault.path, *targets, "--param", "candles=5", "--prefix", "It")
     assert "Enough." in result.output

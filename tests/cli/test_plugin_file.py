@@ -8,9 +8,6 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from discreet.attacks.targets import check_names
-from discreet.audit import plugin_cases as audited
-from discreet.audit.algorithms import PAIRS, VOCABULARY, WORDS
 from discreet.cli.app import app
 from discreet.cli.plugin_file import register_files
 from discreet.errors import UnknownName
@@ -18,6 +15,9 @@ from discreet.generation.toy import ToyModel
 from discreet.registry import ALGORITHMS
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
+from discreet_lab.attacks.targets import check_names
+from discreet_lab.audit import plugin_cases as audited
+from discreet_lab.audit.algorithms import PAIRS, VOCABULARY, WORDS
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SOUND, BROKEN = f"{EXAMPLES / 'one_file.py'}:MyRAG", f"{EXAMPLES / 'one_file_broken.py'}:Broken"

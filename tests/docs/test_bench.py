@@ -9,10 +9,10 @@ import pytest
 from typer.main import get_command
 
 from benchmarks import tables
-from discreet.bench.tables import TABLES
 from discreet.cli.app import app
 from discreet.registry import ALGORITHMS
 from discreet.synthesis.runner import METHODS
+from discreet_lab.bench.tables import TABLES
 from tests.docs.pages import ROOT
 
 PAGE = ROOT / "docs" / "bench.md"

@@ -4,7 +4,6 @@ import csv
 import json
 import math
 import re
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -12,28 +11,22 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from discreet.cli.app import PANELS, app
+from discreet.cli.app import app
 from discreet.cli.output import WRONG_USE
 from discreet.generation.toy import ToyModel
 from discreet.vault import Vault
 from tests.docs.pages import PAGES, ROOT, Page
 
 ALL = [Page(path) for path in PAGES]
-NAMES = {name for panel in PANELS.values() for name in panel}
+COMMANDS: Any = get_command(app)
+NAMES = set(COMMANDS.list_commands(None))
 LINES = [pytest.param(words, id=f"{page.name}: {' '.join(words)[:60]}") for page in ALL for words in page.commands()]
 DISEASES = {"Winter Hand": "warm sand", "Glass Knee": "nettle oil"}
 
 
-def commands_by_name() -> Any:
-    for panel in PANELS.values():
-        for module, _ in panel.values():
-            import_module(f"discreet.cli.{module}")
-    return get_command(app)
-
-
 def parse(words: list[str]) -> None:
     """Parse a command line as the program does, and run nothing."""
-    command: Any = commands_by_name()
+    command = COMMANDS
     while hasattr(command, "get_command") and words:
         found = command.get_command(None, words[0])
         assert found is not None, f"there is no command '{words[0]}'"
@@ -62,7 +55,7 @@ def test_commands_that_are_mentioned_exist(page: Page) -> None:
     for span in page.mentions():
         name, *rest = span.split()[1:]
         assert name in NAMES, f"{page.name}: `{span}`"
-        command = commands_by_name().get_command(None, name)
+        command = COMMANDS.get_command(None, name)
         subcommands = getattr(command, "commands", {}).values()
         known = {option for one in (command, *subcommands) for param in one.params for option in options_of(param)}
         for option in re.findall(r"--[a-z][a-z-]*", " ".join(rest)):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import UnknownName, UsageError
-from discreet.evaluation.bert_score import (
+from discreet_lab.evaluation.bert_score import (
     TokenVectors,
     TransformersTokens,
     bert_score,

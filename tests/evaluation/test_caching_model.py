@@ -3,13 +3,15 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from discreet.evaluation.caching_model import CachingModel
 from discreet.generation.loading import load_model
 from discreet.generation.model import Prompt, VotingModel
 from discreet.generation.toy import ToyDecoding, ToyModel
 from discreet.privacy.noise import InsecureSeededNoise
-from discreet.registry import KSA, Consensus, DPSparseVoteRAG, VoteRAG
+from discreet.registry import Consensus, DPSparseVoteRAG
 from discreet.vault import Vault
+from discreet_lab.baselines.ksa import KSA
+from discreet_lab.baselines.vote_rag import VoteRAG
+from discreet_lab.evaluation.caching_model import CachingModel
 
 
 def test_answers_are_the_same_with_and_without_memory(vault: Vault, tmp_path: Path) -> None:

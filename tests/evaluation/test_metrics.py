@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
-from discreet.evaluation.metrics import Likeness, levenshtein, matches, mean_and_margin, rouge_1, rouge_l, token_f1
+from discreet.query.known_answers import matches
+from discreet_lab.evaluation.metrics import Likeness, levenshtein, mean_and_margin, rouge_1, rouge_l, token_f1
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from discreet.evaluation.experiment import Outcome, summary
-from discreet.evaluation.report import HEADINGS, cells, table, tabulate
 from discreet.registry import NonRAG
+from discreet_lab.evaluation.experiment import Outcome, summary
+from discreet_lab.evaluation.report import HEADINGS, cells, table, tabulate
 
 
 def answered(correct: bool) -> list[Outcome]:

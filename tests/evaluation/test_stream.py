@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from discreet.demo.corpus import documents
-from discreet.evaluation.datasets import Question
-from discreet.evaluation.stream import Setting, run_stream
+from discreet.query.known_answers import Question
 from discreet.registry import Consensus, MuRAG
 from discreet.vault import Vault
+from discreet_lab.evaluation.stream import Setting, run_stream
 
 
 def test_a_question_that_comes_back_is_free(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -16,7 +15,7 @@ import typer.main
 from typer.core import TyperArgument
 
 from discreet.cli import main
-from discreet.cli.app import PANELS, app
+from discreet.cli.app import app
 from discreet.errors import UnknownName
 from discreet.generation import loading
 from discreet.generation.toy import ToyModel
@@ -89,8 +88,9 @@ def words(data: bytes) -> list[str]:
 
 @cache
 def _commands() -> Any:
-    for module in {module for panel in PANELS.values() for module, _ in panel.values()}:
-        import_module(f"discreet.cli.{module}")  # which the command line does when one is called
+    group: Any = typer.main.get_group(app)
+    for name in group.list_commands(None):
+        group.get_command(None, name)  # imports its module
     return typer.main.get_command(app)
 
 

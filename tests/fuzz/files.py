@@ -11,11 +11,8 @@ import numpy as np
 import pyarrow
 import pyarrow.parquet
 
-from discreet.attacks.canaries import came_out, read_canaries
-from discreet.attacks.extraction import extracted, read_prompts
-from discreet.attacks.membership import likeness, read_suspects
-from discreet.evaluation.datasets import read_questions
 from discreet.export.vectors import ExportedVectors
+from discreet.query.known_answers import read_questions
 from discreet.query.public_context import PublicContext
 from discreet.reading.files import ReadingOptions
 from discreet.reading.identity import Fields
@@ -26,6 +23,9 @@ from discreet.reading.units import UnitRules
 from discreet.retrieval.documents import chunk
 from discreet.retrieval.embedding import HashingEmbedder
 from discreet.retrieval.public import PublicTexts
+from discreet_lab.attacks.canaries import came_out, read_canaries
+from discreet_lab.attacks.extraction import extracted, read_prompts
+from discreet_lab.attacks.membership import likeness, read_suspects
 from tests.fuzz.mutations import Mutation, of_bytes, of_csv, of_lines, of_packed, of_parquet, of_vectors, records
 from tests.fuzz.targets import Target
 

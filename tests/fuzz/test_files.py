@@ -8,14 +8,14 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from discreet.attacks.canaries import read_canaries
-from discreet.attacks.extraction import read_prompts
-from discreet.attacks.membership import read_suspects
 from discreet.errors import BadData, UsageError
-from discreet.evaluation.datasets import read_questions
 from discreet.export.vectors import ExportedVectors
+from discreet.query.known_answers import read_questions
 from discreet.reading.intake import read_documents
 from discreet.reading.records import BadRecord
+from discreet_lab.attacks.canaries import read_canaries
+from discreet_lab.attacks.extraction import read_prompts
+from discreet_lab.attacks.membership import read_suspects
 from tests.fuzz.files import CANARIES, FILES, NOTES, PROMPTS, QUESTIONS, SUSPECTS
 from tests.fuzz.mutations import of_lines, records
 from tests.fuzz.reading import READING

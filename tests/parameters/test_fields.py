@@ -7,10 +7,10 @@ import pytest
 
 from discreet.algorithms.dp_rag import DPRAG
 from discreet.algorithms.murag import MuRAG
-from discreet.baselines.knn_lm import KnnLM
 from discreet.errors import UsageError
 from discreet.parameters import Parameter, read_parameters
 from discreet.registry import ALGORITHMS
+from discreet_lab.baselines.knn_lm import KnnLM
 
 
 @dataclass(frozen=True, kw_only=True)

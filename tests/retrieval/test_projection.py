@@ -7,18 +7,10 @@ import numpy as np
 import pytest
 
 from discreet.errors import BadData, UsageError
+from discreet.export.vectors import GRAIN, draw_matrix
 from discreet.privacy.noise import InsecureSeededNoise, SystemNoise
-from discreet.retrieval.brute_force_knn import Neighbours
-from discreet.retrieval.projection import (
-    GRAIN,
-    NoisyProjection,
-    Projection,
-    Transform,
-    Untouched,
-    between,
-    draw_matrix,
-    kept_matrix,
-)
+from discreet_lab.baselines.brute_force_knn import Neighbours
+from discreet_lab.projection import NoisyProjection, Projection, Transform, Untouched, between, kept_matrix
 
 CHOOSE = np.random.default_rng(0)
 

@@ -6,14 +6,14 @@ import pytest
 
 from discreet.algorithms.common.answer import Answer, Figure
 from discreet.errors import MissingPart
-from discreet.evaluation.datasets import Question
-from discreet.evaluation.experiment import run_experiment
-from discreet.evaluation.stream import Setting, run_stream
 from discreet.generation.toy import ToyModel
+from discreet.query.known_answers import Question
 from discreet.registry import Consensus, MuRAGAda
 from discreet.retrieval.documents import Document
 from discreet.system.frames import frame
 from discreet.vault import Vault
+from discreet_lab.evaluation.experiment import run_experiment
+from discreet_lab.evaluation.stream import Setting, run_stream
 
 QUESTIONS = [Question(str(number), f"What helps against numb thumbs {number}?", ("ginger",)) for number in range(2)]
 

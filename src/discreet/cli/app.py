@@ -1,8 +1,9 @@
-"""`discreet`: the commands by name. The module of a command is loaded when the command is called."""
+"""`discreet`: the commands by name, built-in ones and those of plug-ins. A command is loaded when it is called."""
 
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
@@ -14,7 +15,9 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
 from discreet import __version__
-from discreet.cli.output import WRONG_USE, add_value, err, explain_wrong_use, out
+from discreet.cli.output import WRONG_USE, add_value, err, explain_wrong_use, out, print_error
+from discreet.errors import UsageError
+from discreet.plugins import COMMANDS, PluginCommand, PluginFailure, find_failures, load_plugin, load_usable
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -59,18 +62,13 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
         "export-vectors": ("export", "Write one projected vector with noise for each unit."),
         "tune": ("budget", "Release a private suggestion for murag's threshold."),
     },
-    "Measure": {
-        "eval": ("evaluate", "Measure accuracy on questions with known answers."),
-        "attack": ("attack", "Attack copies of the vault."),
-        "audit": ("audit", "Search for more privacy loss than is claimed."),
-        "claim": ("claim", "Compute published claims that are no guarantees."),
-        "bench": ("bench", "Rerun a table or figure of a paper on the data at hand."),
-    },
+    "Measure": {},
     "For programs": {
         "schema": ("schema", "Print the JSON Schema of what a command prints with --json."),
     },
 }
-"""For each heading of `discreet --help`: the commands with their module and summary."""
+"""For each heading of `discreet --help`: the built-in commands with their module and summary. Those of plug-ins
+(`discreet.commands`) stand below them."""
 _QUIET = "--quiet"
 _MODULES = {name: module for panel in PANELS.values() for name, (module, _) in panel.items()}
 
@@ -99,23 +97,46 @@ class Commands(TyperGroup):
 
     _listing = False
 
+    @cached_property
+    def _summaries(self) -> dict[str, TyperCommand]:
+        """All commands in the order of the help, only with their summaries."""
+        listed = {heading: {name: summary for name, (_, summary) in panel.items()} for heading, panel in PANELS.items()}
+        for name, plugin in load_usable(COMMANDS, _MODULES).items():
+            if not _find_defect(plugin):
+                listed.setdefault(plugin.heading, {})[name] = plugin.summary
+        return {
+            name: TyperCommand(name, help=summary, rich_help_panel=heading)
+            for heading, panel in listed.items()
+            for name, summary in panel.items()
+        }
+
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of all commands in the order of the help."""
-        return list(_MODULES)
+        return list(self._summaries)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return the command of this name; while the help lists all commands, only its summary."""
-        if cmd_name not in _MODULES:
-            return None
+        """Return the command of this name, None if there is none; while the help lists all, only its summary.
+
+        Raises:
+            UsageError: if it is the command of a plug-in that cannot be used. A shell that completes gets None.
+        """
         if self._listing:
-            return _summary(cmd_name)
-        import_module(f"discreet.cli.{_MODULES[cmd_name]}")
-        return get_group(app).commands[cmd_name]
+            return self._summaries.get(cmd_name)
+        if cmd_name in _MODULES:
+            import_module(f"discreet.cli.{_MODULES[cmd_name]}")
+            return get_group(app).commands[cmd_name]
+        try:
+            found = load_plugin(COMMANDS, cmd_name, lambda plugin: _find_defect(plugin) or _add(cmd_name, plugin))
+        except UsageError:
+            if ctx is not None and ctx.resilient_parsing:
+                return None
+            raise
+        return found and get_group(app).commands[cmd_name]
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that the arguments name. For a misspelt command, the error shows the nearest names."""
         if args and args[0] not in _MODULES:
-            self.commands = {name: _summary(name) for name in _MODULES}
+            self.commands = dict(self._summaries)
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
@@ -127,18 +148,26 @@ class Commands(TyperGroup):
             raise
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """List all commands without loading their modules."""
+        """List all commands without loading their modules, and the plug-ins that cannot be used."""
         self._listing = True
         super().format_help(ctx, formatter)
+        for failure in _find_failures():
+            err.print(str(failure), markup=False)
 
     def main(self, args: Sequence[str] | None = None, *given: Any, **named: Any) -> Any:
         """Run the command that the arguments name, and end the program."""
         typed = _quiet_first(list(sys.argv[1:] if args is None else args))
-        if "--json" not in typed:
-            return super().main(typed, *given, **named)
+        as_json = "--json" in typed
         try:
+            if not as_json:
+                return super().main(typed, *given, **named)
             code = super().main(typed, *given, **{**named, "standalone_mode": False})
+        except UsageError as error:  # the command is that of a plug-in that cannot be used
+            print_error(error, as_json)
+            code = error.exit_code
         except WRONG_USE as error:
+            if not as_json:
+                raise
             code = explain_wrong_use(error)
         sys.exit(code)
 
@@ -151,9 +180,25 @@ def _quiet_first(typed: list[str]) -> list[str]:
     return [_QUIET, *(word for word in typed[:end] if word != _QUIET), *typed[end:]]
 
 
-def _summary(name: str) -> TyperCommand:
-    panel, text = next((panel, one[name][1]) for panel, one in PANELS.items() if name in one)
-    return TyperCommand(name, help=text, rich_help_panel=panel)
+def _find_defect(plugin: Any) -> str:
+    """Return why what an entry point refers to cannot be a command; an empty string if it can."""
+    return "" if isinstance(plugin, PluginCommand) else "it is no discreet.plugins.PluginCommand."
+
+
+def _find_failures() -> list[PluginFailure]:
+    """Return the commands of plug-ins that cannot be used. What they fail at when they are called is not known."""
+    found = load_usable(COMMANDS, _MODULES).items()
+    unfit = [PluginFailure(COMMANDS, name, "", defect) for name, plugin in found if (defect := _find_defect(plugin))]
+    return [*find_failures(COMMANDS, _MODULES), *unfit]
+
+
+def _add(name: str, plugin: PluginCommand) -> str:
+    """Import the module of a plug-in's command; return why the command cannot be used, or ""."""
+    try:
+        import_module(plugin.module)
+    except (Exception, SystemExit) as error:  # its code may raise anything while it is imported
+        return f"{type(error).__name__}: {error}."
+    return "" if name in get_group(app).commands else f"{plugin.module} defines no command '{name}'."
 
 
 class _App(typer.Typer):

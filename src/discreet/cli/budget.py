@@ -10,8 +10,8 @@ from rich.table import Table
 from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import err, explained, out, print_json
 from discreet.cli.progress import doing
-from discreet.evaluation.datasets import read_questions
 from discreet.planning.askable import too_few
+from discreet.query.known_answers import read_questions
 from discreet.query.threshold_tuning import Tuning
 from discreet.query.words import unit_word
 from discreet.retrieval.store_registry import count_units

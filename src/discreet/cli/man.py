@@ -32,6 +32,8 @@ def _walk(name: str, command: Any, context: Any) -> Iterator[tuple[str, Any, Any
     if hasattr(command, "list_commands"):
         for word in command.list_commands(context):
             below = command.get_command(context, word)
+            if below is None:  # of a plug-in that cannot be used
+                continue
             inner = below.context_class(below, info_name=word, parent=context)
             yield from _walk(f"{name} {word}", below, inner)
 

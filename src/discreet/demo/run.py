@@ -7,7 +7,7 @@ from typing import Any
 
 from discreet.algorithms.common.answer import Answer
 from discreet.demo.corpus import QUESTIONS, DemoQuestion, documents
-from discreet.evaluation.metrics import matches
+from discreet.query.known_answers import matches
 from discreet.registry import RAG, Consensus, MuRAGAda, NonRAG
 from discreet.vault import Vault
 from discreet.vault.ingestion import Progress

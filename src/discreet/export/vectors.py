@@ -32,7 +32,6 @@ from discreet.privacy.noise import Noise, SystemNoise, Whole, sample
 from discreet.privacy.partition import REPLACE_ONE, Member, assign_rows
 from discreet.privacy.private import Private
 from discreet.privacy.unit_account import UnitAccount
-from discreet.retrieval.projection import GRAIN, check_size, draw_matrix
 from discreet.retrieval.sealed_corpus import unit_key
 from discreet.retrieval.store import Store
 from discreet.retrieval.vectors import LARGEST
@@ -49,6 +48,8 @@ MOST_NUMBERS = 10**9
 """The maximum in a file, which is made in memory, with the noise in whole numbers."""
 _FORMAT, _HEADERS = 1, 65_536
 """The format of the file, and the maximum size of its content beside the numbers, in bytes."""
+GRAIN = 2**16
+"""The whole number that represents 1 in a matrix of whole numbers."""
 _UNITY = (LARGEST - 1) * GRAIN
 """The number 1 in a product of whole numbers: the length of a unit's vector times the grain of a matrix."""
 
@@ -153,6 +154,29 @@ def export_vectors(source: Source, out: Path, wanted: Export, *, force: bool = F
         }
         _write(file, vectors / _UNITY, matrix / GRAIN, about)
     return Exported(receipt, seated, len(units) - seated)
+
+
+def draw_matrix(dimension: int, k: int, noise: Noise) -> Whole:
+    """Draw a matrix of independent Gaussian whole numbers of standard deviation `GRAIN`, shape (dimension, k).
+
+    Raises:
+        UsageError: if k is not between 1 and the dimension.
+    """
+    check_size(dimension, k)
+    return noise.gaussians(float(GRAIN), dimension * k).reshape(dimension, k)
+
+
+def check_size(dimension: int, k: int) -> None:
+    """Check that vectors of this dimension can be projected to k numbers.
+
+    Raises:
+        UsageError: if they cannot.
+    """
+    if not 1 <= k <= dimension:
+        raise UsageError(
+            f"Vectors of {dimension} numbers cannot be projected to k = {k} numbers. Expected: k between 1 and "
+            f"{dimension}."
+        )
 
 
 def _most(epsilon: float, delta: float) -> Spending:

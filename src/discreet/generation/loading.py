@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import INSTALL_MODELS, DiscreetError, MissingPart, StoreError, UnknownName
-from discreet.generation.torch_backend.transformers_model import TransformersModel
+from discreet.generation.torch_backend.transformers_model import Decoder, TransformersModel
 from discreet.numerics.dtype import compute_dtype
 from discreet.numerics.row_determinism import choose_kernels_by_shape, enforce_row_determinism
+from discreet.plugins import DECODERS, find_failures, load_usable
 from discreet.system.progress import stage
 
 PACKAGED = "smollm2-135m"
@@ -66,9 +67,17 @@ def _load(name: str, device: str) -> TransformersModel:
     except (OSError, ValueError) as error:
         raise UnknownName("language model (nor one within reach at that path or hub name)", name, [PACKAGED]) from error
     enforce_row_determinism(model.to(device))
-    from discreet.generation.gpu_backend.loading import open_decoder
+    return TransformersModel(name, model, tokenizer, row_independent=True, decoder=_open_decoder(model))
 
-    return TransformersModel(name, model, tokenizer, row_independent=True, decoder=open_decoder(model))
+
+def _open_decoder(model: Any) -> Decoder | None:
+    """Return the faster forward pass of a model, from the first plug-in that has one; None on a CPU."""
+    if model.device.type == "cpu":
+        return None
+    for failure in find_failures(DECODERS):
+        _say(str(failure))
+    found = (open_decoder(model) for open_decoder in load_usable(DECODERS).values())
+    return next((decoder for decoder in found if decoder is not None), None)
 
 
 def _say(line: str) -> None:

@@ -18,9 +18,9 @@ _OPTIONS = {
     "share": "top_p",
     "uses": "questions_per_unit",
     "wanted": "target_units",
-    "weight": "knn_weight",
 }
-"""The option names of fields on the command line. Vaults store the field names, so those cannot change."""
+"""The option names of fields on the command line. Vaults store the field names, so those cannot change. The metadata of
+a field may have another `option`."""
 _WORDS = {int: "whole number", float: "number", bool: "yes or no", str: "text"}
 
 
@@ -104,9 +104,10 @@ def _parameter(kind: type, field: Field[Any], hint: Any, meaning: str, symbols: 
         one = (get_args(one) or (str,))[0]
     allowed = tuple(str(value) for value in get_args(one)) if get_origin(one) is Literal else ()
     default = _default(field)
+    renamed = _OPTIONS.get(field.name, field.name) if _is_own(kind, field.name) else field.name
     return Parameter(
         name=field.name,
-        option=_OPTIONS.get(field.name, field.name) if _is_own(kind, field.name) else field.name,
+        option=field.metadata.get("option", renamed),
         kind=str if allowed else one if isinstance(one, type) else type(default),
         allowed=allowed,
         several=several,

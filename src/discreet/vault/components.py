@@ -12,7 +12,7 @@ VAULT/synthesis/      the extractions for a synthetic corpus (`synthesis`); thos
 VAULT/readings/       the statements that the model read in each text (`synthesis.readings`)
 VAULT/schema.json     the attributes that the model looks for in each text, if the custodian gave a schema
 VAULT/exports/        the unit of each row of exported vectors (`export`)
-VAULT/claims/         the data of baselines on projected vectors (`baselines.projected`)
+VAULT/claims/         the data of baselines on projected vectors (`discreet_lab.baselines`)
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,7 @@
 """Data that is derived from documents and kept outside the store. Each erasure removes it.
 
 VAULT/synthesis, VAULT/synthesis-simulated    the extractions of synthesis (`discreet.synthesis.checkpoint`)
-VAULT/claims                                  the datastores of knn-lm (`discreet.baselines.datastore`)
+VAULT/claims                                  what baselines keep of documents, in folders datastore-*
 VAULT/readings                                the statements of texts (`synthesis.readings`); those of other texts stay
 VAULT/adding.*                                a mark, locked while documents change; an unlocked one shows a crash
 VAULT/erasures                                the number of erasures that this folder has seen, in a shared store
@@ -9,11 +9,12 @@ VAULT/erasures                                the number of erasures that this f
 
 import fcntl
 import secrets
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from discreet.baselines.datastore import forget as forget_datastores
+from discreet.errors import StoreError
 from discreet.retrieval.store import Store
 from discreet.retrieval.unit_texts import owned_texts
 from discreet.synthesis.extraction_cache import forget_extractions
@@ -64,7 +65,7 @@ class DerivedData:
         """Remove the derived data that no document is to be told from: all but the readings."""
         for name in (SYNTHESIS, SIMULATED):
             forget_extractions(self._folder / name)
-        forget_datastores(self._folder / CLAIMS)
+        _forget_datastores(self._folder / CLAIMS)
 
     @contextmanager
     def erasing(self) -> Iterator[None]:
@@ -108,6 +109,24 @@ class DerivedData:
             fcntl.flock(file, fcntl.LOCK_EX)
             made.rename(mark)  # locked before another process can see it
             yield mark
+
+
+def _forget_datastores(folder: Path) -> None:
+    """Remove the folders datastore-* below a folder. The other files there hold no data of documents.
+
+    Raises:
+        StoreError: if one could not be removed. The message names it.
+    """
+    for datastore in list(folder.rglob("datastore-*")):
+        try:
+            shutil.rmtree(datastore)
+        except FileNotFoundError:
+            continue  # another process removed it first
+        except OSError as error:
+            raise StoreError(
+                f"{datastore} contains data of documents, and could not be removed: {error.strerror}. Remove it, and "
+                "run the command again."
+            ) from error
 
 
 def _is_free(mark: Path) -> bool:

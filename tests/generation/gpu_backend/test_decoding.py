@@ -16,17 +16,17 @@ import transformers
 pytest.importorskip("triton", reason="Triton has no package for this machine")
 
 from discreet.errors import DiscreetError, UsageError
-from discreet.generation.gpu_backend import decoder as decoder_module
-from discreet.generation.gpu_backend import loading
-from discreet.generation.gpu_backend import memory as memory_module
-from discreet.generation.gpu_backend.decoder import LlamaDecoder
-from discreet.generation.gpu_backend.decoding import FusedDecoding
-from discreet.generation.gpu_backend.memory import BatchMemory
-from discreet.generation.gpu_backend.recorded_step import without_collection
 from discreet.generation.model import Logits, Prompt, ScoredDecoding
 from discreet.generation.torch_backend.decoding import LockstepDecoding
 from discreet.generation.torch_backend.row_check import Shape, has_independent_rows
 from discreet.generation.torch_backend.transformers_model import TransformersModel
+from discreet_lab.gpu_decoder import decoder as decoder_module
+from discreet_lab.gpu_decoder import loading
+from discreet_lab.gpu_decoder import memory as memory_module
+from discreet_lab.gpu_decoder.decoder import LlamaDecoder
+from discreet_lab.gpu_decoder.decoding import FusedDecoding
+from discreet_lab.gpu_decoder.memory import BatchMemory
+from discreet_lab.gpu_decoder.recorded_step import without_collection
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 WORDS, LENGTH = 50, 18
@@ -270,7 +270,7 @@ def test_a_large_mean_of_the_logits_hides_no_error(monkeypatch: pytest.MonkeyPat
         def logits(self) -> Logits:
             return super().logits() + np.float32(1000)
 
-    monkeypatch.setattr("discreet.generation.gpu_backend.decoding.FusedDecoding", Raised)
+    monkeypatch.setattr("discreet_lab.gpu_decoder.decoding.FusedDecoding", Raised)
     monkeypatch.setattr("discreet.generation.torch_backend.decoding.LockstepDecoding", RaisedPlain)
     model = make()
     decoder = LlamaDecoder(model)

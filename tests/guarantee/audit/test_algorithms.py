@@ -7,19 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from discreet.attacks.bounds import Key
-from discreet.audit.algorithms import PAIRS, VOCABULARY, WORDS, AlgorithmCase, algorithm_cases, settings
-from discreet.audit.case import run
-from discreet.audit.mutants import (
-    BrokenCoins,
-    BrokenDeal,
-    BrokenIndex,
-    BrokenPayment,
-    BrokenRows,
-    twins_of_algorithms,
-)
-from discreet.audit.pairs import Pair
-from discreet.audit.statistics import UNSEEN
 from discreet.generation.toy import ToyModel
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
@@ -27,6 +14,19 @@ from discreet.privacy.private import unseal
 from discreet.registry import ALGORITHMS
 from discreet.retrieval.sealed_corpus import SealedCorpus
 from discreet.vault import Vault
+from discreet_lab.attacks.bounds import Key
+from discreet_lab.audit.algorithms import PAIRS, VOCABULARY, WORDS, AlgorithmCase, algorithm_cases, settings
+from discreet_lab.audit.case import run
+from discreet_lab.audit.mutants import (
+    BrokenCoins,
+    BrokenDeal,
+    BrokenIndex,
+    BrokenPayment,
+    BrokenRows,
+    twins_of_algorithms,
+)
+from discreet_lab.audit.pairs import Pair
+from discreet_lab.audit.statistics import UNSEEN
 
 SETTINGS = settings(2.0)
 SOME = (PAIRS[1], PAIRS[5])

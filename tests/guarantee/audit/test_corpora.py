@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.audit.case import run
-from discreet.audit.corpora import PAIRS, CorpusCase, corpora, corpus_cases
-from discreet.audit.mutants import BrokenFacts, twins_of_corpora
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.synthesis.runner import METHODS
+from discreet_lab.audit.case import run
+from discreet_lab.audit.corpora import PAIRS, CorpusCase, corpora, corpus_cases
+from discreet_lab.audit.mutants import BrokenFacts, twins_of_corpora
 
 MADE = corpora(2.0)
 

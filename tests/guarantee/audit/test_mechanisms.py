@@ -8,12 +8,12 @@ from collections import Counter
 import pytest
 
 import discreet.privacy.mechanisms
-from discreet.audit.case import Case, claim_of, run
-from discreet.audit.mechanisms import CHANGES, MECHANISMS, MechanismCase, Stream, mechanism_cases
-from discreet.audit.mutants import twins_of_mechanisms
 from discreet.privacy.accounting import Spending
 from discreet.privacy.costs import Pure, ZeroConcentrated
 from discreet.privacy.noise import InsecureSeededNoise, SystemNoise
+from discreet_lab.audit.case import Case, claim_of, run
+from discreet_lab.audit.mechanisms import CHANGES, MECHANISMS, MechanismCase, Stream, mechanism_cases
+from discreet_lab.audit.mutants import twins_of_mechanisms
 
 CASES = mechanism_cases(1.0)
 

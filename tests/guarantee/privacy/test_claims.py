@@ -7,7 +7,12 @@ import pytest
 
 from discreet.errors import BudgetExhausted, UsageError
 from discreet.privacy.accounting import Budget, Spending
-from discreet.privacy.claims import (
+from discreet.privacy.costs import ORDERS, Claimed, Cost, Pure
+from discreet.privacy.filter import NotPrivateFilter, PrivacyFilter
+from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.noise import Noise
+from discreet.privacy.private import Change, Private
+from discreet_lab.claims import (
     CAVEAT,
     ProjectionClaim,
     RenyiBound,
@@ -15,11 +20,6 @@ from discreet.privacy.claims import (
     narrowest_ratio,
     row_divergence,
 )
-from discreet.privacy.costs import ORDERS, Claimed, Cost, Pure
-from discreet.privacy.filter import NotPrivateFilter, PrivacyFilter
-from discreet.privacy.ledger import MemoryLedger
-from discreet.privacy.noise import Noise
-from discreet.privacy.private import Change, Private
 from tests.guarantee.privacy.laws import ADD_REMOVE
 
 

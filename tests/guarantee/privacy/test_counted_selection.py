@@ -7,12 +7,12 @@ from itertools import combinations_with_replacement, product
 
 import pytest
 
-from discreet.audit.vote_mutants import BrokenCountedCandidates, BrokenEstimate
 from discreet.privacy.costs import Pure
 from discreet.privacy.mechanisms.counted_selection import CountedSelection
 from discreet.privacy.mechanisms.selection_curves import counted_curve, leaks, read_curve, unseen_curve
 from discreet.privacy.noise import WHOLE, InsecureSeededNoise
 from discreet.privacy.private import Change, Relation
+from discreet_lab.audit.vote_mutants import BrokenCountedCandidates, BrokenEstimate
 from tests.exact import paths
 from tests.guarantee.privacy.laws import ADD_REMOVE, REPLACE, Law, hockey_stick, neighbours
 

@@ -8,9 +8,9 @@ from dp_accounting import dp_event, privacy_accountant, rdp
 from dp_accounting.pld import common, privacy_loss_distribution
 from scipy import stats
 
-from discreet.bench.experiments.accounting import by_advanced_composition, by_filter, by_sum
 from discreet.privacy.accounting import Spending, conversion, zcdp_epsilon
 from discreet.privacy.costs import ORDERS, BoundedRange, Pure, Together, ZeroConcentrated
+from discreet_lab.bench.experiments.accounting import by_advanced_composition, by_filter, by_sum
 
 DELTA = 1e-5
 # (epsilon_token, epsilon): plain, advanced, ours, as privacy-spec part 1 has them.

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from dp_accounting import dp_event, rdp
 
-from discreet.audit.vote_mutants import BrokenKeyCoin, BrokenReuse
 from discreet.privacy.accounting import Spending
 from discreet.privacy.costs import ORDERS, BoundedRange, Pure, ZeroConcentrated
 from discreet.privacy.mechanisms.counting import NoisyCount
@@ -27,6 +26,7 @@ from discreet.privacy.sampled_costs import (
     amplify,
     sampled_gaussian_curve,
 )
+from discreet_lab.audit.vote_mutants import BrokenKeyCoin, BrokenReuse
 from tests.exact import paths
 from tests.guarantee.privacy.laws import (
     ADD_REMOVE,

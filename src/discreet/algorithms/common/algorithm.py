@@ -32,7 +32,7 @@ class Guarantee(StrEnum):
 
     Attributes:
         DP: differential privacy, with the epsilon and delta on the receipt.
-        CLAIMED: a published bound that does not cover the released values (`privacy.claims`).
+        CLAIMED: a published bound that does not cover the released values (docs/privacy-details.md).
         NONE: no guarantee.
     """
 

@@ -1,7 +1,7 @@
 """Language models of the transformers library, with their tokenizers and chat templates."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.errors import DiscreetError, UsageError
 from discreet.generation.greedy_completion import GreedyCompletion
@@ -10,8 +10,20 @@ from discreet.generation.torch_backend.chat_tokenizer import ChatTokenizer
 from discreet.generation.torch_backend.row_check import Shape, has_independent_rows
 
 if TYPE_CHECKING:
-    from discreet.generation.gpu_backend.decoder import LlamaDecoder
     from discreet.generation.torch_backend.hidden_states import StatefulDecoding
+
+
+class Decoder(Protocol):
+    """A faster forward pass of one model. It computes the shapes for which it has room, and which pass its check."""
+
+    def has_room(self, shape: Shape) -> bool:
+        """Return whether it can compute a batch of this shape."""
+
+    def is_checked(self, shape: Shape) -> bool:
+        """Return whether public rows are independent in this shape (`row_check`); check it at its first use."""
+
+    def start(self, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int) -> ScoredDecoding:
+        """Begin a batch of this shape."""
 
 
 class TransformersModel(ChatTokenizer, GreedyCompletion):
@@ -21,7 +33,7 @@ class TransformersModel(ChatTokenizer, GreedyCompletion):
         name: the name of the model.
         model, tokenizer: objects of the transformers library.
         row_independent: whether the row contract is enforced (`numerics.row_determinism`), as `load_model` does.
-        decoder: the faster forward pass of the model (`gpu_backend`), if it has one.
+        decoder: the faster forward pass of the model, if it has one.
     """
 
     def __init__(
@@ -31,7 +43,7 @@ class TransformersModel(ChatTokenizer, GreedyCompletion):
         tokenizer: Any,
         *,
         row_independent: bool = False,
-        decoder: "LlamaDecoder | None" = None,
+        decoder: Decoder | None = None,
     ) -> None:
         self.name, self.row_independent, self._decoder = name, row_independent, decoder
         super().__init__(tokenizer)
@@ -56,9 +68,7 @@ class TransformersModel(ChatTokenizer, GreedyCompletion):
             raise UsageError("Prompts of one batch must have one public length; lay them out with `prompts.layout`.")
         shape = Shape(len(prompts), len(shared), length, max_tokens)
         if self._decoder is not None and self._decoder.has_room(shape) and self._decoder.is_checked(shape):
-            from discreet.generation.gpu_backend.decoding import FusedDecoding
-
-            return FusedDecoding(self._decoder, shared, prompts, max_tokens)
+            return self._decoder.start(shared, prompts, max_tokens)
         if self._model.device.type != "cpu":
             self._check_shape(shape)
         return self._start_plain(shared, prompts, max_tokens)

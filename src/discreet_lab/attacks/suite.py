@@ -1,0 +1,236 @@
+"""All attacks on one vault: make copies, ask each target the same questions, and count the results.
+
+The attacker may choose any questions, and sees the answers. `trial` chooses the people, and the copies that have them.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from discreet import __version__
+from discreet.privacy.noise import InsecureSeededNoise, Noise
+from discreet.retrieval.documents import Document
+from discreet.retrieval.public import PublicTexts
+from discreet.synthesis.runner import METHODS, Told
+from discreet.system.frames import frame
+from discreet.vault import Vault
+from discreet_lab.attacks.attack import Attack
+from discreet_lab.attacks.questions import Questions, Result
+from discreet_lab.attacks.redaction import Redactor
+from discreet_lab.attacks.simulation import Stored, copied, documents_of, private_folder, read_again, rewritten
+from discreet_lab.attacks.targets import (
+    CORPUS,
+    REDACTED,
+    Said,
+    Target,
+    algorithms_called,
+    ask_all,
+    finder,
+    made_corpus,
+    reading,
+    target_of,
+)
+from discreet_lab.attacks.trial import choose_canaries, choose_people, to_plant
+from discreet_lab.evaluation.experiment import as_asked
+from discreet_lab.evaluation.metrics import check_installed
+
+AGAIN = "the other copy: "
+"""The prefix of the steps of the second copy."""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The findings on all targets.
+
+    Attributes:
+        results: one for each target.
+        documents, units: the number of documents and units in the attacked copy; in the first of two.
+        members, others: the number of tried people who were in, and who were not.
+        left_out: whether they are the vault's own people, each in one copy and out of the other. If not, members may
+            differ from the others in more than their membership.
+        strings: the number of e-mail addresses, links and phone numbers in the documents.
+        seconds: the duration in seconds.
+        settings: the settings of the attack by name, for the report.
+    """
+
+    results: list[Result]
+    documents: int
+    units: int
+    members: int
+    others: int
+    left_out: bool
+    strings: int
+    seconds: float
+    settings: dict[str, str | float]
+
+    def to_pandas(self) -> Any:
+        """Return a `pandas.DataFrame` with a row for each target, and the keys of `discreet attack --json` as columns.
+
+        Raises:
+            MissingPart: if pandas is not installed.
+        """
+        from discreet_lab.attacks.report import describe  # it describes findings, so it imports this file
+
+        return frame(describe(self)["targets"])
+
+
+@dataclass(frozen=True)
+class _Copy:
+    """The content of a copy of the vault.
+
+    Attributes:
+        kept, planted: the vault's documents in the copy, and canaries.
+        noise: the noise of corpora. It differs between copies, since one corpus speaks for all units of its copy.
+    """
+
+    kept: list[Stored] = field(repr=False)
+    planted: list[Document] = field(repr=False)
+    noise: Noise
+
+    @property
+    def texts(self) -> list[tuple[str, str]]:
+        """The unit and the text of each document."""
+        return _texts(self.kept, self.planted)
+
+
+def run_attack(vault: Vault, attack: Attack, on_progress: Told = lambda *_: None) -> Findings:
+    """Attack copies of the vault; return the findings. No unit pays, and the vault's folder is only read.
+
+    Raises:
+        BadData: if there are too few documents, or a file does not fit the vault.
+        MissingPart: if redaction is a target, and is not installed.
+        UsageError: if a target's parameters are out of range.
+    """
+    begin = time.perf_counter()
+    check_installed()  # first, like the redactor: a missing package must show before long work
+    redactor = Redactor() if REDACTED in attack.targets else None
+    documents = documents_of(vault)
+    canaries = choose_canaries(attack, documents)
+    planted = to_plant(canaries, documents)
+    trial = choose_people(vault, attack, documents, canaries)
+    noise = InsecureSeededNoise(attack.seed)
+    copies = [
+        _Copy([each for each in documents if each.unit not in out], planted, noise.beside()) for out in trial.without
+    ]
+    first = copies[0].texts
+    secret = {canary.document.unit for canary in canaries}  # perhaps in the vault already; counted separately
+    questions = Questions.of(
+        attack, trial, canaries, _texts([each for each in copies[0].kept if each.unit not in secret], [])
+    )
+    redacted = _redacted(redactor, _texts(documents, planted), on_progress) if redactor else None
+    asked = [_asked(vault, attack, copies[0], [*questions.about, *questions.rest], redacted, on_progress)]
+    asked += [_asked(vault, attack, copy, questions.about, redacted, _again(on_progress)) for copy in copies[1:]]
+    results = [
+        questions.judged(vault, _named([target for target, _ in same]), [said for _, said in same], canaries)
+        for same in zip(*asked, strict=True)
+    ]
+    return Findings(
+        results,
+        documents=len(first),
+        units=len({unit for unit, _ in first}),
+        members=sum(map(sum, trial.inside)),
+        others=sum(not is_in for row in trial.inside for is_in in row),
+        left_out=len(copies) > 1,
+        strings=sum(map(len, questions.known.values())),
+        seconds=time.perf_counter() - begin,
+        settings=_settings(vault, attack),
+    )
+
+
+def _asked(
+    vault: Vault,
+    attack: Attack,
+    copy: _Copy,
+    texts: Sequence[str],
+    redacted: Mapping[str, str] | None,
+    on_progress: Told,
+) -> list[tuple[Target, Said]]:
+    """Return the targets in a temporary copy of the vault, each with its answers."""
+    with ExitStack() as stack:
+        folder = stack.enter_context(private_folder())
+        made = stack.enter_context(copied(vault, folder / "copy", copy.kept, copy.planted))
+        targets = list(_targets(vault, made, attack, copy.noise, folder, on_progress))
+        decides = attack.as_asked and vault.components.readings.complete
+        if decides or any(target.algorithm and target.algorithm.needs_readings for target in targets):
+            read_again(vault, made, lambda done, size: on_progress("reading", done, size))
+        if redacted is not None:
+            hidden = [(unit, redacted[text]) for unit, text in copy.texts]
+            found = finder(stack.enter_context(rewritten(vault, folder / "redacted", hidden)))
+            targets = [replace(target, find=found) if target.name == REDACTED else target for target in targets]
+        count = _counted("asking", len(texts) * len(targets), on_progress)
+        choose = as_asked(made) if decides else None
+        said = ask_all(made, targets, texts, attack.options, attack.seed, count, choose)
+        return list(zip(targets, said, strict=True))
+
+
+def _named(copies: Sequence[Target]) -> Target:
+    """Return a target with the note of any of its copies."""
+    noted = [target.note for target in copies if target.note]
+    some = f"in one copy {noted[0]}" if 0 < len(noted) < len(copies) else "".join(noted[:1])
+    return replace(copies[0], note=some)
+
+
+def _again(on_progress: Told) -> Told:
+    return lambda step, done, total: on_progress(AGAIN + step, done, total)
+
+
+def _settings(vault: Vault, attack: Attack) -> dict[str, str | float]:
+    options = {name: value for name, value in attack.options.items() if value is not None}
+    return {
+        "date": date.today().isoformat(),
+        "discreet": __version__,
+        "model": vault.model.name,
+        "embedder": vault.settings.embedder,
+        "delta": vault.settings.delta,
+        "seed": attack.seed,
+        **options,
+    }
+
+
+def _texts(kept: Sequence[Stored], planted: Sequence[Document]) -> list[tuple[str, str]]:
+    """Return the unit and the text of each document."""
+    own = [(document.unit, "\n".join(document.texts)) for document in kept]
+    return [*own, *((document.unit, document.text) for document in planted)]
+
+
+def _redacted(redactor: Redactor, documents: Sequence[tuple[str, str]], on_progress: Told) -> dict[str, str]:
+    """Return each text with its redacted form. Redaction is slow, so it runs once for all copies."""
+    texts = list(dict.fromkeys(text for _, text in documents))
+    count = _counted("redacting", len(texts), on_progress)
+    return dict(zip(texts, redactor.redact(texts, lambda: count(1)), strict=True))
+
+
+def _counted(step: str, total: int, on_progress: Told) -> Callable[[int], None]:
+    done = 0
+
+    def count(more: int) -> None:
+        nonlocal done
+        done += more
+        on_progress(step, done, total)
+
+    on_progress(step, 0, total)
+    return count
+
+
+def _targets(
+    vault: Vault, copy: Vault, attack: Attack, noise: Noise, folder: Path, on_progress: Told
+) -> Iterator[Target]:
+    for name in attack.targets:
+        if name == CORPUS:
+            assert attack.corpus is not None
+            yield Target(name, find=reading(PublicTexts.read(attack.corpus, vault.embedder)), once=True)
+        elif name in METHODS:
+            yield from (
+                made_corpus(copy, name, epsilon, folder, noise.beside(), on_progress) for epsilon in attack.epsilons
+            )
+        elif name == REDACTED:
+            yield Target(name)  # `find` follows when the redacted copy exists
+        else:
+            options = dict(attack.options)
+            yield from algorithms_called(name, attack.epsilons, options, vault, as_asked=attack.as_asked)
+    for name, twin in attack.twins.items():
+        yield from (target_of(name, twin.scaled_to(epsilon), epsilon, vault) for epsilon in attack.epsilons)

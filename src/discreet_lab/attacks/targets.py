@@ -1,0 +1,219 @@
+"""The targets of attacks, and their answers to many questions: no unit pays, and noise is seeded."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from discreet.algorithms.common.algorithm import Algorithm
+from discreet.algorithms.statistics.statistic import Statistic
+from discreet.errors import BadData, UnknownName, UsageError
+from discreet.generation.model import VotingModel
+from discreet.privacy.accounting import Budget
+from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.noise import Noise
+from discreet.query.known_answers import Question
+from discreet.registry import ALGORITHMS, RAG, NonRAG, make_algorithm
+from discreet.retrieval.documents import Passage
+from discreet.retrieval.public import PublicTexts
+from discreet.synthesis.runner import METHODS, Told, make_corpus
+from discreet.vault import Vault
+from discreet_lab.evaluation.experiment import Choose, run_answers
+
+REDACTED, CORPUS = "redacted", "corpus"
+ANSWERING = tuple(name for name, kind in ALGORITHMS.items() if not issubclass(kind, Statistic))
+"""The algorithms that answer in the words of documents. A statistic says no words that an attack could compare."""
+NAMES = (*ANSWERING, REDACTED, *METHODS, CORPUS)
+"""The targets: algorithms; plain RAG over redacted documents; methods of synthesis; an existing synthetic corpus."""
+ROWS = 16
+"""The number of questions to plain RAG in a batch."""
+PLAIN = frozenset((RAG.name, NonRAG.name))
+"""The algorithms that are answered in batches."""
+BY_READINGS = "by what was read"
+"""The note of an algorithm whose votes were read before."""
+AS_ASKED = "by what was read, where a question names an attribute"
+"""The note of one for which each question decides that, as `discreet ask` does."""
+Find = Callable[[str], list[Passage]]
+
+
+@dataclass(frozen=True)
+class Target:
+    """A target of an attack.
+
+    Attributes:
+        name: one of `NAMES`.
+        epsilon, delta: the cost of one question, or of the whole corpus; None without a guarantee.
+        algorithm: the algorithm that answers.
+        find: without an algorithm, the function with which plain RAG finds its passages.
+        once: whether the price is for all questions together.
+        note: a remark that a reader of the figures needs.
+    """
+
+    name: str
+    epsilon: float | None = None
+    delta: float | None = None
+    algorithm: Algorithm | None = None
+    find: Find | None = field(default=None, repr=False)
+    once: bool = False
+    note: str = ""
+
+    @property
+    def label(self) -> str:
+        """The name in a table."""
+        label = self.name if self.epsilon is None else f"{self.name}, epsilon {self.epsilon:g}"
+        return f"{label} ({self.note})" if self.note else label
+
+    def price(self, questions: int) -> tuple[float, float] | None:
+        """Return the cost of `questions` questions by basic composition; None without a guarantee."""
+        if self.epsilon is None or self.delta is None:
+            return None
+        times = 1 if self.once else questions
+        return times * self.epsilon, times * self.delta
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Check the names of targets.
+
+    Raises:
+        UnknownName: if no target has a name.
+    """
+    for name in names:
+        added = ALGORITHMS.get(name)  # of a file, registered after this module was loaded
+        if name not in NAMES and (added is None or issubclass(added, Statistic)):
+            raise UnknownName("target", name, NAMES)
+
+
+def algorithms_called(
+    name: str, epsilons: Sequence[float], options: dict[str, Any], vault: Vault, *, as_asked: bool = False
+) -> list[Target]:
+    """Return the targets of an algorithm, one for each epsilon; a single one if it has no epsilon."""
+    made = {make_algorithm(name, {**options, "epsilon": epsilon}, strict=False): epsilon for epsilon in epsilons}
+    return [target_of(name, algorithm, epsilon, vault, as_asked=as_asked) for algorithm, epsilon in made.items()]
+
+
+def target_of(name: str, algorithm: Algorithm, epsilon: float, vault: Vault, *, as_asked: bool = False) -> Target:
+    """Return the target of one algorithm.
+
+    With `as_asked`, each question decides whether it votes by what was read.
+
+    Raises:
+        UsageError: if it votes by what was read, and the vault was not read.
+    """
+    if algorithm.needs_readings and not vault.components.readings.complete:
+        raise UsageError(
+            f"'{name}' is to vote by what was read (readings=true), and the vault at {vault.path} was not read. Read "
+            "it once: discreet read VAULT."
+        )
+    decides = as_asked and vault.components.readings.complete
+    ways = ([algorithm, algorithm.with_readings()] if decides else [algorithm]) if algorithm.private else []
+    plans = [plan for way in ways if (plan := way.plan(vault.ledger.budget, vault.model.vocabulary_size))]
+    if not plans:
+        return Target(name, algorithm=algorithm)
+    decided = AS_ASKED if ways[-1].needs_readings and not algorithm.needs_readings else ""
+    note = BY_READINGS if algorithm.needs_readings else decided
+    return Target(name, epsilon, max(plan.ceiling.delta for plan in plans), algorithm, note=note)
+
+
+def made_corpus(copy: Vault, method: str, epsilon: float, folder: Path, noise: Noise, on_progress: Told) -> Target:
+    """Return the target of plain RAG over a synthetic corpus, which is made with seeded noise."""
+    delta = copy.settings.delta
+    parameters = METHODS[method](epsilon=epsilon, delta=delta)
+    # The grant is above the plan's own budget, since the plan's cost adds up to slightly more at the grant's order.
+    ledger = MemoryLedger(Budget(1.5 * epsilon, delta, 0.5 * delta), simulation=True)
+    shop = copy.workshop(noise, ledger)
+    file = folder / f"{method}-{epsilon:g}.jsonl"
+    try:
+        make_corpus(shop, file, parameters, only_new=False, force=False, told=on_progress)
+        texts = PublicTexts.read(file, copy.embedder)
+    except BadData:  # too few documents, or no common value: the corpus has no text
+        return Target(method, epsilon, delta, find=_nothing, once=True, note="it has no text")
+    return Target(method, epsilon, delta, find=reading(texts), once=True)
+
+
+def reading(texts: PublicTexts) -> Find:
+    """Return the function with which plain RAG finds passages in a public corpus."""
+    return lambda asked: texts.unsealed_passages(asked, 1)
+
+
+@dataclass(frozen=True)
+class Said:
+    """The answers of a target.
+
+    Attributes:
+        texts: one answer for each question.
+        private: the number of questions for which voters released a value; None without voters.
+    """
+
+    texts: list[str]
+    private: int | None = None
+
+
+def ask_all(
+    copy: Vault,
+    targets: Sequence[Target],
+    questions: Sequence[str],
+    options: Mapping[str, Any],
+    seed: int = 0,
+    on_progress: Callable[[int], None] = lambda _: None,
+    choose: Choose | None = None,
+) -> list[Said]:
+    """Return the answers of every target to all questions, in their order. See `run_answers` for `choose`.
+
+    Private algorithms run one after the other, so that a document is read once for several epsilons.
+    """
+    reader = RAG(max_tokens=options.get("max_tokens") or RAG.max_tokens, prefix=options.get("prefix") or "")
+    voting = [target.algorithm for target in targets if target.algorithm and target.algorithm.name not in PLAIN]
+    answers = _voted(copy, voting, questions, seed, on_progress, choose)
+    found = []
+    for target in targets:
+        if target.algorithm is not None and target.algorithm in answers:
+            found.append(answers[target.algorithm])
+            continue
+        find = target.find or (
+            _nothing if target.algorithm is not None and target.algorithm.private else finder(copy, reader.units)
+        )
+        found.append(Said(read_all(copy.model, reader, questions, find, on_progress)))
+    return found
+
+
+def finder(copy: Vault, units: int = 1) -> Find:
+    """Return the function with which plain RAG finds passages in a vault."""
+    return lambda asked: copy.components.baseline_corpus.unsealed_passages(asked, units)
+
+
+def _nothing(_: str) -> list[Passage]:
+    return []
+
+
+def _voted(
+    copy: Vault,
+    algorithms: Sequence[Algorithm],
+    questions: Sequence[str],
+    seed: int,
+    on_progress: Callable[[int], None],
+    choose: Choose | None,
+) -> dict[Algorithm, Said]:
+    asked = [Question(f"{seed}|{number}", text, ()) for number, text in enumerate(questions)]
+    outcomes = run_answers(copy, asked, algorithms, 1, lambda: on_progress(1), choose=choose)
+    found = {}
+    for algorithm, groups in outcomes.items():
+        answers = [answer for answer, *_ in groups]
+        private = sum(bool(answer.released or answer.private_tokens) for answer in answers)
+        found[algorithm] = Said([answer.answer for answer in answers], private if algorithm.private else None)
+    return found
+
+
+def read_all(
+    model: VotingModel,
+    reader: RAG,
+    questions: Sequence[str],
+    find: Find,
+    on_progress: Callable[[int], None] = lambda _: None,
+) -> list[str]:
+    """Return the answers of plain RAG to many questions, in batches. Up to rounding they equal single answers."""
+    answers = []
+    for start in range(0, len(questions), ROWS):
+        asked = [(question, find(question)) for question in questions[start : start + ROWS]]
+        answers += [draft.text for draft in reader.read_all(asked, model)]
+        on_progress(len(asked))
+    return answers

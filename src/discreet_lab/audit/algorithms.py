@@ -1,0 +1,299 @@
+"""Audits of all algorithms, from the store to the receipt, on two neighbouring vaults.
+
+The vaults are real ones in a temporary folder, marked as simulations. A toy language model gives the answer that its
+prompt states. The second vault is derived from the first by removing and adding units, as a custodian would do it.
+
+The outcome of a draw is a transcript. It has all that an analyst sees, except time: each answer with its text, reason
+for stopping, number of tokens and receipt, each refusal, and the budget that is left for every unit. Released answers
+are stored and reused, as in a vault.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+
+from discreet.algorithms.common.algorithm import Algorithm
+from discreet.algorithms.common.consensus_release import OpenSelection
+from discreet.algorithms.common.ensemble import calibrate_to_epsilon
+from discreet.algorithms.naive_multi_rag import NaiveMultiRAG
+from discreet.errors import BudgetExhausted, PlanExceeded
+from discreet.generation.toy import ToyModel
+from discreet.privacy.account import Payment
+from discreet.privacy.accounting import Budget
+from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.mechanisms.counted_selection import CountedSelection
+from discreet.privacy.mechanisms.stable_set import StableSet, gap_to_pass
+from discreet.privacy.noise import Noise
+from discreet.privacy.partition import REPLACE_ONE
+from discreet.query.answer_cache import AnswerCache
+from discreet.registry import DPKSA, DPRAG, Adaptive, Consensus, DPRAGPure, DPSparseVoteRAG, DPVoteRAG, MuRAG, MuRAGAda
+from discreet.retrieval.sealed_corpus import SealedCorpus
+from discreet.vault import Vault
+from discreet_lab.attacks.bounds import Key
+from discreet_lab.audit.case import DELTA, FAILURE, ProgressCallback
+from discreet_lab.audit.pairs import Pair
+from discreet_lab.audit.statistics import CROWD, audited_statistics
+
+WORDS = "x y z w who knows"
+"""The words of the model. Its answer to a prompt without a document is "who knows"."""
+VOCABULARY = 8
+QUESTIONS = ("fever", "fever again", "fever once more", "fever at last", "fever after all")
+"""The questions. Each unit with a document about fever is near to each of them."""
+
+PAIRS = (
+    Pair(
+        "a unit goes, the only one that says y",
+        {"u1": ["fever say: x ."], "u2": ["fever cough say: x ."], "u3": ["fever cough cough say: y ."]},
+        goes="u3",
+    ),
+    Pair(
+        "a unit goes, and another moves in",
+        {
+            "u1": ["fever say: x ."],
+            "u2": ["fever cough say: y ."],
+            "u3": ["fever cough cough say: z ."],
+            "u4": ["fever cough cough cough say: z ."],
+        },
+        goes="u2",
+    ),
+    Pair(
+        "a unit comes",
+        {"u1": ["fever say: x ."], "u2": ["fever cough say: x ."]},
+        comes={"u3": ["fever cough cough say: x ."]},
+    ),
+    Pair(
+        "a unit becomes another",
+        {"u1": ["fever say: x ."], "u2": ["fever cough say: x ."], "u3": ["fever cough cough say: x ."]},
+        goes="u3",
+        comes={"u4": ["fever cough cough say: y ."]},
+    ),
+    Pair(
+        "a unit with three documents goes",
+        {
+            "u1": ["fever say: y .", "fever cough say: y .", "fever cough cough say: y ."],
+            "u2": ["fever cough say: x ."],
+            "u3": ["fever cough cough say: x ."],
+        },
+        goes="u1",
+    ),
+    Pair(
+        "one of six goes that are equally near",
+        {
+            "u1": ["fever say: x ."],
+            "u2": ["fever say: x ."],
+            "u3": ["fever say: z ."],
+            "u4": ["fever say: x ."],
+            "u5": ["fever say: z ."],
+            "u6": ["fever say: y ."],  # of equally near units the first, with the fixed key of these vaults (pairs.py)
+        },
+        goes="u6",
+    ),
+    Pair("the only unit goes: fewer units than voters", {"u1": ["fever say: x ."]}, goes="u1"),
+    Pair(
+        "a unit goes; three questions, for which nobody can pay to the end",
+        {"u1": ["fever say: x ."], "u2": ["fever cough say: y ."], "u3": ["fever cough cough say: z ."]},
+        goes="u1",
+        asked=QUESTIONS[:3],
+    ),
+    Pair(
+        "a unit goes; of those near the second question some have paid for the first; the third was asked before",
+        {
+            "u1": ["rash say: x .", "fever say: y ."],
+            "u2": ["rash say: y .", "fever say: z ."],
+            "u3": ["fever cough say: x ."],
+            "u4": ["fever cough cough say: z ."],
+        },
+        goes="u1",
+        asked=("rash", "fever", "fever"),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """An algorithm with the parameters of its audit.
+
+    Attributes:
+        algorithm: the algorithm, with its parameters.
+        budget: the ledger's grant for all questions together, which is the claim.
+        crowd: the number of further units that say x. An answer that needs the agreement of many units needs them.
+        replacing: whether a replaced unit costs no more than a removed one.
+    """
+
+    algorithm: Algorithm
+    budget: Budget
+    crowd: int = 0
+    replacing: bool = True
+
+
+@dataclass(frozen=True)
+class AlgorithmCase:
+    """An algorithm and two neighbouring vaults.
+
+    Attributes:
+        name: the algorithm's name on the command line.
+        setting, pair: the algorithm, and its two inputs.
+        corpus: the class that searches documents; another one than the vault's in a mutant.
+        ledger: the class that records payments; another one in a mutant.
+        draws: the default number of transcripts of each vault.
+    """
+
+    name: str
+    setting: Setting
+    pair: Pair
+    corpus: type[SealedCorpus] = SealedCorpus
+    ledger: Callable[[Budget], MemoryLedger] = MemoryLedger
+    draws: int = 1000
+
+    @property
+    def inputs(self) -> str:
+        """The name of the pair."""
+        return self.pair.name
+
+    @property
+    def claim(self) -> tuple[float, float]:
+        """The ledger's grant. If a replaced unit counts as two steps, the group property gives the claim."""
+        granted = self.setting.budget.epsilon, self.setting.budget.delta
+        return granted if self.setting.replacing else self.pair.claim(*granted)
+
+    def sample(self, draws: int, noise: Noise, on_progress: ProgressCallback) -> tuple[list[Key], list[Key]]:
+        """Return `draws` transcripts of each vault."""
+        crowd = {f"crowd {n}": ["fever say: x ."] for n in range(self.setting.crowd)}
+        return self.pair.sample(crowd, lambda vault: self._transcripts(vault, draws, noise, on_progress))
+
+    def find_fault(self, first: Sequence[Key], second: Sequence[Key]) -> str:
+        """Return why the transcripts of the two vaults show nothing: no answer, or no release; "" if they do."""
+        entries = [entry for transcript in {*first, *second} for entry in json.loads(str(transcript))[::2]]
+        answers = [entry for entry in entries if isinstance(entry, dict)]
+        if faults := [entry["fault"] for entry in answers if "fault" in entry]:
+            return str(faults[0])
+        if not answers:
+            return f"Every draw of '{self.name}' ended in a refusal. {entries[0]}"
+        paid = any(entry["receipt"]["charges"] for entry in answers)
+        if paid or self.setting.algorithm.payment is Payment.NOTHING:
+            return ""
+        return f"No draw of '{self.name}' released anything, though its plan has a cost."
+
+    def _transcripts(self, vault: Vault, draws: int, noise: Noise, on_progress: ProgressCallback) -> list[Key]:
+        vault.components.corpus = self.corpus(vault.store, vault.embedder, vault.corpus.secret)
+        model = ToyModel(WORDS.split(), default="who knows", size=VOCABULARY)
+        found: list[Key] = []
+        for _ in range(draws):
+            found.append(self._transcript(vault, model, noise))
+            on_progress(1)
+        return found
+
+    def _transcript(self, vault: Vault, model: ToyModel, noise: Noise) -> str:
+        """Return all that an analyst sees, as JSON."""
+        ledger, seen = self.ledger(self.setting.budget), list[object]()
+        history = _new_history(vault)
+        for question in self.pair.asked:
+            try:
+                answer = vault.simulate(
+                    question, self.setting.algorithm, noise=noise, model=model, ledger=ledger, history=history
+                )
+                # Without the moments of earlier releases: one vault is asked after the other, so they tell them apart.
+                seen.append(answer.describe(show_public=True) | {"released_at": len(answer.released_at)})
+            except BudgetExhausted as refusal:
+                seen.append(str(refusal))
+            except PlanExceeded as fault:
+                seen.append({"fault": str(fault)})
+            seen.append(ledger.budget.left(ledger.spent()))
+        return json.dumps(seen)
+
+
+def _new_history(vault: Vault) -> AnswerCache:
+    """Return an answer cache without any answer."""
+    path = vault.path / "audited.jsonl"
+    path.unlink(missing_ok=True)
+    return AnswerCache(path, vault.embedder)
+
+
+def algorithm_cases(epsilon: float, names: Sequence[str] = ()) -> list[AlgorithmCase]:
+    """Return all cases of the named algorithms (all if none is named), each for a total of `epsilon`."""
+    return [
+        AlgorithmCase(name, setting, pair)
+        for name, setting in settings(epsilon).items()
+        if not names or name in names
+        for pair in PAIRS
+    ]
+
+
+def settings(epsilon: float) -> dict[str, Setting]:
+    """Return all algorithms with a guarantee, by name, for a total of `epsilon`."""
+    votes = {"voters": 3, "max_tokens": 2, "private_tokens": 1}
+    converted, failing = Budget(epsilon, DELTA), Budget(epsilon, FAILURE, FAILURE)
+    pure = Budget(epsilon, 0.0, accountant="pure")
+    token = DPVoteRAG(voters=3, private_tokens=1, max_tokens=1)
+    about_it = 0.05  # the similarity: a document without a common word with the question has 0
+    found: dict[str, Setting] = {
+        "dp-vote-rag": _alone(DPVoteRAG(epsilon=epsilon, **votes), converted),  # type: ignore[arg-type]
+        "dp-sparse-vote-rag": _alone(DPSparseVoteRAG(epsilon=epsilon, **votes), converted),  # type: ignore[arg-type]
+        "dp-rag-pure": _alone(DPRAGPure(epsilon=epsilon, **votes), converted),  # type: ignore[arg-type]
+        "dp-ksa": _agreeing(DPKSA(epsilon=epsilon, delta=FAILURE, most_keywords=2), failing),
+        "consensus": _agreeing(Consensus(epsilon=epsilon, delta=FAILURE), failing),
+        "consensus-choices": _alone(
+            Consensus(voters=3, epsilon=epsilon, choices=("x", "y", "z"), vote_shares=True), converted
+        ),
+        "dp-rag": _alone(
+            DPRAG(epsilon=epsilon, max_tokens=2, wanted=2, levels=(0.4, 0.2), omega=0.0), converted, replacing=False
+        ),
+        "adaptive": _alone(Adaptive(inner=DPVoteRAG(epsilon=epsilon, **votes), numbers=(2, 4)), converted),  # type: ignore[arg-type]
+        "naive-multi-rag": Setting(NaiveMultiRAG(inner=token, uses=2), pure),
+        "murag": Setting(MuRAG(inner=token, uses=1, similarity=about_it), pure, replacing=False),
+        "murag-all-vote": _all_voting(epsilon, about_it),
+        "murag-all-vote-candidate": _all_voting(epsilon, about_it, ("x",)),
+        "murag-ada": Setting(
+            MuRAGAda(inner=token, uses=1, epsilon_threshold=epsilon / 2, highest=0.9, lowest=-0.9, bins=2, enough=2),
+            pure,
+            replacing=False,
+        ),
+    }
+    counted = {name: Setting(one, failing, CROWD, replacing=False) for name, one in audited_statistics().items()}
+    return found | counted
+
+
+def _all_voting(epsilon: float, similarity: float, candidates: tuple[str, ...] = ()) -> Setting:
+    """Return the setting of an open answer by all admitted units; two more than its crowd release it half the time."""
+    inner = Consensus(max_tokens=2, sentence=False, propose=candidates)
+    granted = Budget(epsilon, FAILURE, FAILURE)
+    algorithm = MuRAG(inner=inner, uses=1, similarity=similarity, rows=60)
+    voters, rounds = algorithm.count_votes(granted, VOCABULARY)
+    selection = voters.mechanisms(rounds.epsilon, rounds.delta, rounds.change, VOCABULARY)[0]
+    assert isinstance(selection, CountedSelection)
+    known = selection.with_candidates(candidates)
+    votes = known.candidate_votes_needed(0.5) if candidates else known.votes_needed(0.5)
+    return Setting(algorithm, granted, max(0, votes - 2), replacing=False)
+
+
+def _alone(algorithm: Algorithm, granted: Budget, crowd: int = 0, *, replacing: bool = True) -> Setting:
+    """Return the setting of an algorithm that every unit pays for. Its grant is its plan's ceiling."""
+    plan = algorithm.plan(granted, VOCABULARY)
+    return Setting(algorithm, plan.ceiling if plan else granted, crowd, replacing)
+
+
+def _agreeing(algorithm: Consensus | DPKSA, granted: Budget) -> Setting:
+    """Return the setting of an algorithm that releases common values.
+
+    Its crowd, with two or three more units, reaches a release half of the time.
+    """
+    last = _last_mechanism(algorithm)
+    if isinstance(last, StableSet):
+        crowd = gap_to_pass(0.5, last.sigma, last.delta) - 2
+    else:
+        crowd = next(more for more in count() if _releases(replace(algorithm, voters=more + 3)))
+    return _alone(replace(algorithm, voters=crowd + 3), granted, crowd)
+
+
+def _releases(algorithm: Consensus | DPKSA) -> bool:
+    """Return whether all its voters together release a value half of the time. Their number may decide by which law."""
+    selection = _last_mechanism(algorithm)
+    assert isinstance(selection, OpenSelection)
+    needed = selection.votes_needed(0.5)
+    return needed is not None and needed <= algorithm.voters
+
+
+def _last_mechanism(algorithm: Consensus | DPKSA) -> object:
+    rounds = calibrate_to_epsilon(algorithm, FAILURE, VOCABULARY)
+    return algorithm.mechanisms(rounds.epsilon, rounds.delta, REPLACE_ONE, VOCABULARY)[-1]

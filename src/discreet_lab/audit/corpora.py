@@ -1,0 +1,143 @@
+"""Audits of all methods of synthesis, from the store to the file, on two neighbouring vaults.
+
+As for algorithms (algorithms.py), the vaults are real ones in a temporary folder, with a toy language model. The
+outcome is all that leaves the vault: every text that was written, kept or not, the receipt, and the budget that is left
+for every unit.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.generation.toy import LOUD, ToyModel
+from discreet.privacy.accounting import Budget, Spending
+from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.noise import Noise
+from discreet.retrieval.vectors import LARGEST
+from discreet.synthesis.aug_pe import AugPE
+from discreet.synthesis.base import SynthesisAlgorithm
+from discreet.synthesis.dp_facts import DPFacts
+from discreet.synthesis.dp_synrag.parameters import DPSynRAG
+from discreet.synthesis.dp_synth import DPSynth
+from discreet.synthesis.runner import METHODS
+from discreet.vault import Vault
+from discreet_lab.attacks.bounds import Key
+from discreet_lab.audit.case import FAILURE, ProgressCallback
+from discreet_lab.audit.pairs import Pair
+
+WORDS = "x y z who knows"
+"""The words of the model. Its answer to a prompt without a document is "who knows"."""
+VOCABULARY = 16
+GLOOP = "gloopgloopgloop say: {} ."
+"""A document. Its longest word is its topic."""
+RASH = "rashrashrashrash say: {} ."
+OTHERS = {"other": ["other say: z ."], "somebody": ["somebody say: z ."]}
+"""Further units, so that there are always enough to begin."""
+
+PAIRS = (
+    Pair("one of those that agree goes", {"u1": [GLOOP.format("x")]}, goes="u1"),
+    Pair("a unit goes that says something else", {"u1": [GLOOP.format("y")]}, goes="u1"),
+    Pair("a unit comes that is about something else", {"u1": [GLOOP.format("x")]}, comes={"u2": [RASH.format("y")]}),
+    Pair(
+        "a unit with three documents goes",
+        {"u1": [GLOOP.format("y"), RASH.format("x"), GLOOP.format("z")], "u2": [GLOOP.format("y")]},
+        goes="u1",
+    ),
+    Pair("a unit becomes another", {"u1": [GLOOP.format("x")]}, goes="u1", comes={"u2": [GLOOP.format("y")]}),
+)
+
+
+@dataclass(frozen=True)
+class CorpusCase:
+    """A method and two neighbouring vaults.
+
+    Attributes:
+        name: the name of the method.
+        method: the method, with its parameters.
+        crowd: the number of further units that agree. A value that needs the agreement of many units needs them.
+        pair: the two inputs.
+        draws: the default number of corpora of each vault.
+    """
+
+    name: str
+    method: SynthesisAlgorithm[Any]
+    crowd: int
+    pair: Pair
+    draws: int = 400
+
+    @property
+    def inputs(self) -> str:
+        """The name of the pair."""
+        return self.pair.name
+
+    @property
+    def claim(self) -> tuple[float, float]:
+        """The cost of all steps of the plan together, at the requested delta."""
+        delta = _granted(self.method).delta
+        return self.pair.claim(Spending.of(_plan(self.method).cost).epsilon(delta), delta)
+
+    def sample(self, draws: int, noise: Noise, on_progress: ProgressCallback) -> tuple[list[Key], list[Key]]:
+        """Return the outcomes of `draws` corpora of each vault."""
+        crowd = {f"crowd {n}": [GLOOP.format("x")] for n in range(self.crowd)}
+        return self.pair.sample({**crowd, **OTHERS}, lambda vault: self._corpora(vault, draws, noise, on_progress))
+
+    def _corpora(self, vault: Vault, draws: int, noise: Noise, on_progress: ProgressCallback) -> list[Key]:
+        model = ToyModel(WORDS.split(), default="who knows", size=VOCABULARY)
+        vault = Vault.open(vault.path, model=model, embedder=vault.embedder, store=vault.store)
+        found: list[Key] = []
+        for _ in range(draws):
+            found.append(self._corpus(vault, noise))
+            on_progress(1)
+        return found
+
+    def _corpus(self, vault: Vault, noise: Noise) -> str:
+        """Return all that leaves the vault, as JSON."""
+        ledger = MemoryLedger(_granted(self.method), simulation=True)
+        shop = vault.workshop(noise, ledger)
+        made = shop.make(self.method)
+        shop.finish(made)
+        texts = [[text.text, text.keyword, text.kept] for text in made.texts]
+        return json.dumps([texts, made.receipt.describe(), made.plan, ledger.budget.left(ledger.spent())])
+
+
+def corpus_cases(epsilon: float, names: Sequence[str] = ()) -> list[CorpusCase]:
+    """Return all cases of the named methods (all if none is named), each for a price of `epsilon`."""
+    return [
+        CorpusCase(name, method, crowd, pair)
+        for name, (method, crowd) in corpora(epsilon).items()
+        if not names or name in names
+        for pair in PAIRS
+    ]
+
+
+def corpora(epsilon: float) -> dict[str, tuple[SynthesisAlgorithm[Any], int]]:
+    """Return all methods for a price of `epsilon`, each with the size of its crowd.
+
+    The crowd is so large that its common value is released about half of the time.
+    """
+    price: dict[str, Any] = {"epsilon": epsilon, "delta": FAILURE}
+    facts = DPFacts(**price, keywords=1, facts=1, tokens=4, text_tokens=16)
+    synrag = DPSynRAG(**price, keywords=1, tokens=2, wanted=2, text_tokens=16)
+    # A temperature so high that the toy model's texts differ.
+    evolving = AugPE(**price, about="a cure", texts=3, variations=5, generations=2, tokens=3, temperature=9.0)
+    alone = DPSynth(**price, subsets=1, tokens=2, text_tokens=16)
+    found: dict[str, tuple[SynthesisAlgorithm[Any], int]] = {
+        "dp-synrag": (synrag, _plan(synrag).counts.threshold - 1),
+        "dp-facts": (facts, _plan(facts).counts.threshold - 1),
+        # One unit fewer than outweigh the toy model's own answer.
+        "dp-synth": (alone, round(LOUD / (2 * _plan(alone).clip)) - 1),
+        "aug-pe": (evolving, 4),
+    }
+    assert set(found) == set(METHODS)
+    return found
+
+
+def _plan(method: SynthesisAlgorithm[Any]) -> Any:
+    return method.plan(_granted(method), Spending.nothing(), 64, LARGEST)
+
+
+def _granted(method: SynthesisAlgorithm[Any]) -> Budget:
+    """Return a grant above the plan's own budget. The plan's cost adds up to slightly more at the grant's order."""
+    assert method.delta is not None
+    return Budget(2 * method.epsilon + 1, method.delta, 0.5 * method.delta)

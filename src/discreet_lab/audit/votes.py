@@ -1,0 +1,160 @@
+"""Cases of the mechanisms that release votes: selection by curves, thresholded counts, secret samples.
+
+The pairs are chosen as in `mechanisms`: what may be lost is lost often.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from discreet.privacy.accounting import largest
+from discreet.privacy.mechanisms.counted_answer import CountedAnswer
+from discreet.privacy.mechanisms.counted_selection import CountedSelection
+from discreet.privacy.mechanisms.counting import NoisyCount
+from discreet.privacy.mechanisms.leader_certificate import LARGEST_EPSILON
+from discreet.privacy.mechanisms.leader_selection import LeaderSelection
+from discreet.privacy.mechanisms.optimal_selection import OptimalSelection
+from discreet.privacy.mechanisms.secret_sampling import SecretSample
+from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
+from discreet.privacy.private import Change, Relation
+from discreet_lab.attacks.bounds import Key
+from discreet_lab.audit.case import FAILURE, claim_of, rho_of
+
+Pairs = Iterator[tuple[str, Any, Sequence[Any], Sequence[Any], Callable[[Any], Key]]]
+"""How the inputs differ, the mechanism, the inputs, and what is looked at."""
+COIN = 0.5
+"""The probability of a secret coin."""
+LED, RARE = 30, 1e-5
+"""The voters of leader selection, and its delta: at `FAILURE` nothing is certified."""
+
+
+def optimal_selection_pairs(epsilon: float, change: Change) -> Pairs:
+    """Yield the pairs of optimal selection: near the line, with a candidate, and an answer of one unit."""
+    made: OptimalSelection[str] = OptimalSelection.calibrated(epsilon, FAILURE, change)
+    replaced = change.relation is Relation.REPLACE
+    # Both outcomes are frequent there.
+    line = made.votes_needed(0.25) or 1
+    common = ("a",) * line + ("b",) * (line - 1)
+    yield "a vote more at the line", made, (*common, "a") if replaced else common, (*common, "b"), list_of
+    known: OptimalSelection[str] = OptimalSelection.calibrated(epsilon, FAILURE, change, ("a", "b"))
+    near = known.candidate_votes_needed(0.1) or 1
+    common = ("a",) * near + ("b",) * near
+    yield "a vote more for a candidate", known, (*common, "a") if replaced else common, (*common, "b"), list_of
+    yield "an answer that one neighbour alone has", made, ("x",) if replaced else (), ("y",), list_of
+
+
+def counted_selection_pairs(epsilon: float, change: Change) -> Pairs:
+    """Yield the pairs of counted selection: near the line, and an answer of one unit."""
+    made: CountedSelection[str] = CountedSelection.calibrated(epsilon, FAILURE, change)
+    replaced = change.relation is Relation.REPLACE
+    line = made.votes_needed(0.9)
+    common = ("a",) * line + ("b",) * line
+    yield "a vote more above the line", made, (*common, "a") if replaced else common, (*common, "b"), counts_of
+    known = made.with_candidates(("a", "b"))
+    near = known.candidate_votes_needed(0.5)
+    common = ("a",) * near + ("b",) * near
+    yield "a vote more for a candidate", known, (*common, "a") if replaced else common, (*common, "b"), counts_of
+    yield "an answer that one neighbour alone has", made, ("x",) if replaced else (), ("y",), counts_of
+
+
+def leader_selection_pairs(epsilon: float, change: Change) -> Pairs:
+    """Yield the pairs of leader selection: one answer at the line, two that compete there, and two candidates."""
+    made, line = leader_at_the_line(epsilon)
+    alone = ("a",) * line
+    came = ("b",) if change.relation is Relation.REPLACE else ()
+    yield "a vote more at the line", made, (*alone, "a"), (*alone, *came), all_of_it
+    both = ("a", "b") * line
+    yield "a vote more for one of two rivals", made, (*both, "a"), (*both, *came), all_of_it
+    known, near = candidates_at_the_line(epsilon)
+    both = ("a", "b") * near
+    yield "a vote more for one of two candidates", known, (*both, "a"), (*both, *came), all_of_it
+
+
+def leader_at_the_line(epsilon: float) -> tuple[LeaderSelection, int]:
+    """Return a leader selection, and the most votes that are released less than half the time."""
+    made = LeaderSelection(min(epsilon, LARGEST_EPSILON), RARE, LED)
+    most = (LED - 1) // 2
+    return made, max((votes for votes in range(1, most + 1) if made.chance(votes) < 0.5), default=1)
+
+
+def candidates_at_the_line(epsilon: float) -> tuple[LeaderSelection, int]:
+    """Return a leader selection with two candidates, and the most votes of one below a probability of one half."""
+    made = LeaderSelection(min(epsilon, LARGEST_EPSILON), RARE, LED, ("a", "b"))
+    most = (LED - 1) // 2
+    return made, max((votes for votes in range(1, most + 1) if made.candidate_chance(votes) < 0.5), default=1)
+
+
+def all_of_it(released: str | None) -> Key:
+    """Return the released answer."""
+    return released
+
+
+def counts_of(released: tuple[CountedAnswer, ...]) -> Key:
+    """Return the released answers in their own order, each with its count."""
+    return tuple(sorted((str(one.answer), one.count) for one in released))
+
+
+def list_of(released: Any) -> Key:
+    """Return the released answers as they come."""
+    return tuple(released)
+
+
+def thresholded_counts_pairs(epsilon: float, change: Change) -> Pairs:
+    """Yield the pairs of thresholded counts: answers that many have, and answers of one unit."""
+    made = ThresholdedCounts.calibrated(rho_of(epsilon), FAILURE, change, 2)
+    many = [("a", "b")] * math.ceil(made.threshold + 8 * made.sigma)
+    own: list[tuple[str, str]] = []
+    if change.relation is Relation.REPLACE:
+        many, own = many + [("c", "d")] * len(many), [("c", "d")]
+    yield "a unit with answers that many have", made, [*many, *own], [*many, ("a", "b")], lead_of
+    known = made.with_candidates(("a", "b", "c", "d"))
+    near = [("a", "b"), ("c", "d")] * known.candidate_votes_needed(0.5)
+    yield "a unit with candidates at the line", known, [*near, *own], [*near, ("a", "b")], lead_of
+    alone = [("x", "w")] if own else []
+    yield "answers that one neighbour alone has", made, alone, [("y", "z")], names_of
+
+
+def lead_of(released: tuple[CountedAnswer, ...]) -> Key:
+    """Return by how much the answers a and b are ahead of c and d."""
+    return sum(one.count if str(one.answer) in "ab" else -one.count for one in released)
+
+
+def names_of(released: tuple[CountedAnswer, ...]) -> Key:
+    """Return the released answers without their counts."""
+    return tuple(sorted(str(one.answer) for one in released))
+
+
+def secret_sample_pairs(epsilon: float, change: Change) -> Pairs:
+    """Yield the pairs of secret sampling: of a pure mechanism, and of counts with Gaussian noise."""
+    moves = 2 if change.relation is Relation.REPLACE else 1
+    # The inverse of the amplified cost.
+    inner = math.log1p(math.expm1(epsilon / moves) / COIN)
+    count = SecretSample(NoisyCount(1 / inner), COIN)
+    yield "one more may say yes", count, [False] if moves == 2 else [], [True], sign_of
+    if change.relation is Relation.ADD_REMOVE:
+        yield "one more may have an answer", gaussian_sample(epsilon), [], [("a",)], lead_of
+
+
+def sign_of(count: int) -> Key:
+    """Return the count, cut where hardly a draw lies."""
+    return max(-4, min(4, count))
+
+
+def gaussian_sample(epsilon: float) -> SecretSample[Any, tuple[CountedAnswer, ...]]:
+    """Return a secret sample of thresholded counts that costs `epsilon`, with `FAILURE` and `DELTA`."""
+    change = Change(1, Relation.ADD_REMOVE)
+
+    def made(rho: float) -> SecretSample[Any, tuple[CountedAnswer, ...]]:
+        return SecretSample(ThresholdedCounts.calibrated(rho, FAILURE / COIN, change), COIN)
+
+    return made(largest(lambda rho: claim_of(made(rho).cost(change))[0] <= epsilon, 1e-6, 1e3))
+
+
+VOTE_MECHANISMS: dict[str, Callable[[float, Change], Pairs]] = {
+    "optimal-selection": optimal_selection_pairs,
+    "counted-selection": counted_selection_pairs,
+    "leader-selection": leader_selection_pairs,
+    "thresholded-counts": thresholded_counts_pairs,
+    "secret-sample": secret_sample_pairs,
+}
+"""The cases of each mechanism, by the names that the command line uses."""

@@ -1,0 +1,1 @@
+"""Baselines that only comparison needs: an answer may repeat any document."""

@@ -1,0 +1,148 @@
+"""Synthetic corpora in simulation, and plain RAG over them, beside algorithms that pay for each question."""
+
+import json
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import BadData, UsageError
+from discreet.generation.capabilities import require_scores
+from discreet.privacy.accounting import Budget
+from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.noise import InsecureSeededNoise
+from discreet.query.known_answers import Question, matches
+from discreet.registry import RAG, make_algorithm
+from discreet.retrieval.public import PublicTexts
+from discreet.synthesis.base import SynthesisAlgorithm
+from discreet.synthesis.dp_synrag.select import useful
+from discreet.synthesis.runner import METHODS, Synthetic, Told, make_corpus
+from discreet.vault import Vault
+from discreet_lab.attacks.simulation import copied, documents_of, private_folder
+from discreet_lab.bench.experiments.answers import groups_of, is_affordable
+from discreet_lab.bench.measures import columns_on, measured
+from discreet_lab.bench.run import BenchRun
+from discreet_lab.bench.table import THE_QUESTIONS, Row
+from discreet_lab.evaluation.experiment import Outcome, run_answers
+
+DELTA = 1e-5
+
+
+def simulate_corpus(
+    vault: Vault, method: SynthesisAlgorithm[Any], path: Path, seed: int, on_progress: Told
+) -> Synthetic:
+    """Make a corpus with seeded noise, as if it were paid. The vault must be a copy: its unfinished run is lost.
+
+    Raises:
+        BadData: if the corpus has no text.
+    """
+    assert method.delta is not None
+    # Plans fill a budget of their own; the order at which this one adds up costs a little more.
+    budget = Budget(1.5 * method.epsilon, method.delta, 0.5 * method.delta)
+    noise = InsecureSeededNoise(zlib.crc32(f"{path.stem}|{seed}".encode()))
+    shop = vault.workshop(noise, MemoryLedger(budget, simulation=True))
+    # What another setting left unfinished is of no use to this one.
+    (shop.folder / "run.jsonl").unlink(missing_ok=True)
+    return make_corpus(shop, path, method, only_new=False, force=False, told=on_progress)
+
+
+def read_corpus(
+    vault: Vault, texts: PublicTexts, questions: Sequence[str], count: int, max_tokens: int = 32
+) -> list[str]:
+    """Return answers of plain RAG, each from the `count` texts nearest to its question."""
+    reader = RAG(units=count, max_tokens=max_tokens)
+    read = [(question, texts.unsealed_passages(question, count)) for question in questions]
+    return [draft.text for draft in reader.read_all(read, vault.model)]
+
+
+def share_told(texts: Sequence[str], questions: Sequence[Question]) -> float:
+    """Return the share of questions of which some text holds an acceptable answer: the most there is to find."""
+    return sum(any(matches(text, one.answers) for text in texts) for one in questions) / len(questions)
+
+
+def read_texts(path: Path) -> list[str]:
+    """Return the texts of a corpus; none if it was not written."""
+    if not path.exists():
+        return []
+    return [json.loads(line)["text"] for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def run(given: BenchRun) -> list[Row]:
+    """Return a row for each synthetic corpus, and for each algorithm that pays for each question."""
+    return [*_query_time(given), *_synthetic(given)]
+
+
+def _query_time(given: BenchRun) -> list[Row]:
+    """Return the rows of the algorithms that pay for each question, and of the baselines."""
+    columns = columns_on(given.table.columns, given.data)
+    shared = given.parameters
+    settings: dict[tuple[str, float | None], Any] = {}
+    for name in [*given.values.get("algorithm", ()), *given.plugins]:
+        for epsilon in given.values["epsilon"]:
+            one = make_algorithm(name, {**shared, "epsilon": epsilon}, strict=False)
+            settings[name, getattr(one, "epsilon", None)] = one
+    settings = {key: one for key, one in settings.items() if is_affordable(given, [("algorithm", key[0])], one)}
+    advance = given.count("answering", len(settings) * len(given.questions) * given.seeds)
+    found = run_answers(
+        given.vault, given.questions, list(settings.values()), given.seeds, advance, first_seed=given.seed
+    )
+    rows = []
+    for (name, epsilon), one in settings.items():
+        paid = {"paid": "each question" if one.private and epsilon is not None else None}
+        rows += _grouped(given, {"corpus": name, "epsilon": epsilon, **paid}, columns, found[one])
+    return rows
+
+
+def _synthetic(given: BenchRun) -> list[Row]:
+    """Return the rows of the corpora, which are made from a copy of the vault."""
+    columns = columns_on(given.table.columns, given.data)
+    rows = []
+    known: dict[SynthesisAlgorithm[Any], list[str]] = {}
+    with private_folder() as folder, copied(given.vault, folder / "copy", documents_of(given.vault), []) as copy:
+        for label, name, options in given.values["corpus"]:
+            for epsilon in given.values["epsilon"]:
+                of_all = {key: value for key, value in options.items() if key != "task"}
+                method = METHODS[name](epsilon=epsilon, delta=DELTA, **of_all)
+                # A task drops texts of a corpus, so the corpus is not made again for it.
+                if method not in known:
+                    known[method] = _made(given, copy, method, folder / f"{label}-{epsilon:g}.jsonl")
+                texts = keep_useful(given, known[method]) if options.get("task") == THE_QUESTIONS else known[method]
+                outcomes = _answers_of(given, texts)
+                key = {"corpus": label, "epsilon": epsilon, "paid": "once"}
+                more = {"texts": len(texts), "told": share_told(texts, given.questions)}
+                rows += [row | more for row in _grouped(given, key, columns, outcomes)]
+    return rows
+
+
+def _made(given: BenchRun, copy: Vault, method: SynthesisAlgorithm[Any], path: Path) -> list[str]:
+    try:
+        simulate_corpus(copy, method, path, given.seed, given.on_progress)
+    except (BadData, UsageError) as error:
+        given.notes.append(f"{path.stem}: {error}")
+    return read_texts(path)
+
+
+def keep_useful(given: BenchRun, texts: Sequence[str]) -> list[str]:
+    """Return the texts that the model finds of use for questions such as the first one."""
+    model = require_scores(given.vault.model, "the self-filter")
+    kept = useful(model, f"answer questions such as: {given.questions[0].question}", texts) if texts else []
+    return [text for text, use in zip(texts, kept, strict=True) if use]
+
+
+def _answers_of(given: BenchRun, texts: Sequence[str]) -> list[list[Outcome]]:
+    public = PublicTexts(list(texts) or [""], given.vault.embedder)
+    asked = [one.question for one in given.questions]
+    said = read_corpus(given.vault, public, asked, 1, given.parameters.get("max_tokens", 32))
+    return [
+        [Outcome(one.id, 0, text, "end", matches(text, one.answers), 0, 0, False, None, 0.0)]
+        for one, text in zip(given.questions, said, strict=True)
+    ]
+
+
+def _grouped(given: BenchRun, key: Row, columns: Sequence[str], outcomes: Sequence[Sequence[Outcome]]) -> list[Row]:
+    rows = []
+    for name, ranks in groups_of(given).items():
+        group = {"documents an answer": name, "questions": len(ranks)} if name else {}
+        asked, said = [given.questions[rank] for rank in ranks], [outcomes[rank] for rank in ranks]
+        rows.append({**key, **group, **measured(columns, asked, said, given.encoder)})
+    return rows

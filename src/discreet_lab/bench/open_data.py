@@ -1,0 +1,142 @@
+"""The data of a run: a vault and questions that are given, or those of the demonstration in a temporary vault."""
+
+import contextlib
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from discreet.errors import UsageError
+from discreet.generation.loading import PACKAGED
+from discreet.generation.opening import open_model
+from discreet.query.known_answers import Question, read_questions
+from discreet.vault import Vault
+from discreet_lab.attacks.extraction import sensitive_strings
+from discreet_lab.attacks.simulation import private_folder
+from discreet_lab.bench.demo_data import choose_sizes, hospital, hospital_questions, mails
+from discreet_lab.bench.run import OnProgress
+from discreet_lab.bench.table import DEMO, BenchTable, Data
+
+DELTA = 1e-5
+NEED_NO_QUESTIONS = frozenset(("membership", "knn-lm", "prompting"))
+"""The experiments that read the documents of a vault, and ask questions of their own."""
+
+LOOKED_AT, SHARE_OF_MAILS = 200, 0.25
+"""The number of texts of a vault that are looked at, and the share of them that have sensitive strings in mails."""
+CHAINED = "chain"
+"""The kind of the questions of a file of chains."""
+KINDS = {
+    "general-knowledge": Data.KNOWLEDGE,
+    "symptoms-to-disease": Data.PATIENTS,
+    "disease-to-symptoms": Data.PATIENTS,
+    "disease-to-treatment": Data.PATIENTS,
+    "diagnosis": Data.PATIENTS,
+    "treatment": Data.PATIENTS,
+    "co-liked": Data.FILMS,
+    CHAINED: Data.CHAINS,
+    "reference": Data.DIALOGUES,
+}
+"""The kind of data by the "kind" of its questions. Questions of another kind, or of none, are of no paper's kind."""
+
+
+@dataclass(frozen=True)
+class OpenedData:
+    """The data of a run.
+
+    Attributes:
+        vault: the vault; None for arithmetic.
+        questions: the questions, in order; empty for an experiment that asks its own.
+        kind: the kind of the data.
+        described: the data in words.
+    """
+
+    vault: Vault | None
+    questions: list[Question]
+    kind: Data
+    described: str
+
+
+def needs_questions(table: BenchTable) -> bool:
+    """Return whether a table needs questions with known answers."""
+    return table.experiment not in NEED_NO_QUESTIONS
+
+
+@contextmanager
+def open_given(table: BenchTable, path: Path, questions: Path | None, limit: int, model: str) -> Iterator[OpenedData]:
+    """Yield the given vault with the given questions. The vault is only read.
+
+    Raises:
+        UsageError: if the table needs questions, and none are given.
+    """
+    if needs_questions(table) and questions is None:
+        raise UsageError(
+            f"The table '{table.name}' needs questions with known answers. Give them: discreet bench {table.name} "
+            'VAULT QUESTIONS.jsonl, {"question", "answers"} a line.'
+        )
+    vault = Vault.open(path, model=open_model(model) if model else None)
+    asked = read_stream(questions, limit) if questions and needs_questions(table) else []
+    about = f"{vault.store.count_documents():,} documents of {vault.store.count_units():,} units"
+    if asked and questions is not None:
+        about += f"; {questions.name}"
+    kind = kind_of(asked) if asked else kind_of_texts(vault) if table.data is Data.MAILS else table.data
+    yield OpenedData(vault, asked, kind, about)
+
+
+@contextmanager
+def open_demo(table: BenchTable, limit: int, model: str, quick: bool, on_progress: OnProgress) -> Iterator[OpenedData]:
+    """Yield a temporary vault with the data of the demonstration."""
+    with private_folder() as folder:
+        vault = Vault.create(folder / "vault", epsilon=20.0, delta=DELTA, model=model or PACKAGED)
+        with contextlib.closing(vault.store):
+            if table.data is Data.MAILS:
+                kind, asked, made = Data.MAILS, [], list(mails(limit + table.settings["held_out"]))
+                about = f"{len(made)} made-up mails"
+            else:
+                sizes = choose_sizes(quick, bool(table.settings.get("unequal")))
+                kind, made = Data.PATIENTS, hospital(sizes)
+                asked = choose_questions(hospital_questions(sizes), limit) if needs_questions(table) else []
+                about = f"{DEMO}: {len(made)} patients of {len(sizes)} diseases"
+            done = 0
+
+            def advance(_step: str, more: int) -> None:
+                nonlocal done
+                done += more
+                on_progress("building a vault", done, len(made))
+
+            vault.add_documents(made, advance)
+            yield OpenedData(vault, asked, kind, about)
+
+
+def choose_questions(questions: list[Question], limit: int) -> list[Question]:
+    """Return so many questions, spread evenly over all."""
+    if limit >= len(questions):
+        return questions
+    return [questions[index * len(questions) // limit] for index in range(limit)]
+
+
+def kind_of(questions: list[Question]) -> Data:
+    """Return the kind of data that questions are, by the "kind" of each: that of all of them, if they have one."""
+    found = {KINDS.get(question.kind, Data.FACTS) for question in questions}
+    return found.pop() if len(found) == 1 else Data.FACTS
+
+
+def kind_of_texts(vault: Vault) -> Data:
+    """Return the kind of data that the documents of a vault are: mails if enough have an address, link or number."""
+    texts = [one.text for one in vault.store.texts()[:LOOKED_AT]]
+    having = sum(any(sensitive_strings([text]).values()) for text in texts)
+    return Data.MAILS if having >= SHARE_OF_MAILS * max(1, len(texts)) else Data.TEXTS
+
+
+def read_stream(path: Path, limit: int | None) -> list[Question]:
+    """Return questions of a file, spread over it; of a file of chains, the first ones, in order."""
+    if not path.is_file() or '"hops"' not in path.read_text(encoding="utf-8", errors="replace"):
+        return read_questions(path, limit)
+    chains = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    asked = [question for chain in chains for question in chain["questions"]]
+    return [Question(q["id"], q["question"], tuple(q["answers"]), kind=CHAINED) for q in asked][:limit]
+
+
+def asked_again(questions: list[Question], number: int) -> list[Question]:
+    """Return `number` questions: the given ones in turn."""
+    return [replace(questions[turn % len(questions)], id=f"{turn}") for turn in range(number)]

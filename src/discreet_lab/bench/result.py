@@ -1,0 +1,186 @@
+"""The result of a table: its rows, the paper's figures beside them, and where they come from."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from discreet import __version__
+from discreet.system.frames import frame
+from discreet_lab.bench.table import BenchTable, Data, Row
+
+NOTICE = "For the custodian only: no unit paid for these figures, and the vault's ledger was not touched."
+MOST_SHOWN = 3
+"""The most figures of the paper for a measure that stand in columns of their own on a screen."""
+NESTED = "curve"
+"""A column with a list of points, which is in JSON alone."""
+SOURCE = ("data", "model", "embedder", "seed", "version")
+"""The columns of a CSV file that say where a row comes from."""
+
+
+@dataclass(frozen=True)
+class Condensed:
+    """A result for a screen.
+
+    Attributes:
+        columns: the names of the columns.
+        cells: the rows as text.
+        sources: for each column of the paper's figures: where they come from.
+    """
+
+    columns: list[str]
+    cells: list[list[str]]
+    sources: dict[str, str]
+
+
+@dataclass(frozen=True)
+class BenchResult:
+    """The result of a table.
+
+    Attributes:
+        table: the table.
+        rows: the rows, with the paper's figures in columns of their own.
+        data, model, embedder: where they come from, in words.
+        kind: the kind of the data.
+        questions: the number of questions.
+        seed, seeds: the first seed, and the number of runs with different noise.
+        quick: whether it was a quick run.
+        notes: remarks.
+        seconds: the duration.
+    """
+
+    table: BenchTable
+    rows: list[Row]
+    data: str
+    kind: Data
+    model: str
+    embedder: str
+    questions: int
+    seed: int
+    seeds: int
+    quick: bool
+    notes: tuple[str, ...]
+    seconds: float
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns, without those that are empty in all rows."""
+        named = dict.fromkeys(name for row in self.rows for name in row if name != NESTED)
+        return [name for name in named if any(row.get(name) is not None for row in self.rows)]
+
+    @property
+    def sources(self) -> dict[str, str]:
+        """For each column of the paper's figures that is shown: its place in the paper, its data and its model."""
+        columns, reported = self.columns, self.table.reported_on(self.kind)
+        return {name: one.source for one in reported if (name := name_of(self.table, one)) in columns}
+
+    def condensed(self) -> Condensed:
+        """Return the rows for a screen. Where a measure has many figures of the paper, they are one range."""
+        sources, measures = self.sources, dict[str, list[str]]()
+        for one in self.table.reported_on(self.kind):
+            if (name := name_of(self.table, one)) in sources:
+                measures.setdefault(one.column, []).append(name)
+        ranges = {names[0]: names for names in measures.values() if len(names) > MOST_SHOWN}
+        left_out = {name for names in ranges.values() for name in names[1:]}
+        kept = [name for name in self.columns if name not in left_out]
+        for name, names in ranges.items():
+            sources[name] = (
+                f"the least and the most of {len(names)} figures, {sources[name]} to {sources[names[-1]]}; --csv and "
+                "--json have each"
+            )
+        cells = [
+            [_range(row, ranges[name]) if name in ranges else show(row.get(name)) for name in kept] for row in self.rows
+        ]
+        return Condensed(kept, cells, {name: place for name, place in sources.items() if name in kept})
+
+    def cells(self) -> list[list[str]]:
+        """Return the rows as text, in the order of `columns`."""
+        return [[show(row.get(name)) for name in self.columns] for row in self.rows]
+
+    def source(self) -> dict[str, Any]:
+        """Return data, model, embedder, seed and version."""
+        asked = f"; {self.questions} question{'s' * (self.questions > 1)}" if self.questions else ""
+        runs = f"; {self.seeds} runs" if self.seeds > 1 else ""
+        return {
+            "data": f"{self.data}{asked}{runs}{'; quick' if self.quick else ''}",
+            "model": self.model,
+            "embedder": self.embedder,
+            "seed": self.seed,
+            "version": __version__,
+        }
+
+    def describe(self) -> dict[str, Any]:
+        """Return the result as plain data."""
+        return {
+            "schema": 1,
+            "table": self.table.name,
+            "paper": {"authors": self.table.paper.authors, "title": self.table.paper.title},
+            "where": self.table.where,
+            "shows": self.table.shows,
+            "found": self.table.found,
+            "differs": self.table.differs,
+            "columns": self.columns,
+            "rows": self.rows,
+            "sources": self.sources,
+            **self.source(),
+            "kind": str(self.kind),
+            "questions": self.questions,
+            "seeds": self.seeds,
+            "quick": self.quick,
+            "notes": list(self.notes),
+            "seconds": self.seconds,
+            "notice": NOTICE,
+        }
+
+    def to_pandas(self) -> Any:
+        """Return a `pandas.DataFrame` with the rows.
+
+        Raises:
+            MissingPart: if pandas is not installed.
+        """
+        return frame(self.rows, self.columns)
+
+
+def name_of(table: BenchTable, one: Any) -> str:
+    """Return the column of the paper's figures; with their place in the paper if the measure has several."""
+    alone = sum(other.column == one.column and other.data == one.data for other in table.reported) == 1
+    return f"{one.column}, paper" if alone else f"{one.column}, paper ({one.source})"
+
+
+def with_figures(table: BenchTable, rows: Sequence[Row], kind: Data) -> list[Row]:
+    """Return the rows with the paper's figures, each right after our own."""
+    reported = table.reported_on(kind)
+    found = []
+    for row in rows:
+        made: Row = {}
+        for name, value in row.items():
+            made[name] = value
+            made |= {name_of(table, one): one.figure(row) for one in reported if one.column == name}
+        found.append(made)
+    return found
+
+
+def tell_other_kind(table: BenchTable, kind: Data) -> str:
+    """Return that the paper's figures are for data of another kind, so that none stand beside ours; "" if some do."""
+    if not table.reported or table.reported_on(kind):
+        return ""
+    kinds = " and ".join(dict.fromkeys(str(one.data) for one in table.reported))
+    return f"The paper's figures are for {kinds}. These data are {kind}, so no figure of the paper stands beside ours."
+
+
+def _range(row: Row, names: Sequence[str]) -> str:
+    found = [row[name] for name in names if row.get(name) is not None]
+    return f"{show(min(found))} to {show(max(found))}" if found else show(None)
+
+
+def show(value: Any) -> str:
+    """Return a cell as text."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return "infinite"
+        return f"{value:g}" if value == round(value) or abs(value) >= 1000 else f"{value:.3f}".rstrip("0")
+    return str(value)

@@ -1,0 +1,98 @@
+"""What an experiment is given: the vault, the questions, the values of the sweep, and the settings of the run."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from discreet.errors import UsageError
+from discreet.query.known_answers import Question
+from discreet.vault import Vault
+from discreet_lab.bench.table import BenchTable, Data
+from discreet_lab.evaluation.bert_score import PACKAGED
+
+OnProgress = Callable[[str, int, int], None]
+"""Receives a step, the number of items done, and the total of the step."""
+
+QUICK_TOKENS = 12
+"""The longest answer of a quick run, in tokens."""
+
+
+@dataclass
+class BenchRun:
+    """One run of a table.
+
+    Attributes:
+        table: the table.
+        values: the values of each parameter that is varied.
+        data: the kind of data at hand.
+        limit: the number of questions, people or mails.
+        seed: the first seed of the noise.
+        seeds: the number of runs with different noise.
+        plugins: the names of algorithms that are further rows.
+        questions: the questions.
+        on_progress: receives the progress.
+        notes: remarks for the reader of the rows, which experiments add.
+        opened: the vault; None for arithmetic.
+        quick: whether the run is quick.
+        encoder: the name of the model of BERTScore.
+    """
+
+    table: BenchTable
+    values: dict[str, tuple[Any, ...]]
+    data: Data
+    limit: int
+    seed: int = 0
+    seeds: int = 1
+    plugins: Sequence[str] = ()
+    questions: list[Question] = field(default_factory=list)
+    on_progress: OnProgress = lambda *_: None
+    notes: list[str] = field(default_factory=list)
+    opened: Vault | None = None
+    quick: bool = False
+    encoder: str = PACKAGED
+
+    @property
+    def vault(self) -> Vault:
+        """The vault.
+
+        Raises:
+            UsageError: if the table runs without one.
+        """
+        if self.opened is None:
+            raise UsageError(f"The table '{self.table.name}' runs without a vault.")
+        return self.opened
+
+    def one(self, name: str, otherwise: Any = None) -> Any:
+        """Return a setting that is the same in all rows."""
+        return self.table.settings.get(name, otherwise)
+
+    @property
+    def only_epsilon(self) -> float:
+        """The epsilon of a table that has one.
+
+        Raises:
+            UsageError: if several are given.
+        """
+        values = self.values["epsilon"]
+        if len(values) > 1:
+            raise UsageError(
+                f"The table '{self.table.name}' takes one epsilon, not {len(values)}. Give --epsilon once."
+            )
+        return float(values[0])
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters that all algorithms have that know them; a quick run has short answers."""
+        return {**self.one("parameters", {}), **({"max_tokens": QUICK_TOKENS} if self.quick else {})}
+
+    def count(self, step: str, total: int) -> Callable[[], None]:
+        """Return a function that counts the items of a step."""
+        done = 0
+
+        def advance() -> None:
+            nonlocal done
+            done += 1
+            self.on_progress(step, done, total)
+
+        self.on_progress(step, 0, total)
+        return advance

@@ -1,0 +1,152 @@
+"""Run a table: open the data, run its experiment, and set the paper's figures beside the rows."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+from discreet.errors import UsageError
+from discreet_lab.bench.demo_data import EQUAL, hospital_questions
+from discreet_lab.bench.open_data import OpenedData, asked_again, kind_of, open_demo, open_given, read_stream
+from discreet_lab.bench.result import BenchResult, tell_other_kind, with_figures
+from discreet_lab.bench.run import BenchRun, OnProgress
+from discreet_lab.bench.table import DEMO, BenchTable, Data, Row
+from discreet_lab.evaluation.bert_score import PACKAGED
+
+EXPERIMENTS = {
+    "answers": ("answers", "run"),
+    "stream": ("streams", "run"),
+    "corpora": ("corpora", "run"),
+    "questions": ("many_questions", "run"),
+    "membership": ("membership", "run"),
+    "knn-lm": ("extraction", "run_knn_lm"),
+    "prompting": ("extraction", "run_prompting"),
+    "projection": ("neighbours", "run_projection"),
+    "claim": ("neighbours", "run_claim"),
+    "overlap": ("neighbours", "run_overlap"),
+    "tokens": ("accounting", "run_tokens"),
+    "lengths": ("accounting", "run_lengths"),
+}
+"""The kinds of experiments: the module and the function, which are loaded when they are run."""
+WITHOUT_VAULT = frozenset(("tokens", "lengths"))
+"""The experiments that are arithmetic: they draw no noise, so there is one run."""
+
+
+@dataclass(frozen=True)
+class BenchOptions:
+    """The options of a run.
+
+    Attributes:
+        vault, questions: the data; those of the demonstration if None.
+        model: the name of the language model in place of the vault's; "" for the vault's.
+        limit: the number of questions, people or mails; the table's if None.
+        epsilons: the values of epsilon in place of the table's; empty for the table's.
+        seed: the first seed of the noise.
+        plugins: the names of algorithms that are further rows.
+        quick: whether to take fewer values, questions and runs.
+        encoder: the name of the model of BERTScore.
+    """
+
+    vault: Path | None = None
+    questions: Path | None = None
+    model: str = ""
+    limit: int | None = None
+    epsilons: tuple[float, ...] = ()
+    seed: int = 0
+    plugins: Sequence[str] = ()
+    quick: bool = False
+    encoder: str = PACKAGED
+
+    def limit_of(self, table: BenchTable) -> int:
+        """Return the number of questions, people or mails."""
+        if self.limit is not None:
+            return self.limit
+        return table.quick_limit if self.quick else table.limit
+
+
+def run_table(table: BenchTable, options: BenchOptions, on_progress: OnProgress = lambda *_: None) -> BenchResult:
+    """Run a table. No unit pays, and a given vault is only read.
+
+    Raises:
+        UsageError: if the table cannot be run with the options.
+        BadData: if the data do not fit the table.
+    """
+    values = table.values(options.quick, options.epsilons)
+    if options.plugins and table.no_plugin:
+        raise UsageError(
+            f"The table '{table.name}' takes no algorithm of your own: {table.no_plugin}. Leave --plugin out, or see "
+            "discreet bench --list for the tables that take one."
+        )
+    begin = time.perf_counter()
+    with _opened(table, options, on_progress) as found:
+        run = BenchRun(
+            table=table,
+            values=values,
+            data=found.kind,
+            limit=options.limit_of(table),
+            seed=options.seed,
+            seeds=1 if options.quick or table.experiment in WITHOUT_VAULT else table.seeds,
+            plugins=options.plugins,
+            questions=found.questions,
+            on_progress=on_progress,
+            opened=found.vault,
+            quick=options.quick,
+            encoder=options.encoder,
+        )
+        rows = _experiment(table.experiment)(run)
+        run.notes += [said] if (said := tell_other_kind(table, found.kind)) else []
+        used = found.vault if found.vault is not None and "model" in found.vault.components.built else None
+        return BenchResult(
+            table=table,
+            rows=with_figures(table, rows, found.kind),
+            data=found.described,
+            kind=found.kind,
+            model=used.model.name if used else "none",
+            embedder=found.vault.settings.embedder if found.vault is not None else "none",
+            questions=len(found.questions),
+            seed=options.seed,
+            seeds=run.seeds,
+            quick=options.quick,
+            notes=tuple(run.notes),
+            seconds=time.perf_counter() - begin,
+        )
+
+
+@contextmanager
+def _opened(table: BenchTable, options: BenchOptions, on_progress: OnProgress) -> Iterator[OpenedData]:
+    limit = options.limit_of(table)
+    if table.experiment in WITHOUT_VAULT:
+        yield _without_vault(table, options, limit)
+    elif options.vault is not None:
+        with open_given(table, options.vault, options.questions, limit, options.model) as found:
+            yield _again(table, found, limit)
+    else:
+        with open_demo(table, limit, options.model, options.quick, on_progress) as found:
+            yield _again(table, found, limit)
+
+
+def _without_vault(table: BenchTable, options: BenchOptions, limit: int) -> OpenedData:
+    if table.data is Data.NONE:
+        return OpenedData(None, [], Data.NONE, "none: arithmetic alone")
+    if options.questions is None:
+        return OpenedData(None, hospital_questions(EQUAL), Data.PATIENTS, DEMO)
+    asked = read_stream(options.questions, limit)
+    return OpenedData(None, asked, kind_of(asked), options.questions.name)
+
+
+def _again(table: BenchTable, found: OpenedData, limit: int) -> OpenedData:
+    """Return the data with questions asked again in turn, for a table about earlier answers."""
+    if not table.settings.get("again"):
+        return found
+    half = found.questions[: max(1, limit // 2)]
+    return OpenedData(found.vault, asked_again(half, limit), found.kind, f"{found.described}, each asked twice")
+
+
+def _experiment(name: str) -> Callable[[BenchRun], list[Row]]:
+    module, function = EXPERIMENTS[name]
+    found: Callable[[BenchRun], list[Row]] = getattr(
+        import_module(f"discreet_lab.bench.experiments.{module}"), function
+    )
+    return found

@@ -1,0 +1,10 @@
+"""The commands of the laboratory, which `discreet` finds by entry points. Each is loaded when it is called."""
+
+from discreet.plugins import PluginCommand
+
+_HEADING = "Measure"
+EVAL = PluginCommand("discreet_lab.cli.evaluate", "Measure accuracy on questions with known answers.", _HEADING)
+ATTACK = PluginCommand("discreet_lab.cli.attack", "Attack copies of the vault.", _HEADING)
+AUDIT = PluginCommand("discreet_lab.cli.audit", "Search for more privacy loss than is claimed.", _HEADING)
+CLAIM = PluginCommand("discreet_lab.cli.claim", "Compute published claims that are no guarantees.", _HEADING)
+BENCH = PluginCommand("discreet_lab.cli.bench", "Rerun a table or figure of a paper on the data at hand.", _HEADING)

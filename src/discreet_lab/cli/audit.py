@@ -1,0 +1,142 @@
+"""`discreet audit`: statistical audits of mechanisms, algorithms and methods for synthetic corpora."""
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli.app import Json, app
+from discreet.cli.output import explained, out, print_json
+from discreet.cli.parameters import Params, parse_for_any
+from discreet.cli.plugin_file import Plugins, errors_in_full, register_files
+from discreet.cli.progress import doing
+from discreet.errors import UnknownName, UsageError
+from discreet.privacy.noise import InsecureSeededNoise, Noise, SystemNoise
+from discreet.synthesis.runner import METHODS
+from discreet_lab.audit.algorithms import algorithm_cases, settings
+from discreet_lab.audit.case import CONFIDENCE, Case, Finding, ProgressCallback, run
+from discreet_lab.audit.corpora import corpus_cases
+from discreet_lab.audit.mechanisms import MECHANISMS, mechanism_cases
+from discreet_lab.audit.mutants import twins_of_algorithms, twins_of_corpora, twins_of_mechanisms
+from discreet_lab.audit.plugin_cases import plugin_cases
+from discreet_lab.audit.report import markdown, remarkable, table, verdict
+
+EPSILON = {"mechanisms": 1.0, "algorithms": 2.0, "corpora": 2.0}
+"""The default epsilon of an audit. At these values, large privacy losses are frequent enough to detect."""
+
+
+@app.command()
+@explained
+def audit(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="mechanisms, algorithms, corpora, or single names. Default: all."),
+    ] = None,
+    plugin: Plugins = None,
+    param: Params = None,
+    draws: Annotated[int | None, typer.Option(min=100, help="The number of draws for each input.")] = None,
+    epsilon: Annotated[
+        float | None, typer.Option(help="The claimed epsilon. Default: 1 for mechanisms, 2 for the others.")
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, help="A seed that reproduces a table. Default: noise of the operating system."),
+    ] = None,
+    twins: Annotated[bool, typer.Option("--twins", help="Audit broken twins; the audit must flag each.")] = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")] = False,
+    as_json: Json = False,
+) -> int:
+    """Search for more privacy loss than is claimed, in fictional vaults only. Finding none is no proof."""
+    if epsilon is not None and not 0.01 <= epsilon <= 20:
+        raise UsageError(f"--epsilon is {epsilon:g}. An audit needs a value between 0.01 and 20, such as 1.")
+    added = register_files(plugin)
+    built_in = [name for name in names or [] if name not in added]  # a plug-in is audited, be it named or not
+    cases = [] if added and not built_in else _cases(built_in, epsilon, twins=twins)
+    cases += _plugin_cases(added, param, epsilon, twins=twins)
+    noise = SystemNoise() if seed is None else InsecureSeededNoise(seed)
+    outcomes = sum(2 * (draws or case.draws) for case in cases)
+    with doing(f"Drawing outcomes for {len(cases)} audits", outcomes) as drawn:
+        found = _run(cases, noise, draws, drawn, added)
+    source = "the operating system's noise" if seed is None else f"seeded noise ({seed}), which is for tables like this"
+    bad = [finding for finding in found if finding.violated != twins or (finding.fault and not twins)]
+    if as_json:
+        print_json(_described(found, source, twins=twins))
+    else:
+        if as_markdown:
+            print(markdown(found, twin=twins))
+        else:
+            out.print(table(found, twin=twins))
+            for line in remarkable(found, twin=twins):
+                out.print(line, markup=False, soft_wrap=True)
+        out.print(_summary(found, bad, source, twins=twins), markup=False)
+    return 1 if bad else 0
+
+
+def _cases(names: Sequence[str], epsilon: float | None, *, twins: bool) -> list[Case]:
+    known = {"mechanisms": list(MECHANISMS), "algorithms": list(settings(1.0)), "corpora": list(METHODS)}
+    kinds: dict[str, Any] = {
+        "mechanisms": twins_of_mechanisms if twins else mechanism_cases,
+        "algorithms": twins_of_algorithms if twins else algorithm_cases,
+        "corpora": twins_of_corpora if twins else corpus_cases,
+    }
+    for name in names:
+        if name not in known and not any(name in each for each in known.values()):
+            raise UnknownName("mechanism or algorithm to audit", name, [*known, *chain.from_iterable(known.values())])
+    found: list[Case] = []
+    for kind, each in known.items():
+        wanted = each if not names or kind in names else [name for name in each if name in names]
+        if wanted:
+            found += kinds[kind](epsilon or EPSILON[kind], wanted)
+    return found
+
+
+def _plugin_cases(
+    names: Sequence[str], param: Sequence[str] | None, epsilon: float | None, *, twins: bool
+) -> list[Case]:
+    """Return the cases of the algorithms in plug-in files, with the given parameters."""
+    if not names:
+        if param:
+            raise UsageError("--param is for an algorithm of --plugin. Built-in parts are audited with their own.")
+        return []
+    if twins:
+        raise UsageError("--plugin has no broken twin. Audit a broken copy of the file, without --twins.")
+    options, grant = parse_for_any(names, param), epsilon or EPSILON["algorithms"]
+    return [case for name in names for case in plugin_cases(grant, name, options)]
+
+
+def _run(
+    cases: Sequence[Case], noise: Noise, draws: int | None, on_progress: ProgressCallback, plugins: Sequence[str]
+) -> list[Finding]:
+    """Draw outcomes, and bound the losses. All vaults are fictional, so an error of a plug-in is printed in full."""
+    with errors_in_full(plugins, "audit"):
+        return run(cases, noise, draws=draws, on_progress=on_progress)
+
+
+def _summary(found: Sequence[Finding], bad: Sequence[Finding], source: str, *, twins: bool) -> str:
+    drawn = f"Draws use {source}. All bounds hold together with confidence {CONFIDENCE:g}."
+    if twins:
+        missed = f"{len(bad)} of {len(found)} broken twins were MISSED: use more draws." if bad else ""
+        return f"{missed or f'All {len(found)} broken twins were flagged.'} {drawn}"
+    faults = " ".join(f"FAULT: {fault}" for fault in dict.fromkeys(one.fault for one in found if one.fault))
+    if names := ", ".join(sorted({finding.name for finding in found if finding.violated})):
+        return (
+            f"VIOLATION: the privacy loss of {names} exceeds the claim. {drawn} Do not use it, and report this "
+            f"output. {faults}".rstrip()
+        )
+    if bad:
+        rows = f"{len(bad)} of {len(found)} audits show" if len(bad) > 1 else f"1 of {len(found)} audits shows"
+        return f"{faults} {rows} nothing. {drawn}"
+    return f"No violation found in {len(found)} audits. This is no proof (docs/audit.md). {drawn}"
+
+
+def _described(found: Sequence[Finding], source: str, *, twins: bool) -> dict[str, Any]:
+    rows = [finding.describe() | {"verdict": verdict(finding, twin=twins)} for finding in found]
+    return {
+        "confidence": CONFIDENCE,
+        "noise": source,
+        "twins": twins,
+        "violations": sum(finding.violated for finding in found),
+        "faults": sum(bool(finding.fault) for finding in found),
+        "rows": rows,
+    }

@@ -1,0 +1,158 @@
+"""`discreet bench`: rerun the tables and figures of papers on the data at hand."""
+
+import csv
+import os
+from collections.abc import Iterable
+from io import StringIO
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from discreet.cli.app import Json, app
+from discreet.cli.completion import complete_from
+from discreet.cli.output import err, explained, nothing_kept, out, print_json
+from discreet.cli.plugin_file import Plugins, errors_in_full, register_files
+from discreet.cli.progress import doing_steps
+from discreet.errors import UsageError
+from discreet.system.output_path import check_output_path, write_private
+from discreet_lab.bench.result import NOTICE, BenchResult
+from discreet_lab.bench.runner import BenchOptions, run_table
+from discreet_lab.bench.table import BenchTable
+from discreet_lab.bench.tables import TABLES, find_table
+from discreet_lab.cli.other_model import check_model
+from discreet_lab.evaluation.bert_score import PACKAGED
+
+_NO_VAULT = Path(os.devnull)
+
+
+@app.command()
+@explained
+def bench(
+    table: Annotated[
+        str | None,
+        typer.Argument(metavar="TABLE", help="A table. Default: list all.", autocompletion=complete_from(TABLES)),
+    ] = None,
+    vault: Annotated[
+        Path | None, typer.Argument(metavar="VAULT", help="Default: a temporary one of a fictional hospital.")
+    ] = None,
+    questions: Annotated[
+        Path | None, typer.Argument(metavar="QUESTIONS.jsonl", help='{"question", "answers"} a line.')
+    ] = None,
+    listed: Annotated[bool, typer.Option("--list", help="List the tables.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Few values and questions: a minute or two.")] = False,
+    limit: Annotated[
+        int | None, typer.Option(min=1, metavar="NUMBER", help="The most questions, people or mails.")
+    ] = None,
+    epsilon: Annotated[
+        list[float] | None, typer.Option(metavar="NUMBER", help="Instead of the table's epsilons. Repeatable.")
+    ] = None,
+    model: Annotated[str, typer.Option(help="A language model, by name or path. Default: the vault's.")] = "",
+    encoder: Annotated[
+        str, typer.Option("--bert-score", metavar="MODEL", help="The token vectors of BERTScore.")
+    ] = PACKAGED,
+    plugin: Plugins = None,
+    seed: Annotated[int, typer.Option(min=0, help="The first seed of the noise.")] = 0,
+    csv_file: Annotated[Path | None, typer.Option("--csv", help="Write the rows to this file.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Rerun a table or figure of a paper on the data at hand, beside the paper's own figures: for the custodian only.
+
+    Nothing is paid, and a vault is only read. Tables: discreet bench --list
+    """
+    if table is None or listed:
+        if quick or csv_file is not None:
+            raise UsageError("--quick and --csv go with a table. Name one: discreet bench vote-epsilon --quick")
+        _print_tables(as_json, given=table)
+        return
+    wanted = find_table(table)
+    if csv_file is not None:
+        check_output_path(csv_file, vault or _NO_VAULT, force=force)
+    check_model(model)
+    options = BenchOptions(
+        vault, questions, model, limit, tuple(epsilon or ()), seed, tuple(register_files(plugin)), quick, encoder
+    )
+    with nothing_kept("Nothing was paid"), doing_steps(f"Running {wanted.name}") as on_progress:
+        # Only the fictional hospital may show the message of an error: it can have a part of a document.
+        fictional = vault is None and questions is None
+        with errors_in_full(options.plugins if fictional else (), "run"):
+            result = run_table(wanted, options, on_progress)
+    # Shown first: it took long, and writing may fail.
+    if as_json:
+        print_json(result.describe())
+    else:
+        _print(result)
+    if csv_file is not None:
+        _write_csv(result, csv_file)
+
+
+def _print_tables(as_json: bool, given: str | None) -> None:
+    if given is not None:
+        raise UsageError(f"--list lists all tables, and '{given}' names one. Leave one of them out.")
+    if as_json:
+        print_json({"schema": 1, "tables": [_describe(one) for one in TABLES.values()]})
+        return
+    paper = ""
+    for one in TABLES.values():
+        if one.paper.key != paper:
+            paper = one.paper.key
+            out.print(f"[bold]{one.paper.title}[/] ({one.paper.authors})")
+        out.print(f"  {one.name:22}{one.where}: {one.shows}", markup=False)
+        out.print(
+            f"  {'':22}work: {one.estimated}{'' if one.no_plugin else '; takes --plugin'}", markup=False, style="dim"
+        )
+    out.print("\nTry one for a minute or two: discreet bench vote-epsilon --quick")
+
+
+def _describe(one: BenchTable) -> dict[str, object]:
+    return {
+        "table": one.name,
+        "paper": {"authors": one.paper.authors, "title": one.paper.title},
+        "where": one.where,
+        "shows": one.shows,
+        "work": one.estimated,
+        "plugin": not one.no_plugin,
+        "data": str(one.data),
+    }
+
+
+def _print(result: BenchResult) -> None:
+    one, source = result.table, result.source()
+    out.print(f"{one.paper.title} ({one.paper.authors}), {one.where}: {one.shows}.", markup=False)
+    screen = result.condensed()
+    of_paper = _short_names(screen.sources)
+    # Without lines between columns, tables of ten columns fit a screen of 80 characters.
+    shown = Table(box=SIMPLE_HEAD, padding=0)
+    for column in screen.columns:
+        shown.add_column(of_paper.get(column, column), overflow="fold")
+    for cells in screen.cells:
+        shown.add_row(*cells)
+    out.print(shown)
+    for number, (column, place) in enumerate(screen.sources.items(), 1):
+        out.print(f"[{number}] {column.partition(' (')[0]}: {place}.", markup=False)
+    out.print(f"The paper: {one.found}", markup=False)
+    out.print(f"Why ours differs: {one.differs}", markup=False)
+    out.print(
+        "; ".join(f"{name} {value}" for name, value in source.items()) + f"; {result.seconds:.0f} s.", markup=False
+    )
+    for note in result.notes:
+        err.print(f"Note: {note}", markup=False)
+    err.print(NOTICE, markup=False)
+
+
+def _short_names(sources: Iterable[str]) -> dict[str, str]:
+    """Return a short heading for each column of a paper: "paper [1]" if all of them have the same measure."""
+    named = {column: column.partition(" (")[0] for column in sources}
+    short = len(set(named.values())) == 1 and all(name.endswith(", paper") for name in named.values())
+    return {column: f"{'paper' if short else name} [{n}]" for n, (column, name) in enumerate(named.items(), 1)}
+
+
+def _write_csv(result: BenchResult, path: Path) -> None:
+    source, text = result.source(), StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow([*result.columns, *source])
+    rows.writerows([*cells, *map(str, source.values())] for cells in result.cells())
+    write_private(path, text.getvalue())

@@ -1,0 +1,244 @@
+"""Runs of algorithms on questions, with several seeds, and the means of their measures."""
+
+import json
+import time
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, astuple, dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from discreet.algorithms.common.algorithm import Algorithm
+from discreet.generation.capabilities import Capability
+from discreet.privacy.noise import InsecureSeededNoise
+from discreet.query.known_answers import Question, matches
+from discreet.retrieval.public import PublicTexts
+from discreet.system.frames import Records
+from discreet.system.output_path import write_private
+from discreet.vault import Vault
+from discreet_lab.evaluation.bert_score import TokenEmbedder, bert_score
+from discreet_lab.evaluation.caching_model import CachingModel
+from discreet_lab.evaluation.metrics import Likeness, mean_and_margin
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One answer to one question."""
+
+    question: str
+    seed: int
+    answer: str
+    stopped: str
+    correct: bool
+    tokens: int
+    private_tokens: int
+    released: bool
+    epsilon: float | None
+    seconds: float
+    likeness: Likeness | None = None
+    bert_score: float | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One algorithm over all questions and seeds; margins are half-widths of 95 % confidence intervals.
+
+    `released`: the share of answers that were released as a whole (of dp-ksa: the pass rate of its test). `likeness`:
+    to references, for questions that have references instead of answers. `bert_score`: F1, if it was measured.
+    """
+
+    algorithm: Algorithm
+    accuracy: float
+    accuracy_margin: float
+    tokens: float
+    private_tokens: float
+    epsilon_spent: float | None
+    seconds: float
+    undecided: float
+    released: float
+    answers: int
+    likeness: Likeness | None = None
+    bert_score: float | None = None
+
+    def describe(self) -> dict[str, Any]:
+        """Return the row as plain data, with the algorithm's parameters."""
+        content: dict[str, Any] = {"algorithm": self.algorithm.name, "parameters": parameters(self.algorithm)}
+        content |= {field.name: getattr(self, field.name) for field in fields(self) if field.name != "algorithm"}
+        return content | {"likeness": asdict(self.likeness) if self.likeness else None}
+
+
+Choose = Callable[[Algorithm, str], Algorithm]
+"""Returns the algorithm that answers a question in place of another one."""
+
+Answers = dict[Algorithm, list[list[Outcome]]]
+"""For each algorithm, and each question, the answers with different noise."""
+
+
+def run_experiment(
+    vault: Vault,
+    questions: Sequence[Question],
+    algorithms: Sequence[Algorithm],
+    seeds: int,
+    output: Path | None = None,
+    progress: Callable[[], None] = lambda: None,
+    public: PublicTexts | None = None,
+    choose: Choose | None = None,
+    encoder: TokenEmbedder | None = None,
+) -> Records[Row]:
+    """Return one row for each algorithm; write all answers to `output`, over its content. See `run_answers`.
+
+    With `encoder`, answers are also compared with those of their questions by BERTScore.
+    """
+    outcomes = run_answers(vault, questions, algorithms, seeds, progress, public=public, choose=choose)
+    if encoder is not None:
+        outcomes = {one: _with_bert_score(groups, questions, encoder) for one, groups in outcomes.items()}
+    if output is not None:
+        _write(output, questions, outcomes, choose or _itself)
+    return Records(summary(algorithm, groups) for algorithm, groups in outcomes.items())
+
+
+def run_answers(
+    vault: Vault,
+    questions: Sequence[Question],
+    algorithms: Sequence[Algorithm],
+    seeds: int,
+    progress: Callable[[], None] = lambda: None,
+    model: CachingModel | None = None,
+    public: PublicTexts | None = None,
+    propose: PublicTexts | None = None,
+    choose: Choose | None = None,
+    first_seed: int = 0,
+) -> Answers:
+    """Return all answers. Nothing is paid; the noise is seeded, so a run can be repeated. See `Vault.simulate`.
+
+    `seconds` counts the computations of the model. Rows with equal tokens come from a cache (`CachingModel`), which
+    changes the time alone. `choose` returns the algorithm that answers a question in place of each of `algorithms`.
+    """
+    model, choose = model or CachingModel(vault.model), choose or _itself
+    outcomes: Answers = {algorithm: [] for algorithm in algorithms}
+    for question in questions:
+        for algorithm in algorithms:
+            chosen = choose(algorithm, question.question)
+            outcomes[algorithm].append(
+                [
+                    _answer(vault, model, question, chosen, seed, progress, public, propose)
+                    for seed in range(first_seed, first_seed + seeds)
+                ]
+            )
+    return outcomes
+
+
+def as_asked(vault: Vault) -> Choose:
+    """Return the choice of `discreet ask` for a vault's own algorithm.
+
+    A question that names a known attribute is answered by what was read before, if documents were read.
+    """
+
+    def choose(algorithm: Algorithm, question: str) -> Algorithm:
+        return algorithm.with_readings() if vault.default_algorithm(question).needs_readings else algorithm
+
+    return choose
+
+
+def _itself(algorithm: Algorithm, _: str) -> Algorithm:
+    return algorithm
+
+
+def _with_bert_score(
+    groups: Sequence[Sequence[Outcome]], questions: Sequence[Question], encoder: TokenEmbedder
+) -> list[list[Outcome]]:
+    return [
+        [replace(one, bert_score=bert_score(one.answer, question.answers, encoder).f1) for one in group]
+        for group, question in zip(groups, questions, strict=True)
+    ]
+
+
+def parameters(algorithm: Algorithm) -> dict[str, Any]:
+    """Return an algorithm's parameters by name."""
+    return asdict(algorithm)
+
+
+def _answer(
+    vault: Vault,
+    model: CachingModel,
+    question: Question,
+    algorithm: Algorithm,
+    seed: int,
+    progress: Callable[[], None],
+    public: PublicTexts | None,
+    propose: PublicTexts | None,
+) -> Outcome:
+    # The cache holds best tokens only; these algorithms need the logits or the states.
+    used = vault.model if algorithm.required & {Capability.LOGITS, Capability.STATES} else model
+    start = time.perf_counter()
+    noise = InsecureSeededNoise(hash_seed(question.id, algorithm, seed))
+    answer = vault.simulate(question.question, algorithm, noise=noise, model=used, public=public, propose=propose)
+    seconds = time.perf_counter() - start
+    progress()
+    receipt = answer.receipt
+    return Outcome(
+        question.id,
+        seed,
+        answer.text_or_public,
+        answer.stopped,
+        matches(answer.text_or_public, question.answers),
+        answer.tokens,
+        answer.private_tokens,
+        bool(answer.released),
+        receipt.epsilon if receipt and receipt.private else None,
+        seconds,
+        Likeness.of(answer.text_or_public, question.answers) if question.kind == "reference" else None,
+    )
+
+
+def hash_seed(question: str, algorithm: Algorithm, seed: int) -> int:
+    """Return a seed for every (question, algorithm, seed), the same in every process.
+
+    It depends on the algorithm's name and on the parameters that differ from their defaults. So a new parameter
+    changes no figure.
+    """
+    defaults = parameters(type(algorithm)())
+    chosen = sorted((key, value) for key, value in parameters(algorithm).items() if value != defaults[key])
+    return zlib.crc32(f"{question}|{algorithm.name}|{chosen}|{seed}".encode())
+
+
+def summary(algorithm: Algorithm, groups: Sequence[Sequence[Outcome]]) -> Row:
+    """Return the means over all answers."""
+    accuracy, margin = mean_and_margin([[float(outcome.correct) for outcome in group] for group in groups])
+    flat = [outcome for group in groups for outcome in group]
+
+    def mean(values: Sequence[float]) -> float:
+        return sum(values) / len(values)
+
+    spent = [outcome.epsilon for outcome in flat if outcome.epsilon is not None]
+    return Row(
+        algorithm=algorithm,
+        accuracy=accuracy,
+        accuracy_margin=margin,
+        tokens=mean([outcome.tokens for outcome in flat]),
+        private_tokens=mean([outcome.private_tokens for outcome in flat]),
+        epsilon_spent=mean(spent) if spent else None,
+        seconds=mean([outcome.seconds for outcome in flat]),
+        undecided=mean([float(outcome.stopped == "undecided") for outcome in flat]),
+        released=mean([float(outcome.released) for outcome in flat]),
+        answers=len(flat),
+        likeness=_mean_likeness([outcome.likeness for outcome in flat if outcome.likeness]),
+        bert_score=None if flat[0].bert_score is None else mean([outcome.bert_score or 0.0 for outcome in flat]),
+    )
+
+
+def _mean_likeness(found: Sequence[Likeness]) -> Likeness | None:
+    if not found:
+        return None
+    return Likeness(*(sum(values) / len(found) for values in zip(*map(astuple, found), strict=True)))
+
+
+def _write(path: Path, questions: Sequence[Question], outcomes: Answers, choose: Choose) -> None:
+    """Write all answers, each with the parameters of the algorithm that gave it."""
+    records = (
+        {"algorithm": algorithm.name, "parameters": parameters(choose(algorithm, question.question)), **asdict(outcome)}
+        for algorithm, groups in outcomes.items()
+        for question, group in zip(questions, groups, strict=True)
+        for outcome in group
+    )
+    write_private(path, "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records))

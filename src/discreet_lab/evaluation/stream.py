@@ -1,0 +1,188 @@
+"""Streams of questions: every unit has one budget for all questions, and each question spends a part of it."""
+
+import tempfile
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from discreet.algorithms.common.algorithm import Algorithm
+from discreet.baselines.non_rag import NonRAG
+from discreet.errors import BudgetExhausted
+from discreet.privacy.account import Payment
+from discreet.privacy.accounting import Accountant, Budget, Spending
+from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.noise import InsecureSeededNoise
+from discreet.query.answer_cache import AnswerCache
+from discreet.query.known_answers import Question
+from discreet.retrieval.sealed_corpus import unit_key
+from discreet.system.frames import Records
+from discreet.vault import Vault
+from discreet_lab.evaluation.caching_model import CachingModel
+from discreet_lab.evaluation.metrics import score
+
+
+@dataclass(frozen=True)
+class Setting:
+    """An algorithm, and the budget of every unit for the whole stream.
+
+    Attributes:
+        algorithm: the algorithm that answers each question.
+        epsilon: every unit's budget; None for an algorithm without a guarantee or without costs.
+        delta: its delta.
+        accountant: the accountant of the filter.
+        reuse: whether released answers are used again.
+    """
+
+    algorithm: Algorithm
+    epsilon: float | None = None
+    delta: float = 1e-5
+    accountant: Accountant = "renyi"
+    reuse: bool = False
+
+    @property
+    def label(self) -> str:
+        """The name of the setting in a table."""
+        return self.algorithm.label + (", reuse" if self.reuse else "")
+
+    @property
+    def places(self) -> int:
+        """The maximum number of units that an answer is based on."""
+        return self.algorithm.units_read
+
+
+@dataclass
+class Outcome:
+    """The result of a stream.
+
+    Attributes:
+        setting: the setting.
+        scores: the score of each answer, in [0, 1].
+        precision: for each question, the share of its nearest units that took part; empty if it is not known.
+        unpaid: the number of questions that could not be paid, and were answered without documents.
+        free: the number of questions with an earlier answer, which is free.
+        private: the number of private tokens.
+        texts: the answers.
+    """
+
+    setting: Setting
+    scores: list[float] = field(default_factory=list)
+    precision: list[float] = field(default_factory=list)
+    unpaid: int = 0
+    free: int = 0
+    private: int = 0
+    texts: list[str] = field(default_factory=list)
+
+    @property
+    def accuracy(self) -> float:
+        """The mean score."""
+        return sum(self.scores) / len(self.scores)
+
+    def describe(self) -> dict[str, Any]:
+        """Return the outcome as plain data."""
+        return {
+            "label": self.setting.label,
+            "epsilon": self.setting.epsilon,
+            "accountant": self.setting.accountant,
+            "accuracy": self.accuracy,
+            "precision": sum(self.precision) / len(self.precision) if self.precision else None,
+            "unpaid": self.unpaid,
+            "free": self.free,
+            "private": self.private,
+            "scores": self.scores,
+            "texts": self.texts,
+        }
+
+
+class WatchedLedger(MemoryLedger):
+    """A ledger of a simulation that keeps the units that were admitted last."""
+
+    def __init__(self, budget: Budget) -> None:
+        super().__init__(budget, simulation=True)
+        self.admitted: frozenset[bytes] | None = None
+        self.excluded: frozenset[bytes] = frozenset()
+
+    def reserve(self, question: str, part: int, most: Spending, units: Sequence[bytes]) -> frozenset[bytes]:
+        """Reserve, and keep the admitted units."""
+        self.admitted = super().reserve(question, part, most, units)
+        return self.admitted
+
+    def reserve_all(self, question: str, part: int, most: Spending) -> frozenset[bytes]:
+        """Reserve, and keep the excluded units."""
+        self.admitted = None
+        self.excluded = super().reserve_all(question, part, most)
+        return self.excluded
+
+
+def run_stream(
+    vault: Vault,
+    questions: Sequence[Question],
+    settings: Sequence[Setting],
+    seed: int = 0,
+    progress: Callable[[], None] = lambda: None,
+    model: CachingModel | None = None,
+) -> Records[Outcome]:
+    """Answer the questions in order, in each of the settings. Nothing is paid by the vault; noise is seeded.
+
+    `progress` is called after each answer. `model` is the vault's model, with what it knows from earlier streams.
+    """
+    model = model or CachingModel(vault.model)
+    outcomes = Records(Outcome(setting) for setting in settings)
+    ledgers = [WatchedLedger(_budget(setting)) for setting in settings]
+    secret = vault.corpus.secret
+    with tempfile.TemporaryDirectory() as folder:
+        histories = [
+            AnswerCache(Path(folder) / str(number), vault.embedder) if setting.reuse else None
+            for number, setting in enumerate(settings)
+        ]
+        for question in questions:
+            nearest = vault.components.baseline_corpus.unsealed_passages(question.question, 2000)
+            ranked = [unit_key(passage.unit, secret) for passage in nearest]
+            for outcome, ledger, history in zip(outcomes, ledgers, histories, strict=True):
+                ledger.admitted, free = frozenset(), outcome.free
+                _answer(vault, model, question, outcome, ledger, history, seed)
+                places = outcome.setting.places
+                if outcome.setting.epsilon is not None and places and outcome.free == free:
+                    outcome.precision.append(_precision(ledger, ranked, places))
+                progress()
+    return outcomes
+
+
+def _budget(setting: Setting) -> Budget:
+    epsilon = setting.epsilon or 1.0
+    return Budget(epsilon, setting.delta, 0.5 * setting.delta, accountant=setting.accountant)
+
+
+def _answer(
+    vault: Vault,
+    model: CachingModel,
+    question: Question,
+    outcome: Outcome,
+    ledger: WatchedLedger,
+    history: AnswerCache | None,
+    seed: int,
+) -> None:
+    algorithm = outcome.setting.algorithm
+    # The same noise at every epsilon, where the scale is the same.
+    noise = InsecureSeededNoise(zlib.crc32(f"{question.id}|{outcome.setting.label}|{seed}".encode()))
+    used = ledger if algorithm.payment is Payment.EACH_UNIT else None
+    try:
+        found = vault.simulate(question.question, algorithm, noise=noise, model=model, ledger=used, history=history)
+        outcome.free += bool(found.receipt and found.receipt.payment == "nobody" and found.receipt.reused)
+    except BudgetExhausted:
+        outcome.unpaid += 1
+        ledger.admitted = frozenset()
+        inner = getattr(algorithm, "inner", None)
+        found = vault.simulate(question.question, NonRAG(prefix=getattr(inner, "prefix", "")), noise=noise, model=model)
+    outcome.scores.append(score(found.text_or_public, question.answers, question.kind))
+    outcome.texts.append(found.text_or_public)
+    outcome.private += found.private_tokens
+
+
+def _precision(ledger: WatchedLedger, ranked: Sequence[bytes], places: int) -> float:
+    if ledger.admitted is None:
+        dealt = [unit for unit in ranked if unit not in ledger.excluded]
+    else:
+        dealt = [unit for unit in ranked if unit in ledger.admitted]
+    return len(set(dealt[:places]) & set(ranked[:places])) / places

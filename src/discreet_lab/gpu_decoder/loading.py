@@ -1,0 +1,121 @@
+"""Decide whether a model is computed by the forward pass of this package, and check it on public rows."""
+
+import importlib.util
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.generation.model import Logits
+from discreet.generation.torch_backend.row_check import STEPS, Shape, public_rows, read_logits
+
+if TYPE_CHECKING:
+    from discreet_lab.gpu_decoder.decoder import LlamaDecoder
+
+KINDS = ("llama", "mistral", "qwen2")
+"""Types of models with these layers: root-mean-square norms, rotated halves, grouped heads, a gate with SiLU."""
+_ROTATIONS = ("default", "linear", "llama3")
+"""Ways of rotation in which the angle depends on the position alone."""
+_NEAR = 0.15
+"""The tolerated rounding error, relative to what differs between the logits of a row. Padding that is not masked makes
+0.4 with the packaged model, and no rotation 0.7; rounding in bfloat16 makes 0.03."""
+_USUAL = Shape(rows=41, shared=328, length=187, steps=STEPS)
+"""The shape of the public rows: that of a question with 40 voters."""
+_FEW = (0, 20, 40)
+"""The rows that the library computes for the comparison: with little padding and with much."""
+
+
+def open_decoder(model: Any, usual: Shape = _USUAL) -> "LlamaDecoder | None":
+    """Return the faster forward pass of a model, or None if it has none: the library's then computes.
+
+    It is used on a GPU with Triton, for a Llama model of its usual form, if it agrees with the library on public rows,
+    and if public rows are independent. If it fails there, that is said on standard error.
+
+    Args:
+        model: a model of the transformers library, on its device.
+        usual: the shape of the public rows.
+    """
+    if not can_run(model) or not is_plain_llama(model):
+        return None
+    try:
+        from discreet_lab.gpu_decoder.decoder import LlamaDecoder
+
+        decoder = LlamaDecoder(model)
+        if not decoder.has_room(usual):
+            return None
+        reason = "" if agrees(model, decoder, usual) else "its logits for public rows are not the library's"
+        reason = reason or ("" if decoder.is_checked(usual) else "public rows depend on each other")
+    except Exception as error:  # as without a C compiler for Triton, or without memory; only public rows were computed
+        reason = f"{type(error).__name__}: {str(error).partition(chr(10))[0][:200]}"
+    if reason:
+        print(
+            f"The faster forward pass on a GPU is not used for this model ({reason}). The library computes it instead, "
+            "5 to 24 times slower. See docs/engines.md, 'On a GPU'.",
+            file=sys.stderr,
+            flush=True,
+        )
+        return None
+    return decoder
+
+
+def can_run(model: Any) -> bool:
+    """Return whether a model is on a GPU, and Triton is installed."""
+    return model.device.type == "cuda" and importlib.util.find_spec("triton") is not None
+
+
+def is_plain_llama(model: Any) -> bool:
+    """Return whether all layers of a model are those that decoder.py computes, with plain weights."""
+    config: Any = model.config
+    rotation = getattr(config, "rope_parameters", None) or {}
+    return bool(
+        config.model_type in KINDS
+        and getattr(config, "hidden_act", None) == "silu"
+        and rotation.get("rope_type", "default") in _ROTATIONS
+        and rotation.get("partial_rotary_factor", 1.0) == 1.0
+        and not _window(config)
+        and all(_is_plain_layer(part, model.dtype) for part in model.model.layers)
+        and _is_plain(model.get_output_embeddings(), model.dtype)
+    )
+
+
+def _is_plain_layer(part: Any, dtype: Any) -> bool:
+    """Return whether the products of a layer are plain, not quantized, and have biases at most for queries and keys."""
+    asking = (part.self_attn.q_proj, part.self_attn.k_proj, part.self_attn.v_proj)
+    others = (part.self_attn.o_proj, part.mlp.gate_proj, part.mlp.up_proj, part.mlp.down_proj)
+    return (
+        all(_is_plain(product, dtype) for product in (*asking, *others))
+        and all(product.bias is None for product in others)
+        and len({product.bias is None for product in asking}) == 1
+    )
+
+
+def _is_plain(product: Any, dtype: Any) -> bool:
+    """Return whether a product has plain weights: a quantized or adapted one has another class."""
+    import torch
+
+    return type(product) is torch.nn.Linear and product.weight.dtype == dtype
+
+
+def _window(config: Any) -> int | None:
+    """Return the size of a sliding window; models that have one and do not use it say so by a flag."""
+    return getattr(config, "sliding_window", None) if getattr(config, "use_sliding_window", True) else None
+
+
+def agrees(model: Any, decoder: "LlamaDecoder", shape: Shape) -> bool:
+    """Return whether the logits of public rows are those of the library, but for rounding.
+
+    The mean of each row is left out: it is large in some models, and the same for most inputs.
+    """
+    from discreet.generation.torch_backend.decoding import LockstepDecoding
+    from discreet_lab.gpu_decoder.decoding import FusedDecoding
+
+    shared, prompts = public_rows(decoder.vocabulary, shape)
+    few = [prompts[row % shape.rows] for row in _FEW]
+    expected = _centre(read_logits(LockstepDecoding(model, shared, few, STEPS)))
+    found = _centre(read_logits(FusedDecoding(decoder, shared, few, STEPS)))
+    return bool(np.linalg.norm(found - expected) <= _NEAR * np.linalg.norm(expected))
+
+
+def _centre(logits: Logits) -> Logits:
+    centred: Logits = logits - logits.mean(axis=-1, keepdims=True)
+    return centred
