@@ -62,7 +62,7 @@ newest: | $(BIN)/pip
 
 # Seven real clients of a server, each in an environment of its own (1.5 GB), and how often the ledger was charged.
 clients: install
-	$(BIN)/python -m benchmarks.clients
+	$(BIN)/python -m discreet_lab.experiments serving clients
 
 # The adapters for LangChain, LlamaIndex, Haystack and llm, with LangChain's own suites, in an environment of their own
 # (0.6 GB, a minute): these suites bring plug-ins of pytest that the other tests shall not have.
@@ -92,7 +92,7 @@ style: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
-	$(BIN)/python -m benchmarks.tables --check
+	$(BIN)/python -m discreet_lab.docs_tables --check
 
 types: install
 	$(BIN)/mypy
@@ -106,13 +106,13 @@ docs: | $(BIN)/pip
 report:
 	@$(PYTHON) -m venv .venv/report && .venv/report/bin/pip install --quiet --disable-pip-version-check \
 		'pypandoc-binary>=1.17,<2' 'typst>=0.15,<0.16'
-	@.venv/report/bin/python -m benchmarks.report
+	@PYTHONPATH=src .venv/report/bin/python -m discreet_lab.report_pdf
 
 # Hours: the tests that take long, audits with many draws, broken twins, fuzzing, load on a vault and on a server; one
 # page, nightly/index.md.
 nightly: install long
 	@$(PIP) -e '.[fuzz]'
-	$(BIN)/python -m benchmarks.nightly --hours $(or $(HOURS),8)
+	$(BIN)/python -m discreet_lab.nightly --hours $(or $(HOURS),8)
 
 # constraints.txt anew: the newest versions that fit pyproject.toml together, PyTorch and its Triton as pinned. Read the difference, and run `make test`.
 # The last step fails if a version does not install on the oldest Python: put an older one in its place by hand.

@@ -97,7 +97,8 @@ THOROUGH_FIXTURES = frozenset(("smollm", "server", "url"))
 TORCH = (
     *("generation/test_voters.py", "generation/gpu_backend/", "generation/torch_backend/", "numerics/"),
     *(f"guarantee/generation/test_{name}.py" for name in "independence probing row_determinism".split()),
-    "benchmarks/test_gpu.py",
+    "lab/test_gpu.py",
+    "lab/test_experiments.py::test_help",
     "generation/test_vllm_model.py::test_context",
     "cli/test_questions.py::test_model_that_may_read_other_languages_is_asked_in_them",
     "retrieval/test_sealed_corpus.py::test_unknown_embedders_are_explained",

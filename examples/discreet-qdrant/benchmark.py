@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.postgres_store import WANTED, change, fill, question, seconds
-from benchmarks.writing import TableWriter, add_csv_option
 from discreet_qdrant.address import read_address
 from discreet_qdrant.client import Client
 from discreet_qdrant.engine import Engine
@@ -23,6 +21,8 @@ from discreet_qdrant.store import QdrantStore
 from qdrant_server import StandIn, qdrant_server
 
 from discreet.retrieval.embedded_store import EmbeddedStore
+from discreet_lab.experiments.common import TableWriter, add_csv_option
+from discreet_lab.experiments.scale_postgres import WANTED, change, fill, question, seconds
 
 CAP = 50
 """The cap of chunks that is measured: 80 units then need 4,000 points."""

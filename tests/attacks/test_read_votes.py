@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from benchmarks.attack_twins import every_vote
 
 from discreet.errors import UsageError
 from discreet.generation.model import ScoringModel
@@ -25,6 +24,7 @@ from discreet_lab.attacks.suite import run_attack
 from discreet_lab.attacks.targets import AS_ASKED
 from discreet_lab.attacks.verdict import exceeded
 from discreet_lab.evaluation.experiment import as_asked
+from discreet_lab.experiments.attacks import every_vote
 from tests.synthesis.test_schema_readings import Asked as AskedToy
 
 PEOPLE = 12

@@ -61,9 +61,7 @@ class Page:
 
     def paths(self) -> Iterator[str]:
         """The files and folders of the repository that a line names `as code`."""
-        yield from (
-            span for span in _SPAN.findall(self.text) if re.match(r"(src|tests|benchmarks|docs)/[\w/.-]+$", span)
-        )
+        yield from (span for span in _SPAN.findall(self.text) if re.match(r"(src|tests|docs)/[\w/.-]+$", span))
 
     def code(self, language: str) -> list[str]:
         """The fenced blocks of this language."""

@@ -8,11 +8,14 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
-from benchmarks import tables
 from discreet.cli.app import app
 from discreet.registry import ALGORITHMS
 from discreet.synthesis.runner import METHODS
+from discreet_lab import docs_tables
 from discreet_lab.bench.tables import TABLES
+from discreet_lab.docs_tables import find_missing
+from discreet_lab.experiments.__main__ import load_part
+from discreet_lab.experiments.catalogue import EXPERIMENTS
 from tests.docs.pages import ROOT
 
 PAGE = ROOT / "docs" / "bench.md"
@@ -23,7 +26,7 @@ NUMBER = re.compile(r"(?<![\w.])\d+\.\d+")
 
 
 def numbers_of(name: str) -> set[str]:
-    rows = csv.reader((tables.DATA / f"{name}.csv").read_text().splitlines())
+    rows = csv.reader((docs_tables.DATA / f"{name}.csv").read_text().splitlines())
     return {number for row in rows for cell in row for number in NUMBER.findall(cell)}
 
 
@@ -38,7 +41,11 @@ def test_command_exists(command: str) -> None:
     words = re.sub(r'"[^"]*"', "TEXT", command).split()
     options = {word for word in words if word.startswith("--")}
     if words[0] == "python":
-        source = Path(str(import_module(words[2]).__file__)).read_text() + '"--csv"'
+        assert list(find_missing(command)) == []
+        part = EXPERIMENTS[words[3]].part_of(words[4:])
+        assert part is not None
+        module = import_module(load_part(words[3], part).__module__)
+        source = Path(str(module.__file__)).read_text() + '"--csv"'
         assert {option for option in options if f'"{option}"' not in source} == set()
         return
     found = get_command(app).get_command(None, words[1])  # type: ignore[attr-defined]

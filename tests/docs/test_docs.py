@@ -78,7 +78,7 @@ def options_of(param: Any) -> list[str]:
 @pytest.mark.parametrize("page", ALL, ids=lambda page: page.name)
 def test_programs_exist(page: Page) -> None:
     for program in page.programs():
-        path = program if program.endswith(".py") else program.replace(".", "/")
+        path = program if program.endswith(".py") else f"src/{program.replace('.', '/')}"
         assert any((ROOT / one).exists() for one in (path, f"{path}.py", f"{path}/__init__.py")), program
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import tables
+from discreet_lab import docs_tables as tables
 
 
 def test_pages_match_their_csv_files() -> None:
@@ -17,7 +17,7 @@ def test_every_csv_file_has_a_provenance() -> None:
     provenance = tables.read_provenance()
     assert names == set(provenance)
     for name, given in provenance.items():
-        assert set(given) == {*tables.PROVENANCE, "commands"}, name
+        assert set(given) in ({*tables.PROVENANCE, tables.COMMANDS}, {*tables.PROVENANCE, tables.MARK}), name
 
 
 def test_changed_table_is_out_of_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,3 +41,35 @@ def test_changed_table_is_out_of_date(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_select_rows_rejects_a_condition(condition: str, error: str) -> None:
     with pytest.raises(ValueError, match=error):
         tables.select_rows([{"model": "small"}], condition)
+
+
+SET_UP = {"data": "none", "model": "none", "machine": "any", "seeds": "none", "commits": ["1234567"]}
+
+
+@pytest.mark.parametrize(
+    ("told", "fault"),
+    [
+        ({"commands": []}, "a: it needs commands, or 'not reprinted since' with a commit, and not both"),
+        ({"commands": ["x"], "not reprinted since": "1234567"}, "a: it needs commands"),
+        ({"commands": ["python -m discreet_lab.no_such_module"]}, "a: there is no module discreet_lab.no_such_module"),
+        (
+            {"commands": ["python -m discreet_lab.experiments accuracy prices"]},
+            "a: there is no experiment accuracy prices",
+        ),
+        ({"commands": ["python -m discreet_lab.experiments speed"]}, "a: there is no experiment speed"),
+        ({"commands": ["python -m discreet_lab.experiments peers DATA"]}, ""),
+        ({"commands": ["python -m discreet_lab.experiments ledger payers --before 6756981"]}, ""),
+        ({"not reprinted since": "1234567"}, ""),
+    ],
+)
+def test_table_needs_a_command_that_exists_or_its_last_commit(told: dict[str, object], fault: str) -> None:
+    found = list(tables.find_faults({"a": SET_UP | told}))
+    assert len(found) == bool(fault)
+    assert all(one.startswith(fault) for one in found)
+
+
+def test_set_up_says_which_tables_are_not_reprinted() -> None:
+    mark = {tables.MARK: "1234567"}
+    assert list(tables.name_last_commits({"a": mark, "b": mark}, ["a", "b"])) == ["Not reprinted since `1234567`."]
+    one = tables.name_last_commits({"a": mark, "b": {"commands": ["x"]}}, ["a", "b"])
+    assert list(one) == ["`a`: not reprinted since `1234567`."]

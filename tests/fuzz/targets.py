@@ -1,4 +1,4 @@
-"""What is fuzzed, for hypothesis (`test_*.py`, here) and for atheris (`benchmarks/fuzz.py`): one list for both.
+"""What is fuzzed, for hypothesis (`test_*.py`, here) and for atheris (`audits fuzz`): one list for both.
 
 A target is given bytes and a folder. It reads them as a user's file, or as what a user types, and uses what it read.
 Its answer is "" if all went well, or the kind of what was refused. Whatever is raised that is no `DiscreetError` is a

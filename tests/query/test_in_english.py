@@ -1,11 +1,11 @@
 """Open questions in German, French and Spanish become English ones, and no question becomes another one."""
 
 import pytest
-from benchmarks.analyst_questions import QUESTIONS
 
 from discreet.config import VaultConfig
 from discreet.query.in_english import in_english, stand_in
 from discreet.query.question_kinds import recognise
+from discreet_lab.experiments.first_hour_questions import QUESTIONS
 from tests.query.request_wordings_foreign import FOREIGN
 
 MADE = {

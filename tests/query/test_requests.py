@@ -4,11 +4,11 @@ import dataclasses
 import time
 
 import pytest
-from benchmarks.analyst_questions import QUESTIONS
 from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.query.requests import KINDS, Request, request_of
+from discreet_lab.experiments.first_hour_questions import QUESTIONS
 from tests.query import request_wordings_held_out as held_out
 from tests.query.request_wordings import (
     COMPARISONS,

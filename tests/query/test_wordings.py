@@ -1,16 +1,16 @@
-"""The wordings of `benchmarks.wordings`: each is understood as what it asks for, or as no other statistic."""
+"""The wordings of `accuracy wordings`: each is understood as what it asks for, or as no other statistic."""
 
 from dataclasses import replace
 
 import pytest
-from benchmarks.wordings import ORIGINS, VOTES, is_same, questions, wanted
-from benchmarks.wordings_asked import HELD_OUT
 
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.errors import CannotAnswer
 from discreet.query.question_kinds import check_answerable, recognise
 from discreet.query.statistics import build_statistic, statistic_asked
 from discreet.registry import Compare, Count, Share
+from discreet_lab.experiments.wordings import ORIGINS, VOTES, is_same, questions, wanted
+from discreet_lab.experiments.wordings_asked import HELD_OUT
 from tests.query.test_foreign_requests import SETTINGS as BARE
 
 SETTINGS = replace(BARE, fields={"age": "number", "seen": "date"})

@@ -1,7 +1,7 @@
 """Choose the compute dtype (bfloat16 or float32) from the capabilities of the CPU or GPU.
 
 A CPU without instructions for bfloat16 emulates it. On one core of a Zen 3 (AVX2), bfloat16 is then 0.11 to 0.13 times
-as fast as float32 (`benchmarks/processor.py`).
+as fast as float32 (docs/results/index.md).
 """
 
 from collections.abc import Mapping

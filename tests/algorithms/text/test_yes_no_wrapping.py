@@ -1,12 +1,12 @@
 """The plain yes/no question inside a polite or a doubtful one."""
 
 import pytest
-from benchmarks.wordings import questions
-from benchmarks.wordings_asked import HELD_OUT, PLAIN
 from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.algorithms.text.yes_no_claim import claim_of, content, plain_question
+from discreet_lab.experiments.wordings import questions
+from discreet_lab.experiments.wordings_asked import HELD_OUT, PLAIN
 
 TREATED = [
     "Can you tell me if Thunder Heart is treated with copper bracelets?",

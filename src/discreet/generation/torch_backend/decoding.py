@@ -9,7 +9,7 @@ on each other, because:
 - the number of rows is constant, rows are fed in blocks of a constant number, and kernels are deterministic.
 
 Measured on 2 cores with bfloat16 instructions, SmolLM2-135M, 41 rows of 200 tokens: bfloat16 is 2 to 3 times faster
-than float32, both in prefill and a step (`benchmarks/decoding.py`).
+than float32, both in prefill and a step (docs/results/performance.md).
 Elsewhere models compute in float32 (numerics/dtype.py).
 """
 

@@ -9,8 +9,8 @@ each row computes the scores over its own part. One softmax runs over both.
 The prompts themselves are read by torch's fused attention. On a CPU it computes each head of each row by itself, and
 keeps no scores in memory; which kernel it takes on CUDA was not tried.
 
-Measured with SmolLM2-135M and 41 rows (`benchmarks/decoding.py`): a step takes half the time of the library's attention
-over a growing cache.
+Measured with SmolLM2-135M and 41 rows (docs/results/lab-notes.md): a step takes half the time of the library's
+attention over a growing cache.
 
 All shapes are public, and no row enters the computation of another row.
 """

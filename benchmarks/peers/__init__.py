@@ -1,1 +1,0 @@
-"""Other people's systems beside ours: same questions, model and machine, one run (`python -m benchmarks.peers`)."""

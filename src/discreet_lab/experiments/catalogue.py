@@ -1,0 +1,145 @@
+"""The twelve experiments and their parts, and the tables of the documentation that each part prints."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+PROVENANCE = ROOT / "docs" / "results" / "data" / "provenance.json"
+COMMAND = re.compile(r"-m discreet_lab\.experiments +([\w-]+)(?: +([\w-]+))?")
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """An experiment.
+
+    Attributes:
+        summary: what it is about, in one line.
+        parts: for each part, the function that runs it, as "module:function" of this package.
+    """
+
+    summary: str
+    parts: Mapping[str, str]
+
+    def part_of(self, words: Sequence[str]) -> str | None:
+        """Return the part that the words of a command begin with. The only part need not be named."""
+        if words and words[0] in self.parts:
+            return words[0]
+        return next(iter(self.parts)) if len(self.parts) == 1 else None
+
+
+EXPERIMENTS = {
+    "accuracy": Experiment(
+        "How often answers are right at a price, and how many votes a price takes",
+        {
+            "fixed-price": "accuracy:price_answers",
+            "votes-needed": "accuracy:count_votes_needed",
+            "out-of-reach": "accuracy:count_out_of_reach",
+            "statistics": "accuracy_of_statistics:measure_statistics",
+            "wordings": "wordings:measure_wordings",
+            "part": "common:take_part",
+        },
+    ),
+    "streams": Experiment(
+        "Many questions from one grant",
+        {
+            "stream": "streams:run_stream_settings",
+            "many-questions": "streams:compare_numbers",
+            "tokens": "streams:count_private_tokens",
+        },
+    ),
+    "synthesis": Experiment(
+        "Synthetic corpora: made, filtered and asked",
+        {
+            "make": "synthesis:make_corpora",
+            "ask": "synthesis:ask_corpora",
+            "filter": "synthesis:filter_corpus",
+            "stated": "synthesis:state_facts",
+        },
+    ),
+    "decoding": Experiment(
+        "How fast voters answer, on a processor and on a GPU",
+        {
+            "voters": "decoding:time_decoding",
+            "answers": "decoding:time_answers",
+            "gpu": "decoding_gpu:time_shapes",
+            "gpu-answers": "decoding_gpu:compare_devices",
+            "vllm": "decoding_gpu:compare_vllm_rows",
+        },
+    ),
+    "serving": Experiment(
+        "The server beside the library, under load, beside the start of the command line, and with real clients",
+        {
+            "overhead": "serving:measure_overhead",
+            "load": "serving:measure_load",
+            "cold-start": "serving:time_starts",
+            "clients": "serving_clients:charge_clients",
+        },
+    ),
+    "side-channels": Experiment(
+        "What the time of an answer tells",
+        {"time": "side_channels:time_releases", "http": "side_channels:attack_by_time"},
+    ),
+    "ledger": Experiment(
+        "What a payment costs, and whether every charge is there after a load or a fault",
+        {
+            "payments": "ledger:time_payments",
+            "payers": "ledger:time_payers",
+            "load": "vault_load:load_vault",
+            "keepers": "keepers.killed:kill_keepers",
+            "cut-links": "keepers.cut_links:cut_links",
+        },
+    ),
+    "scale": Experiment(
+        "What each step costs with many records",
+        {
+            "steps": "scale:measure_steps",
+            "embedding": "scale:embed_on_cluster",
+            "search": "scale:time_search",
+            "postgres": "scale_postgres:compare_stores",
+        },
+    ),
+    "attacks": Experiment(
+        "What attackers find out from answers, from votes and from statistics",
+        {
+            "answers": "attacks:attack_answers",
+            "votes": "attacks:attack_votes",
+            "statistics": "attacks:attack_statistics",
+        },
+    ),
+    "audits": Experiment(
+        "Statistical audits with their broken twins, the exact price of the leader's selection, and fuzzing",
+        {
+            "all": "audits:audit_all",
+            "leader": "audits:compare_leader_prices",
+            "fuzz": "audits:fuzz_inputs",
+        },
+    ),
+    "peers": Experiment(
+        "Other people's systems beside ours",
+        {"compare": "peers.comparison:compare_peers"},
+    ),
+    "first-hour": Experiment(
+        "The first hour of a custodian and an analyst: what goes wrong, what is refused, what is false",
+        {
+            "steps": "first_hour:try_steps",
+            "questions": "first_hour_questions:ask_questions",
+            "refusals": "first_hour_questions:count_refusals",
+            "nothing-false": "first_hour_questions:ask_before_and_now",
+        },
+    ),
+}
+
+
+def printed_tables() -> dict[tuple[str, str], list[str]]:
+    """Return the tables of the documentation that each part prints; none outside of a checkout."""
+    found: dict[tuple[str, str], list[str]] = {}
+    provenance = json.loads(PROVENANCE.read_text(encoding="utf-8")) if PROVENANCE.exists() else {}
+    for table, told in provenance.items():
+        for name, word in set(COMMAND.findall("\n".join(told.get("commands", ())))):
+            part = EXPERIMENTS[name].part_of([word]) if name in EXPERIMENTS else None
+            if part is not None:
+                found.setdefault((name, part), []).append(table)
+    return found

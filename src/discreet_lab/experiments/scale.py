@@ -1,0 +1,556 @@
+"""What each step costs with many records; embedding on a cluster; search beside reading and beside PostgreSQL."""
+
+import argparse
+import csv
+import math
+import multiprocessing
+import os
+import random
+import statistics
+import sys
+import tempfile
+import time
+import timeit
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discreet.algorithms.common.algorithm import Algorithm
+from discreet.baselines.corpus import BaselineCorpus
+from discreet.demo.corpus import documents
+from discreet.engines.ray import HERE, RayEmbedder
+from discreet.generation.toy import ToyModel
+from discreet.ledger import late_check
+from discreet.ledger.integrity import check
+from discreet.ledger.sqlite import SqliteLedger
+from discreet.privacy.accounting import Budget, Spending
+from discreet.privacy.costs import BoundedRange
+from discreet.query.known_answers import matches, read_questions
+from discreet.reading.intake import read_documents
+from discreet.registry import Consensus, MuRAGAda
+from discreet.retrieval.documents import Document
+from discreet.retrieval.embedded_store import EmbeddedStore
+from discreet.retrieval.embedding import open_embedder
+from discreet.retrieval.indexer import Indexer
+from discreet.retrieval.kept_index import FILE
+from discreet.retrieval.store import Piece, Vector
+from discreet.vault import Vault
+from discreet_lab.experiments.common import TableWriter, add_csv_option, write_table
+from discreet_lab.experiments.scale_postgres import DIMENSION, Found, of_postgres
+
+KINDS = ("search", "share", "votes by readings")
+DISEASES = 100
+GRANT = 1000.0
+_DIGITS = "zero one two three four five six seven eight nine".split()
+_FIRST = "Winter Glass Copper Velvet Thunder Paper Amber Marble Silver Garden".split()
+_SECOND = "Hand Heart Knee Lung Ear Spine Tooth Wrist Ankle Shoulder".split()
+
+
+def run_alone(work: Callable[..., Found], *arguments: Any) -> Found:
+    """Return what `work` finds in a fresh process, whose memory is its own.
+
+    Raises:
+        RuntimeError: if the process ends without a result.
+    """
+    context = multiprocessing.get_context("spawn")
+    receive, send = context.Pipe(duplex=False)
+    process = context.Process(target=_send, args=(send, work, *arguments))
+    process.start()
+    send.close()
+    try:
+        found: Found = receive.recv()
+    except EOFError:
+        process.join()
+        raise RuntimeError(f"The process of {work.__name__} ended with {process.exitcode} and found nothing.") from None
+    process.join()
+    return found
+
+
+def _send(pipe: Any, work: Callable[..., Found], *arguments: Any) -> None:
+    pipe.send(work(*arguments))
+
+
+def of_vault(folder: Path, count: int) -> Found:
+    """Return the costs of questions, of opening and of an erasure in a vault with `count` records."""
+    path = folder / "vault"
+    run_alone(make_vault, path, count)
+    found: Found = {}
+    for kind in KINDS:
+        found |= run_alone(ask_in_turn, path, kind)
+    return found | run_alone(remove_unit, path, count)
+
+
+def make_vault(path: Path, count: int) -> Found:
+    """Make the vault, add its documents, and read them."""
+    vault = Vault.create(path, epsilon=GRANT, delta=1e-6, unit_field="patient", embedder="hashing", people=count)
+    vault = Vault.open(path, model=toy())
+    vault.add_documents(notes(count))
+    vault.read()
+    return {}
+
+
+def notes(count: int) -> Iterator[Document]:
+    """Yield one note of each unit. All notes differ, and they have few different words."""
+    for number in range(count):
+        named = " ".join(_DIGITS[int(digit)] for digit in f"{number // DISEASES:06d}")
+        disease = number % DISEASES
+        said = f"The treatment is {_treatment(disease, number)}. The disease is {_disease(disease)}."
+        yield Document(f"d{number}", f"unit {number}", f"Visit {named} . say: {said}")
+
+
+def _disease(number: int) -> str:
+    return f"{_FIRST[number // 10]} {_SECOND[number % 10]}"
+
+
+def _treatment(disease: int, number: int) -> str:
+    """Return the treatment of two thirds of the units, or that of the others."""
+    return f"{_FIRST[disease % 10].lower()} {('tea', 'tea', 'rest')[number // DISEASES % 3]}"
+
+
+def toy() -> ToyModel:
+    """Return the model that repeats what a note says."""
+    return ToyModel(default="nothing known", size=2000)
+
+
+def ask_in_turn(path: Path, kind: str) -> Found:
+    """Return the costs of opening a vault, and of three questions of a kind: the last after a commit."""
+    begun = time.thread_time()  # a large ledger is checked in another thread
+    vault = Vault.open(path, model=toy())
+    opened = time.thread_time() - begun
+    times = []
+    first = 10 * KINDS.index(kind)  # a question that was asked before would get the same answer for nothing
+    for number in range(first, first + 3):
+        if number == first + 2:
+            vault.add_documents([Document(f"later for a {kind}", f"later for a {kind}", "A note that says nothing.")])
+        start = time.process_time()
+        question, algorithm = asked(kind, number)
+        vault.ask(question, algorithm)
+        times.append(time.process_time() - start)
+    found = {"vault: open, ms": 1e3 * opened} if kind == "search" else {}
+    return found | {
+        f"ask: {kind}, the first of a process, ms": 1e3 * times[0],
+        f"ask: {kind}, the next one, ms": 1e3 * times[1],
+        f"ask: {kind}, after a commit, ms": 1e3 * times[2],
+        f"ask: {kind}, peak memory, MiB": peak_memory(),
+    }
+
+
+def asked(kind: str, number: int) -> tuple[str, Algorithm | None]:
+    """Return a question about a disease, and its algorithm; None for the statistic that the question asks for."""
+    if kind == "share":
+        treatment = _treatment(number, 0)
+        return f"What share of patients with {_disease(number)} had {treatment}?", None
+    inner = Consensus(readings=kind == "votes by readings")
+    return f"What is the treatment for {_disease(number)}?", MuRAGAda(inner=inner)
+
+
+def remove_unit(path: Path, count: int) -> Found:
+    """Return the cost of erasing a unit through the vault, with all that was derived from its documents."""
+    vault = Vault.open(path, model=toy())
+    begun = time.process_time()
+    if vault.remove_unit(f"unit {count // 2}") != 1:
+        raise RuntimeError(f"unit {count // 2} had no document to erase.")
+    taken = time.process_time() - begun
+    return {"vault: remove a unit, ms": 1e3 * taken, "vault: remove a unit, peak memory, MiB": peak_memory()}
+
+
+def peak_memory() -> float:
+    """Return the largest resident memory of this process so far, in MiB.
+
+    It is read from the process, since `getrusage` counts that of the parent before the start of the program, too.
+    """
+    status = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    return max(int(line.split()[1]) for line in status if line.startswith(("VmHWM", "VmRSS"))) / 1024
+
+
+BATCH = 256
+AT_ONCE = 10_000
+PARTS = ("store", "ledger", "vault", "postgres")
+"""What is measured: the store alone, the ledger alone, whole questions in a vault, a store in PostgreSQL."""
+BUDGET = Budget(1e4, 1e-5)
+MOST, SPENT = Spending.of(BoundedRange(0.5)), Spending.of(BoundedRange(0.25))
+
+
+def seconds_by(work: Callable[[], Any], clock: Callable[[], float] = time.process_time) -> float:
+    """Return the processor time of `work`."""
+    start = clock()
+    work()
+    return clock() - start
+
+
+def fill_in_bulk(store: EmbeddedStore, folder: Path, count: int) -> Vector:
+    """Put `count` records into an empty store in bulk. Return a question's vector."""
+    generator = np.random.default_rng(1)
+    database = store._database
+    database.execute("begin immediate")
+    numbers = range(1, count + 1)
+    database.executemany(
+        "insert into unit (id, name, tie) values (?, ?, ?)", ((n, f"unit {n}", os.urandom(16)) for n in numbers)
+    )
+    database.executemany("insert into document values (?, ?, ?, 0, 0, '', '{}')", ((f"d{n}", n, b"") for n in numbers))
+    database.executemany("insert into chunk values (?, ?, ?, 'text')", ((n - 1, f"d{n}", n) for n in numbers))
+    database.execute("commit")
+    with (folder / "vectors.f32").open("wb") as file:
+        for _ in range(0, count, AT_ONCE):
+            vectors = generator.normal(size=(AT_ONCE, DIMENSION))
+            vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+            np.rint(vectors * store.scale).astype(np.float32).tofile(file)
+    query: Vector = vectors[0].astype(np.float32)
+    return query
+
+
+def of_store(folder: Path, count: int) -> Found:
+    """Return the costs of a store with `count` records."""
+    store = EmbeddedStore(folder, DIMENSION)
+    query = fill_in_bulk(store, folder, count)
+    store.close()
+
+    def add(name: str, documents: int) -> None:
+        with store.batch():
+            for n in range(documents):
+                store.put(Document(f"{name}-{n}", f"{name} {n}", "text"), [Piece("text", query)])
+
+    def search() -> None:
+        store.nearest_units(query, 80)
+
+    found: Found = {}
+    found["store: open, ms"] = 1e3 * seconds_by(lambda: globals().update(opened=EmbeddedStore(folder, DIMENSION)))
+    store = globals().pop("opened")
+    found["store: first search without an index file, ms"] = 1e3 * seconds_by(search)
+    store.settle()
+    store.close()
+    store = EmbeddedStore(folder, DIMENSION)
+    found["store: first search with an index file, ms"] = 1e3 * seconds_by(search)
+    found["store: search, 80 units, ms"] = 1e3 * statistics.median(seconds_by(search) for _ in range(5))
+    found["store: add a document, ms"] = 1e3 * statistics.median(
+        seconds_by(lambda n=n: add(f"batch {n}", BATCH)) / BATCH  # type: ignore[misc]
+        for n in range(5)
+    )
+    search()
+    after = []
+    for n in range(5):
+        add(f"one {n}", 1)
+        after.append(seconds_by(search))
+    found["store: first search after a commit, ms"] = 1e3 * statistics.median(after)
+    found["store: erase a unit, ms"] = 1e3 * seconds_by(lambda: store.remove_unit(f"unit {count // 2}"))
+    found["store: memory, MiB"] = private_memory()
+    for name, label in (("store.sqlite", "texts"), ("vectors.f32", "vectors"), (FILE, "index")):
+        path = folder / name
+        found[f"store: {label} on disk, MiB"] = path.stat().st_size / 2**20 if path.exists() else 0.0
+    store.close()
+    return found
+
+
+def of_ledger(folder: Path, count: int) -> Found:
+    """Return the costs of a ledger in which `count` units have paid."""
+    draw, path = random.Random(count), folder / "ledger.sqlite"
+    known = [draw.randbytes(16) for _ in range(count)]
+    ledger = SqliteLedger.create(path, BUDGET)
+    for part, start in enumerate(range(0, count, 100_000)):
+        ledger.reserve("before", part, SPENT, known[start : start + 100_000])
+        ledger.settle("before", part, SPENT)
+    ledger = SqliteLedger.open(path)  # as another process does, which has no balances in memory
+    ledger.questions()  # which waits for the check
+    found: Found = {}
+    for percent in (1, 10):
+        times = [ask(ledger, f"{percent}-{n}", draw.sample(known, count * percent // 100)) for n in range(5)]
+        for what, values in zip(("reserve", "settle"), zip(*times, strict=True), strict=True):
+            found[f"ledger: {what}, {percent} % of the units, ms"] = 1e3 * statistics.median(values)
+        found[f"ledger: payers of a question, {percent} % of the units, kB on disk"] = (
+            payers_size(ledger, percent) / 1e3
+        )
+    with ledger._reading() as connection:
+        found["ledger: check of all balances, ms"] = 1e3 * seconds_by(lambda: check(connection))
+    ledger._engine.dispose()  # the log is moved into the file
+    found["ledger: on disk, MiB"] = path.stat().st_size / 2**20
+    found["ledger: open, ms"] = 1e3 * seconds_by(lambda: SqliteLedger.open(path), time.thread_time)
+    found["ledger: is checked beside"] = float(path.stat().st_size >= late_check.LARGE)
+    return found
+
+
+def ask(ledger: SqliteLedger, question: str, paying: list[bytes]) -> tuple[float, float]:
+    """Return the times of a question's reservation and of its settlement."""
+    reserving = seconds_by(lambda: ledger.reserve(question, 0, MOST, paying))
+    return reserving, seconds_by(lambda: ledger.settle(question, 0, SPENT))
+
+
+def payers_size(ledger: SqliteLedger, percent: int) -> int:
+    """Return the size of the payers of a settled question, in bytes."""
+    with ledger._reading() as connection:
+        query = "select length(payers) + coalesce(length(packed), 0) from part where question = ?"
+        return int(connection.exec_driver_sql(query, (f"{percent}-0",)).scalar_one())
+
+
+def private_memory() -> float:
+    """Return the memory that the process holds without mapped files, in MiB."""
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("RssAnon")) / 1024
+
+
+def in_a_folder(part: str, count: int) -> Found:
+    """Return the costs of a store or of a ledger."""
+    with tempfile.TemporaryDirectory() as folder:
+        return of_store(Path(folder), count) if part == "store" else of_ledger(Path(folder), count)
+
+
+def costs(count: int, parts: Sequence[str]) -> Found:
+    """Return the costs of these parts for a number of records, from fresh processes."""
+    found: Found = {}
+    for part in ("store", "ledger"):
+        found |= run_alone(in_a_folder, part, count) if part in parts else {}
+    if "postgres" in parts:
+        found |= run_alone(of_postgres, count)
+    with tempfile.TemporaryDirectory() as folder:
+        return found | (of_vault(Path(folder), count) if "vault" in parts else {})
+
+
+def exponent(counts: Sequence[int], values: Sequence[float]) -> float | None:
+    """Return the slope of the logarithm of the values against that of the counts; None if there is none."""
+    if len(set(counts)) < 2 or min(values) <= 0:
+        return None
+    logs = [math.log(count) for count in counts]
+    return statistics.linear_regression(logs, [math.log(value) for value in values]).slope
+
+
+def cells(name: str, counts: Sequence[int], values: Sequence[float]) -> list[str]:
+    """Return a row of the table."""
+    if name == "ledger: is checked beside":
+        return [name, *("yes" if value else "no" for value in values), "", ""]
+    growth = f"{values[-1] / values[-2]:.1f}" if len(values) > 1 and values[-2] else ""
+    slope = exponent(counts, values)
+    shown = (f"{value:,.2f}" if value < 10 else f"{value:,.0f}" for value in values)
+    return [name, *shown, growth, "" if slope is None else f"{slope:.2f}"]
+
+
+DRAWN = {
+    "store: first search without an index file, ms": "first search, no index file",
+    "store: first search with an index file, ms": "first search, index file",
+    "store: first search after a commit, ms": "first search after a commit",
+    "store: search, 80 units, ms": "search",
+    "store: erase a unit, ms": "erase a unit",
+    "store: add a document, ms": "add a document",
+    "pgvector: search, 80 units, ms": "search, pgvector",
+    "pgvector: erase a unit, ms": "erase a unit, pgvector",
+    "ledger: check of all balances, ms": "check of the ledger",
+    "ledger: reserve, 1 % of the units, ms": "reserve, 1 % pay",
+    "ask: search, the next one, ms": "a question with a search",
+    "ask: share, the next one, ms": "a share",
+    "vault: remove a unit, ms": "erase a unit of a vault",
+}
+
+
+def plot(table: Path, path: Path) -> None:
+    """Draw times against the number of records, both as logarithms."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = "discreet"
+    import matplotlib.pyplot as plt
+
+    with table.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    counts = [name for name in rows[0] if name not in ("measured", "growth", "exponent")]
+    figure, axes = plt.subplots(figsize=(8, 5))
+    for row in rows:
+        if row["measured"] in DRAWN:
+            values = [float(row[count].replace(",", "")) for count in counts]
+            axes.plot(
+                [int(count.replace(",", "")) for count in counts], values, marker="o", label=DRAWN[row["measured"]]
+            )
+    axes.set(xscale="log", yscale="log", xlabel="records", ylabel="processor time, ms")
+    axes.grid(visible=True, alpha=0.3)
+    axes.legend(fontsize="small")
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None})
+
+
+def measure_steps(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> None:
+    """What each step costs with 10,000, 100,000 and 1,000,000 records: processor time, memory and disk.
+
+    A record is one unit with one tiny text and a random vector of 384 numbers. The records are put in bulk by SQL,
+    so that filling takes minutes; documents are added, searched and erased by the store itself. In the ledger each
+    unit has paid once, and 1 % or 10 % of the units pay for a question. Times are processor seconds of one thread,
+    which other work on the machine moves little; the median of five where a step can be repeated. "memory": what
+    the process holds without the files that are mapped into it. Each number of records has a process of its own.
+
+    "ask": a whole question in a vault whose units pay, from its text to its answer, with a toy model and the
+    hashing embedder (`scale_vault.py`): a search whose voters read, a share, and votes by what was read before.
+    "first of a process" includes what the process loads or builds once; "after a commit" follows an added document.
+    "peak memory" is the resident memory of that process.
+
+    "pgvector": a store in PostgreSQL (`scale_postgres.py`); its times are those of the client and of the server.
+
+    "growth": the last column divided by the one before. "exponent": the slope of the logarithm of the values
+    against that of the number of records, over all columns: 0 is constant, and 1 is linear.
+    """
+    parser.add_argument("--records", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="what is measured")
+    add_csv_option(parser)
+    parser.add_argument("--plot", type=Path, metavar="FILE.svg", help="draw the table of --table, and measure nothing")
+    parser.add_argument("--table", type=Path, default=Path("docs/results/data/scale.csv"), metavar="CSV")
+    options = parser.parse_args(arguments)
+    if options.plot:
+        plot(options.table, options.plot)
+        return
+    found = [costs(count, options.parts) for count in options.records]
+    columns = ["measured", *(f"{count:,}" for count in options.records), "growth", "exponent"]
+    rows = (cells(name, options.records, [one[name] for one in found]) for name in found[0])
+    write_table(columns, rows, options.csv)
+
+
+EMBEDDING = (
+    *("embedded by", "records/s from the start", "records/s after that", "over one process"),
+    *("1,000,000 records, hours", "equal vectors"),
+)
+Times = list[tuple[float, int]]
+
+LEAST = 5000
+
+
+def add_notes(path: Path, notes: list[Document], embedder: str, workers: int) -> tuple[Times, bytes]:
+    """Add the notes to a new vault; return when how many were stored, and the file of the vectors."""
+    vault = Vault.create(path, epsilon=10, delta=1e-6, embedder=embedder)
+    begun, stored = time.monotonic(), Times([(0.0, 0)])
+    here = open_embedder(embedder)
+    spread = RayEmbedder(here, HERE, workers) if workers else None
+    try:
+
+        def told(count: int) -> None:
+            if count:
+                stored.append((time.monotonic() - begun, stored[-1][1] + count))
+
+        Indexer(vault.store, spread or here).index(notes, progress=told)
+    finally:
+        if spread:
+            spread.close()
+    return stored, (path / "store" / "vectors.f32").read_bytes()
+
+
+def made_notes(records: int) -> list[Document]:
+    """Return notes of the hospital, each of an individual of its own, with a number that makes each text another."""
+    notes = list(documents())
+    return [Document(f"n{at}", f"p{at}", f"{notes[at % len(notes)].text} Note {at}.") for at in range(records)]
+
+
+def measure_embedding(folder: Path, given: argparse.Namespace) -> bool:
+    """Print the table; return whether all vectors are equal."""
+    notes = made_notes(given.records)
+    open_embedder(given.embedder)  # loaded once, outside of the times
+    table, first, equal = TableWriter(EMBEDDING, given.csv), 0.0, True
+    expected = b""
+    for workers in (0, 1, 2):
+        stored, found = add_notes(folder / str(workers), notes, given.embedder, workers)
+        expected = found if workers == 0 else expected
+        same = found == expected
+        equal = equal and same
+        (early, before), (end, total) = stored[max(1, workers)], stored[-1]
+        rate = (total - before) / (end - early)
+        first = first or rate
+        name = f"a cluster, {workers} worker{'s' * (workers > 1)}" if workers else "one process"
+        cells = [f"{total / end:.0f}", f"{rate:.0f}", f"{rate / first:.2f}", f"{1e6 / rate / 3600:.1f}"]
+        table.write([name, *cells, "yes" if same else "NO"])
+    return equal
+
+
+def embed_on_cluster(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> None:
+    """Embedding on a Ray cluster of one machine: records a second, and whether the vectors are those of one process.
+
+    The records are notes of the fictional hospital. They are added to a new vault each time: by one process, and by
+    a cluster with one and with two workers (`discreet add --ray`). "from the start" counts the start of the cluster
+    and of the workers, too; "after that" counts from the first 256 records of each worker on. "1,000,000 records"
+    is the time of a million at the latter rate: an extrapolation. Ends with 1 if a vector differs.
+    """
+    parser.add_argument("--records", type=int, default=5000)
+    parser.add_argument("--embedder", default="minilm+words")
+    add_csv_option(parser)
+    given = parser.parse_args(arguments)
+    if given.records < LEAST:
+        parser.error(f"--records is at least {LEAST}: a worker embeds 256 together, and few such groups give no rate.")
+    with tempfile.TemporaryDirectory() as folder:
+        sys.exit(not measure_embedding(Path(folder), given))
+
+
+def seconds(work: Callable[[], Any], times: int = 1) -> float:
+    """The median time of `work`."""
+    return statistics.median(timeit.repeat(work, number=1, repeat=times))
+
+
+def search(count: int, dimension: int, path: Path | None) -> None:
+    """80 units among many, against reading all vectors once."""
+    generator = np.random.default_rng(1)
+    with tempfile.TemporaryDirectory() as folder:
+        store = EmbeddedStore(Path(folder), dimension)
+        for start in range(0, count, 5000):
+            vectors = generator.normal(size=(5000, dimension)).astype(np.float32)
+            vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+            with store.batch():
+                for row, vector in enumerate(vectors, start):
+                    store.put(Document(f"d{row}", f"u{row}", "text"), [Piece("text", vector)])
+        file = next(Path(folder).glob("vectors*"))
+        query = vectors[0]
+        ours = seconds(lambda: store.nearest_units(query, 80), 9)
+        mapped = np.memmap(file, dtype=np.float32, mode="r")
+        read = seconds(lambda: float(mapped.sum()), 9)
+        product = seconds(lambda: mapped[: count * dimension].reshape(-1, dimension) @ query, 9)
+    print(f"80 units among {count} documents of {dimension} numbers\n")
+    times = {"search": ours, "reading the vectors once": read, "the bare product": product}
+    rows = ([name, f"{value * 1000:.1f}", f"{ours / value:.2f}"] for name, value in times.items())
+    write_table(["measured", "ms", "ratio"], rows, path)
+
+
+def time_index(count: int, name: str) -> None:
+    """Documents a second, through embedding and storing."""
+    embedder = open_embedder(name)
+    made = [
+        Document(f"{document.id}-{copy}", f"{document.unit} {copy}", f"{document.text} {document.text}")
+        for copy in range(-(-count // 1200))
+        for document in documents(1200, seed=copy)
+    ][:count]
+    with tempfile.TemporaryDirectory() as folder:
+        indexer = Indexer(EmbeddedStore(Path(folder), embedder.dimension), embedder)
+        start = time.perf_counter()
+        indexer.index(made)
+        taken = time.perf_counter() - start
+    characters = statistics.mean(len(document.text) for document in made)
+    print(f"{name}: {count / taken:.0f} documents a second ({count} documents of {characters:.0f} characters)")
+
+
+def measure_precision(name: str, texts: Path, asked: Path, path: Path | None) -> None:
+    """Of the 40 nearest units to a question, the share whose passage holds an answer, by kind of question."""
+    embedder = open_embedder(name)
+    shares: dict[str, list[float]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        store = EmbeddedStore(Path(folder), embedder.dimension)
+        corpus = BaselineCorpus(store, embedder)
+        Indexer(store, embedder).index(record for record in read_documents(texts) if isinstance(record, Document))
+        for question in read_questions(asked):
+            found = corpus.unsealed_passages(question.question, 40)
+            shares.setdefault(question.kind, []).append(
+                statistics.mean(matches(passage.text, question.answers) for passage in found)
+            )
+    row = [name, *(f"{statistics.mean(values):.2f}" for values in shares.values())]
+    write_table(["embedder", *shares], [row], path)
+
+
+def time_search(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> None:
+    """How fast documents are searched and indexed.
+
+    .venv/bin/python -m discreet_lab.experiments scale search search [--documents 100000]
+    .venv/bin/python -m discreet_lab.experiments scale search index [--documents 2000] [--embedder minilm+words]
+    """
+    parser.add_argument("what", choices=["search", "index", "precision"])
+    parser.add_argument("--documents", type=int, default=0)
+    parser.add_argument("--dimension", type=int, default=384)
+    parser.add_argument("--embedder", default="minilm+words")
+    parser.add_argument("--data", type=Path, nargs=2)
+    add_csv_option(parser)
+    given = parser.parse_args(arguments)
+    if given.what == "precision":
+        texts, asked = given.data
+        measure_precision(given.embedder, texts, asked, given.csv)
+    elif given.what == "search":
+        search(given.documents or 100_000, given.dimension, given.csv)
+    else:
+        time_index(given.documents or 2000, given.embedder)

@@ -1,0 +1,291 @@
+"""Real clients of the server, and how often the ledger is charged for their questions."""
+
+import argparse
+import http.client
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from tests.server.front.serving import Server, serving
+
+from discreet.server.config import PresetConfig
+from discreet_lab.experiments.common import TableWriter, add_csv_option
+
+PACKAGES = {
+    "curl": (),
+    "openai": ("openai",),
+    "langchain": ("langchain-openai",),
+    "llama-index": ("llama-index-llms-openai-like",),
+    "haystack": ("haystack-ai",),
+    "llm": ("llm",),
+    "mcp": ("mcp",),
+}
+"""By client: what is installed into an environment of its own."""
+
+HEAD = """
+import json, os, subprocess, sys
+BASE, KEY, MODEL = os.environ["BASE"], os.environ["KEY"], os.environ["MODEL"]
+"""
+
+TAIL = """
+answers = []
+for text in json.loads(os.environ["QUESTIONS"]):
+    for attempt in range(3):  # a person asks again when a client gives up
+        try:
+            answers.append(ask(text))
+            break
+        except Exception as error:
+            print(type(error).__name__, file=sys.stderr)
+print(json.dumps(answers))
+"""
+
+PROGRAMS = {
+    "curl": """
+def ask(text):
+    body = {"model": MODEL, "messages": [{"role": "user", "content": text}]}
+    found = subprocess.run(
+        ["curl", "-sS", "--fail", "-H", "Authorization: Bearer " + KEY, "-H", "Content-Type: application/json",
+         "-d", json.dumps(body), BASE + "/v1/chat/completions"], capture_output=True, check=True)
+    return json.loads(found.stdout)["choices"][0]["message"]["content"]
+""",
+    "openai": """
+from openai import OpenAI
+client = OpenAI(base_url=BASE + "/v1", api_key=KEY)
+
+def ask(text):
+    found = client.chat.completions.create(model=MODEL, messages=[{"role": "user", "content": text}])
+    return found.choices[0].message.content
+""",
+    "langchain": """
+from langchain_openai import ChatOpenAI
+model = ChatOpenAI(model=MODEL, base_url=BASE + "/v1", api_key=KEY)
+
+def ask(text):
+    return model.invoke(text).content
+""",
+    "llama-index": """
+from llama_index.core.llms import ChatMessage
+from llama_index.llms.openai_like import OpenAILike
+model = OpenAILike(model=MODEL, api_base=BASE + "/v1", api_key=KEY, is_chat_model=True)
+
+def ask(text):
+    return model.chat([ChatMessage(role="user", content=text)]).message.content
+""",
+    "haystack": """
+from haystack.components.generators.chat import OpenAIChatGenerator
+from haystack.dataclasses import ChatMessage
+from haystack.utils import Secret
+model = OpenAIChatGenerator(model=MODEL, api_base_url=BASE + "/v1", api_key=Secret.from_env_var("KEY"))
+
+def ask(text):
+    return model.run([ChatMessage.from_user(text)])["replies"][0].text
+""",
+    "llm": """
+from pathlib import Path
+folder = Path(os.environ["HOME"])
+os.environ["LLM_USER_PATH"] = str(folder)
+name = "discreet-test"
+(folder / "extra-openai-models.yaml").write_text(
+    f"- model_id: {name}\\n  model_name: '{MODEL}'\\n  api_base: '{BASE}/v1'\\n  api_key_name: discreet\\n")
+
+def ask(text):
+    command = [os.path.join(os.path.dirname(sys.executable), "llm"), "-m", name, "--no-stream", "--key", KEY, text]
+    return subprocess.run(command, capture_output=True, check=True, text=True).stdout.strip()
+""",
+    "mcp": """
+import asyncio
+import httpx2
+from mcp.client.client import Client
+from mcp.client.streamable_http import streamable_http_client
+
+async def call(text):
+    async with httpx2.AsyncClient(headers={"authorization": "Bearer " + KEY}, timeout=60) as http:
+        async with Client(streamable_http_client(BASE + "/mcp", http_client=http)) as client:
+            found = await client.call_tool("ask", {"question": text, "model": MODEL})
+            if found.is_error:
+                raise RuntimeError("the tool failed")
+            return found.structured_content["answer"]
+
+def ask(text):
+    return asyncio.run(call(text))
+""",
+}
+
+
+def program(client: str) -> str:
+    """Return the whole program of a client."""
+    return HEAD + PROGRAMS[client] + TAIL
+
+
+QUESTIONS = 20
+FAILS, BREAKS = "number 7", "number 13"
+"""In the question that gets 503 in place of its answer, and in the one whose connection is broken off."""
+EPSILON = 0.1
+CHEAP = PresetConfig("cheap", "consensus", {"choices": ("winterhand", "flu"), "epsilon": EPSILON})
+COLUMNS = ("client", "version", "answered", "requests sent", "faults", "in the ledger", "charged to the key", "epsilon")
+_KEPT = ("authorization", "content-type", "accept", "idempotency-key", "x-stainless-retry-count")
+
+
+class Proxy(ThreadingHTTPServer):
+    """Passes requests on to a port, but for one failure and one disconnection.
+
+    Attributes:
+        sent: how many questions the client has sent.
+        faults: what was done to it.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, port: int) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.port, self.sent, self.faults = port, 0, list[str]()
+        self.lock = threading.Lock()
+
+    def fault(self, body: bytes) -> str:
+        """Return what happens to a request: each fault happens once."""
+        for word in (FAILS, BREAKS):
+            if f"{word} ".encode() in body and b"numb" in body:
+                with self.lock:
+                    if word not in self.faults:
+                        self.faults.append(word)
+                        return word
+        return ""
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers one request with what the front has answered."""
+
+    server: Proxy
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        """Pass a request on."""
+        body = self.rfile.read(int(self.headers.get("content-length", 0)))
+        self.server.sent += b"numb" in body
+        fault = self.server.fault(body)
+        headers = {name: value for name, value in self.headers.items() if name.lower().startswith(("mcp-", *_KEPT))}
+        front = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=120)
+        front.request("POST", self.path, body, headers)
+        if fault == BREAKS:
+            time.sleep(0.05)
+            front.close()
+            self.close_connection = True
+            return
+        reply = front.getresponse()
+        content = reply.read()
+        front.close()
+        if fault == FAILS:
+            self._send(503, {"content-type": "application/json"}, b'{"error": {"message": "bad gateway"}}')
+        else:
+            told = {name: value for name, value in reply.getheaders() if name != "content-length"}
+            self._send(reply.status, told, content)
+
+    def do_GET(self) -> None:
+        """Refuse: no client needs it."""
+        self._send(405, {}, b"")
+
+    def log_message(self, *_: object) -> None:
+        """Write nothing."""
+
+    def _send(self, status: int, headers: dict[str, str], content: bytes) -> None:
+        self.send_response(status)
+        for name, value in headers.items():
+            if name.lower() not in ("connection", "date", "transfer-encoding", "server"):
+                self.send_header(name, value)
+        self.send_header("content-length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+
+@contextmanager
+def proxying(port: int) -> Iterator[Proxy]:
+    """Run a proxy."""
+    proxy = Proxy(port)
+    threading.Thread(target=proxy.serve_forever, daemon=True).start()
+    try:
+        yield proxy
+    finally:
+        proxy.shutdown()
+        proxy.server_close()
+
+
+def python_of(client: str, work: Path, here: bool) -> str:
+    """Return the interpreter of a client's own environment, which is made if there is none."""
+    if here or not PACKAGES[client]:
+        return sys.executable
+    folder = work / client
+    if not (folder / "done").exists():
+        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+        quiet = ("--quiet", "--disable-pip-version-check")
+        subprocess.run([folder / "bin/pip", "install", *quiet, *PACKAGES[client]], check=True)
+        (folder / "done").touch()
+    return str(folder / "bin/python")
+
+
+def version_of(client: str, python: str) -> str:
+    """Return the version of a client."""
+    if not PACKAGES[client]:
+        said = subprocess.run([client, "--version"], capture_output=True, text=True, check=True).stdout
+        return said.split()[1]
+    code = f"import importlib.metadata; print(importlib.metadata.version({PACKAGES[client][0]!r}))"
+    return subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def questions_of(client: str) -> list[str]:
+    """Return questions that no other client asks."""
+    return [f"Which disease, in case number {number} of {client}, makes thumbs numb?" for number in range(QUESTIONS)]
+
+
+def measure(client: str, python: str, server: Server) -> tuple[list[str], bool]:
+    """Return a row about 20 questions of a client, and whether each was answered and charged exactly once."""
+    secret, before = server.key(client), server.begun()
+    key = server.accounts.find(secret)
+    assert key is not None
+    with proxying(server.config.port) as proxy, tempfile.TemporaryDirectory() as home:
+        given = {"BASE": f"http://127.0.0.1:{proxy.server_port}", "KEY": secret, "MODEL": "v:cheap", "HOME": home}
+        variables = os.environ | given | {"QUESTIONS": json.dumps(questions_of(client))}
+        variables |= {"OPENAI_API_KEY": "unused", "HAYSTACK_TELEMETRY_ENABLED": "False"}
+        variables.pop("PYTHONPATH", None)
+        command = [python, "-c", program(client)]
+        ran = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=900, check=False)
+        answers = json.loads(ran.stdout.splitlines()[-1]) if ran.returncode == 0 else []
+        if ran.returncode:
+            print(ran.stderr[-1000:], file=sys.stderr)
+        faults, sent = len(proxy.faults), proxy.sent
+    meter, begun = server.accounts.odometer(key.id), server.begun() - before
+    numbers = [len(answers), sent, faults, begun, meter.questions]
+    fits = faults == 2 and len(answers) == begun == meter.questions == QUESTIONS
+    return [client, version_of(client, python), *map(str, numbers), f"{meter.spent:.3g}"], fits
+
+
+def charge_clients(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> None:
+    """How often the ledger is charged for 20 questions of each real client, with one failure and one disconnection.
+
+    Each client runs unchanged in an environment of its own, against a front and a keeper with the toy model.
+    Between them stands a proxy. It answers one question with 503 in place of its answer, and breaks the connection
+    off in the middle of another one. Clients ask again, as they do. Exactly 20 questions must be charged. `--here`
+    names clients that this environment has.
+    """
+    parser.add_argument("--clients", default=",".join(PACKAGES), help="which clients, with commas between them")
+    parser.add_argument("--here", default="", help="clients for which this environment is used")
+    parser.add_argument("--work", type=Path, help="where the environments are made and kept")
+    add_csv_option(parser)
+    given = parser.parse_args(arguments)
+    wrong = 0
+    with tempfile.TemporaryDirectory() as folder:
+        work = given.work or Path(folder) / "environments"
+        with serving(Path(folder), presets=(CHEAP,)) as server:
+            table = TableWriter(COLUMNS, given.csv)
+            for client in given.clients.split(","):
+                row, fits = measure(client, python_of(client, work, client in given.here.split(",")), server)
+                wrong += not fits
+                table.write(row)
+    sys.exit(1 if wrong else 0)

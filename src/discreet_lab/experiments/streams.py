@@ -1,0 +1,369 @@
+"""Streams of questions from one grant: by units that pay, by everybody, and how many tokens a grant buys."""
+
+import argparse
+import itertools
+import json
+import pickle
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from discreet.algorithms.common.algorithm import Algorithm
+from discreet.algorithms.common.ensemble import VoterEnsemble
+from discreet.generation.completer_adapter import adapt_completer
+from discreet.generation.function_model import FunctionModel
+from discreet.generation.model import VotingModel
+from discreet.privacy.accounting import Budget, Spending
+from discreet.privacy.costs import Pure
+from discreet.query.known_answers import Question, read_questions
+from discreet.registry import DPRAG, RAG, Consensus, DPSparseVoteRAG, MuRAG, MuRAGAda, NaiveMultiRAG, NonRAG
+from discreet.retrieval.public import PublicTexts
+from discreet.vault import Vault
+from discreet_lab.baselines.vote_rag import VoteRAG
+from discreet_lab.bench.experiments.accounting import count_tokens
+from discreet_lab.bench.experiments.many_questions import find_fitting
+from discreet_lab.bench.experiments.streams import DELTA, is_affordable, tune_similarity
+from discreet_lab.bench.open_data import asked_again, read_stream
+from discreet_lab.evaluation.caching_model import CachingModel
+from discreet_lab.evaluation.experiment import run_answers, summary
+from discreet_lab.evaluation.metrics import mean_and_margin, score
+from discreet_lab.evaluation.stream import Outcome, Setting, run_stream
+from discreet_lab.experiments.common import (
+    TableWriter,
+    add_csv_option,
+    add_model_option,
+    model_name,
+    open_vault,
+    write_table,
+)
+
+
+class KeptRows:
+    """A caching model, and the file that keeps its rows.
+
+    Args:
+        model: the model of the vault.
+        path: the file, made if it is not there; None to keep nothing.
+    """
+
+    def __init__(self, model: VotingModel, path: Path | None) -> None:
+        self.model, self._path = CachingModel(model), path
+        if path is not None and path.exists():
+            self.model.remember(pickle.loads(path.read_bytes()))
+
+    def keep(self) -> None:
+        """Write the file, if there is one. A run that is broken off leaves the former one whole."""
+        if self._path is not None:
+            half = self._path.with_name(self._path.name + ".new")
+            half.write_bytes(pickle.dumps(self.model.tokens))
+            half.replace(self._path)
+
+
+_SAID = re.compile(r"diagnosis is (.+?) and the treatment should be (.+?)\.")
+
+
+def read_note(prompt: str, max_tokens: int) -> str:
+    """Return the treatment in the last record of a prompt, if the question asks for one, and else the diagnosis."""
+    record, question = prompt.rsplit("Record:", 1)[-1], prompt.rsplit("Question:", 1)[-1].lower()
+    said = _SAID.search(record)
+    if said is None:
+        return " unknown"
+    asks_for_treatment = any(word in question for word in ("treat", "help"))
+    return f" {said[2 if asks_for_treatment else 1]}"
+
+
+def rule_reader() -> VotingModel:
+    """Return the reader as a model."""
+    return adapt_completer(FunctionModel(read_note, name="rules", row_independent=True))
+
+
+KEPT_EACH = 10  # questions
+
+
+def vault_at(folder: Path, documents: Path, embedder: str, model: str | None = None) -> Vault:
+    """The vault in `folder`, made if it is not there."""
+    if (folder / "vault.json").exists():
+        return open_vault(folder, model)
+    vault = Vault.create(folder, epsilon=1.0, delta=DELTA, embedder=embedder, model=model_name(model))
+    vault.add(documents)
+    return vault
+
+
+def settings_of(given: Any, inner: VoterEnsemble, similarity: float, asked: int) -> list[Setting]:
+    """The baselines, and each algorithm at each budget and number of uses."""
+    same: dict[str, Any] = {"max_tokens": inner.max_tokens, "prefix": inner.prefix}
+    made = [
+        Setting(NonRAG(**same)),
+        Setting(RAG(**same)),
+        Setting(VoteRAG(voters=inner.voters, document_tokens=inner.document_tokens, **same)),
+    ]
+    ada = MuRAGAda(inner=inner)
+    former = MuRAGAda(inner=inner, all_vote=False, epsilon_threshold=given.epsilon_threshold, highest=0.8)
+    for epsilon in given.epsilon:
+        made.append(Setting(NaiveMultiRAG(inner=inner, uses=asked), epsilon, DELTA))
+        for uses in given.uses if given.all_uses_at is None or epsilon in given.all_uses_at else given.uses[:1]:
+            murag = MuRAG(inner=inner, uses=uses, similarity=similarity)
+            made += [Setting(murag, epsilon, DELTA), Setting(replace(ada, uses=uses), epsilon, DELTA)]
+            if given.by_support:
+                made += [Setting(replace(one, uses=uses, by_support=True), epsilon, DELTA) for one in (murag, ada)]
+            made.append(Setting(replace(murag, all_vote=False), epsilon, DELTA))
+            if epsilon > uses * given.epsilon_threshold:
+                made.append(Setting(replace(former, uses=uses), epsilon, DELTA))
+    if given.reuse:
+        made += [replace(setting, reuse=True) for setting in made if isinstance(setting.algorithm, MuRAG | MuRAGAda)]
+    named = [setting for setting in made if not given.only or setting.algorithm.name in given.only]
+    return [setting for setting in named if not given.all_vote or getattr(setting.algorithm, "all_vote", True)]
+
+
+def write_outcomes(outcomes: list[Outcome], path: Path | None) -> None:
+    """Write one row a setting."""
+    reuse = any(outcome.setting.reuse for outcome in outcomes)
+    columns = ["algorithm", "epsilon per unit", "accuracy", "first half", "second half", "precision", "unpaid"]
+    rows = []
+    for outcome in outcomes:
+        half = len(outcome.scores) // 2
+        first, second = (sum(part) / len(part) for part in (outcome.scores[:half], outcome.scores[half:]))
+        precision = sum(outcome.precision) / len(outcome.precision) if outcome.precision else None
+        row = [
+            outcome.setting.label,
+            "-" if outcome.setting.epsilon is None else f"{outcome.setting.epsilon:g}",
+            f"{outcome.accuracy:.2f}",
+            f"{first:.2f}",
+            f"{second:.2f}",
+            "-" if precision is None else f"{precision:.2f}",
+            str(outcome.unpaid),
+            *([str(outcome.free), str(outcome.private)] if reuse else []),
+        ]
+        rows.append(row)
+    write_table(columns + ["free", "private tokens"] * reuse, rows, path)
+
+
+def write_kinds(outcomes: list[Outcome], questions: list[Question], path: Path) -> None:
+    """Write the accuracy for each kind of question: questions that begin with the same two words."""
+    kinds = [" ".join(question.question.split()[:2]) for question in questions]
+    rows = []
+    for kind in dict.fromkeys(kinds):
+        scores = [[score for one, score in zip(kinds, o.scores, strict=True) if one == kind] for o in outcomes]
+        rows.append([f"{kind} ...", str(len(scores[0])), *(f"{sum(some) / len(some):.2f}" for some in scores)])
+    named = [o.setting.label + ("" if o.setting.epsilon is None else f" at {o.setting.epsilon:g}") for o in outcomes]
+    write_table(["questions", "number", *named], rows, path)
+
+
+def draw(outcomes: list[Outcome], path: Path, epsilon: float) -> None:
+    """Accuracy so far along the stream, for one budget and the baselines."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(7, 4))
+    for outcome in outcomes:
+        if outcome.setting.epsilon in (None, epsilon):
+            scores = outcome.scores
+            so_far = [sum(scores[: n + 1]) / (n + 1) for n in range(len(scores))]
+            axes.plot(range(1, len(scores) + 1), so_far, label=outcome.setting.label)
+    axes.set_xlabel("questions asked")
+    axes.set_ylabel("accuracy so far")
+    axes.set_title(f"epsilon {epsilon:g} per unit for the whole stream")
+    axes.set_ylim(0, 1)
+    axes.legend(fontsize="small")
+    figure.savefig(path, bbox_inches="tight", metadata={"Date": None})
+
+
+def run_stream_settings(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> None:
+    """Streams of questions in which every unit has one budget for all of them.
+
+    They are Figures 2 and 3 and Table 1 of MuRAG. QUESTIONS is a file of questions, or of chains of questions, which
+    are asked one after the other. Prints Markdown; `--plot FILE.svg` draws accuracy along the stream. Noise is seeded.
+    The threshold of murag is released privately from 8 of the questions (epsilon 1, in the simulation, on top of the
+    budget shown).
+    """
+    parser.add_argument("documents", type=Path)
+    parser.add_argument("questions", type=Path)
+    parser.add_argument("--asked", type=int, default=0, help="so many questions: the file's are asked again in turn")
+    parser.add_argument("--vault", type=Path)
+    parser.add_argument("--embedder", default="minilm+words")
+    parser.add_argument("--limit", type=int, default=100)
+    parser.add_argument("--epsilon", type=float, nargs="+", default=[2.0, 5.0, 10.0, 20.0])
+    parser.add_argument("--uses", type=int, nargs="+", default=[1, 5])
+    parser.add_argument(
+        "--all-uses-at",
+        type=float,
+        nargs="*",
+        help="where M takes all its values; else its first; default: at every epsilon",
+    )
+    parser.add_argument("--epsilon-threshold", type=float, default=0.5, help="of murag-ada where the nearest vote")
+    parser.add_argument("--rules", action="store_true", help="read by rules in place of a model; for medical_synth")
+    parser.add_argument("--only", nargs="+", default=[], help="names of algorithms; default: all")
+    parser.add_argument("--all-vote", action="store_true", help="without the settings in which the nearest vote")
+    parser.add_argument("--voters", type=int, default=40)
+    parser.add_argument("--inner", choices=["consensus", "dp-sparse-vote-rag"], default="consensus")
+    parser.add_argument("--private-tokens", type=int, default=8, help="of dp-sparse-vote-rag")
+    parser.add_argument("--max-tokens", type=int, default=24)
+    parser.add_argument("--document-tokens", type=int, default=0)
+    parser.add_argument("--prefix", default="")
+    parser.add_argument("--reuse", action="store_true", help="murag and murag-ada also with earlier answers reused")
+    parser.add_argument("--by-support", action="store_true", help="murag and murag-ada also with prices by support")
+    parser.add_argument("--grounded", action="store_true", help="votes of consensus are the words that records have")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--rows", type=Path, help="a file that keeps what the model read, for the next run; public data"
+    )
+    parser.add_argument("--kinds", type=Path, help="a CSV file with the accuracy for each kind of question")
+    parser.add_argument("--plot", type=Path)
+    parser.add_argument("--out", type=Path, help="everything, as JSON lines")
+    add_model_option(parser)
+    add_csv_option(parser)
+    given = parser.parse_args(arguments)
+    questions = read_stream(given.questions, given.limit)
+    if given.asked:
+        questions = asked_again(questions, given.asked)
+    common: dict[str, Any] = {
+        name: getattr(given, name) for name in ("voters", "max_tokens", "document_tokens", "prefix")
+    }
+    inner: VoterEnsemble = Consensus(**common, grounded=given.grounded)
+    if given.inner == DPSparseVoteRAG.name:
+        inner = DPSparseVoteRAG(**common, private_tokens=given.private_tokens)
+    with tempfile.TemporaryDirectory() as temporary:
+        vault = vault_at(given.vault or Path(temporary) / "vault", given.documents, given.embedder, given.model)
+        if given.rules:
+            vault = Vault.open(vault.path, model=rule_reader())
+        similarity = tune_similarity(vault, [one.question for one in questions], given.voters)
+        wanted = settings_of(given, inner, similarity, len(questions))
+        settings = [setting for setting in wanted if is_affordable(setting, vault.model.vocabulary_size)]
+        refused = [f"{s.label} at {s.epsilon:g}" for s in wanted if s not in settings and s.epsilon is not None]
+        read = KeptRows(vault.model, given.rows)
+        done, steps = itertools.count(1), len(questions) * len(settings)
+
+        def progress() -> None:
+            number = next(done)
+            print(f"{number} of {steps}", file=sys.stderr, flush=True)
+            if number % (KEPT_EACH * len(settings)) == 0:
+                read.keep()
+
+        outcomes = run_stream(vault, questions, settings, given.seed, progress, read.model)
+        read.keep()
+    if given.out is not None:
+        given.out.write_text("".join(json.dumps(outcome.describe()) + "\n" for outcome in outcomes))
+    write_outcomes(outcomes, given.csv)
+    if given.kinds is not None:
+        write_kinds(outcomes, questions, given.kinds)
+    print(
+        f"\n{len(questions)} questions by {given.inner}, delta {DELTA:g}, {given.voters} voters, similarity "
+        f"{similarity:.3f}, epsilon_thr {given.epsilon_threshold:g}, seed {given.seed}, "
+        f"{'rules' if given.rules else given.model or vault.settings.model}, "
+        f"{vault.settings.embedder}"
+    )
+    if refused:
+        print(f"Refused, since nothing could be released: {', '.join(refused)}")
+    if given.plot is not None:
+        draw(outcomes, given.plot, 10.0)
+
+
+def number_rows(given: argparse.Namespace, vault: Vault, questions: list[Question]) -> Iterator[tuple[str, list[str]]]:
+    """A row for each way to answer, as it is done: its name, and a cell for each number of questions."""
+    budget, model = Budget(given.epsilon, given.delta, 0.5 * given.delta), CachingModel(vault.model)
+    for corpus in given.corpora:
+        texts = PublicTexts.read(corpus, vault.embedder)
+        drafts = RAG().read_all([(q.question, texts.unsealed_passages(q.question, 1)) for q in questions], vault.model)
+        scores = [score(draft.text, q.answers, q.kind) for draft, q in zip(drafts, questions, strict=True)]
+        mean, margin = mean_and_margin([[value] for value in scores])
+        yield f"rag over {corpus.stem}, paid once", [f"{mean:.2f} ± {margin:.2f}"] * len(given.numbers)
+    for name, priced in priced_kinds(given).items():
+        cells = []
+        for number in given.numbers:
+            delta = budget.failures / number
+            algorithm = find_fitting(partial(priced, delta=delta), budget, number, vault.model.vocabulary_size)
+            if algorithm is None:
+                cells.append("nothing")
+                continue
+            row = summary(algorithm, run_answers(vault, questions, [algorithm], given.seeds, model=model)[algorithm])
+            price = getattr(algorithm, "epsilon", 0.0)
+            cells.append(f"{row.accuracy:.2f} ± {row.accuracy_margin:.2f} (epsilon {price:.2g})")
+        yield name, cells
+
+
+def priced_kinds(given: argparse.Namespace) -> dict[str, Callable[..., Algorithm]]:
+    """What answers single questions."""
+    found: dict[str, Callable[..., Algorithm]] = {
+        "consensus": lambda epsilon, delta: Consensus(voters=given.voters, epsilon=epsilon, delta=delta),
+        "dp-sparse-vote-rag": lambda epsilon, delta: DPSparseVoteRAG(
+            voters=given.voters, epsilon=epsilon, delta=given.delta
+        ),
+    }
+    if given.dp_rag:
+        found["dp-rag"] = lambda epsilon, delta: DPRAG(epsilon=epsilon, delta=given.delta)
+    return found
+
+
+def compare_numbers(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> None:
+    """Accuracy against the number of questions that one budget pays for, beside a corpus that is asked for nothing.
+
+    Everybody pays for every question out of `--epsilon` at `--delta`; half of delta is for costs that can fail. For
+    each number of questions, the largest price of a question of which so many fit, and the accuracy of a question
+    at that price. Prints Markdown; "nothing" where no price is large enough to release anything. Noise is seeded; a
+    second run prints the same figures.
+    """
+    parser.add_argument("vault", type=Path)
+    parser.add_argument("questions", type=Path)
+    parser.add_argument("corpora", type=Path, nargs="*", metavar="corpus")
+    parser.add_argument("--epsilon", type=float, default=10.0)
+    parser.add_argument("--delta", type=float, default=1e-5)
+    parser.add_argument("--numbers", type=int, nargs="+", default=[1, 10, 100, 1000])
+    parser.add_argument("--limit", type=int)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--voters", type=int, default=40)
+    parser.add_argument("--dp-rag", action="store_true", help="also tokens from summed opinions: slow")
+    add_model_option(parser)
+    add_csv_option(parser)
+    given = parser.parse_args(arguments)
+    vault, questions = open_vault(given.vault, given.model), read_questions(given.questions, given.limit)
+    table = TableWriter(["questions", *map(str, given.numbers)], given.csv)
+    for name, cells in number_rows(given, vault, questions):
+        table.write([name, *cells])
+    print(f"\n{len(questions)} questions, {given.seeds} seeds; {vault.settings.model}, {vault.settings.embedder}")
+
+
+def token_rows() -> list[dict[str, float]]:
+    """A row for each epsilon_token and epsilon."""
+    return [
+        count_tokens(epsilon_token, epsilon)
+        for epsilon_token in (0.5, 1.0, 2.0, 5.0)
+        for epsilon in (1.0, 2.0, 5.0, 10.0, 20.0)
+    ]
+
+
+def microseconds(charges: int = 2000) -> float:
+    """Time of one charge: its curve, the sum, and the budget's verdict."""
+    budget, spent = Budget(1e6, DELTA), Spending.nothing()
+    begin = time.perf_counter()
+    for number in range(charges):
+        spent += Spending.of(Pure(0.5 + 1e-6 * number))
+        budget.admits(spent)
+    return (time.perf_counter() - begin) / charges * 1e6
+
+
+def count_private_tokens(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> None:
+    """How many private tokens of DPSparseVoteRAG a total epsilon buys, under the paper's accounting and ours.
+
+    A private token is one run of the sparse vector and one selection, each of half of epsilon_token. "paper": the
+    larger of plain and advanced composition (Dwork, Rothblum and Vadhan 2010) of epsilon_token. "corrected": the
+    same, with the selection charged twice, as it costs when a vote is replaced rather than added or removed.
+    "ours": a Renyi filter at an order fixed in advance, everything charged for replacement. The last line is the
+    time that one charge takes to be added up and admitted.
+    """
+    parser.add_argument("--json", action="store_true")
+    add_csv_option(parser)
+    given = parser.parse_args(arguments)
+    rows, each = token_rows(), microseconds()
+    if given.json:
+        print(json.dumps({"rows": rows, "microseconds_per_charge": each}))
+        return
+    write_table(list(rows[0]), ([f"{cell:g}" for cell in row.values()] for row in rows), given.csv)
+    print(f"\ndelta {DELTA:g}; {each:.0f} microseconds a charge")

@@ -1,0 +1,21 @@
+"""Cut the link of a keeper in a payment: python -m tests.lab.cut_payment FOLDER.
+
+Each keeper has a network namespace where the machine permits them, else a proxy. The last line of the output is JSON:
+how the keepers were apart, the outcome for each moment of the cut, and the checks that failed.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+from discreet_lab.experiments.keepers.cut_links import cut, finish, two_hosts
+from discreet_lab.experiments.keepers.networks import enter
+from tests.guarantee.ledger.links import AFTER, BEFORE, LATE
+
+if __name__ == "__main__":
+    with two_hosts(Path(sys.argv[1]), enter()) as hosts:
+        rows = {when: cut(hosts, "payment", when, 1.0) for when in (BEFORE, AFTER, LATE)}
+        checks = finish(hosts, late=3.0)
+    told = {when: [row[4], *row[6:8]] for when, row in rows.items()}
+    broken = {name: found for name, found in checks.broken.items() if found}
+    print(json.dumps({"kind": hosts.kind, "told": told, "hold": checks.hold, "broken": broken}))

@@ -1,0 +1,79 @@
+"""The experiments with a server: a few questions of each, and their statistics."""
+
+import os
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from discreet.vault import Vault
+from discreet_lab.experiments.serving import Asker, ask_all, check
+from discreet_lab.experiments.serving_processes import (
+    Client,
+    middle_and_slow,
+    percentile,
+    question,
+    resident_mib,
+    started,
+)
+from discreet_lab.experiments.side_channels import LONG, SHORT, Attacker, judge, plan
+
+
+def test_percentile_is_a_value_by_rank() -> None:
+    values = [float(value) for value in range(100)]
+    assert (percentile(values, 0.0), percentile(values, 0.99)) == (0.0, 99.0)
+    assert middle_and_slow(values) == ["49.5", "99.0"]
+
+
+def test_resident_memory_is_that_of_the_process() -> None:
+    assert 10 < resident_mib(os.getpid()) < 10_000
+
+
+def test_judge_finds_a_time_that_differs() -> None:
+    noise = Random(1)
+    without = [(noise.gauss(50, 5), noise.gauss(50, 5)) for _ in range(200)]
+    found = judge(without, [(noise.gauss(50, 5), noise.gauss(90, 5)) for _ in range(200)])
+    assert found.looks_at == 1
+    assert found.accuracy.value > 0.9
+    assert found.area.low > 0.95
+
+
+def test_judge_guesses_where_nothing_differs() -> None:
+    noise = Random(2)
+    first, second = ([(noise.gauss(300, 3), noise.gauss(300, 3)) for _ in range(400)] for _ in range(2))
+    found = judge(first, second)
+    assert found.accuracy.low < 0.5 < found.accuracy.high
+    assert found.area.low < 0.5 < found.area.high
+
+
+def test_waiting_question_is_sent_between_the_times() -> None:
+    assert SHORT < plan("waiting", 0.3)[1] < 0.3
+    assert plan("alone", 0.3) == (0, 0.0)
+
+
+def test_charges_are_the_same_everywhere(short_path: Path) -> None:
+    with started(short_path, quantum=0.0) as found:
+        server, askers = found.server, list[Asker]()
+        for number in range(3):
+            secret = server.key(f"asker-{number}", 1.0)
+            key = server.accounts.find(secret)
+            assert key is not None
+            askers.append(Asker(key.id, secret, 1.0))
+        assert {name: len(found) for name, found in ask_all(server, askers, 1.0).items()} == {"front": 3, "keeper": 3}
+        vault = Vault.open(short_path / "v")
+        checked = check(server.accounts, vault, askers)
+        assert checked.answers == checked.receipts == checked.begun > 0
+        assert checked.holds
+        # A broken twin: a client that forgot an answer.
+        askers[0].answers.pop()
+        assert not check(server.accounts, vault, askers).holds
+        vault.store.close()
+
+
+@pytest.mark.parametrize("marker", [False, True])
+def test_marker_lengthens_an_answer(short_path: Path, marker: bool) -> None:
+    with started(short_path, slow=(0.0, 0.4), marker=marker, units=10, quantum=0.0) as found:
+        Client(found.server, found.server.key("ana", 1.0)).ask(question("ana", 0))
+        reply, changed = Attacker(found.server, "alone").time(0, 0.0)
+        assert (reply > LONG * 4000) == marker
+        assert changed > 0
