@@ -26,9 +26,9 @@ FILES := $(if $(MEMORY),$(shell mktemp -u $(MEMORY)/XXXXXX))
 PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/pytest --numprocesses 2 \
 	--override-ini tmp_path_retention_policy=failed $(if $(FILES),--basetemp $(FILES))
 
-# Types are checked beside the tests, for that takes more than a minute of one core.
+# Types and the size of the house are measured beside the tests: each takes more than a minute of one core.
 test: style
-	@$(MAKE) --no-print-directory --jobs 2 types suite
+	@$(MAKE) --no-print-directory --jobs 2 types size suite
 
 # Files, lines of code, and the files that run for a question, beside their ceilings (tests/house).
 size: install
