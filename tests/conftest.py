@@ -108,8 +108,26 @@ LONG = (
     *(f"engines/test_ray_{name}.py" for name in "embedding reading writing".split()),
     "engines/test_ray_cluster.py::test_joining_prints_no_line_of_rays_log",
     "testing/test_qdrant_example.py",
+    *(
+        "adapters/",
+        "fuzz/",
+        "evaluation/",
+        "baselines/test_projected.py",
+        "bench/test_experiments.py",
+        "lab/test_gpu.py",
+    ),
+    *("attacks/test_distinguish.py", "attacks/test_suite.py", "docs/test_howto.py", "test_notebooks.py"),
+    *(f"cli/test_{name}.py" for name in "attack audit bench consensus postgres_store public".split()),
+    *(f"synthesis/test_{name}.py" for name in "fact_extraction methods runner".split()),
+    "synthesis/dp_synrag/test_steps.py",
+    *("generation/gpu_backend/", "retrieval/test_embedding.py", "retrieval/test_postgres_store.py"),
+    *("operations/test_postgres", "server/accounts/test_postgres.py", "server/test_keeper_database.py"),
+    *("reading/test_intake_files.py::test_fifty_megabytes", "retrieval/test_documents.py::test_fifty_megabytes"),
 )
-"""Tests with these prefixes take long, and run only if the command line asks for them: pytest -m long."""
+"""Tests with these prefixes take long, and run only if the command line asks for them: pytest -m long (`make nightly`).
+No guard is among them (tests/guarantee)."""
+WITH_THE_MODEL = "generation/test_model.py"
+"""The file of tests with the packaged model, beside the guards, that `make test` runs. Others take long."""
 MARKS = {"thorough": THOROUGH, "torch": TORCH}
 TESTS = Path(__file__).parent
 
@@ -147,7 +165,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.thorough)
         if name.startswith(TORCH) or "MiniLM" in item.name:
             item.add_marker(pytest.mark.torch)
-        if name.startswith(LONG):
+        if name.startswith(LONG) or ("smollm" in fixtures and not name.startswith(("guarantee/", WITH_THE_MODEL))):
             item.add_marker(pytest.mark.long)
     if "long" not in config.getoption("markexpr"):
         long = [item for item in items if item.get_closest_marker("long")]
