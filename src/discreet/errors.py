@@ -44,7 +44,9 @@ class NoSuchVault(UsageError):  # noqa: N818 - reads better without the suffix
 
 
 class VaultVersionError(UsageError):
-    """A vault that has another version of the format."""
+    """A vault, or a part of one, that has another format. Nothing was changed."""
+
+    exit_code = 4
 
 
 class UnknownName(UsageError):  # noqa: N818

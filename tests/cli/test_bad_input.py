@@ -89,14 +89,43 @@ def test_no_such_vault(tmp_path: Path, command: list[str]) -> None:
     assert "discreet init" in said(result)
 
 
-@pytest.mark.parametrize("other", [2, 99])
-def test_vault_of_another_format(vault: Vault, other: int) -> None:
-    settings = vault.path / "vault.json"
-    settings.write_text(json.dumps(json.loads(settings.read_text()) | {"version": other}))
-    result = run("budget", vault.path)
-    assert result.exit_code == 2
-    assert f"format {other}; this version of discreet reads format 8 alone" in said(result)
-    assert "discreet init" in said(result)
+@pytest.mark.parametrize("other", [7, 99])
+@pytest.mark.parametrize(
+    ("part", "statement"),
+    [
+        ("vault.json", ""),
+        ("ledger.sqlite", "pragma user_version = {}"),
+        ("store/store.sqlite", "update meta set value = {} where name = 'version'"),
+    ],
+)
+def test_part_of_another_format_is_refused_unchanged(vault: Vault, part: str, statement: str, other: int) -> None:
+    assert run("add", vault.path, notes(vault.path.parent / "notes.jsonl"), "--yes").exit_code == 0
+    if statement:
+        with closing(sqlite3.connect(vault.path / part)) as database, database:
+            database.execute(statement.format(other))
+    else:
+        settings = vault.path / part
+        settings.write_text(json.dumps(json.loads(settings.read_text()) | {"version": other}))
+    before = contents(vault.path)
+    more = notes(vault.path.parent / "more.jsonl", [{"id": "m", "patient": "p9", "text": "A rash."}])
+    for words in (
+        ("add", vault.path, more, "--unit-field", "patient", "--yes"),
+        ("list", vault.path, "units"),
+        ("remove", vault.path, "--unit", "p1"),
+        ("units", "join", vault.path, "p1", "p2"),
+    ):
+        result = run(*words)
+        assert result.exit_code == 4
+        assert f"has format {other}; this version of discreet reads format 8 alone" in said(result)
+        assert "Use the version of discreet that made it" in said(result)
+        assert "discreet init" in said(result)
+    assert contents(vault.path) == before
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file but SQLite's shared memory, in which readers note themselves."""
+    found = (path for path in folder.rglob("*") if path.is_file() and path.suffix != ".sqlite-shm")
+    return {str(path.relative_to(folder)): path.read_bytes() for path in found}
 
 
 def test_corrupt_ledger_stops_everything(vault: Vault) -> None:

@@ -296,6 +296,19 @@ def test_damaged_backup_is_refused(make: Make, tmp_path: Path) -> None:
     assert not list(tmp_path.glob(".restore-*"))
 
 
+@pytest.mark.parametrize("other", [1, 7, 99])
+def test_backup_of_another_format_is_refused(make: Make, tmp_path: Path, other: int) -> None:
+    back_up(make("hospital").path, tmp_path / "copy")
+    manifest = tmp_path / "copy" / "backup.json"
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"format": other}))
+    whole = {path: path.read_bytes() for path in (tmp_path / "copy").rglob("*") if path.is_file()}
+    with pytest.raises(BadData, match=f"format {other}; .* reads format 8 alone.*the version of discreet that") as said:
+        restore(tmp_path / "copy", tmp_path / "again")
+    assert said.value.exit_code == 4
+    assert not (tmp_path / "again").exists()
+    assert {path: path.read_bytes() for path in whole} == whole
+
+
 def test_archive_writes_nothing_outside(make: Make, tmp_path: Path) -> None:
     evil = tmp_path / "evil.tar.gz"
     with tarfile.open(evil, "w:gz") as archive:

@@ -4,7 +4,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import create_engine, text
 
 from discreet.errors import DiscreetError, LedgerError, VaultVersionError
 from discreet.ledger.postgres import PostgresLedger
@@ -64,10 +64,22 @@ def test_connection_that_breaks_is_made_anew(url: str, name: str) -> None:
 
 @pytest.mark.parametrize("other", [7, 99])
 def test_other_format_is_not_opened(url: str, name: str, other: int) -> None:
-    PostgresLedger.create(url, name, LARGE)
+    PostgresLedger.create(url, name, LARGE).reserve("q", 0, of(0.1), UNITS)
     sql(url, f'update "{name}".format set version = {other}')
-    with pytest.raises(VaultVersionError, match=f"format {other}; .*discreet init"):
+    before = tables_of(url, name)
+    with pytest.raises(VaultVersionError, match=f"format {other}; .*discreet init") as said:
         PostgresLedger.open(url, name)
+    assert said.value.exit_code == 4
+    assert tables_of(url, name) == before
+
+
+def tables_of(url: str, name: str) -> str:
+    """Return the rows of all tables of a ledger."""
+    engine = create_engine(url.replace("postgresql:", "postgresql+psycopg:"))
+    with engine.begin() as connection:
+        found = connection.execute(text("select schema_to_xml(:name, true, false, '')"), {"name": name}).scalar_one()
+    engine.dispose()
+    return str(found)
 
 
 def test_who_may_only_read_reads(url: str, name: str) -> None:

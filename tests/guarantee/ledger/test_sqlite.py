@@ -242,8 +242,10 @@ def test_other_format_is_not_opened(path: Path, other: int) -> None:
     SqliteLedger.create(path, LARGE)
     with closing(sqlite3.connect(path)) as database, database:
         database.execute(f"pragma user_version = {other}")
-    with pytest.raises(VaultVersionError, match=f"format {other}; .*discreet init"):
+    before = path.read_bytes()
+    with pytest.raises(VaultVersionError, match=f"format {other}; .*discreet init") as said:
         SqliteLedger.open(path)
+    assert (said.value.exit_code, path.read_bytes()) == (4, before)
 
 
 def test_failure_probabilities_are_whole_numbers_rounded_up(path: Path) -> None:
