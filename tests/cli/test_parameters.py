@@ -162,7 +162,7 @@ def test_several_algorithms_take_what_they_have() -> None:
 
 
 @pytest.mark.parametrize("option", ["--target-units", "--wanted"])
-def test_old_and_new_option_names_are_accepted(option: str, vault: Vault) -> None:
+def test_option_and_field_names_are_accepted(option: str, vault: Vault) -> None:
     result = run("ask", vault.path, "Why?", "--algorithm", "consensus", option, 9)
     assert result.exit_code == 2
     assert "'consensus' has no parameter 'target_units'" in result.output

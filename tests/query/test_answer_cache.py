@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from discreet.generation.toy import ToyModel
 from discreet.query import answer_cache
 from discreet.query.answer_cache import AnswerCache, Released, as_record
-from discreet.registry import Consensus, DPSparseVoteRAG, MuRAG, NonRAG
+from discreet.query.recall import find_released, fingerprint
+from discreet.registry import Consensus, DPSparseVoteRAG, ListValues, MuRAG, NonRAG
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedding import HashingEmbedder
 from discreet.system.words import essence
@@ -160,10 +161,10 @@ def test_no_answer_is_repeated_only_for_the_same_algorithm(
     assert history.related("why now?", 3, -1.0, others=True) == []
 
 
-def test_lines_of_version_1_are_read_and_later_ones_skipped(history: AnswerCache, tmp_path: Path) -> None:
+def test_lines_of_another_version_are_skipped(history: AnswerCache, tmp_path: Path) -> None:
     line = '{"question": "Why now?", "answer": "thaw", "stopped": "end", "algorithm": "murag", "tokens": 1'
     (tmp_path / "history.jsonl").write_text(f'{line}}}\n{line}, "version": 3}}\n{line}, "version": "2"}}\n[]\n')
-    assert [one.answer for one in history.all()] == ["thaw"]
+    assert history.all() == []
 
 
 def test_no_answer_holds_an_invention(tmp_path: Path) -> None:
@@ -269,6 +270,8 @@ def test_releases_as_they_are_stay_without_later_ones(history: AnswerCache) -> N
     assert before.made_of_all(len) == 1 < history.made_of_all(len)
 
 
-def test_seconds_of_earlier_versions_are_not_read(history: AnswerCache) -> None:
-    history.add(replace(released("Who has it?", "Ana."), time="2026-03-01T10:02:59+00:00"))
-    assert [one.moments for one in history.all()] == [("2026-03-01T10:02+00:00",)]
+def test_language_sets_a_no_answer_of_a_statistic_apart(history: AnswerCache) -> None:
+    asked = ListValues(population="Winter Hand", attribute="symptoms")
+    history.add(Released("Which?", "", "public", "list", 0, choices=asked.set_apart, way=fingerprint(asked)))
+    assert find_released(history, "Which?", asked) is not None
+    assert find_released(history, "Which?", replace(asked, language="de")) is None

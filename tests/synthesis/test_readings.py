@@ -341,10 +341,7 @@ def test_no_parameter_needs_a_model_beside_readings() -> None:
     ],
 )
 def test_denied_is_not_stated_without_a_schema(text: str, values: list[str]) -> None:
-    """A model writes "the symptom is nausea" of a note that denies it: 92 such notes made 83 of true 22.
-
-    The line is as older versions kept it, so no text is read again.
-    """
+    """A model writes "the symptom is nausea" of a note that denies it: 92 such notes made 83 of true 22."""
     about = ["model", "machine", 1]
     said = [["symptom", one] for one in ("nausea", "rash") if one in text.casefold()]
     line = json.dumps([*about, digest(text), said]) + "\n"

@@ -14,7 +14,7 @@ VAULT/history.jsonl   one release a line, in their order of time
 import json
 import os
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import blake2b
@@ -31,7 +31,7 @@ from discreet.retrieval.embedding import Embedder
 from discreet.system.words import essence, is_unicode
 
 LINE = 2
-"""The version of a line. Lines of version 1 have no version, and are all answers."""
+"""The version of a line. Lines of another one are skipped."""
 _LAST = 4096
 """Bytes by which a file is recognised."""
 NOTHING = "public"
@@ -58,7 +58,7 @@ class Released:
         table: the numbers of a statistic, as plain data.
         vector: the vector of the question, as `AnswerCache.add` writes it; empty for "no answer".
         public_text: the answer of the model without documents, if it is the same, or if there is "no answer".
-        way: a hash of the algorithm and its parameters; empty in lines of version 1.
+        way: a hash of the algorithm and its parameters; empty if it is not known.
         counts: the noisy counts of a statistic, as plain data.
         parts: the parameters of a statistic that say what it is about.
         time: the minute in which it left, UTC; empty if it is not known.
@@ -180,7 +180,7 @@ class AnswerCache:
             raise StoreError(f"The answer could not be kept in {self._path}: {error.strerror}. It was paid.") from error
 
     def all(self) -> list[Released]:
-        """Return all releases in their order of time. Skip lines that a crash cut off, and lines of later versions."""
+        """Return all releases in their order of time. Skip lines that a crash cut off, and lines of another version."""
         return [line.released for line in self._look().lines]
 
     def made_of_all(self, make: Callable[[list[Released]], T]) -> T:
@@ -193,17 +193,17 @@ class AnswerCache:
         found: T = made
         return found
 
-    def same(self, question: str, choices: Sequence[str] = (), way: str = "", former: str = "") -> Released | None:
+    def same(self, question: str, choices: Sequence[str] = (), way: str = "") -> Released | None:
         """Return the latest answer to the same question. Ignore case, punctuation and words without meaning.
 
         The answer has the same `choices`. If there is no answer, return the "no answer" to the question in the same
-        `way`, or in the `former` one: the same in the writing of an earlier version.
+        `way`.
         """
-        ways = {way, former or way}
         wanted, chosen = essence(question), sorted(choices)
         alike = self._look().asked.get(wanted, []) if wanted else []
         found = [one for one in reversed(alike) if sorted(one.choices) == chosen]
-        answers, nothings = (one for one in found if one.is_answer), (one for one in found if _is_nothing(one, ways))
+        answers = (one for one in found if one.is_answer)
+        nothings = (one for one in found if not one.is_answer and one.way == way)
         return next(answers, None) or next(nothings, None)
 
     def apart(self, parts: Sequence[str]) -> Released | None:
@@ -278,23 +278,16 @@ def as_record(released: Sequence[Released]) -> str:
     return " ".join(f"{one.question} {one.answer}".strip() for one in released)
 
 
-def _is_nothing(released: Released, ways: Collection[str]) -> bool:
-    return not released.is_answer and released.way in ways
-
-
 def _parsed(line: str) -> Released | None:
     try:
         content = json.loads(line)
-        if not 1 <= content.pop("version", 1) <= LINE:
+        if content.pop("version", None) != LINE:
             return None
         found = Released(**content)
         sound = is_unicode(json.dumps(asdict(found), ensure_ascii=False))
     except (ValueError, TypeError, AttributeError, RecursionError):
         return None
-    if not sound or not _fits(found):
-        return None
-    # Earlier versions kept the seconds.
-    return replace(found, time=found.time[:16] + found.time[19:]) if found.time[16:17] == ":" else found
+    return found if sound and _fits(found) else None
 
 
 def _fits(found: Released) -> bool:

@@ -19,7 +19,7 @@ from discreet.algorithms.statistics.difference import Difference, say_difference
 from discreet.algorithms.statistics.labelled import LabelledSample
 from discreet.algorithms.statistics.population import Phrase, Population, Region, region_of
 from discreet.algorithms.statistics.share import Share, say_share
-from discreet.algorithms.statistics.statistic import BY_DOCUMENT, Statistic
+from discreet.algorithms.statistics.statistic import Statistic
 from discreet.algorithms.statistics.widened import Key, Widened, key_of, minus
 from discreet.errors import DiscreetError, UsageError
 from discreet.query.answer_cache import Released
@@ -99,8 +99,6 @@ class Releases:
             statistic = statistic_of(released) if released.counts else None
             if not isinstance(statistic, Count | Share | Difference) or released.counts is None:
                 continue
-            if statistic.where and BY_DOCUMENT not in released.choices:
-                continue  # of an earlier version: different documents could fulfil its tests
             counted = Counted.described(released.counts)
             if len(counted.counts) != statistic.cells:
                 continue

@@ -238,7 +238,7 @@ class QueryPipeline:
         parts, question = self._parts, normalize_question(question)
         check_declared(algorithm)
         if isinstance(algorithm, Statistic):
-            check_tested(algorithm, question)  # first: what an earlier version released may be another question's
+            check_tested(algorithm, question)  # first: a release to other tests is no answer
         check_payment(algorithm, parts.settings, parts.path)
         algorithm = with_choices(algorithm, question)
         require_opt_in(algorithm, options.not_private)

@@ -1,7 +1,7 @@
 """The reuse of released answers: find them, and keep new ones."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from hashlib import blake2b
 
 from discreet.algorithms.common.algorithm import Algorithm
@@ -29,33 +29,15 @@ def find_released(history: AnswerCache, question: str, algorithm: Algorithm) -> 
         found = history.apart(algorithm.set_apart) or derive(history.made_of_all(Releases), question, algorithm)
         if found is not None:
             return found
-    known = history.same(question, algorithm.set_apart, fingerprint(algorithm), _between(algorithm))
+    known = history.same(question, algorithm.set_apart, fingerprint(algorithm))
     if known is None or not known.is_answer:
         return known
     return known if known.shares or not algorithm.releases_shares else None
 
 
 def fingerprint(algorithm: Algorithm) -> str:
-    """Return a short hash of the algorithm and its parameters: public.
-
-    A statistic had no language before, and one without has the former hash: its old releases are found.
-    """
-    return _hash(_without_language(algorithm) if isinstance(algorithm, Statistic) else repr(algorithm))
-
-
-def _between(algorithm: Algorithm) -> str:
-    """Return the hash of the versions that wrote an empty language, too; "" where it is the same."""
-    found = _hash(repr(algorithm))
-    return found if found != fingerprint(algorithm) else ""
-
-
-def _without_language(statistic: Statistic) -> str:
-    named = [one.name for one in fields(statistic) if one.repr and (one.name != "language" or statistic.language)]
-    return f"{type(statistic).__qualname__}({', '.join(f'{name}={getattr(statistic, name)!r}' for name in named)})"
-
-
-def _hash(text: str) -> str:
-    return blake2b(text.encode(errors="surrogatepass"), digest_size=8).hexdigest()
+    """Return a short hash of the algorithm and its parameters: public."""
+    return blake2b(repr(algorithm).encode(errors="surrogatepass"), digest_size=8).hexdigest()
 
 
 def public_record(related: Sequence[Released], texts: PublicTexts | None, question: str) -> str:
@@ -123,7 +105,7 @@ def widen_answer(
     own = _as_released(question, statistic, answer) if answer.counts else history.apart(statistic.set_apart)
     found = widened([own] if own else history.made_of_all(Releases), question, statistic, sample)
     if found is None:
-        raise UsageError("This was released by an older version, which kept no counts. Ask anew, and pay: --anew.")
+        raise UsageError("This was released without its counts. Ask anew, and pay: --anew.")
     return replace(answer, text=found.answer, table=tuple(Figure(**one) for one in found.table))
 
 

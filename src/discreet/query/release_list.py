@@ -1,6 +1,5 @@
 """What a vault has released, as a list: about which units, what, when, and at which price. All of it is public."""
 
-import ast
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,7 +50,7 @@ def list_releases(history: AnswerCache, kind: str = "") -> list[ReleaseEntry]:
 
 
 def _entry(released: Released) -> ReleaseEntry:
-    parts = _parts(released)
+    parts = released.parts or {}
     where = [str(test) for test in _several(parts.get("where"))]
     population = ", ".join([one for one in (str(parts.get("population", "")),) if one] + where)
     said = str(parts.get("condition") or parts.get("attribute") or "")
@@ -68,29 +67,6 @@ def _entry(released: Released) -> ReleaseEntry:
         tuple(released.table),
         released.epsilon,
     )
-
-
-def _parts(released: Released) -> dict[str, Any]:
-    """Return the parameters that say what a statistic is about; of an older line, their words without endings."""
-    if released.parts is not None:
-        return released.parts
-    pairs = (one.partition("=") for one in released.choices if "=" in one and released.algorithm in KINDS)
-    older = {name: value for name, _, value in pairs if name in _OLDER}
-    negated = "negated=True" in released.choices
-    groups = [one for one in older.get("groups", "").split(" | ") if one]
-    return older | {"negated": negated, "groups": groups, "where": _tests(older.get("where", ""))}
-
-
-_OLDER = ("population", "condition", "attribute", "groups", "where", "since", "until")
-
-
-def _tests(written: str) -> list[str]:
-    """Return the tests of fields of an older line, which has them as Python writes a tuple."""
-    try:
-        found = ast.literal_eval(written) if written else ()
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return [written]
-    return [str(one) for one in found] if isinstance(found, tuple) else [written]
 
 
 def _several(value: object) -> list[object]:

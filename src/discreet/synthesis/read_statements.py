@@ -106,7 +106,7 @@ class ReadStatements:
         """Return the statements of a unit's text; none if the reading does not cover it.
 
         Without a schema, a line does not tell whether the text denies the statement. So the text is asked here, by the
-        rule of a reading under a schema; readings of older versions need not be made again.
+        rule of a reading under a schema.
         """
         if name_of(unit, text) not in self.done.covered:
             return ()

@@ -1,19 +1,16 @@
 """Tests of fields and what is said under them hold of one document, and not of different ones of a unit."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from discreet.algorithms.statistics.statistic import BY_DOCUMENT, Statistic
+from discreet.algorithms.statistics.statistic import Statistic
 from discreet.errors import UsageError
-from discreet.query.derived import derive
 from discreet.registry import Compare, Count, Difference, ListValues, Share, Trend
 from discreet.retrieval.documents import Document
 from discreet.retrieval.sealed_corpus import SealedCorpus
 from discreet.retrieval.unit_records import UnitRecords
 from tests.algorithms.statistics.test_statistics import answer, corpus_of
-from tests.query.test_derived import released
 
 MARCH = ("day>=2026-03-01", "day<=2026-03-31")
 JUNE = ("day>=2026-06-01", "day<=2026-06-30")
@@ -76,16 +73,6 @@ def test_statements_are_those_of_the_documents_that_pass(tmp_path: Path) -> None
     corpus = corpus_of(tmp_path, documents)
     assert answer(corpus, ListValues(attribute="treatment", where=JUNE))[0].released == ("oil",)
     assert answer(corpus, ListValues(attribute="treatment"))[0].released == ("oil", "tea")
-
-
-def test_release_of_an_earlier_version_is_no_release_of_this_one() -> None:
-    asked = Count(condition="fever", where=("ward=3",))
-    now = released(asked, (70,))
-    assert BY_DOCUMENT in now.choices
-    assert derive([now], "q", asked) is not None
-    before = replace(now, choices=tuple(one for one in asked.set_apart if one != BY_DOCUMENT))
-    assert derive([before], "q", asked) is None
-    assert BY_DOCUMENT not in Count(condition="fever").set_apart
 
 
 def test_store_that_names_no_documents_is_refused_unpaid(

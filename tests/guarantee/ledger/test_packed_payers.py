@@ -1,4 +1,4 @@
-"""Compressed payers: the same payers as before, damage is found, and ledgers of format 5 lose nothing."""
+"""Compressed payers: the same payers as before, and damage is found."""
 
 import os
 import random

@@ -22,8 +22,6 @@ from discreet.privacy.private import Private
 from discreet.retrieval.sealed_corpus import SealedCorpus
 from discreet.retrieval.unit_records import UnitRecord
 
-BY_DOCUMENT = "tests=of one document"
-"""What sets a statistic apart from those of earlier versions, in which different documents could fulfil its tests."""
 LEAST_EPSILON = 1e-4
 """At a smaller price, the noise is more than the population of any vault."""
 
@@ -82,7 +80,7 @@ class Statistic(Algorithm):
         left_out = ("epsilon", "uses", *(("language",) if self.language in ("", "en") else ()))
         own = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in left_out}
         parts = (f"{name}={_plain(name, value, self.language)}" for name, value in own.items())
-        return (self.name, *parts, *((BY_DOCUMENT,) if self.where or self.dates_read else ()))
+        return (self.name, *parts)
 
     def phrase(self, text: str, negated: bool = False) -> Phrase:
         """Return a phrase in the language of the statistic."""
